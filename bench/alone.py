@@ -19,6 +19,7 @@ from scheduling.engine.configuration.configuration import read_schedulers
 from scheduling.engine.configuration.extenders import ExtenderCalls
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings
+from scheduling.engine.versions.registry import VERSIONS
 from volumes.engine.actors import VolumeActors
 from volumes.engine.phases import settled
 
@@ -37,7 +38,11 @@ class SchedulerAlone:
             self.create(raw)
         if with_storage:
             VolumeActors(
-                loop=loop, store=store, recorder=recorder, latencies=latencies, profile=profile
+                loop=loop,
+                store=store,
+                recorder=recorder,
+                latencies=latencies,
+                version=VERSIONS[profile],
             )
         around = Surroundings(
             loop=loop,
@@ -73,5 +78,5 @@ class SchedulerAlone:
     def take(self) -> Slice:
         """Everything recorded since the last take, encoded and digested."""
         events, rows = self.recorder.take()
-        touched, self.store.touched = self.store.touched, {}
+        touched = self.store.record.take_touched()
         return Slice(events, rows, touched, self.scheduler.take_attempts())

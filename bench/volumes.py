@@ -24,6 +24,7 @@ from kscope.sim.kernel.units import HOUR, MINUTE, SECOND
 from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, Pod, from_manifest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
+from scheduling.engine.versions.registry import VERSIONS
 from volumes.engine.actors import VolumeActors
 from volumes.engine.kubelet.volume_manager.actual_state import VolumeMountState
 from volumes.engine.matching.index import VolumeIndex
@@ -174,7 +175,7 @@ def _bind_alone(objects: list[Manifest]) -> float:
         store=store,
         recorder=recorder,
         latencies=Latencies(NO_LATENCY, streams),
-        profile="v1.34",
+        version=VERSIONS["v1.34"],
     )
     took = cpu_seconds(lambda: loop.run(MINUTE))
     _assert_bound(store)

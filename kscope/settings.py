@@ -251,7 +251,7 @@ KNOX_TOKEN_MODEL = "accounts.Token"
 MIGRATION_MODULES = {"knox": None}
 REST_KNOX = {"TOKEN_PREFIX": "kscope_"}
 
-# Whoever is at the machine itself need not be kept from anything but a script that ran wild.
+# A user of the machine itself is limited only so that a script gone wild does not stop the rest.
 _MORE = 1 if LOGIN_REQUIRED else 10
 _ANONYMOUS = env.env_rate(os.environ, "KSCOPE_RATE_ANONYMOUS", "600/min")
 _LOGIN = env.env_rate(os.environ, "KSCOPE_RATE_LOGIN", "10/5min")

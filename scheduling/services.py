@@ -63,13 +63,13 @@ def cluster_restore(blob: bytes) -> Cluster:
 def cluster_log_objects(cluster: Cluster) -> ObjectLog:
     """Note down every version of every object that the cluster writes from now on."""
     log = ObjectLog(_manifests(cluster), lambda: cluster.seq)
-    cluster.store.touched = log
+    cluster.store.record.touched = log
     return log
 
 
 def cluster_touch_objects(cluster: Cluster) -> None:
     """Have the next slice include every object."""
-    cluster.store.touched = {**_manifests(cluster), **cluster.store.touched}
+    cluster.store.record.touched = {**_manifests(cluster), **cluster.store.record.touched}
 
 
 def _manifests(cluster: Cluster) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.latency import Latency
 from kscope.sim.kernel.recorder import Event
 from kscope.sim.kernel.units import MILLISECOND, SECOND
@@ -109,15 +109,15 @@ class Rerun:
         self.writes: list[Write] = []
         self.recorded: list[Event] = []
         self.tried: list[SchedulingAttempt] = []
-        store, deliver = self.cluster.store, self.cluster.store._deliver
+        watches, deliver = self.cluster.store.watches, self.cluster.store.watches.deliver
 
-        def delivered(kind: str, event: WatchEvent) -> None:
+        def delivered(event: WatchEvent) -> None:
             author = self.cluster.recorder.pending[-1].component
             now = (self.cluster.now - ORIGIN) / SECOND
-            self.writes.append((now, author, event.type, {**event.new.raw, "kind": kind}))
-            deliver(kind, event)
+            self.writes.append((now, author, event.type, {**event.new.raw, "kind": event.new.kind}))
+            deliver(event)
 
-        store._deliver = delivered
+        watches.deliver = delivered
 
     def run(self) -> None:
         """To the end of the recording."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.kernel.view import diff
 from kscope.sim.objects.objects import ApiObject, from_manifest

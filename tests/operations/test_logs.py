@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from kscope import logs
-from kscope.runs.drive import replay, runner
+from kscope.runs.drive import driver, replay, runner
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 
@@ -81,8 +81,8 @@ def test_a_worker_says_run_seq_and_epoch(
     run.refresh_from_db()
     monkeypatch.setattr(wiring, "enqueue", lambda run_id: replay.log.warning("queued"))
     Run.objects.filter(pk=run.pk).update(status="playing")
-    monkeypatch.setattr(runner.Driver, "_others_wait", lambda driver: False)
-    monkeypatch.setattr(runner.Driver, "_is_past_end", lambda driver: 1 / 0)
+    monkeypatch.setattr(driver, "_others_wait", lambda: False)
+    monkeypatch.setattr(runner.Driver, "_is_past_end", lambda self: 1 / 0)
     runner.run_drive(run.pk)
     (failed,) = [each for each in written() if each["level"] == "error"]
     assert (failed["run"], failed["epoch"]) == (run.pk, 2)

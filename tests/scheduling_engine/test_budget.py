@@ -73,7 +73,7 @@ class _Endless:
 
     def create(self) -> None:
         store = self._cluster.store
-        manifest = {"kind": "ConfigMap", "metadata": {"name": f"c{store.count}"}}
+        manifest = {"kind": "ConfigMap", "metadata": {"name": f"c{store.limit.count}"}}
         self._cluster.apply(Command(verb="create", manifest=manifest))
         self._cluster.loop.call_after(SECOND // 100, self.create)
 

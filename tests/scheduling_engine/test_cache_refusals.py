@@ -1,6 +1,6 @@
 """An illegal move of the cache is on the record; only a corrupted cache ends the run."""
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.recorder import Event
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Pod, from_manifest

@@ -41,7 +41,7 @@ def deployment(value: str) -> dict[str, Any]:
     ],
     ids=lambda holder: holder["kind"],
 )
-def test_no_value_of_a_container_or_secret_is_kept(holder: dict[str, Any]) -> None:
+def test_values_of_containers_and_secrets_are_dropped(holder: dict[str, Any]) -> None:
     assert SECRET not in json.dumps(clean(holder))
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from kscope.sim.api_server.faults import ApiFaults, invalid
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import Invalid
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
@@ -55,7 +56,7 @@ class Api:
 
     def cut(self) -> None:
         self.loop.run(self.loop.now + 100)
-        self.faults.cut("Node", self.store.watchers_of("Node", [self.deaf]))
+        self.faults.cut("Node", self.store.watches.watchers_of("Node", [self.deaf]))
         self.deaf.heard.clear()
         self.other.heard.clear()
 
@@ -72,7 +73,7 @@ def api() -> Api:
     return Api()
 
 
-def test_what_was_written_several_times_is_told_once(api: Api) -> None:
+def test_an_object_written_several_times_is_delivered_once(api: Api) -> None:
     api.create("a")
     api.cut()
     api.write("a", "2")
@@ -85,7 +86,7 @@ def test_what_was_written_several_times_is_told_once(api: Api) -> None:
     assert api.other.story == ["MODIFIED a 2", "MODIFIED a 3"]
 
 
-def test_what_came_and_went_is_not_told(api: Api) -> None:
+def test_an_object_created_and_deleted_is_not_delivered(api: Api) -> None:
     api.cut()
     api.create("a")
     api.delete("a")
@@ -105,7 +106,7 @@ def test_deleted_objects_come_with_their_last_known_state(api: Api) -> None:
     assert not api.other.heard[-1].final_state_unknown
 
 
-def test_what_is_listed_is_told_before_what_is_missing(api: Api) -> None:
+def test_listed_objects_are_delivered_before_deleted_ones(api: Api) -> None:
     api.create("a")
     api.cut()
     api.delete("a")
@@ -124,9 +125,9 @@ def test_a_recreated_object_replaces_the_first(api: Api) -> None:
     assert api.deaf.story == ["DELETED a 1", "ADDED a 2"]
 
 
-def test_a_write_under_way_when_the_watch_breaks_arrives(api: Api) -> None:
+def test_a_write_already_under_way_still_arrives(api: Api) -> None:
     api.create("a")
-    api.faults.cut("Node", api.store.watchers_of("Node", [api.deaf]))
+    api.faults.cut("Node", api.store.watches.watchers_of("Node", [api.deaf]))
     api.loop.run(100)
     assert api.deaf.story == ["ADDED a 1"]
 
@@ -145,16 +146,16 @@ def test_who_has_died_in_between_hears_nothing(api: Api) -> None:
     api.create("a")
     api.cut()
     api.write("a", "2")
-    api.store.unwatch([api.deaf])
+    api.store.watches.remove([api.deaf])
     api.mend()
     assert api.deaf.story == []
 
 
-def test_a_watch_that_is_cut_twice_hears_everything_once(api: Api) -> None:
+def test_a_watch_cut_twice_hears_everything_once(api: Api) -> None:
     api.create("a")
     api.cut()
     api.write("a", "2")
-    api.faults.cut("Node", api.store.watchers_of("Node"))
+    api.faults.cut("Node", api.store.watches.watchers_of("Node"))
     api.write("a", "3")
     api.mend()
     assert api.deaf.story == ["MODIFIED a 3"]

@@ -87,7 +87,7 @@ def test_what_makes_sense_is_taken(fault: dict[str, Any]) -> None:
     assert check(fault) is None
 
 
-def test_a_fault_strikes_once_so_often_or_by_chance() -> None:
+def test_a_fault_strikes_by_count_or_by_chance() -> None:
     stream = Stream(1)
 
     def struck(fault: dict[str, Any], calls: int) -> int:

@@ -1,7 +1,8 @@
 """An informer tells its handlers, but for those who have nothing to do."""
 
 from kscope.sim.api_server.informer import Informer
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.objects import ApiObject, Pod, from_manifest

@@ -95,7 +95,7 @@ def test_one_broken_item_keeps_the_whole_list_out() -> None:
     assert problem.field == "items[1].spec.containers"
 
 
-def test_other_contents_of_one_name_are_refused_with_both_places() -> None:
+def test_conflicting_manifests_are_refused_with_both_places() -> None:
     other = pod(spec={"containers": [{"name": "other"}]}).encode()
     (problem,) = load_files([("a.yaml", POD), ("b.json", other)]).problems
     assert problem.file == "b.json"
@@ -137,7 +137,7 @@ def test_versions_that_cannot_be_compared_are_refused(again: dict[str, Any]) -> 
     assert "first in a.json" in problem.message
 
 
-def test_a_good_file_beside_a_broken_one_is_still_understood() -> None:
+def test_a_broken_file_does_not_spoil_another() -> None:
     result = load_files([("good.yaml", NAMED % b"n1"), ("broken.yaml", b"a: [1\nb: }")])
     assert not result.objects
     assert result.files["good.yaml"].kinds == {"Node": 1}
@@ -152,13 +152,13 @@ def test_a_repeated_uid_is_refused_with_both_places() -> None:
     assert 'Pod "web" has the same uid, in a.yaml, document 1, line 1' in problem.message
 
 
-def test_the_same_name_in_another_namespace_is_another_object() -> None:
+def test_the_same_name_elsewhere_is_another_object() -> None:
     other = POD.replace(b"  name: web", b"  name: web\n  namespace: shop")
     result = load(POD + b"---\n" + other)
     assert [m["metadata"]["namespace"] for m in result.manifests] == ["default", "shop"]
 
 
-def test_problems_of_all_files_are_told_at_once() -> None:
+def test_problems_of_all_files_are_reported_at_once() -> None:
     result = load_files([("a.yaml", b"a: ["), ("b.yaml", POD), ("c.yaml", b"[]")])
     assert [p.file for p in result.problems] == ["a.yaml", "c.yaml"]
 
@@ -209,7 +209,7 @@ def test_invalid_fields_are_refused_as_upstream_does(manifest: dict[str, Any], f
     assert only_problem(pod(**manifest)).field == field
 
 
-def test_a_file_without_anything_to_schedule_says_what_it_holds() -> None:
+def test_a_file_of_other_kinds_names_them() -> None:
     problem = only_problem("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
     assert problem.message == "nothing that kscope simulates was found, only 1 ConfigMap"
 
@@ -270,7 +270,7 @@ def test_custom_tags_are_refused_by_name(value: str, tag: str) -> None:
     assert problem.line == 2
 
 
-def test_an_alias_bomb_is_refused_before_it_is_built() -> None:
+def test_an_alias_bomb_is_refused_before_expansion() -> None:
     bomb = "a0: &a0 [x]\n" + "".join(
         f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)
     )
@@ -316,7 +316,7 @@ def test_kubectl_lists_are_read_in_both_formats() -> None:
     assert load(listed).manifests[0]["metadata"] == {"name": "web", "namespace": "default"}
 
 
-def test_items_of_a_typed_list_get_their_kind_from_it() -> None:
+def test_items_get_their_kind_from_their_list() -> None:
     items = "[{metadata: {name: a}}, {metadata: {name: b}}]"
     result = load(f"apiVersion: v1\nkind: NodeList\nitems: {items}\n")
     assert [(m["kind"], m["metadata"]["name"]) for m in result.manifests] == [
@@ -434,12 +434,12 @@ def test_merging_what_is_no_mapping_is_refused() -> None:
     assert only_problem("x: &x 1\ny: {<<: *x}").message == "<< can only merge mappings"
 
 
-def test_an_anchor_does_not_reach_into_the_next_document() -> None:
+def test_an_anchor_ends_with_its_document() -> None:
     problem = only_problem("a: &x 1\n---\nb: *x\n")
     assert (problem.document, problem.line) == (2, 3)
 
 
-def test_crlf_and_a_byte_order_mark_do_not_matter() -> None:
+def test_crlf_and_byte_order_marks_are_accepted() -> None:
     windows = b"\xef\xbb\xbf" + POD.replace(b"\n", b"\r\n")
     assert load(windows).manifests == load(POD).manifests
 
@@ -489,7 +489,7 @@ def test_problems_of_cluster_objects_name_no_namespace() -> None:
 
 
 @pytest.mark.parametrize("name", ["a.b", "A", "a/b", "a" * 64])
-def test_the_name_of_a_namespace_is_a_dns_label(name: str) -> None:
+def test_a_namespaces_name_is_a_dns_label(name: str) -> None:
     problem = only_problem(pod(metadata={"name": "web", "namespace": name}))
     assert problem.field == "metadata.namespace"
     assert "is not the name of a namespace" in problem.message
@@ -505,12 +505,12 @@ def test_a_json_string_is_not_a_key() -> None:
     assert load(pod(metadata={"name": "web", "annotations": annotations}), "a.json").ok
 
 
-def test_many_documents_with_problems_are_told_each_with_its_line() -> None:
+def test_every_broken_document_is_reported_with_its_line() -> None:
     result = load("---\n".join(["kind: Pod\n"] * 3_000))
     assert [problem.line for problem in result.problems] == list(range(1, 6_000, 2))
 
 
-def test_a_list_of_nothing_is_refused_with_its_file() -> None:
+def test_an_empty_list_is_refused_with_its_file() -> None:
     problem = only_problem("{apiVersion: v1, kind: List}")
     assert (problem.file, problem.message) == (
         "a.yaml",

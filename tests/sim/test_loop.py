@@ -35,7 +35,7 @@ def test_callbacks_run_in_order_of_time() -> None:
     assert loop.now == 30
 
 
-def test_callbacks_due_together_run_in_the_order_they_were_scheduled() -> None:
+def test_callbacks_due_together_run_in_scheduling_order() -> None:
     loop = EventLoop()
     log = Log(loop)
     loop.call_after(5, log.note, "first")
@@ -53,7 +53,7 @@ def test_a_callback_that_is_not_due_waits() -> None:
     assert loop.next_at == 11
 
 
-def test_a_cancelled_timer_does_nothing_and_is_not_counted() -> None:
+def test_a_cancelled_timer_is_no_step() -> None:
     loop = EventLoop()
     log = Log(loop)
     loop.call_after(5, log.note, "never").cancel()
@@ -69,7 +69,7 @@ def test_the_past_is_refused() -> None:
         loop.call_at(9, Log(loop).note, "past")
 
 
-def test_a_callback_inherits_the_cause_of_whoever_scheduled_it() -> None:
+def test_a_callback_inherits_its_schedulers_cause() -> None:
     loop = EventLoop()
     log = Log(loop)
     loop.call_after(1, log.note_and_schedule, "a", 1)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.objects import Pod, from_manifest
@@ -28,7 +29,7 @@ def store() -> ObjectStore:
     return ObjectStore(loop, Recorder(loop))
 
 
-def test_pods_with_equal_specs_and_metadata_share_a_template(store: ObjectStore) -> None:
+def test_equal_pods_share_a_template(store: ObjectStore) -> None:
     one, two = (make(store, name, priority=7, schedulerName="mine") for name in ("one", "two"))
     assert one.template is two.template
     assert (two.priority, two.scheduler_name, two.volumes) == (7, "mine", [])
@@ -41,17 +42,17 @@ def test_pods_that_differ_do_not(store: ObjectStore, unlike: dict[str, Any]) -> 
     assert make(store, "one").template is not make(store, "two", **unlike).template
 
 
-def test_pods_with_ephemeral_volumes_name_claims_of_their_own(store: ObjectStore) -> None:
+def test_ephemeral_volumes_have_claims_of_their_own(store: ObjectStore) -> None:
     volumes = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {}}}]
     one, two = (make(store, name, volumes=volumes) for name in ("one", "two"))
     assert (one.claim_names, two.claim_names) == (("one-scratch",), ("two-scratch",))
 
 
-def test_a_number_that_json_does_not_know_is_no_obstacle(store: ObjectStore) -> None:
+def test_numbers_outside_json_are_no_obstacle(store: ObjectStore) -> None:
     assert make(store, "one", priority=1 << 70).priority == 1 << 70
 
 
-def test_a_pod_that_changes_leaves_the_template_of_its_like(store: ObjectStore) -> None:
+def test_a_changed_pod_leaves_its_template(store: ObjectStore) -> None:
     one, two = make(store, "one"), make(store, "two")
     patched = store.patch("Pod", two.key, {"metadata": {"labels": {"app": "b"}}}, by="user")
     assert isinstance(patched, Pod)
@@ -88,7 +89,7 @@ class Watch:
         self.heard.append(event)
 
 
-def test_binding_writes_the_node_and_tells_as_a_patch_would() -> None:
+def test_binding_records_the_same_as_a_patch() -> None:
     tales: list[Any] = []
     for way in ("bind", "patch"):
         loop = EventLoop()
@@ -109,6 +110,6 @@ def test_binding_writes_the_node_and_tells_as_a_patch_would() -> None:
         assert isinstance(heard.new, Pod)
         assert heard.new.template is pod.template
         rows = recorder.take()[1]
-        tales.append((heard.new.raw, store.touched, rows, recorder.view))
+        tales.append((heard.new.raw, store.record.touched, rows, recorder.view))
     assert tales[0] == tales[1]
     assert tales[0][3]["pod/default/web"]["node"] == "n"

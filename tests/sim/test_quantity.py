@@ -25,7 +25,7 @@ BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
 
 
 @pytest.mark.parametrize(("power", "suffix"), [*enumerate(SUFFIXES, -3)])
-def test_every_decimal_suffix_is_a_power_of_a_thousand(power: int, suffix: str) -> None:
+def test_decimal_suffixes_are_powers_of_a_thousand(power: int, suffix: str) -> None:
     assert parse(f"3{suffix}").as_fraction() == 3 * Fraction(1000) ** power
 
 
@@ -56,9 +56,7 @@ def test_every_binary_suffix_is_a_power_of_1024(power: int, suffix: str) -> None
         ("007", 7, "7"),
     ],
 )
-def test_a_quantity_is_exact_and_rounds_away_from_zero(
-    text: str, whole: int, canonical: str
-) -> None:
+def test_a_quantity_rounds_away_from_zero(text: str, whole: int, canonical: str) -> None:
     assert value(text) == whole
     assert str(parse(text)) == canonical
 

@@ -9,7 +9,7 @@ def draws(streams: Streams, name: str) -> list[int]:
     return [streams.stream(name).below(1000) for _ in range(5)]
 
 
-def test_the_same_seed_and_name_draw_the_same_numbers() -> None:
+def test_equal_seeds_and_names_draw_equal_numbers() -> None:
     assert draws(Streams(7), "ties") == draws(Streams(7), "ties")
 
 

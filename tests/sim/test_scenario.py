@@ -43,7 +43,7 @@ def recording(**fields: Any) -> LoadResult:
 
 
 @pytest.mark.parametrize("verb", ["create", "apply", "replace", "delete"])
-def test_a_step_that_names_nothing_is_refused_at_its_verb(verb: str) -> None:
+def test_a_step_without_object_is_refused(verb: str) -> None:
     assert problems(steps=[{"at": "1s", verb: None}]) == [(f"spec.steps[0].{verb}", "is missing")]
 
 
@@ -52,7 +52,7 @@ def test_a_step_in_another_century_is_refused() -> None:
     assert found == ("spec.steps[0].at", '"999999h" is more than 73 years')
 
 
-def test_what_a_step_replaces_with_is_checked_like_any_manifest() -> None:
+def test_a_steps_manifest_is_checked_like_others() -> None:
     broken = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {}}
     found = problems(steps=[{"at": "1s", "replace": broken}])
     assert found == [("spec.steps[0].replace.spec.containers", "is missing")]
@@ -65,9 +65,7 @@ def test_what_a_step_replaces_with_is_checked_like_any_manifest() -> None:
         ({"delete": {"object": "pod/default/web", "graceSeconds": 0}}, "delete.graceSeconds"),
     ],
 )
-def test_a_step_is_not_carried_out_without_what_nobody_understands(
-    step: dict[str, Any], field: str
-) -> None:
+def test_a_step_with_unknown_fields_is_refused(step: dict[str, Any], field: str) -> None:
     ((found, message),) = problems(steps=[{"at": "1s"} | step])
     assert found == f"spec.steps[0].{field}"
     assert message.startswith("unknown field; known are ")
@@ -76,7 +74,7 @@ def test_a_step_is_not_carried_out_without_what_nobody_understands(
 # Headers
 
 
-def test_a_header_says_all_that_a_run_starts_from() -> None:
+def test_a_header_sets_what_a_run_needs() -> None:
     result = load(
         title="One line",
         question="Why?",
@@ -102,7 +100,7 @@ def test_a_header_says_all_that_a_run_starts_from() -> None:
     )
 
 
-def test_without_a_header_a_scenario_is_called_by_its_file() -> None:
+def test_a_scenario_without_header_has_its_files_name() -> None:
     result = load_files([("a.json", json.dumps(NODE).encode())])
     scenario = Scenario.from_load(result, name="a")
     assert (scenario.name, scenario.until, scenario.steps) == ("a", 600 * SECOND, ())
@@ -230,7 +228,7 @@ def test_a_bad_step_is_reported_at_its_field(step: dict[str, Any], field: str, s
     assert any(where.startswith(field) and said in message for where, message in found), found
 
 
-def test_a_broken_step_is_told_with_its_line() -> None:
+def test_a_broken_step_is_reported_with_its_line() -> None:
     text = """apiVersion: kscope.dev/v1
 kind: Scenario
 spec:
@@ -252,7 +250,7 @@ spec:
 # Recordings
 
 
-def test_a_recording_is_read_in_the_verbs_of_a_scenario() -> None:
+def test_a_recording_becomes_steps_of_a_scenario() -> None:
     result = recording(
         title="A node dies",
         steps=[
@@ -295,7 +293,7 @@ def test_a_recording_is_read_in_the_verbs_of_a_scenario() -> None:
     ]
 
 
-def test_the_delays_of_a_recordings_stand_ins_become_latencies() -> None:
+def test_delays_of_a_recording_become_latencies() -> None:
     result = recording(
         fakes={
             "provisioner": {"driver": "csi.example.com", "delay": 1.0, "delete_delay": 2.0},

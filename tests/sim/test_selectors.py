@@ -17,7 +17,7 @@ def node_matches(term: dict[str, Any], labels: dict[str, str], name: str = "n1")
     return NodeSelector.parse({"nodeSelectorTerms": [term]}).matches(labels, name)
 
 
-def test_an_empty_selector_matches_everything_and_an_absent_one_nothing() -> None:
+def test_an_empty_selector_matches_everything_absent_none() -> None:
     assert LabelSelector.parse({}).matches({})
     assert not LabelSelector.parse(None).matches({})
 
@@ -73,7 +73,7 @@ def test_a_bound_that_is_no_number_holds_nowhere(bound: str) -> None:
     assert NodeSelector.parse({"nodeSelectorTerms": [odd, fine]}).matches({"a": "6"}, "n")
 
 
-def test_a_node_is_selected_by_name_and_by_any_term() -> None:
+def test_any_term_or_name_selects_a_node() -> None:
     by_name = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
     by_label = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
     assert node_matches(by_name, {})
@@ -83,7 +83,7 @@ def test_a_node_is_selected_by_name_and_by_any_term() -> None:
     assert not both.matches({}, "n2")
 
 
-def test_fields_are_not_asked_of_a_node_without_a_name() -> None:
+def test_a_nameless_node_matches_no_fields() -> None:
     field = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
     label = {"key": "a", "operator": "Exists"}
     assert node_matches({"matchFields": [field]}, {}, "")
@@ -154,6 +154,6 @@ def test_an_invalid_label_value_matches_no_node(operator: str, values: list[str]
     assert not node_matches({"matchExpressions": [expression]}, {"a": "5"})
 
 
-def test_a_term_that_requires_nothing_is_written_as_no_node() -> None:
+def test_an_empty_term_selects_no_node() -> None:
     terms = [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}, {}]
     assert str(NodeSelector.parse({"nodeSelectorTerms": terms})) == "a || <none>"

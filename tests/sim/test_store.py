@@ -4,7 +4,8 @@ import pickle
 
 import pytest
 
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import AlreadyExists, Conflict, NotFound
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
@@ -48,7 +49,7 @@ def test_uids_follow_from_the_seed(api: Api) -> None:
     assert uid != Api(seed=1).store.create(from_manifest(pod()), by="user").uid
 
 
-def test_a_second_object_of_the_same_name_is_refused(api: Api) -> None:
+def test_a_second_object_of_one_name_is_refused(api: Api) -> None:
     api.store.create(from_manifest(pod()), by="user")
     with pytest.raises(AlreadyExists):
         api.store.create(from_manifest(pod()), by="user")
@@ -67,7 +68,7 @@ def test_unknown_fields_are_kept_and_given_back(api: Api) -> None:
     assert api.store.get("Pod", "default/web").spec["futureField"] == {"x": [1]}
 
 
-def test_a_finalizer_holds_a_deleted_object_until_it_is_removed(api: Api) -> None:
+def test_a_finalizer_holds_a_deleted_object(api: Api) -> None:
     manifest = {"kind": "PersistentVolume", "metadata": {"name": "pv", "finalizers": ["protect"]}}
     api.store.create(from_manifest(manifest), by="user")
     held = api.store.delete("PersistentVolume", "pv", by="user")

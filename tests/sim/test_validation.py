@@ -120,7 +120,7 @@ def test_a_pod_is_checked_down_to_its_volumes(spec: Manifest, field: str) -> Non
         ({"volumes": [{"name": "a/b"}]}, "spec.volumes[0].name"),
     ],
 )
-def test_a_name_that_events_would_be_recorded_of_is_bounded(spec: Manifest, field: str) -> None:
+def test_names_in_a_spec_have_a_maximum_length(spec: Manifest, field: str) -> None:
     assert [where for where, _ in _of_pod(**spec)] == [field]
 
 
@@ -135,7 +135,7 @@ def test_bounds_are_parsed_as_upstream_parses_them() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"])
-def test_a_workload_that_would_never_find_its_pods_is_refused(kind: str) -> None:
+def test_a_workload_must_select_its_own_pods(kind: str) -> None:
     other = {**WORKLOAD, "selector": {"matchLabels": {"app": "api"}}}
     assert _problems(kind, spec=other) == [
         ("spec.template.metadata.labels", "`selector` does not match template `labels`")
@@ -180,7 +180,7 @@ def test_numbers_beyond_64_bits_are_refused_or_counted(amount: Any) -> None:
         ),
     ],
 )
-def test_a_selector_of_what_no_label_can_be_is_refused(selector: Manifest, field: str) -> None:
+def test_a_selector_of_invalid_labels_is_refused(selector: Manifest, field: str) -> None:
     term = {"topologyKey": "zone", "labelSelector": selector}
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     problems = _of_pod(affinity=affinity)
@@ -208,7 +208,7 @@ def test_a_jobs_own_selector_is_refused() -> None:
     assert _job({"matchLabels": {"app": "api"}}, {"app": "web"}) == wanted
 
 
-def test_a_manual_selector_of_a_job_must_match_its_template() -> None:
+def test_a_jobs_manual_selector_must_match_its_template() -> None:
     manual = {"manualSelector": True}
     assert _job({"matchLabels": {"app": "web"}}, {"app": "web"}, spec=manual) == []
     assert _job({"matchLabels": {"app": "api"}}, {"app": "web"}, spec=manual) == [_MISMATCH]
@@ -216,7 +216,7 @@ def test_a_manual_selector_of_a_job_must_match_its_template() -> None:
 
 
 @pytest.mark.parametrize("label", ["controller-uid", "batch.kubernetes.io/controller-uid"])
-def test_the_generated_selector_of_a_dumped_job_is_taken(label: str) -> None:
+def test_a_dumped_jobs_generated_selector_is_accepted(label: str) -> None:
     labels = {label: "u-1", "job-name": "x"}
     metadata = {"name": "x", "uid": "u-1"}
     assert _job({"matchLabels": {label: "u-1"}}, labels, metadata=metadata) == []

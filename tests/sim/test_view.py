@@ -36,7 +36,7 @@ def test_folding_leaves_the_old_attributes_as_they_were() -> None:
     assert old == {"labels": {"a": "1"}}
 
 
-def test_a_removal_followed_by_attributes_cannot_be_one_patch() -> None:
+def test_removal_then_attributes_cannot_be_one_patch() -> None:
     with pytest.raises(NotComposable):
         compose({"pod/a": None}, {"pod/a": {"phase": "Pending"}})
 
@@ -51,5 +51,5 @@ def test_a_composed_patch_does_the_work_of_both(document: dict, first: dict, sec
 
 
 @given(documents, documents)
-def test_a_difference_leads_from_one_document_to_the_other(old: dict, new: dict) -> None:
+def test_a_difference_turns_one_document_into_another(old: dict, new: dict) -> None:
     assert merge(old, diff(old, new)) == new

@@ -29,7 +29,7 @@ def test_a_key_added_twice_is_synced_once(worker: Worker) -> None:
     assert worker.synced == [("a", 0), ("b", 0)]
 
 
-def test_a_key_added_after_its_sync_is_synced_again(worker: Worker) -> None:
+def test_a_key_added_after_sync_is_synced_again(worker: Worker) -> None:
     worker.queue.add("a")
     worker.loop.run(until=1)
     worker.queue.add("a")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import Conflict
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.objects import Pod

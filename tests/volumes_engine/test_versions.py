@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import (
     ApiObject,
     PersistentVolume,

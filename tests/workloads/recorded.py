@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.input.scenario import Scenario, parse_recording
 from kscope.sim.kernel.units import MILLISECOND
 from kscope.sim.objects.objects import ApiObject, from_manifest

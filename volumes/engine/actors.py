@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from kscope.sim.api_server import process
 from kscope.sim.api_server.store import ObjectStore
@@ -59,6 +59,25 @@ class StorageRules:
     """A kubelet that starts takes over every volume that it finds on its disk."""
 
 
+class StorageVersion(Protocol):
+    """What the storage components need to know of a version of Kubernetes."""
+
+    @property
+    def storage(self) -> StorageRules:
+        """The rules of the components here."""
+        ...
+
+    @property
+    def controller(self) -> ControllerRules:
+        """The rules of the PV controller."""
+        ...
+
+    @property
+    def resources(self) -> ResourceRules:
+        """The rules by which kubelets count the requests of pods."""
+        ...
+
+
 class VolumeActors:
     """Creates and restarts the storage components. They communicate only through the store."""
 
@@ -69,17 +88,15 @@ class VolumeActors:
         store: ObjectStore,
         recorder: Recorder,
         latencies: Latencies,
-        rules: StorageRules,
-        controller_rules: ControllerRules,
-        resource_rules: ResourceRules,
+        version: StorageVersion,
         faults: DriverFaults | None = None,
     ) -> None:
         self._loop = loop
         self._store = store
         self._recorder = recorder
         self._latencies = latencies
-        self._rules = rules
-        self._controller_rules = controller_rules
+        self._rules = version.storage
+        self._controller_rules = version.controller
         self.driver_faults = faults or DriverFaults()
         self._watch = watch = latencies.draw("watch")
         listers = InformerListers(store, watch)
@@ -93,8 +110,8 @@ class VolumeActors:
         self.volume_protection = VolumeProtection(loop, store, listers)
         self.kubelets = Kubelets(
             KubeletContext(loop, store, recorder, latencies, self._events(KUBELET), watch),
-            rules=resource_rules,
-            options=VolumeManagerOptions(reconstructs_all=rules.reconstructs_all),
+            rules=version.resources,
+            options=VolumeManagerOptions(reconstructs_all=version.storage.reconstructs_all),
         )
         self.attach_detach = self._new_attach_detach()
         self.csi_attacher = self._new_csi_attacher()
@@ -112,7 +129,7 @@ class VolumeActors:
             attribute, before = _ATTRIBUTES[author], self._listers_of[author]
             old: Any = getattr(self, attribute)
             process.end(old, self._loop, self._store, before)
-            self._store.hang_up(author)
+            self._store.answers.forget(author)
             setattr(self, attribute, self._renewed(old, listers))
             self._listers_of[author] = listers
             if not any(before is one for one in self._listers_of.values()):
@@ -166,7 +183,7 @@ class VolumeActors:
             migration=ALL_MIGRATED if rules.migrates_in_tree else NO_MIGRATION,
             rules=self._controller_rules,
             answer_delay=self._latencies.draw("api_write"),
-            answers=self._store.answers(PV_CONTROLLER),
+            answers=self._store.answers.of(PV_CONTROLLER),
             delays=self._latencies,
         )
         controller = PersistentVolumeController(context)

@@ -11,7 +11,7 @@ Upstream: pkg/controller/volume/expand/expand_controller.go.
 
 from typing import ClassVar, Final
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.objects.objects import EMPTY, PersistentVolumeClaim, quantity

@@ -41,7 +41,7 @@ class RecordedEvents:
 
     def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
         """See EventSink."""
-        at = self._store.answered_at(self._author)
+        at = self._store.answers.answered_at(self._author)
         if at > self._loop.now:
             self._loop.call_at(at, self._record, obj.id, type, reason, message)
         else:

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from kscope.sim.api_server.informer import Informer
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import (
     ApiObject,
     Node,

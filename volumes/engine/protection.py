@@ -8,7 +8,8 @@ pkg/controller/volume/{pvcprotection,pvprotection}.
 
 from typing import ClassVar, Final
 
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.kernel.loop import EventLoop
@@ -36,7 +37,7 @@ class ClaimProtection:
     def __init__(self, loop: EventLoop, store: ObjectStore, listers: InformerListers) -> None:
         self._store = store
         self._listers = listers
-        self._queue = WorkQueue(loop, self.sync, answers=store.answers(self.AUTHOR))
+        self._queue = WorkQueue(loop, self.sync, answers=store.answers.of(self.AUTHOR))
         listers.claim_informer.on_event(self._on_claim)
         listers.pod_informer.on_event(self._on_pod, plain=False)
 
@@ -113,7 +114,7 @@ class VolumeProtection:
     def __init__(self, loop: EventLoop, store: ObjectStore, listers: InformerListers) -> None:
         self._store = store
         self._listers = listers
-        self._queue = WorkQueue(loop, self.sync, answers=store.answers(self.AUTHOR))
+        self._queue = WorkQueue(loop, self.sync, answers=store.answers.of(self.AUTHOR))
         listers.volume_informer.on_event(self._on_volume)
 
     def _on_volume(self, event: WatchEvent) -> None:

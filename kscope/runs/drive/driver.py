@@ -121,20 +121,16 @@ class Driver:
                 return
             if time.monotonic() - turn_began > self._turn:
                 turn_began = time.monotonic()
-                self.made_way = self._others_wait()
+                self.made_way = _others_wait()
                 if self.made_way:
                     return
             if self._slice():
                 idle_since = time.monotonic()
-            elif time.monotonic() - idle_since > LINGER_SECONDS or self._others_wait():
+            elif time.monotonic() - idle_since > LINGER_SECONDS or _others_wait():
                 return
             else:
                 self._sleep(listener, 0.25)
             self._rest(listener)
-
-    def _others_wait(self) -> bool:
-        with connection.cursor() as cursor:
-            return bool(slices.run_needs_driver(cursor))
 
     def _sleep(self, listener: WakeListener, seconds: float) -> None:
         try:
@@ -360,6 +356,12 @@ class Driver:
 
 
 _FAR = 2**62
+
+
+def _others_wait() -> bool:
+    """Whether another run waits for a worker."""
+    with connection.cursor() as cursor:
+        return bool(slices.run_needs_driver(cursor))
 
 
 def is_halted(engine: Engine) -> bool:

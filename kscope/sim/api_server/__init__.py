@@ -2,5 +2,7 @@
 
     store ─▶ informer (one component's own, possibly stale, copy) ─▶ workqueue
 
-`process` ends all of it when a component dies; `faults` is what the API server may get wrong.
+The store keeps the objects. `object_limit` counts them, `answers` says when a write is answered,
+`write_record` makes an event of it, and `watches` deliver it. `process` ends all that a component
+has when it dies; `faults` is what the API server may get wrong.
 """

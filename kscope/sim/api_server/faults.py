@@ -47,7 +47,7 @@ _FAIL_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     PROVISION: ("claim", "node", "times", "probability", "text"),
     **dict.fromkeys(DRIVER_CALLS, ("volume", "node", "times", "probability", "text")),
 }
-# Whose writes can fail or be slow: everybody's but the user's.
+# The components whose writes can fail or be slow; a user's own writes cannot.
 AUTHORS: Final = (
     "pv-controller",
     "pvc-protection",
@@ -280,9 +280,9 @@ class ApiFaults:
     `slows` says whether any write was ever slow: until then no write has to ask how slow.
     """
 
-    __slots__ = ("cuts", "_lags", "_slow", "_stream", "_writes", "slows", "told")
+    __slots__ = ("cuts", "_lags", "_slow", "_stream", "_writes", "on_refusal", "slows")
 
-    def __init__(self, stream: Stream, told: Callable[[str, str, str], None]) -> None:
+    def __init__(self, stream: Stream, on_refusal: Callable[[str, str, str], None]) -> None:
         self._stream = stream
         self._writes: list[WriteFault] = []
         self._slow: list[SlowWrites] = []
@@ -290,8 +290,8 @@ class ApiFaults:
         # Broken watches, by kind.
         self.cuts: dict[str, list[Cut]] = {}
         self.slows = False
-        # Called with the kind's entity, the author and the text of what was refused.
-        self.told = told
+        # Called with the object's id, the author and the text of what was refused.
+        self.on_refusal = on_refusal
 
     def refuse(self, fault: Mapping[str, Any]) -> None:
         """Let writes fail from now on as a checked *fault* says."""
@@ -369,5 +369,5 @@ class ApiFaults:
                 continue
             if fault.strikes.is_over:
                 del self._writes[place]
-            self.told(entity, by, fault.text)
+            self.on_refusal(entity, by, fault.text)
             raise fault.refusal(fault.text)

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from kscope.sim.api_server.store import ObjectStore, Watcher, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import Watcher, WatchEvent
 from kscope.sim.kernel.loop import is_method_of
 from kscope.sim.objects.objects import ApiObject
 

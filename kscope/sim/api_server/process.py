@@ -33,7 +33,7 @@ def end(
     """Let *component*, which heard of the cluster through *listers* too, do nothing any more."""
     parts = parts_of(component)
     loop.cancel_of(parts)
-    store.unwatch(parts)
+    store.watches.remove(parts)
     for informer in listers.informers() if listers is not None else ():
         informer.forget(parts)
 
@@ -42,7 +42,7 @@ def end_listers(listers: Listers, loop: EventLoop, store: ObjectStore) -> None:
     """End the watches of informers that have no handlers any more."""
     informers = listers.informers()
     loop.cancel_of(informers)
-    store.unwatch(informers)
+    store.watches.remove(informers)
 
 
 def parts_of(component: Component) -> list[object]:

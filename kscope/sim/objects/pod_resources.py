@@ -97,7 +97,7 @@ class PodResources:
     non_zero_memory: int
     # What a resource score adds for the incoming pod, cpu and memory with the same defaults. Differs
     # in v1.20, where the overhead's cpu is added in whole cores, and in v1.34 for pod-level requests,
-    # of which NewFit() does not tell its scorer (Upstream: resource_allocation.go, fit.go).
+    # which NewFit() does not pass on to its scorer (Upstream: resource_allocation.go, fit.go).
     scored: Resources
 
     @property
@@ -288,7 +288,7 @@ def _modern(
         if resized
         else fit
     )
-    # With pod-level requests only what nobody names is defaulted. Upstream:
+    # With pod-level requests only what no container names is defaulted. Upstream:
     # getNonMissingContainerRequests().
     defaults = {
         name: amount
@@ -296,7 +296,7 @@ def _modern(
         if not pod_requests or name not in taken
     }
     non_zero = _sum_up(containers, init_containers, overhead, pod_requests, resized, defaults)
-    # Nor is the scorer of v1.34 told to look at the status.
+    # Nor does the scorer of v1.34 look at the status.
     scored = (
         _sum_up(containers, init_containers, overhead, {}, None, _DEFAULT_REQUESTS)
         if pod_requests or resized

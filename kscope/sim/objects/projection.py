@@ -321,7 +321,7 @@ _PROJECTIONS: dict[str, Callable[[Any], Attributes]] = {
     "LimitRange": _limit_range_attributes,
 }
 
-# What may differ when no more than the progress of such an object is told; None for anything.
+# What may differ when only the progress of such an object is shown; None for anything.
 _CHANGING: dict[str, Callable[[Any, Any], Attributes | None]] = {
     "Pod": _pod_changes,
     "PersistentVolume": _volume_changes,

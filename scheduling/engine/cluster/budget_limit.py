@@ -1,6 +1,7 @@
 """Where a run has to stop because its budget is used up."""
 
-from kscope.sim.api_server.store import UNLIMITED, ObjectStore
+from kscope.sim.api_server.object_limit import UNLIMITED
+from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.input.budget import Budget
 from kscope.sim.input.budget import Stop as BudgetStop
 from kscope.sim.kernel.loop import EventLoop
@@ -20,7 +21,7 @@ class BudgetLimit:
         """Take *budget* instead of the one before; None removes every limit."""
         self._budget = budget
         self._recorder.most = UNLIMITED if budget is None else budget.events
-        self._store.most = UNLIMITED if budget is None else budget.objects
+        self._store.limit.most = UNLIMITED if budget is None else budget.objects
         # Before the next callback runs, `Cluster.advance` checks whether it is used up already.
         self._loop.halted = True
 
@@ -39,15 +40,15 @@ class BudgetLimit:
             return None
         if self._recorder.seq >= budget.events:
             return BudgetStop.at("events", budget.events)
-        excess = store.excess
+        excess = store.limit.excess
         if excess is not None:
             return BudgetStop(
                 "objects",
                 f"Stopped because {excess.kind} {excess.key} asks for {excess.missing:,} more objects: "
-                f"there are {store.count:,}, and the budget of this run is {budget.objects:,}.",
+                f"there are {store.limit.count:,}, and the budget of this run is {budget.objects:,}.",
             )
-        if store.count > budget.objects:
-            author, made = store.busiest
+        if store.limit.count > budget.objects:
+            author, made = store.limit.busiest
             return BudgetStop.at("objects", budget.objects, f"{author} has made {made:,} of them")
         if due > budget.time:
             return BudgetStop.at("time", budget.time)

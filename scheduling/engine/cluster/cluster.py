@@ -5,10 +5,9 @@ pure function of (scenario, profile, seed, commands at their positions).
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from kscope.sim.api_server.store import ObjectStore
-from kscope.sim.errors import ApiError
 from kscope.sim.input.budget import Budget
 from kscope.sim.input.budget import Stop as BudgetStop
 from kscope.sim.input.scenario import Scenario, Step
@@ -18,28 +17,25 @@ from kscope.sim.kernel.recorder import Event, EventRow, Recorder
 from kscope.sim.kernel.rng import Streams
 from kscope.sim.kernel.units import MINUTE
 from kscope.sim.kernel.view import State
-from kscope.sim.objects.objects import Manifest, from_manifest
+from kscope.sim.objects.objects import Manifest
 from kscope.sim.objects.projection import attributes
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.cluster import checkpoints
 from scheduling.engine.cluster.budget_limit import BudgetLimit
 from scheduling.engine.cluster.commands import Command, CommandExecutor, Outcome
 from scheduling.engine.cluster.faults import FaultInjector
-from scheduling.engine.cluster.replicas import SchedulerReplicas
+from scheduling.engine.cluster.initial_objects import create_initial_objects
+from scheduling.engine.cluster.replicas import SchedulerReplicas, scheduler_replicas
 from scheduling.engine.configuration.configuration import read_schedulers
 from scheduling.engine.configuration.extenders import ExtenderCalls
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings
-from scheduling.engine.framework.framework import Plugin
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.engine.workloads.actors import WorkloadActors
 from scheduling.engine.workloads.controller import ControllerContext
-from scheduling.engine.workloads.disruption.budget_count import with_counted_budgets
 from scheduling.engine.workloads.listers import WorkloadListers
-from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import VolumeActors
-from volumes.engine.phases import settled
 
 Stop = Literal["event", "cycle"]
 TieBreak = Literal["random", "name"]
@@ -89,7 +85,12 @@ class Cluster:
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
         # Only the process that drives the run can call extenders; see ExtenderCalls.
         self.extender_calls = ExtenderCalls(self.recorder)
-        self._load(scenario, workload_rules)
+        create_initial_objects(
+            scenario.objects, self.loop, self.store, self.admission, workload_rules
+        )
+        for step in scenario.steps:
+            self.loop.cause = 0
+            self.loop.call_at(step.at, self._take_step, step)
         # Initial nodes are not tainted as new; only later nodes are.
         self.admission.taints_new_nodes = workload_rules.taints_new_nodes
         self.admission.watches_namespaces = True
@@ -98,9 +99,7 @@ class Cluster:
             store=self.store,
             recorder=self.recorder,
             latencies=self.latencies,
-            rules=version.storage,
-            controller_rules=version.controller,
-            resource_rules=version.resources,
+            version=version,
         )
         injector = FaultInjector(self.store, self.recorder, self.streams, self.volumes)
         self._executor = CommandExecutor(
@@ -131,13 +130,7 @@ class Cluster:
             ties=self.streams.stream("ties") if tie_break == "random" else None,
             calls=self.extender_calls,
         )
-        names = [name for spec in specs for name in spec.setup.names]
-        self._replicas = [
-            SchedulerReplicas(
-                spec, around, None if place else frozenset(names) - frozenset(spec.setup.names)
-            )
-            for place, spec in enumerate(specs)
-        ]
+        self._replicas = scheduler_replicas(specs, around)
         self._executor.schedulers = self._replicas
         injector.schedulers, injector.workloads = self._replicas, self.workloads
 
@@ -233,7 +226,7 @@ class Cluster:
     @property
     def objects(self) -> int:
         """How many objects the cluster holds."""
-        return self.store.count
+        return self.store.limit.count
 
     def advance(
         self,
@@ -286,52 +279,18 @@ class Cluster:
         self.loop.cause = 0
         self.horizon = max(self.horizon, self.now + AFTER_COMMAND)
         reason = self._executor.execute(command)
-        if reason:
-            self._refused(command, reason)
         return Outcome(not reason, reason, min(first, self.recorder.seq))
-
-    def _refused(self, command: Command, reason: str) -> None:
-        data = {"command": command.to_dict()}
-        target = command.object or "run"
-        self.recorder.record("CommandRejected", target, "command", reason, data)
-
-    def _load(self, scenario: Scenario, rules: WorkloadRules) -> None:
-        """The initial objects, then the steps.
-
-        Classes come first: admission looks them up. Quotas come last: they count the others.
-        """
-        objects = with_counted_budgets((from_manifest(raw) for raw in scenario.objects), rules)
-        for obj in sorted(objects, key=_turn):
-            self.loop.cause = 0
-            try:
-                self.store.create(settled(self.admission.admit(obj)), by="scenario")
-            except ApiError as refusal:
-                raise type(refusal)(f"{obj.id}: {refusal}") from refusal
-        for step in scenario.steps:
-            self.loop.cause = 0
-            self.loop.call_at(step.at, self._take_step, step)
 
     def _take_step(self, step: Step) -> None:
         self.loop.cause = 0
-        command = Command(
-            verb=step.verb,
-            object=step.object,
-            manifest=step.manifest,
-            patch=step.patch,
-            labels=step.labels,
-            grace_seconds=step.grace_seconds,
-            propagation=step.propagation,
-        )
-        reason = self._executor.execute(command, by="scenario")
-        if reason:
-            self._refused(command, reason)
+        self._executor.execute(Command.from_step(step), by="scenario")
 
     # History
 
     def take(self) -> Slice:
         """Everything recorded since the last take."""
         events, rows = self.recorder.take()
-        touched, self.store.touched = self.store.touched, {}
+        touched = self.store.record.take_touched()
         attempts = [attempt for one in self._replicas for attempt in one.take_attempts()]
         return Slice(events, rows, touched, attempts)
 
@@ -373,19 +332,8 @@ class Cluster:
         """
         if self.recorder.pending:
             raise ValueError(f"{len(self.recorder.pending)} events have not been taken")
-        return checkpoints.dump(self, self._plugins())
-
-    def _plugins(self) -> list[Plugin]:
-        """Those of all profiles of all schedulers."""
-        algorithms = [
-            one.algorithm_for(name) for one in self.schedulers for name in sorted(one.names)
-        ]
-        return [
-            plugin
-            for algorithm in algorithms
-            if algorithm is not None
-            for plugin in algorithm.framework.plugins.by_name.values()
-        ]
+        plugins = [plugin for one in self.schedulers for plugin in one.plugins()]
+        return checkpoints.dump(self, plugins)
 
     @staticmethod
     def restore(blob: bytes) -> "Cluster":
@@ -395,10 +343,3 @@ class Cluster:
         # The caller sets the budget, which may have changed since.
         cluster.limit(None)
         return cluster
-
-
-_ADMITTED_FIRST = ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass", "LimitRange")
-
-
-def _turn(obj: Any) -> int:
-    return 0 if obj.kind in _ADMITTED_FIRST else 2 if obj.kind == "ResourceQuota" else 1

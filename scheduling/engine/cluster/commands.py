@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from kscope.sim.api_server.faults import invalid
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError, Invalid, NotFound, TooManyRequests
 from kscope.sim.input.cleaning import clean, clean_command, without_nulls
-from kscope.sim.input.scenario import STEP_VERBS, grace_fault
+from kscope.sim.input.scenario import STEP_VERBS, Step, grace_fault
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.documents import show_path
@@ -105,6 +106,19 @@ class Command:
             raise Invalid(f"propagation is {found}; it must be one of {known_ones}")
         return command
 
+    @classmethod
+    def from_step(cls, step: Step) -> "Command":
+        """The command that a step of a scenario gives."""
+        return cls(
+            verb=step.verb,
+            object=step.object,
+            manifest=step.manifest,
+            patch=step.patch,
+            labels=step.labels,
+            grace_seconds=step.grace_seconds,
+            propagation=step.propagation,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, without what is absent."""
         parts = {name: getattr(self, name) for name in self.__slots__}
@@ -174,11 +188,18 @@ class CommandExecutor:
         self.schedulers: Sequence[Replicas] = ()
 
     def execute(self, command: Command, by: str = "command") -> str:
-        """Do what *command* says; returns "" or the reason why the API server refuses it."""
+        """Do what *command* says; returns "" or the reason why the API server refuses it.
+
+        A refusal is recorded.
+        """
         try:
             getattr(self, f"_{command.verb}")(command, by)
         except ApiError as refusal:
-            return f"{refusal.reason}: {refusal}"
+            reason = f"{refusal.reason}: {refusal}"
+            data = {"command": command.to_dict()}
+            target = command.object or "run"
+            self._recorder.record("CommandRejected", target, "command", reason, data)
+            return reason
         return ""
 
     def _stop_scheduler(self, command: Command, by: str) -> None:

@@ -116,10 +116,10 @@ class FaultInjector:
         """Watches break: of everybody, or of the schedulers alone."""
         kind = fault["cut"]
         owners = [one.scheduler.watches for one in self.schedulers] if fault.get("of") else None
-        self._api.cut(kind, self._store.watchers_of(kind, owners))
+        self._api.cut(kind, self._store.watches.watchers_of(kind, owners))
 
     def _mend(self, fault: Mapping[str, Any]) -> None:
-        """Whoever's watch broke lists anew and watches again."""
+        """The components whose watches broke list again and watch again."""
         kind = fault["mend"]
         if kind not in self._api.cuts:
             raise Invalid(f"no watch of {kind} is cut")
@@ -127,7 +127,7 @@ class FaultInjector:
             self._store.relist(cut)
 
     def _vanish(self, fault: Mapping[str, Any]) -> None:
-        """The object goes behind everybody's back: finalizers hold nothing up."""
+        """The object goes at once: finalizers do not hold it."""
         prefix, key = split_entity_id(fault["vanish"])
         for kind in self._store.kinds():
             if prefix in (kind, kind.lower()):

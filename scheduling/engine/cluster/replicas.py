@@ -14,6 +14,7 @@ Upstream: client-go/tools/leaderelection, cmd/kube-scheduler/app/server.go Run()
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from kscope.sim.api_server import process
@@ -28,6 +29,17 @@ from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings
 
 LEASE = "Lease"
+
+
+def scheduler_replicas(
+    specs: Sequence[SchedulerSpec], around: Surroundings
+) -> list[SchedulerReplicas]:
+    """The schedulers of a cluster. Only the first is given the names of the others."""
+    names = frozenset(name for spec in specs for name in spec.setup.names)
+    return [
+        SchedulerReplicas(spec, around, None if place else names - frozenset(spec.setup.names))
+        for place, spec in enumerate(specs)
+    ]
 
 
 class SchedulerReplicas:
@@ -64,7 +76,7 @@ class SchedulerReplicas:
         if identity == self.leader:
             self._step_down()
         else:
-            self._tell("SchedulerStopped", identity, "a standby has stopped")
+            self._record("SchedulerStopped", identity, "a standby has stopped")
         self._plan_take_over()
         return ""
 
@@ -73,7 +85,7 @@ class SchedulerReplicas:
         if identity in self._since:
             return f"{identity} is running"
         self._since[identity] = self._around.loop.now
-        self._tell("SchedulerStarted", identity, "started")
+        self._record("SchedulerStarted", identity, "started")
         if len(self.identities) == 1:
             self._replace(identity)
         else:
@@ -226,19 +238,19 @@ class SchedulerReplicas:
                 message=identity,
                 changes=changes,
             )
-        told = {"type": "Normal", "event": True}
+        data = {"type": "Normal", "event": True}
         around.recorder.record(
             "LeaderElection",
             f"lease/{self._lease_key}",
             "scheduler",
             f"{identity} became leader",
-            told,
+            data,
         )
 
     def _shown(self, identity: str) -> Attributes:
         return {"running": identity in self._since, "leading": identity == self.leader}
 
-    def _tell(self, fact: str, identity: str, message: str) -> None:
+    def _record(self, fact: str, identity: str, message: str) -> None:
         changes: Changes = {f"scheduler/{identity}": self._shown(identity)}
         target = f"scheduler/{identity}"
         self._around.recorder.record(fact, target, "scheduler", message, None, changes)

@@ -39,6 +39,7 @@ from scheduling.engine.framework.messages import NO_NODES
 from scheduling.engine.framework.runtime import KnownVerdicts, Scores, Search, no_verdicts
 from scheduling.engine.framework.scoring import ScoringFailed
 from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.nodes.node_table import without_requests
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.plugins.volumes.volume_binding import holds_untranslatable
 from scheduling.engine.pods.pod_info import PodInfo
@@ -243,7 +244,7 @@ class SchedulingAlgorithm:
     def _scored(self, search: Search, feasible: IntArray) -> Scores:
         if not (search.is_sent_back and self.profile.kubernetes.extenders.scores_returned_nodes):
             return self.framework.score(search.state, feasible)
-        with self.table.bare(feasible):
+        with without_requests(self.table, feasible):
             return self.framework.score(search.state, feasible)
 
     def _on_nominated_node(
@@ -336,7 +337,7 @@ class SchedulingAlgorithm:
         """Whether plugins may fail on a disk of this pod, or of another on its node; v1.34 only."""
         if not (pod.pod.volumes and self._rules.fails_on_untranslatable_volumes):
             return False
-        if self.table.pods_at_fault or self.nominated.concern(pod):
+        if self.table.volume_users.pods_at_fault or self.nominated.concern(pod):
             return True
         return holds_untranslatable(pod.pod, self.handle.listers)
 

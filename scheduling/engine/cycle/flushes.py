@@ -32,7 +32,7 @@ class PeriodicFlushes:
 
     def set_timers(self) -> None:
         """Set each timer to the next tick at which its flush has something to do."""
-        if self._queue.waits.count != self._waits_seen:
+        if self._queue.places.waits.count != self._waits_seen:
             self._set_flush_timers()
         if self._assumptions_expire and (self._expiry_timer or self._cache.may_expire):
             self._expiry_timer = self._reset(
@@ -52,7 +52,7 @@ class PeriodicFlushes:
         self._leftover_timer = self._reset(
             self._leftover_timer, self._queue.flush_times.next_leftover_due(), self._flush_leftover
         )
-        self._waits_seen = self._queue.waits.count
+        self._waits_seen = self._queue.places.waits.count
 
     def _reset(self, timer: Timer | None, at: int | None, callback: Any) -> Timer | None:
         if timer is not None and timer.callback is not None:

@@ -27,6 +27,7 @@ from scheduling.engine.cycle.failure.status_writes import PodStatusWriter
 from scheduling.engine.cycle.flushes import PeriodicFlushes
 from scheduling.engine.cycle.state import SchedulerState, Surroundings
 from scheduling.engine.cycle.watches import Watches
+from scheduling.engine.framework.framework import Plugin
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
 # Attempts on clusters up to this size keep their evidence; on larger ones it is made on demand.
@@ -83,6 +84,14 @@ class Scheduler:
     def algorithm_for(self, scheduler_name: str) -> SchedulingAlgorithm | None:
         """The algorithm for pods of this schedulerName; None when another scheduler serves them."""
         return self._algorithms.get(scheduler_name)
+
+    def plugins(self) -> list[Plugin]:
+        """The plugins of all profiles."""
+        return [
+            plugin
+            for _, algorithm in sorted(self._algorithms.items())
+            for plugin in algorithm.framework.plugins.by_name.values()
+        ]
 
     def stop(self) -> None:
         """The process dies: its queue, its cache and its bindings are lost."""

@@ -139,7 +139,6 @@ class SchedulerState:
             sort=_queue_sort(self.algorithms[profile.name]),
             listener=chronicle,
             nominations=nominated,
-            started_at=loop.now,
         )
         chronicle.queue = self.queue
         self.volume_work = VolumeWork(

@@ -6,7 +6,8 @@ in a row are not promised the same volume; the assume caches know what the API s
 
 from collections.abc import Callable
 
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.latency import Latencies
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.objects.objects import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.view import Attributes
 from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from scheduling.engine.cycle.binding.binding_cycle import BindingCycle

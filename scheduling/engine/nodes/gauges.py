@@ -33,12 +33,12 @@ class NodeGauges:
         self._table = table
         # By node and uid: the assumed pods, few at a time.
         self._assumed: dict[str, dict[str, PodInfo]] = {}
-        # What was last told of them, where anything was.
+        # What pages were last shown of them, where anything was shown.
         self._shows_assumed: dict[str, Sums] = {}
         # The resources beside cpu and memory that were ever shown of a node.
         self._named: dict[str, dict[str, None]] = {}
-        # The nodes of which something changed since it was told, and whether that is what is
-        # requested: whoever counts a pod, or no longer does, says so here.
+        # The nodes of which something changed since it was shown, and whether their requests did:
+        # code that counts a pod, or stops counting it, notes that here.
         self.stale: dict[str, bool] = {}
 
     def assumed(self, node: str, pod: PodInfo) -> None:
@@ -98,9 +98,9 @@ class NodeGauges:
         return [*dict.fromkeys((*counted, *self._shows_assumed))]
 
     def take_over(self, before: NodeGauges) -> None:
-        """Tell anew of the nodes that *before* showed, though nothing may be counted on them."""
+        """Show the nodes again that *before* showed, even if nothing is counted on them now."""
         for node, named in before._named.items():
-            # What it showed of them stays on the pages until somebody says 0 of it.
+            # What it showed of them stays on the pages until a 0 is shown.
             self._named[node] = {**named, **self._named.get(node, {})}
         for node in before._shown():
             self.stale[node] = True
@@ -117,7 +117,7 @@ _ALWAYS_SHOWN = 3
 
 
 def _sums(pods: Iterable[PodInfo], before: Sums | None) -> Sums:
-    """What *pods* request together, and 0 of what was told *before* and is requested no more."""
+    """The sum of the requests of *pods*, with 0 for what was shown *before* and is no longer requested."""
     cpu = memory = count = 0
     named: Sums = {} if before is None else dict.fromkeys(before, 0)
     for pod in pods:

@@ -42,7 +42,7 @@ class Listers:
         index: VolumeIndex,
         claims: dict[str, PersistentVolumeClaim],
     ) -> None:
-        """Show these volumes and claims, which somebody else keeps up to date."""
+        """Show these volumes and claims, which the caller keeps up to date."""
         self._objects[PersistentVolume.KIND] = cast("dict[str, ApiObject]", volumes)
         self._objects[PersistentVolumeClaim.KIND] = cast("dict[str, ApiObject]", claims)
         index.applies_match_fields = self.volumes.applies_match_fields

@@ -1,4 +1,4 @@
-"""Node labels as numpy columns, and which nodes a selector matches."""
+"""Node labels and taints as numpy columns, and which nodes a selector matches."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from kscope.sim.objects.objects import Node
 from kscope.sim.objects.selectors import IN, NodeSelector, Requirement
 from scheduling.engine.nodes.arrays import BoolArray, Codes
+from scheduling.engine.pods.pod_template import Taint
 
 _MATCH_LIMIT = 4_096
 
@@ -122,6 +123,31 @@ class NodeLabels:
         node = self._nodes[row]
         assert node is not None, f"row {row} has no node"
         return node
+
+
+class NodeTaints:
+    """Nodes grouped by their list of taints: `groups`, and the group of each row as `codes`."""
+
+    def __init__(self, capacity: int) -> None:
+        self.codes: Codes = np.zeros(capacity, np.int32)
+        self.groups: list[tuple[Taint, ...]] = []
+        self._index: dict[tuple[Taint, ...], int] = {}
+
+    def read(self, row: int, node: Node) -> None:
+        """Take over the taints of *node*, which is new or has changed."""
+        taints = tuple(
+            Taint(taint.get("key") or "", taint.get("value") or "", taint.get("effect") or "")
+            for taint in node.taints
+        )
+        code = self._index.get(taints)
+        if code is None:
+            code = self._index[taints] = len(self.groups)
+            self.groups.append(taints)
+        self.codes[row] = code
+
+    def grow(self, more: int) -> None:
+        """Make room for *more* rows."""
+        self.codes = np.pad(self.codes, (0, more))
 
 
 def _only_requirement(matcher: NodeMatcher) -> Requirement | None:

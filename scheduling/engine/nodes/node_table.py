@@ -18,14 +18,12 @@ from kscope.sim.kernel.change_log import ChangeLog
 from kscope.sim.objects.objects import Node
 from kscope.sim.objects.pod_resources import Resources
 from kscope.sim.objects.quantity import wrapped
-from scheduling.engine.nodes.arrays import BoolArray, Codes, Columns, IntArray
+from scheduling.engine.nodes.arrays import BoolArray, Columns, IntArray
 from scheduling.engine.nodes.images import NodeImages
-from scheduling.engine.nodes.node_labels import NodeLabels, NodeMatcher, TopologyColumn
-from scheduling.engine.nodes.pod_counts import PodCounts
+from scheduling.engine.nodes.node_labels import NodeLabels, NodeMatcher, NodeTaints, TopologyColumn
+from scheduling.engine.nodes.pod_counts import PodCounts, VolumeUsers
 from scheduling.engine.nodes.ports import NodePorts
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.pods.pod_template import Taint
-from volumes.engine.translation import may_be_at_fault
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
@@ -50,8 +48,8 @@ class Sums:
 class NodeTable:
     """The nodes with what they offer and what their pods request.
 
-    `active` are the rows in use, in the order the nodes were added. Labels, images, host ports and
-    counted pods have a class each: `labels`, `images`, `ports`, `pod_counts`.
+    `active` are the rows in use, in the order the nodes were added. Labels, taints, images, host
+    ports, users of volumes and counted pods have a class each.
     """
 
     def __init__(self) -> None:
@@ -69,13 +67,6 @@ class NodeTable:
         self.pod_count: IntArray = np.zeros(self._capacity, np.int64)
         self.allowed_pods: IntArray = np.zeros(self._capacity, np.int64)
         self.unschedulable: BoolArray = np.zeros(self._capacity, np.bool_)
-        self.taint_group: Codes = np.zeros(self._capacity, np.int32)
-        self.taint_groups: list[tuple[Taint, ...]] = []
-        self._taint_group_index: dict[tuple[Taint, ...], int] = {}
-        # How many pods use each claim, by namespace/name.
-        self.claim_users: dict[str, int] = {}
-        # How many pods may have volumes that other pods fail on.
-        self.pods_at_fault = 0
         # The rows that changed.
         self.log: ChangeLog[int] = ChangeLog()
         # Grows whenever labels, taints or names of any node change.
@@ -86,7 +77,9 @@ class NodeTable:
         self._name_rank: IntArray | None = None
         self.labels = NodeLabels(self.nodes, self._active_order)
         self.images = NodeImages(self._capacity)
+        self.taints = NodeTaints(self._capacity)
         self.ports = NodePorts()
+        self.volume_users = VolumeUsers()
         self.pod_counts = PodCounts(self.labels, self.pods, self._active_order)
         # The cache, if there is one, answers in which order upstream's NodeInfo holds the pods of
         # a node. `reordered` are the rows where only that order may have changed.
@@ -277,18 +270,7 @@ class NodeTable:
             self.allocatable[column, row] = amount
         self.allowed_pods[row] = units.get("pods", 0)
         self.unschedulable[row] = node.unschedulable
-        self.taint_group[row] = self._taint_code(node)
-
-    def _taint_code(self, node: Node) -> int:
-        taints = tuple(
-            Taint(taint.get("key") or "", taint.get("value") or "", taint.get("effect") or "")
-            for taint in node.taints
-        )
-        code = self._taint_group_index.get(taints)
-        if code is None:
-            code = self._taint_group_index[taints] = len(self.taint_groups)
-            self.taint_groups.append(taints)
-        return code
+        self.taints.read(row, node)
 
     def _grow(self) -> None:
         old, new = self._capacity, self._capacity * 2
@@ -302,9 +284,9 @@ class NodeTable:
         self.pod_count = np.pad(self.pod_count, (0, more))
         self.allowed_pods = np.pad(self.allowed_pods, (0, more))
         self.unschedulable = np.pad(self.unschedulable, (0, more))
-        self.taint_group = np.pad(self.taint_group, (0, more))
         self.labels.grow(more)
         self.images.grow(more)
+        self.taints.grow(more)
         self.pod_counts.grow(more)
         self._free.extend(range(new - 1, old - 1, -1))
         self._sums = Sums(self.requested, self.scored, self.pod_count)
@@ -352,24 +334,21 @@ class NodeTable:
                 self.ports.free(row, pod.ports)
         self.pod_counts.count(row, pod, delta)
         if pod.pod.volumes:
-            for name in pod.pod.named_claims:
-                key = f"{pod.pod.namespace}/{name}"
-                self.claim_users[key] = self.claim_users.get(key, 0) + delta
-            if may_be_at_fault(pod.pod):
-                self.pods_at_fault += delta
+            self.volume_users.count(pod.pod, delta)
         self.log.note(row)
 
     def _shift(self, column: int, row: int, amount: int) -> None:
         self.requested[column, row] = wrapped(self.requested.item(column, row) + amount)
 
-    @contextmanager
-    def bare(self, rows: IntArray) -> Generator[None]:
-        """While this lasts, nothing is requested of the nodes at *rows*, and no images are held."""
-        requested, scored = self.requested[:, rows], self.scored[:, rows]
-        states, self.images.states = self.images.states, {}
-        self.requested[:, rows] = self.scored[:, rows] = 0
-        try:
-            yield
-        finally:
-            self.requested[:, rows], self.scored[:, rows] = requested, scored
-            self.images.states = states
+
+@contextmanager
+def without_requests(table: NodeTable, rows: IntArray) -> Generator[None]:
+    """While this lasts, nothing is requested of the nodes at *rows*, and no images are held."""
+    requested, scored = table.requested[:, rows], table.scored[:, rows]
+    states, table.images.states = table.images.states, {}
+    table.requested[:, rows] = table.scored[:, rows] = 0
+    try:
+        yield
+    finally:
+        table.requested[:, rows], table.scored[:, rows] = requested, scored
+        table.images.states = states

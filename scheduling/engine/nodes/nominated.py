@@ -1,6 +1,6 @@
-"""Pods nominated to nodes, that others have to leave room for.
+"""Pods nominated to nodes, for which other pods have to leave room.
 
-They are kept by node, and, for each priority somebody asked for, as columns of what the pods of at
+They are kept by node and, for each priority that was asked for, as columns of what the pods of at
 least that priority request on each row: a search over all nodes then adds arrays instead of
 looking at every nominated pod.
 
@@ -64,14 +64,14 @@ class Reserved:
 
 
 class Nominated:
-    """See the module. `log` tells the rows where something changed.
+    """See the module. `log` names the rows where something changed.
 
-    In a scheduler it listens to the queue's nominator, which knows who hopes for what.
+    In a scheduler it listens to the queue's nominator, which knows each pod's nominated node.
     """
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
-        # Who waits for a node, by key. Only to be looked at from outside.
+        # The pods nominated to each node, by key. Only to be read from outside.
         self.by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
         self._levels: dict[int, Reserved] = {}
@@ -84,17 +84,17 @@ class Nominated:
         return len(self.by_node)
 
     def add(self, node: str, pod: PodInfo) -> None:
-        """*pod* hopes for *node*, which need not be known yet."""
+        """*pod* is nominated to *node*, which need not be known yet."""
         self.remove(pod.key)
         self.by_node.setdefault(node, {})[pod.key] = pod
         self._node_of[pod.key] = node
         if pod.affinity.present:
-            # Whom its anti-affinity keeps off has to be known before it is put there on trial.
+            # The pods that its anti-affinity refuses are counted before it is put there on trial.
             self._table.pod_counts.expect(pod)
         self._count(node, pod, 1)
 
     def remove(self, key: str) -> None:
-        """The pod hopes no more."""
+        """The pod is not nominated any more."""
         node = self._node_of.pop(key, None)
         if node is None:
             return
@@ -104,7 +104,7 @@ class Nominated:
             del self.by_node[node]
 
     def node_of(self, key: str) -> str:
-        """The node that the pod hopes for; empty where it hopes for none."""
+        """The node that the pod is nominated to; empty without one."""
         return self._node_of.get(key, "")
 
     def at(self, row: int) -> list[PodInfo]:
@@ -129,7 +129,7 @@ class Nominated:
         return found
 
     def _among(self, rows: IntArray) -> list[int]:
-        """Those of *rows* that somebody is nominated to, and with few rows perhaps others."""
+        """Those of *rows* that a pod is nominated to, and with few rows perhaps others."""
         if len(rows) < len(self.by_node):
             return rows.tolist()
         looked_at = np.zeros(self._table.capacity, np.bool_)
@@ -140,14 +140,14 @@ class Nominated:
     # -- columns ---------------------------------------------------------------------------------
 
     def concern(self, pod: PodInfo) -> bool:
-        """Whether anybody but *pod* itself waits for some node and is as important as it is."""
+        """Whether a pod other than *pod*, of at least its priority, is nominated to some node."""
         if not self.by_node:
             return False
         own = self._own(pod)
         alone = (
             own is not None
             and own.priority >= pod.priority
-            # Who hopes for a node that is gone is on no row.
+            # A pod nominated to a node that is gone is on no row.
             and self._node_of[own.key] in self._table.rows
         )
         return self.reserved(pod.priority).count > alone
@@ -166,7 +166,7 @@ class Nominated:
 
     @contextmanager
     def without(self, pod: PodInfo) -> Generator[None]:
-        """While this lasts, the columns leave *pod*'s own nomination out: it is in nobody's way."""
+        """While this lasts, the columns leave *pod*'s own nomination out."""
         own = self._own(pod)
         if own is None:
             yield

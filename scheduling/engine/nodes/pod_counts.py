@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kscope.sim.objects.objects import Pod
 from scheduling.engine.nodes.arrays import Codes, IntArray
 from scheduling.engine.nodes.node_labels import NodeLabels
 from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo, labels_key
+from volumes.engine.translation import may_be_at_fault
 
 REQUIRED_AFFINITY = "required"
 PREFERRED_AFFINITY = "preferred"
@@ -212,3 +214,21 @@ class PodCounts:
 def is_deleting(pod: PodInfo) -> bool:
     """Whether the pod carries a deletion timestamp."""
     return "deletionTimestamp" in pod.pod.metadata
+
+
+class VolumeUsers:
+    """Which claims the placed pods use."""
+
+    def __init__(self) -> None:
+        # How many pods use each claim, by namespace/name.
+        self.by_claim: dict[str, int] = {}
+        # How many pods may have volumes that other pods fail on.
+        self.pods_at_fault = 0
+
+    def count(self, pod: Pod, delta: int) -> None:
+        """Count the volumes of a *pod* that comes (*delta* 1) or goes (-1)."""
+        for name in pod.named_claims:
+            key = f"{pod.namespace}/{name}"
+            self.by_claim[key] = self.by_claim.get(key, 0) + delta
+        if may_be_at_fault(pod):
+            self.pods_at_fault += delta

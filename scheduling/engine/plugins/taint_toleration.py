@@ -45,11 +45,11 @@ class TaintToleration(Plugin):
         verdicts = np.array(
             [
                 self._verdict(state.template, group, taints)
-                for group, taints in enumerate(table.taint_groups)
+                for group, taints in enumerate(table.taints.groups)
             ],
             np.int64,
         )
-        return verdicts[table.taint_group[rows]]
+        return verdicts[table.taints.codes[rows]]
 
     @staticmethod
     def _verdict(template: PodTemplate, group: int, taints: tuple[Taint, ...]) -> int:
@@ -70,11 +70,13 @@ class TaintToleration(Plugin):
 
     def _taint(self, code: int) -> Taint:
         group, place = divmod(code - 1, 256)
-        return self._table.taint_groups[group][place]
+        return self._table.taints.groups[group][place]
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The number of untolerated PreferNoSchedule taints."""
-        return soft_taints(state.template, self._table.taint_groups)[self._table.taint_group[rows]]
+        return soft_taints(state.template, self._table.taints.groups)[
+            self._table.taints.codes[rows]
+        ]
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Fewer taints, higher score."""

@@ -128,7 +128,7 @@ class InFlight:
         return next(found, None)
 
     def add_event(self, event: ClusterEvent, old: Any, new: Any) -> None:
-        """Remember the event for whoever is in flight."""
+        """Remember the event for the pods in flight."""
         if self.pods:
             self._events.append(EventInFlight(event, old, new))
 

@@ -106,7 +106,7 @@ def _stripped(pod: Pod) -> dict[str, Any]:
 
 
 def _fields(status: Mapping[str, Any]) -> list[str]:
-    """The fields that somebody owns: what managedFields lists, whatever their values."""
+    """The fields that have an owner: those that managedFields lists, whatever their values."""
     fields = [name for name, value in status.items() if value]
     for condition in status.get("conditions") or ():
         fields += [f"{condition['type']}/{name}" for name in condition]

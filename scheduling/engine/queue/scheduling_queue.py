@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.active import PrioritySort, QueueSort
 from scheduling.engine.queue.backoff import backoff_policy
+from scheduling.engine.queue.event_moves import EventMoves
 from scheduling.engine.queue.events import (
     ACTIVATION,
     ASSIGNED_POD_ADD,
@@ -45,12 +46,11 @@ from scheduling.engine.queue.events import (
     pod_scheduling_properties_change,
 )
 from scheduling.engine.queue.flush_times import FlushTimes
-from scheduling.engine.queue.heap import ChangeCount
 from scheduling.engine.queue.nominator import NominationListener, Nominator
 from scheduling.engine.queue.places import Clock, QueueListener, QueuePlaces
 from scheduling.engine.queue.pod_updates import PodUpdates
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
-from scheduling.engine.queue.requeueing import QueueProfile, Requeueing, Strategy
+from scheduling.engine.queue.requeueing import QueueProfile, Requeueing
 from scheduling.engine.queue.rules import QueueRules
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ DONE = "Done"
 class SchedulingQueue:
     """The three-level queue of one scheduler.
 
-    `profiles` go by schedulerName; a pod that names none of them gets the first. `started_at` is
-    the phase of the periodic flushes.
+    `profiles` go by schedulerName; a pod that names none of them gets the first. The periodic
+    flushes start when the queue is made.
     """
 
     __slots__ = (
@@ -74,14 +74,15 @@ class SchedulingQueue:
         "_backoff_policy",
         "_clock",
         "_in_flight",
+        "_moves",
         "_requeueing",
         "_resource_rules",
-        "_rules",
         "_unschedulable",
         "flush_times",
         "move_request_cycle",
         "nominator",
         "places",
+        "rules",
         "scheduling_cycle",
         "updates",
     )
@@ -95,10 +96,9 @@ class SchedulingQueue:
         sort: QueueSort | None = None,
         listener: QueueListener | None = None,
         nominations: NominationListener | None = None,
-        started_at: int = 0,
     ) -> None:
         order = sort or PrioritySort()
-        self._rules = rules
+        self.rules = rules
         self._resource_rules = rules.resources
         self._clock = clock
         self._requeueing = Requeueing(profiles)
@@ -110,7 +110,8 @@ class SchedulingQueue:
         self._backoff = self.places.backoff
         self._unschedulable = self.places.unschedulable
         self._in_flight = self.places.in_flight
-        self.flush_times = FlushTimes(rules, clock, self.places, started_at)
+        self.flush_times = FlushTimes(rules, clock, self.places, started_at=clock.now)
+        self._moves = EventMoves(rules, clock, self.places, self._requeueing)
         self.nominator = Nominator(nominations)
         self.updates = PodUpdates(
             rules, self.places, self._requeueing, self._backoff_policy, self.nominator
@@ -129,8 +130,8 @@ class SchedulingQueue:
         if present is not None:
             # Upstream logs an error and takes it out of where it was.
             info.place = present.place
-        self.places.move_to_active(info, self._rules.event_name(UNSCHEDULED_POD_ADD))
-        if not self._rules.hints or info.place == "active":
+        self.places.move_to_active(info, self.rules.event_name(UNSCHEDULED_POD_ADD))
+        if not self.rules.hints or info.place == "active":
             self.nominator.add(info.pod_info)
         return info
 
@@ -152,9 +153,9 @@ class SchedulingQueue:
         present = self.get(info.key)
         if present is not None:
             self._in_flight.done(info.pod_info.uid)
-            return self._rules.present_errors[present.place].format(pod=info.key)
+            return self.rules.present_errors[present.place].format(pod=info.key)
         now = self._clock.now
-        if began is not None and self._rules.backoff == "attempts":
+        if began is not None and self.rules.backoff == "attempts":
             now = began
         info.timestamp = now
         self._backoff_policy.failed(info, now)
@@ -162,7 +163,7 @@ class SchedulingQueue:
             info.place = ""
         strategy = (
             self._requeueing.strategy_after_attempt(info, self._in_flight)
-            if self._rules.hints
+            if self.rules.hints
             else None
         )
         self._in_flight.done(info.pod_info.uid)
@@ -180,7 +181,7 @@ class SchedulingQueue:
     def ready(self) -> bool:
         """Would pop() give a pod?"""
         return bool(self._active.live) or (
-            self._rules.pops_from_backoff and self._backoff.has_early()
+            self.rules.pops_from_backoff and self._backoff.has_early()
         )
 
     def pop(self) -> QueuedPodInfo | None:
@@ -190,7 +191,7 @@ class SchedulingQueue:
         """
         info, event = self._active.pop(), POP
         if info is None:
-            if not self._rules.pops_from_backoff:
+            if not self.rules.pops_from_backoff:
                 return None
             info, event = self._backoff.pop_early(), POP_FROM_BACKOFF_Q
             if info is None:
@@ -213,7 +214,7 @@ class SchedulingQueue:
 
     def update(self, old: Pod | None, new: Pod) -> None:
         """A pod without a node changed."""
-        if self._rules.hints:
+        if self.rules.hints:
             events = pod_scheduling_properties_change(new, old)
             if new.uid in self._in_flight:
                 # It comes back by itself, with these events to consider.
@@ -225,15 +226,15 @@ class SchedulingQueue:
         if self.updates.update(old, new, events):
             return
         info = self._new_info(new)
-        event = self._rules.event_name(UNSCHEDULED_POD_UPDATE)
+        event = self.rules.event_name(UNSCHEDULED_POD_UPDATE)
         self.places.move_to_active(info, event)
-        if not self._rules.hints or info.place == "active":
+        if not self.rules.hints or info.place == "active":
             self.nominator.add(info.pod_info)
 
     @property
     def may_hold_assumed(self) -> bool:
         """Whether an update during its own attempt brings a pod back: until in-flight was kept."""
-        return not self._rules.hints
+        return not self.rules.hints
 
     def delete(self, pod: Pod) -> None:
         """The pod is gone, or is no longer this scheduler's concern."""
@@ -245,7 +246,7 @@ class SchedulingQueue:
             self._backoff_policy.clear(key)
             info = self._backoff.remove(key) or self._unschedulable.remove(key)
         if info is not None:
-            self.places.arrive(info, "", self._rules.event_name(UNSCHEDULED_POD_DELETE))
+            self.places.arrive(info, "", self.rules.event_name(UNSCHEDULED_POD_DELETE))
 
     # -- moves on cluster events -----------------------------------------------------------------
 
@@ -258,16 +259,16 @@ class SchedulingQueue:
         but: str = "",
         at_most: int | None = None,
     ) -> None:
-        """Something changed in the cluster: whoever may be helped by it is tried again.
+        """Something changed in the cluster: try the pods again that it may help.
 
-        *old* and *new* are the object before and after, None when there is none. What the version
-        has no event handler for moves nobody. The pod with the key *but* stays where it is.
+        *old* and *new* are the object before and after, None when there is none. An event for which
+        the version has no handler moves no pod. The pod with the key *but* stays where it is.
         """
-        if self._rules.hints and not self._unschedulable.pods and not self._in_flight.pods:
-            # Nobody waits for it, and nobody is tried who might have missed it.
+        if self.rules.hints and not self._unschedulable.pods and not self._in_flight.pods:
+            # No pod waits for it, and no pod is being tried that might have missed it.
             if self._requeueing.is_of_interest(event):
                 self.move_request_cycle = self.scheduling_cycle
-        elif self._rules.hints or moves_classic_queue(event, new):
+        elif self.rules.hints or moves_classic_queue(event, new):
             infos = self._unschedulable.infos()
             if but:
                 infos = [info for info in infos if info.key != but]
@@ -278,7 +279,7 @@ class SchedulingQueue:
 
     def node_updated(self, old: Node, new: Node) -> None:
         """A node changed: what this amounts to depends on the version. Upstream: updateNode…()."""
-        if self._rules.hints:
+        if self.rules.hints:
             for event in node_scheduling_properties_change(new, old):
                 self.move_all_to_active_or_backoff(event, old, new)
         elif len(self._unschedulable) == 0:
@@ -300,18 +301,18 @@ class SchedulingQueue:
 
     def assigned_pod_added(self, pod: Pod) -> None:
         """A pod got a node."""
-        if self._rules.hints:
+        if self.rules.hints:
             self.move_all_to_active_or_backoff(ASSIGNED_POD_ADD, None, pod)
         else:
-            self._move(self._with_matching_affinity_term(pod), ASSIGNED_POD_ADD, None, pod)
+            self._move(self._moves.with_matching_affinity_term(pod), ASSIGNED_POD_ADD, None, pod)
 
     def assigned_pod_updated(self, old: Pod, new: Pod) -> None:
         """A pod with a node changed."""
-        if self._rules.hints:
+        if self.rules.hints:
             for event in pod_scheduling_properties_change(new, old):
                 self.move_all_to_active_or_backoff(event, old, new)
         else:
-            self._move(self._with_matching_affinity_term(new), ASSIGNED_POD_UPDATE, old, new)
+            self._move(self._moves.with_matching_affinity_term(new), ASSIGNED_POD_UPDATE, old, new)
 
     def assigned_pod_deleted(self, pod: Pod) -> None:
         """A pod with a node is gone."""
@@ -324,7 +325,7 @@ class SchedulingQueue:
 
     def flush_unschedulable_leftover(self) -> None:
         """Each 30 s: pods that have been unschedulable too long are tried again, come what may."""
-        horizon = self._clock.now - self._rules.leftover_age
+        horizon = self._clock.now - self.rules.leftover_age
         left_over = [info for info in self._unschedulable.infos() if info.timestamp < horizon]
         if left_over:
             self.places.is_flushing = True
@@ -332,16 +333,6 @@ class SchedulingQueue:
             self.places.is_flushing = False
 
     # -- looking ---------------------------------------------------------------------------------
-
-    @property
-    def rules(self) -> QueueRules:
-        """The rules in force."""
-        return self._rules
-
-    @property
-    def waits(self) -> ChangeCount:
-        """Changes whenever a flush may be due at another time than before."""
-        return self.places.waits
 
     def get(self, key: str) -> QueuedPodInfo | None:
         """The waiting pod with this namespace/name; a pod in flight is not waiting."""
@@ -355,43 +346,14 @@ class SchedulingQueue:
         """When the pod's backoff ends (it is flushed at the next tick); None without one."""
         return self._backoff.over_at(info)
 
-    # -- decisions -------------------------------------------------------------------------------
+    # -- inside ----------------------------------------------------------------------------------
 
     def _move(self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any) -> None:
-        """Upstream: movePodsToActiveOrBackoffQueue()."""
-        if self._rules.hints:
-            if not self._requeueing.is_of_interest(event):
-                return
-            for info in infos:
-                if info.gated and not self._requeueing.may_open_gate(info, event):
-                    continue
-                strategy = self._requeueing.worth_requeuing(info, event, old, new)
-                if strategy is not Strategy.SKIP:
-                    self.places.requeue(info, strategy, event.label)
-            self._in_flight.add_event(event, old, new)
-        else:
-            now, name = self._clock.now, event.classic_label
-            for info in infos:
-                if info.gated and not self.places.passes_gates(info):
-                    continue
-                if self._backoff.is_backing_off(info, now):
-                    self.places.move_to_backoff(info, name)
-                else:
-                    self.places.move_to_active(info, name)
-        self.move_request_cycle = self.scheduling_cycle
-
-    def _with_matching_affinity_term(self, pod: Pod) -> list[QueuedPodInfo]:
-        """Upstream: getUnschedulablePodsWithMatchingAffinityTerm() (v1.16, v1.20)."""
-        return [
-            info
-            for info in self._unschedulable.infos()
-            if any(
-                term.matches(pod.namespace, pod.labels) for term in info.pod_info.affinity.required
-            )
-        ]
+        if self._moves.move(infos, event, old, new):
+            self.move_request_cycle = self.scheduling_cycle
 
     def _new_info(self, pod: Pod | PodInfo) -> QueuedPodInfo:
         pod_info = pod if isinstance(pod, PodInfo) else PodInfo(pod, self._resource_rules)
         now = self._clock.now
         # Since v1.26 a pod at a gate has not begun to wait for the scheduler.
-        return QueuedPodInfo(pod_info, now, None if self._rules.hints else now)
+        return QueuedPodInfo(pod_info, now, None if self.rules.hints else now)

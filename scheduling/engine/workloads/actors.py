@@ -92,7 +92,7 @@ class WorkloadActors:
             attribute, before = _ATTRIBUTES[author], self._listers_of[author]
             old: Any = getattr(self, attribute)
             process.end(old, context.loop, context.store, before)
-            context.store.hang_up(author)
+            context.store.answers.forget(author)
             setattr(self, attribute, old.restarted(replace(context, listers=listers)))
             self._listers_of[author] = listers
             if not any(before is one for one in self._listers_of.values()):

@@ -59,7 +59,7 @@ class Controller:
         self._rules = context.rules
         self._events = events
         self._queue = WorkQueue(
-            context.loop, self._work, answers=context.store.answers(self.AUTHOR)
+            context.loop, self._work, answers=context.store.answers.of(self.AUTHOR)
         )
 
     def restarted(self, context: ControllerContext) -> Self:

@@ -6,7 +6,7 @@ Upstream: pkg/controller/garbagecollector (garbagecollector.go, graph_builder.go
 from typing import ClassVar, Final
 
 from kscope.sim.api_server.informer import Informer
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import ApiError
 from kscope.sim.objects.objects import ApiObject, Manifest
@@ -61,7 +61,7 @@ class GarbageCollector:
         self._store = context.store
         self._listers: WorkloadListers = context.listers
         self._queue = WorkQueue(
-            context.loop, self._work, answers=context.store.answers(self.AUTHOR)
+            context.loop, self._work, answers=context.store.answers.of(self.AUTHOR)
         )
         # Owner key → ids of what refers to it; id → (kind, key), to find it again.
         self._dependents: dict[str, dict[str, tuple[str, str]]] = {}

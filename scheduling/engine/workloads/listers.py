@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kscope.sim.api_server.informer import Informer
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import ApiObject, Node, PersistentVolumeClaim, Pod
 from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine.workloads.owners import controller_of, owner_keys, ref_key

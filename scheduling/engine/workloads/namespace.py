@@ -6,7 +6,7 @@ Upstream: pkg/controller/namespace (namespace_controller.go, deletion/).
 from contextlib import suppress
 from typing import ClassVar, Final
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import NotFound
 from kscope.sim.kernel.units import SECOND, nanoseconds, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod

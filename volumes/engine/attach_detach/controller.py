@@ -12,7 +12,7 @@ Upstream: pkg/controller/volume/attachdetach/attach_detach_controller.go.
 
 from typing import ClassVar, cast
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.view import Attributes
 from kscope.sim.objects.objects import Node
 from volumes.engine.attach_detach.context import Context, State

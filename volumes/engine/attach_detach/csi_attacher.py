@@ -6,7 +6,8 @@ Upstream: kubernetes-csi/external-attacher, pkg/controller/csi_handler.go.
 from contextlib import suppress
 from typing import ClassVar, Final
 
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.units import MINUTE, SECOND

@@ -4,7 +4,7 @@ An in-tree plugin is called. For a CSI volume a VolumeAttachment is written, on 
 attacher acts. Upstream: pkg/volume/util/operationexecutor, pkg/volume/csi/csi_attacher.go.
 """
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import AlreadyExists, ApiError, NotFound
 from kscope.sim.objects.objects import from_manifest
 from volumes.engine.attach_detach.actual_state import NodeAttachment

@@ -5,7 +5,7 @@ Upstream: pkg/controller/volume/attachdetach/{populator,util}, util.ProcessPodVo
 
 from typing import Final, cast
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import Manifest, PersistentVolume, PersistentVolumeClaim, Pod
 from volumes.engine.attach_detach.context import Context, State
 from volumes.engine.attach_detach.reconciler_loop import ReconcilerLoop

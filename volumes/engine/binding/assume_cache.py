@@ -7,7 +7,7 @@ both. Upstream: pkg/scheduler/util/assumecache and, before, scheduler_assume_cac
 
 from typing import Final, Generic, TypeVar
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import NotFound, SimError
 from kscope.sim.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim
 from volumes.engine.matching.index import VolumeIndex

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from kscope.sim.api_server.informer import Informer
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import AlreadyExists, ApiError, SimError
 from kscope.sim.kernel.units import SECOND

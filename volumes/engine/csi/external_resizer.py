@@ -6,7 +6,7 @@ NodeExpandVolume. The stages are in `volumes/engine/expansion.py`.
 
 from typing import Any, ClassVar, Final
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import ApiError
 from kscope.sim.kernel.units import timestamp

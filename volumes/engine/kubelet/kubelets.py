@@ -5,7 +5,7 @@ One object serves all nodes: a node on which nothing happens costs nothing.
 
 from typing import cast
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.pod_resources import ResourceRules
 from volumes.engine.kubelet.context import KubeletContext

@@ -9,7 +9,7 @@ pv_controller.go.
 
 from typing import ClassVar
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import SimError
 from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim

@@ -5,7 +5,7 @@ Upstream: pv_controller_base.go, resync().
 
 from typing import Final
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim
 from volumes.engine.phases import (

@@ -123,7 +123,7 @@ class BindQueue:
         except SimError as refusal:
             error = str(refusal)
         taken = sum(self._latencies.draw("api_write") for _ in range(one.writes))
-        answered = max(self._loop.now + taken, self._store.answered_at(COMPONENT))
+        answered = max(self._loop.now + taken, self._store.answers.answered_at(COMPONENT))
         self._loop.call_at(answered, self._end_round, one, error)
 
     def _end_round(self, one: Round, error: str) -> None:

@@ -260,7 +260,7 @@ class BindingCycle:
     def _finish(self, binding: Binding) -> None:
         """Wait for the answer to the write; only then may the assumption expire."""
         now = self._loop.now
-        answered = now if self._store.faults is None else self._store.answered_at(COMPONENT)
+        answered = now if self._store.faults is None else self._store.answers.answered_at(COMPONENT)
         if answered > now:
             self._loop.call_at(answered, self._post_bind, binding)
         else:

@@ -28,10 +28,10 @@ from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.pod_counts import REQUIRED_ANTI_AFFINITY as REQUIRED_ANTI
 from scheduling.engine.nodes.pod_counts import PodMatcher
-from scheduling.engine.plugins.inter_pod_affinity import DomainCounts, domain_counts
 from scheduling.engine.plugins.node_affinity import selector_detail
 from scheduling.engine.plugins.node_resources_fit import asked_amounts, shortage
 from scheduling.engine.plugins.node_unschedulable import REASON_UNSCHEDULABLE, tolerates_cordon
+from scheduling.engine.plugins.pod_affinity.domains import DomainCounts, domain_counts
 from scheduling.engine.plugins.taint_toleration import taint_detail, untolerated
 from scheduling.engine.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from scheduling.engine.plugins.volumes.volume_binding import (
@@ -248,10 +248,10 @@ class PodToleratesNodeTaints(Plugin):
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """The first untolerated taint."""
         verdicts: list[int] = []
-        for group, taints in enumerate(self._table.taint_groups):
+        for group, taints in enumerate(self._table.taints.groups):
             place = untolerated(state.template, taints, self.effects)
             verdicts.append(0 if place is None else 1 + group * 256 + place)
-        return np.array(verdicts, np.int64)[self._table.taint_group[rows]]
+        return np.array(verdicts, np.int64)[self._table.taints.codes[rows]]
 
     def explain(self, state: CycleState, code: int) -> Status:
         """The reason does not name the taint."""
@@ -260,7 +260,7 @@ class PodToleratesNodeTaints(Plugin):
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """But the detail does."""
         group, place = divmod(code - 1, 256)
-        return taint_detail(self._table.taint_groups[group][place])
+        return taint_detail(self._table.taints.groups[group][place])
 
 
 class PodToleratesNodeNoExecuteTaints(PodToleratesNodeTaints):

@@ -28,7 +28,7 @@ from scheduling.engine.plugins.image_locality import (
     MIN_THRESHOLD,
     normalized_image_name,
 )
-from scheduling.engine.plugins.inter_pod_affinity import domain_counts
+from scheduling.engine.plugins.pod_affinity.domains import domain_counts
 from scheduling.engine.plugins.taint_toleration import soft_taints
 from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
 
@@ -135,7 +135,9 @@ class TaintTolerationPriority(_Priority):
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The number of untolerated PreferNoSchedule taints."""
-        return soft_taints(state.template, self._table.taint_groups)[self._table.taint_group[rows]]
+        return soft_taints(state.template, self._table.taints.groups)[
+            self._table.taints.codes[rows]
+        ]
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Fewer taints, higher score."""

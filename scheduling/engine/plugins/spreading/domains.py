@@ -123,10 +123,10 @@ def included(
         tolerated = np.array(
             [
                 untolerated(template, taints, ("NoSchedule", "NoExecute")) is None
-                for taints in table.taint_groups
+                for taints in table.taints.groups
             ],
             np.bool_,
         )
-        by_taint = tolerated[table.taint_group]
+        by_taint = tolerated[table.taints.codes]
         rows = by_taint if rows is None else rows & by_taint
     return rows

@@ -207,7 +207,7 @@ class CsiVolumes:
             self._drivers_generation = generation
             found = [name for name in resources if name.startswith(_LIMIT_PREFIX)]
             for csi_node in self._listers.all("CSINode"):
-                found += self._told_by(csi_node)
+                found += self._driver_limits(csi_node)
             self._drivers = frozenset(found)
         return self._drivers
 
@@ -247,7 +247,9 @@ class CsiVolumes:
 
     def may_meet_faults(self, asked: WantedVolumes) -> bool:
         """Whether `fault_at` may find any."""
-        return self._is_modern and bool(asked.volumes) and self._table.pods_at_fault > 0
+        return (
+            self._is_modern and bool(asked.volumes) and self._table.volume_users.pods_at_fault > 0
+        )
 
     def fault_at(self, row: int, asked: WantedVolumes) -> str:
         """What is wrong with a volume of a pod at *row*, or ""; the attempt fails with it.
@@ -256,7 +258,7 @@ class CsiVolumes:
         existing pods.
         """
         csi_node = self._listers.get("CSINode", self._table.name(row))
-        if csi_node is None or not self._told_by(csi_node) or not _wanted_at(csi_node, asked):
+        if csi_node is None or not self._driver_limits(csi_node) or not _wanted_at(csi_node, asked):
             return ""
         faults = (self._held_fault(other.pod) for other in self._table.pods[row].values())
         return next(filter(None, faults), "")
@@ -369,13 +371,13 @@ class CsiVolumes:
 
     def _limits(self, row: int, csi_node: ApiObject | None) -> dict[str, int]:
         """The driver's limits take precedence over the node's. Upstream: getVolumeLimits()."""
-        told = {} if csi_node is None else self._told_by(csi_node)
+        reported = {} if csi_node is None else self._driver_limits(csi_node)
         if self._is_modern:
-            return told
+            return reported
         units = self._table.node(row).allocatable_units
-        return {name: units[name] for name in units if name.startswith(_LIMIT_PREFIX)} | told
+        return {name: units[name] for name in units if name.startswith(_LIMIT_PREFIX)} | reported
 
-    def _told_by(self, csi_node: ApiObject) -> dict[str, int]:
+    def _driver_limits(self, csi_node: ApiObject) -> dict[str, int]:
         limits: dict[str, int] = {}
         for driver in csi_node.spec.get("drivers") or ():
             allocatable: Mapping[str, Any] = driver.get("allocatable") or {}

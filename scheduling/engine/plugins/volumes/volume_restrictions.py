@@ -61,7 +61,7 @@ class VolumeRestrictions(Plugin):
                 return PreFilterResult(status=Status(Code.UNRESOLVABLE, (reason,), self.name))
             if "ReadWriteOncePod" in claim.access_modes:
                 exclusive.append(name)
-        users = self._table.claim_users
+        users = self._table.volume_users.by_claim
         used = sum(users.get(f"{pod.namespace}/{name}", 0) > 0 for name in exclusive)
         if not used and not restricted_disks(pod):
             return PRE_FILTER_SKIP

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import ClassVar, Final
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError, Forbidden, NotFound
 from kscope.sim.kernel.units import MINUTE, SECOND
 from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod

@@ -5,7 +5,7 @@ Upstream: pkg/controller/volume/ephemeral/controller.go.
 
 from typing import ClassVar
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import Forbidden
 from kscope.sim.objects.objects import Manifest, Pod, from_manifest
 from scheduling.engine.workloads.controller import Controller, ControllerContext

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import ClassVar, Final
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError, Forbidden, NotFound
 from kscope.sim.kernel.units import SECOND, nanoseconds, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
@@ -209,7 +209,7 @@ class JobController(Controller):
         """
         wanted = self._wanted(job, len(active), succeeded)
         excess = len(active) - wanted
-        self._store.still_to_make(job, 0)
+        self._store.limit.still_to_make(job, 0)
         if excess > 0:
             chosen = sorted(active, key=_dispensable)[:excess]
             self._delete_all(job, chosen)
@@ -222,7 +222,7 @@ class JobController(Controller):
         self._expectations.expect(job.key, burst, [])
         made, refused = self._create(job, burst)
         if refused is None:
-            self._store.still_to_make(job, -excess - burst)
+            self._store.limit.still_to_make(job, -excess - burst)
         return len(active) + made, refused
 
     def _create(self, job: ApiObject, count: int) -> tuple[int, ApiError | None]:

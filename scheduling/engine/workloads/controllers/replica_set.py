@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Final
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError, NamespaceTerminating, NotFound
 from kscope.sim.kernel.units import MILLISECOND, SECOND, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
@@ -155,7 +155,7 @@ class ReplicaSetController(Controller):
             return self._remove(replica_set, pods, min(-missing, BURST_REPLICAS))
         burst = min(missing, BURST_REPLICAS)
         failure = self._create(replica_set, burst)
-        self._store.still_to_make(replica_set, missing - burst)
+        self._store.limit.still_to_make(replica_set, missing - burst)
         return failure
 
     def _create(self, replica_set: ApiObject, count: int) -> tuple[str, str] | None:

@@ -6,7 +6,7 @@ Upstream: pkg/controller/resourcequota (resource_quota_controller.go, resource_q
 
 from typing import ClassVar, Final
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.units import MINUTE
 from kscope.sim.objects.objects import ApiObject
 from scheduling.engine.api_server.quota.amounts import read_amounts

@@ -6,7 +6,7 @@ Upstream: pkg/controller/statefulset (stateful_set_control.go, stateful_pod_cont
 from contextlib import suppress
 from typing import ClassVar
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import AlreadyExists, ApiError, NotFound
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod, from_manifest
@@ -134,9 +134,9 @@ class StatefulSetController(Controller):
                 return
             if len(kept) - made >= MOST_PODS_PER_SYNC:
                 # The watch events of the new pods queue the set again; the next sync continues.
-                self._store.still_to_make(owner, len(wanted) - len(kept))
+                self._store.limit.still_to_make(owner, len(wanted) - len(kept))
                 return
-        self._store.still_to_make(owner, 0)
+        self._store.limit.still_to_make(owner, 0)
         if not self._scale_down(owner, kept, condemned, in_order, status):
             return
         self._roll(owner, kept, update, status)

@@ -5,7 +5,7 @@ Upstream: pkg/controller/disruption/disruption.go.
 
 from typing import ClassVar, Final
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.units import MINUTE, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.workloads.controller import (

@@ -15,7 +15,7 @@ doEvictionPass(); pkg/controller/util/node/controller_utils.go, DeletePods().
 
 from typing import ClassVar, Final
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.kernel.units import MILLISECOND, MINUTE
 from kscope.sim.objects.objects import Node, Pod

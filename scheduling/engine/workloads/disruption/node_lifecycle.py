@@ -6,7 +6,7 @@ Upstream: pkg/controller/nodelifecycle (node_lifecycle_controller.go, scheduler/
 from contextlib import suppress
 from typing import ClassVar, Final
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.kernel.loop import Timer
@@ -78,7 +78,7 @@ class NodeLifecycleController:
         self._rules = context.rules
         self._events = events
         self._queue = WorkQueue(
-            context.loop, self._work, answers=context.store.answers(self.AUTHOR)
+            context.loop, self._work, answers=context.store.answers.of(self.AUTHOR)
         )
         self.ticker = Ticker(context.loop, MONITOR_PERIOD, self._monitor)
         self._known: dict[str, None] = {}

@@ -5,7 +5,7 @@ Upstream: pkg/controller/podgc/gc_controller.go.
 
 from typing import ClassVar, Final
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Manifest, Pod

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import Node, PersistentVolume, Pod
 from volumes.engine.kubelet.context import KubeletContext
 from volumes.engine.kubelet.volume_manager.manager import NodeVolumeManager

@@ -3,7 +3,7 @@
 from typing import Final, Protocol
 
 from kscope.sim.api_server.informer import Informer
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import Manifest, Node, PersistentVolume
 from volumes.engine.pv_controller.in_tree.plugin import (
     Delays,

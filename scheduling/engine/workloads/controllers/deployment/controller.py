@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import ApiObject
 from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine.workloads.controller import (

@@ -1,0 +1,88 @@
+"""The record of writes: each write as one event, with what it changes on pages."""
+
+from typing import Any, Required, TypedDict
+
+from kscope.sim.api_server.watches import WatchEvent
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.view import Attributes, Changes, merge
+from kscope.sim.objects.objects import ApiObject, Manifest, Pod
+from kscope.sim.objects.pod_resources import ResourceRules
+from kscope.sim.objects.projection import advanced, bound
+
+
+class Note(TypedDict, total=False):
+    """What the event of a write says beside the write itself.
+
+    `by` is the author. `event` is the event's kind; without it, one is made of the object's kind
+    and the verb. `changes` are laid over what the object itself shows.
+    """
+
+    by: Required[str]
+    event: str
+    message: str
+    data: dict[str, Any] | None
+    changes: Changes | None
+
+
+class WriteRecord:
+    """Records each write as an event, with a patch from what pages showed of the object before.
+
+    *rules* are those by which the requests of pods are shown, of the newest version by default.
+    """
+
+    __slots__ = ("_causes", "_recorder", "_rules", "_shown", "touched")
+
+    def __init__(self, recorder: Recorder, rules: ResourceRules | None) -> None:
+        self._recorder = recorder
+        self._rules = rules
+        # By the object's id: what pages show of it, and its newest event.
+        self._shown: dict[str, Attributes] = {}
+        self._causes: dict[str, int] = {}
+        # The newest manifest of each object written since the last `take_touched`; None if it is gone.
+        self.touched: dict[str, Manifest | None] = {}
+
+    def cause(self, obj: ApiObject) -> int:
+        """The sequence number of the newest event of *obj*; 0 without one."""
+        return self._causes.get(obj.id, 0)
+
+    def take_touched(self) -> dict[str, Manifest | None]:
+        """The newest manifests of what was written since the last call."""
+        taken, self.touched = self.touched, {}
+        return taken
+
+    def written(self, write: WatchEvent, fact: str, note: Note) -> None:
+        """Record that an object was created or replaced."""
+        old, new = write.old, write.new
+        entity = new.id
+        self._shown[entity], patch = advanced(self._shown.get(entity), old, new, self._rules)
+        self.touched[entity] = new.raw
+        shown: Changes = {entity: patch} if patch or old is None else {}
+        changes = note.get("changes")
+        if changes:
+            for other, change in changes.items():
+                shown[other] = merge(shown.get(other), change)
+        self._causes[entity] = self._recorder.record(
+            fact, entity, note["by"], note.get("message", ""), note.get("data"), shown or None
+        )
+
+    def bound(self, write: WatchEvent, fact: str, note: Note) -> None:
+        """Record that a pod was bound, of which only the node and the conditions changed."""
+        new = write.new
+        assert isinstance(new, Pod), f"{new.id} is not a pod"
+        entity = new.id
+        self._shown[entity], patch = bound(self._shown[entity], new)
+        self.touched[entity] = new.raw
+        self._causes[entity] = self._recorder.record(
+            fact, entity, note["by"], note.get("message", ""), note.get("data"), {entity: patch}
+        )
+
+    def removed(self, write: WatchEvent, fact: str, note: Note) -> None:
+        """Record that an object is gone."""
+        entity = write.new.id
+        self._shown.pop(entity, None)
+        self._causes.pop(entity, None)
+        self.touched[entity] = None
+        changes = {**(note.get("changes") or {}), entity: None}
+        self._recorder.record(
+            fact, entity, note["by"], note.get("message", ""), note.get("data"), changes
+        )

@@ -1,0 +1,78 @@
+"""Moves waiting pods on an event of the cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scheduling.engine.queue.places import Clock, QueuePlaces
+from scheduling.engine.queue.queued_pod import QueuedPodInfo
+from scheduling.engine.queue.requeueing import Requeueing, Strategy
+from scheduling.engine.queue.rules import QueueRules
+
+if TYPE_CHECKING:
+    from kscope.sim.objects.objects import Pod
+    from scheduling.engine.queue.events import ClusterEvent
+
+
+class EventMoves:
+    """Moves pods to where an event of the cluster sends them: to activeQ, backoffQ or nowhere.
+
+    With hints, the plugins that rejected a pod decide; before, every event moved every pod.
+    """
+
+    __slots__ = ("_clock", "_places", "_requeueing", "_rules")
+
+    def __init__(
+        self, rules: QueueRules, clock: Clock, places: QueuePlaces, requeueing: Requeueing
+    ) -> None:
+        self._rules = rules
+        self._clock = clock
+        self._places = places
+        self._requeueing = requeueing
+
+    def move(self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any) -> bool:
+        """Move those of *infos* that *event* may help; False for an event that can help none.
+
+        Upstream: movePodsToActiveOrBackoffQueue().
+        """
+        if self._rules.hints:
+            if not self._requeueing.is_of_interest(event):
+                return False
+            self._move_by_hints(infos, event, old, new)
+        else:
+            self._move_all(infos, event.classic_label)
+        return True
+
+    def _move_by_hints(
+        self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any
+    ) -> None:
+        for info in infos:
+            if info.gated and not self._requeueing.may_open_gate(info, event):
+                continue
+            strategy = self._requeueing.worth_requeuing(info, event, old, new)
+            if strategy is not Strategy.SKIP:
+                self._places.requeue(info, strategy, event.label)
+        self._places.in_flight.add_event(event, old, new)
+
+    def _move_all(self, infos: list[QueuedPodInfo], event_name: str) -> None:
+        now = self._clock.now
+        for info in infos:
+            if info.gated and not self._places.passes_gates(info):
+                continue
+            if self._places.backoff.is_backing_off(info, now):
+                self._places.move_to_backoff(info, event_name)
+            else:
+                self._places.move_to_active(info, event_name)
+
+    def with_matching_affinity_term(self, pod: Pod) -> list[QueuedPodInfo]:
+        """The unschedulable pods with a required affinity term that matches *pod*.
+
+        Upstream: getUnschedulablePodsWithMatchingAffinityTerm() (v1.16, v1.20).
+        """
+        return [
+            info
+            for info in self._places.unschedulable.infos()
+            if any(
+                term.matches(pod.namespace, pod.labels) for term in info.pod_info.affinity.required
+            )
+        ]
