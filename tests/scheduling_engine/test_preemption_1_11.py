@@ -98,8 +98,8 @@ class Metadata:
                 found[node.name].remove(other)
 
     def copy(self) -> Metadata:
-        copied = ({name: list(pods) for name, pods in one.items()} for one in self._maps())
-        return Metadata(self.pod, *copied, dict(self.others))
+        affinity, anti = ({name: list(pods) for name, pods in one.items()} for one in self._maps())
+        return Metadata(self.pod, affinity, anti, dict(self.others))
 
     def _maps(self) -> tuple[dict[str, list[LiteralPod]], dict[str, list[LiteralPod]]]:
         return self.affinity, self.anti

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.queue.active import PrioritySort, QueueSort
+from scheduling.engine.queue.active import ByPriorityOnly, PrioritySort, QueueSort
 from scheduling.engine.queue.backoff import backoff_policy
 from scheduling.engine.queue.events import (
     ACTIVATION,
@@ -97,7 +97,8 @@ class SchedulingQueue:
         nominations: NominationListener | None = None,
         started_at: int = 0,
     ) -> None:
-        order = sort or PrioritySort()
+        by_arrival = rules.active_order == "arrival"
+        order = sort or (PrioritySort() if by_arrival else ByPriorityOnly())
         self._rules = rules
         self._resource_rules = rules.resources
         self._clock = clock
@@ -135,7 +136,12 @@ class SchedulingQueue:
         return info
 
     def add_unschedulable_if_not_present(
-        self, info: QueuedPodInfo, pod_scheduling_cycle: int, *, began: int | None = None
+        self,
+        info: QueuedPodInfo,
+        pod_scheduling_cycle: int,
+        *,
+        began: int | None = None,
+        fits_nowhere: bool = True,
     ) -> str | None:
         """A popped pod could not be scheduled and comes back.
 
@@ -146,6 +152,8 @@ class SchedulingQueue:
         It has been waiting since now, or in v1.20 since its attempt *began*: an attempt takes less
         upstream than the ticker of the flush drifts, so that a pod released at a tick is tried
         again at one that is its backoff later. In v1.34 the flush's windows see to that.
+
+        *fits_nowhere* is false for a pod whose condition gives another reason than Unschedulable.
 
         Returns upstream's error text when the pod is waiting already, else None.
         """
@@ -169,7 +177,8 @@ class SchedulingQueue:
         if strategy is not None:
             self.places.requeue(info, strategy, SCHEDULE_ATTEMPT_FAILURE)
             return None
-        if self.move_request_cycle >= pod_scheduling_cycle:
+        retries = self._rules.retries_other_failures and not fits_nowhere
+        if retries or self.move_request_cycle >= pod_scheduling_cycle:
             self.places.move_to_backoff(info, SCHEDULE_ATTEMPT_FAILURE)
         else:
             self.places.move_to_unschedulable(info, SCHEDULE_ATTEMPT_FAILURE)
@@ -267,7 +276,9 @@ class SchedulingQueue:
             # Nobody waits for it, and nobody is tried who might have missed it.
             if self._requeueing.is_of_interest(event):
                 self.move_request_cycle = self.scheduling_cycle
-        elif self._rules.hints or moves_classic_queue(event, new):
+        elif self._rules.hints or (
+            event.resource not in self._rules.ignored_kinds and moves_classic_queue(event, new)
+        ):
             infos = self._unschedulable.infos()
             if but:
                 infos = [info for info in infos if info.key != but]
@@ -281,9 +292,9 @@ class SchedulingQueue:
         if self._rules.hints:
             for event in node_scheduling_properties_change(new, old):
                 self.move_all_to_active_or_backoff(event, old, new)
-        elif len(self._unschedulable) == 0:
-            # Not even compared: only a pod in flight can be concerned.
-            self._move([], NODE_UNKNOWN_CHANGE, old, new)
+        elif len(self._unschedulable) == 0 or not self._rules.compares_nodes:
+            # Not even compared; without unschedulable pods only one in flight can be concerned.
+            self._move(self._unschedulable.infos(), NODE_UNKNOWN_CHANGE, old, new)
         elif (change := classic_node_change(new, old)) is not None:
             self.move_all_to_active_or_backoff(change, old, new)
 
@@ -323,7 +334,13 @@ class SchedulingQueue:
             self.places.move_to_active(info, BACKOFF_COMPLETE, from_backoff=True)
 
     def flush_unschedulable_leftover(self) -> None:
-        """Each 30 s: pods that have been unschedulable too long are tried again, come what may."""
+        """Each 30 s: pods that have been unschedulable too long are tried again, come what may.
+
+        In v1.11 instead: all of them, whenever a kubelet reports that its node is the same.
+        """
+        if self._rules.heartbeat_period:
+            self._move(self._unschedulable.infos(), NODE_UNKNOWN_CHANGE, None, None)
+            return
         horizon = self._clock.now - self._rules.leftover_age
         left_over = [info for info in self._unschedulable.infos() if info.timestamp < horizon]
         if left_over:
@@ -374,7 +391,7 @@ class SchedulingQueue:
             for info in infos:
                 if info.gated and not self.places.passes_gates(info):
                     continue
-                if self._backoff.is_backing_off(info, now):
+                if self._rules.backoff != "pause" and self._backoff.is_backing_off(info, now):
                     self.places.move_to_backoff(info, name)
                 else:
                     self.places.move_to_active(info, name)

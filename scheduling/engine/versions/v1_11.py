@@ -7,7 +7,7 @@ node says of its limits is not read. PodOverhead is an alpha gate and off.
 Upstream: v1.11 pkg/scheduler/algorithmprovider/defaults/defaults.go.
 """
 
-from kscope.sim.kernel.units import SECOND
+from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine import names
 from scheduling.engine.api_server.rules import AdmissionRules
@@ -171,13 +171,18 @@ V1_11 = KubernetesVersion(
     ),
     queue=QueueRules(
         resources=_RESOURCES,
-        backoff="record",
-        initial_backoff=1 * SECOND,
-        max_backoff=10 * SECOND,
-        backoff_flush_period=1 * SECOND,
+        backoff="pause",
+        initial_backoff=100 * MILLISECOND,
+        max_backoff=1 * SECOND,
+        backoff_flush_period=1,
         backoff_window=0,
-        leftover_age=60 * SECOND,
+        leftover_age=0,
         leftover_flush_period=30 * SECOND,
+        heartbeat_period=10 * SECOND,
+        compares_nodes=False,
+        ignored_kinds=("PersistentVolume", "storage.k8s.io/StorageClass", "storage.k8s.io/CSINode"),
+        active_order="heap",
+        retries_other_failures=True,
         pops_from_backoff=False,
         hints=False,
         update_leaves_backoff=True,
