@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kscope.sim.input.reading import ConfigurationError
+from kscope.sim.kernel.rng import Stream
 from kscope.sim.objects.objects import Node, from_manifest
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.policy import provider
@@ -44,9 +45,9 @@ def algorithm_of(*nodes: Node, profile: Profile = PROFILES["v1.11"]) -> Scheduli
     return algorithm
 
 
-def tried(algorithm: SchedulingAlgorithm, **fields: Any) -> ScheduleResult:
+def tried(algorithm: SchedulingAlgorithm, *, explain: bool = True, **fields: Any) -> ScheduleResult:
     rules = algorithm.profile.resource_rules
-    return algorithm.schedule(PodInfo(make_pod("p", **fields), rules))
+    return algorithm.schedule(PodInfo(make_pod("p", **fields), rules), explain=explain)
 
 
 def test_the_default_provider_matches_upstream() -> None:
@@ -398,3 +399,44 @@ def test_the_last_condition_of_a_type_counts() -> None:
     assert tried(algorithm, cpu="1").message == (
         "0/1 nodes are available: 1 node(s) had disk pressure."
     )
+
+
+def test_equal_nodes_take_turns_by_name() -> None:
+    """Upstream: v1.11 selectHost(), lastNodeIndex."""
+    algorithm = SchedulingAlgorithm(PROFILES["v1.11"], Handle(), ties=Stream(0))
+    for name in "abc":
+        algorithm.table.add_node(make_node(name))
+    for explain in (True, False):
+        chosen = (tried(algorithm, explain=explain).node or "" for _ in range(4))
+        # The second round goes on where the first one ended.
+        assert "".join(chosen) == ("cbac" if explain else "bacb")
+    algorithm.table.remove_node("a")
+    algorithm.table.remove_node("b")
+    assert tried(algorithm).node == "c"
+    assert algorithm.handle.hosts_chosen == 8
+
+
+@pytest.mark.parametrize(("gate", "message"), [(False, "bind"), (True, "unbound")])
+def test_a_selected_node_counts_with_its_gate_only(gate: bool, message: str) -> None:
+    """Upstream: v1.11 shouldDelayBinding()."""
+    claim = {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": "data",
+            "namespace": "default",
+            "annotations": {"volume.kubernetes.io/selected-node": "n"},
+        },
+        "spec": {"storageClassName": "late", "accessModes": ["ReadWriteOnce"]},
+    }
+    late = {
+        "kind": "StorageClass",
+        "metadata": {"name": "late"},
+        "provisioner": "example.com/disk",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    gates = {"DynamicProvisioningScheduling": gate}
+    algorithm = algorithm_of(make_node("n"), profile=policy(featureGates=gates))
+    for raw in (claim, late):
+        algorithm.handle.listers.put(from_manifest(raw))
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+    assert message in tried(algorithm, spec={"volumes": [volume]}).message

@@ -110,6 +110,7 @@ V1_11 = KubernetesVersion(
     cycle=CycleRules(
         uses_predicates=True,
         examines_all_nodes=True,
+        takes_turns=True,
         stops_at_first_without_scores=False,
         tries_nominated_node_first=False,
         checks_claims_without_nodes=True,

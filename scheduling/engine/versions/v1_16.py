@@ -97,6 +97,7 @@ V1_16 = KubernetesVersion(
     cycle=CycleRules(
         uses_predicates=True,
         examines_all_nodes=False,
+        takes_turns=False,
         stops_at_first_without_scores=False,
         tries_nominated_node_first=False,
         checks_claims_without_nodes=True,

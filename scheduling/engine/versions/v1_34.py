@@ -122,6 +122,7 @@ V1_34 = KubernetesVersion(
     cycle=CycleRules(
         uses_predicates=False,
         examines_all_nodes=False,
+        takes_turns=False,
         stops_at_first_without_scores=True,
         tries_nominated_node_first=True,
         checks_claims_without_nodes=False,

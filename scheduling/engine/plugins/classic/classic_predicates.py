@@ -288,11 +288,14 @@ class CheckVolumeBinding(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         in_rounds = bool(arguments.get("in_rounds"))
+        provisions = bool(arguments.get("provisions", True))
         rules = FinderRules(
             prebound_is_bound=in_rounds,
-            provisions=bool(arguments.get("provisions", True)),
+            provisions=provisions,
             counts_room=False,
-            delays_selected=not in_rounds,
+            # v1.11 reads the annotation only if it writes it. Upstream: shouldDelayBinding().
+            delays_selected=not (in_rounds and provisions),
+            provisions_selected=not in_rounds,
         )
         self._finder = VolumeFinder(handle.table, handle.listers, rules)
         self._unbound = REASON_UNBOUND_1_11 if in_rounds else REASON_UNBOUND
