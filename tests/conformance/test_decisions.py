@@ -1,4 +1,4 @@
-"""The decisions of real kube-schedulers (1.36.3, 1.34.1 and 1.16.6), reproduced file by file.
+"""The decisions of real kube-schedulers (1.36.3, 1.34.1, 1.16.6 and 1.11.1), file by file.
 
 Each file is decided twice: with every verdict worked out anew, as `manage.py simulate` does, and by
 the columns that a running cluster keeps per pod template. Each cluster is then also played for a
@@ -109,6 +109,11 @@ def test_decisions_are_those_of_kube_scheduler_1_16(path: Path) -> None:
     _check(path, "v1.16")
 
 
+@pytest.mark.parametrize("path", _scenarios("v1.11"))
+def test_decisions_are_those_of_kube_scheduler_1_11(path: Path) -> None:
+    _check(path, "v1.11")
+
+
 def _play(path: Path, profile: str) -> None:
     loaded = load_files([(path.name, path.read_bytes())])
     cluster = Cluster.create(Scenario.from_load(loaded, name=path.stem), profile=profile)
@@ -136,3 +141,8 @@ def test_clusters_of_v1_34_can_be_played(path: Path) -> None:
 @pytest.mark.parametrize("path", _scenarios("v1.16"))
 def test_clusters_of_v1_16_can_be_played(path: Path) -> None:
     _play(path, "v1.16")
+
+
+@pytest.mark.parametrize("path", _scenarios("v1.11"))
+def test_clusters_of_v1_11_can_be_played(path: Path) -> None:
+    _play(path, "v1.11")

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kscope.sim.input.reading import ConfigurationError
-from kscope.sim.objects.objects import Node
+from kscope.sim.kernel.rng import Stream
+from kscope.sim.objects.objects import Node, from_manifest
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.policy import provider
 from scheduling.engine.configuration.profiles import PROFILES, Profile
@@ -44,9 +45,9 @@ def algorithm_of(*nodes: Node, profile: Profile = PROFILES["v1.11"]) -> Scheduli
     return algorithm
 
 
-def tried(algorithm: SchedulingAlgorithm, **fields: Any) -> ScheduleResult:
+def tried(algorithm: SchedulingAlgorithm, *, explain: bool = True, **fields: Any) -> ScheduleResult:
     rules = algorithm.profile.resource_rules
-    return algorithm.schedule(PodInfo(make_pod("p", **fields), rules))
+    return algorithm.schedule(PodInfo(make_pod("p", **fields), rules), explain=explain)
 
 
 def test_the_default_provider_matches_upstream() -> None:
@@ -219,6 +220,152 @@ def test_conditions_are_reported_in_node_order() -> None:
     )
 
 
+def test_init_containers_do_not_count_for_best_effort() -> None:
+    """Upstream: v1.11 GetPodQOS()."""
+    init = [{"name": "i", "resources": {"requests": {"cpu": "1"}}}]
+    node = conditioned(make_node("n"), MemoryPressure="True")
+    assert tried(algorithm_of(node), spec={"initContainers": init}).node is None
+    gates = {"TaintNodesByCondition": False}
+    chosen = [{"name": "CheckNodeMemoryPressure"}]
+    later = policy("v1.16", featureGates=gates, predicates=chosen)
+    assert tried(algorithm_of(node, profile=later), spec={"initContainers": init}).node == "n"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "is_tried"),
+    [
+        ({"OutOfDisk": "True"}, True),
+        ({"MemoryPressure": "True"}, True),
+        ({"DiskPressure": "True"}, True),
+        ({"PIDPressure": "True"}, True),
+        ({"Ready": "False"}, False),
+        ({"OutOfDisk": "True", "Ready": "False"}, False),
+        ({"NetworkUnavailable": "True"}, False),
+    ],
+)
+def test_evictions_are_tried_in_vain_for_some_conditions(
+    conditions: dict[str, str], is_tried: bool
+) -> None:
+    """Upstream: v1.11 nodesWherePreemptionMightHelp()."""
+    algorithm = algorithm_of(conditioned(make_node("n"), **conditions))
+    preemption = algorithm.preempt(tried(algorithm, priority=10))
+    assert preemption is not None
+    assert (preemption.chosen, [*preemption.statuses]) == (None, ["n"] if is_tried else [])
+    assert preemption.clears is not is_tried
+
+
+def placed(algorithm: SchedulingAlgorithm, name: str, node: str, **fields: Any) -> None:
+    """Put a pod on a node."""
+    pod = PodInfo(make_pod(name, node=node, **fields), algorithm.profile.resource_rules)
+    algorithm.table.add_pod(algorithm.table.rows[node], pod)
+
+
+def affinity(kind: str, *terms: tuple[str, str]) -> dict[str, Any]:
+    """A spec with required terms of *kind*, by the label that must exist and the topology key."""
+    required = [
+        {
+            "labelSelector": {"matchExpressions": [{"key": label, "operator": "Exists"}]},
+            "topologyKey": key,
+        }
+        for label, key in terms
+    ]
+    return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
+
+
+def in_two_racks(profile: Profile) -> SchedulingAlgorithm:
+    """Nodes a and b in one rack, c in another; all in one zone."""
+    racks = {"a": "1", "b": "1", "c": "2"}
+    nodes = (
+        make_node(name, labels={"rack": rack, "zone": "z", "kubernetes.io/hostname": name})
+        for name, rack in racks.items()
+    )
+    return algorithm_of(*nodes, profile=profile)
+
+
+@pytest.mark.parametrize(("version", "node"), [("v1.11", "rack-only"), ("v1.16", "mixed")])
+def test_one_pod_has_to_meet_all_affinity_terms(version: str, node: str) -> None:
+    """Upstream: v1.11 anyPodsMatchingTopologyTerms()."""
+    domains = {"x": ("1", "1"), "y": ("2", "2"), "mixed": ("1", "2"), "rack-only": ("1", "1")}
+    algorithm = algorithm_of(
+        *(
+            make_node(name, labels={"rack": rack, "zone": zone}, unschedulable=name in "xy")
+            for name, (rack, zone) in domains.items()
+        ),
+        profile=PROFILES[version],
+    )
+    for name in "xy":
+        placed(algorithm, f"on-{name}", name, labels={"web": "1"})
+    terms = affinity("podAffinity", ("web", "rack"), ("web", "zone"))
+    assert tried(algorithm, spec=terms).node == node
+
+
+@pytest.mark.parametrize(("version", "fits"), [("v1.11", ["a", "c"]), ("v1.16", [])])
+def test_two_anti_affinity_terms_must_both_be_broken(version: str, fits: list[str]) -> None:
+    algorithm = in_two_racks(PROFILES[version])
+    placed(algorithm, "web", "b", labels={"web": "1"})
+    placed(algorithm, "both", "b", labels={"web": "1", "db": "1"})
+    terms = affinity("podAntiAffinity", ("web", "kubernetes.io/hostname"), ("db", "zone"))
+    result = tried(algorithm, spec=terms)
+    found = [] if result.search is None else algorithm.table.names(result.search.feasible.tolist())
+    assert found == fits
+
+
+def test_an_emptied_node_still_counts_as_first() -> None:
+    """The dry run leaves an empty list behind. Upstream: v1.11 predicateMetadata.RemovePod()."""
+    chosen: list[str | None] = []
+    for version in ("v1.11", "v1.16"):
+        algorithm = algorithm_of(make_node("n", cpu="1"), profile=PROFILES[version])
+        placed(algorithm, "low", "n", cpu="1", labels={"web": "1"})
+        terms = affinity("podAffinity", ("web", "kubernetes.io/hostname"))
+        algorithm.table.add_node(
+            make_node("n", cpu="1", labels={"kubernetes.io/hostname": "n"}),
+        )
+        result = tried(algorithm, cpu="1", priority=10, labels={"web": "1"}, spec=terms)
+        preemption = algorithm.preempt(result)
+        assert preemption is not None
+        chosen.append(preemption.chosen and preemption.chosen.node)
+    assert chosen == [None, "n"]
+
+
+@pytest.mark.parametrize(("version", "scores"), [("v1.11", [5, 0, 10]), ("v1.16", [10, 0, 10])])
+def test_pods_of_any_service_are_spread(version: str, scores: list[int]) -> None:
+    """Upstream: v1.11 CalculateSpreadPriorityMap()."""
+    algorithm = algorithm_of(*map(make_node, "abc"), profile=PROFILES[version])
+    for name in ("web", "db"):
+        service = {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"selector": {name: "1"}},
+        }
+        algorithm.handle.listers.put(from_manifest(service))
+    placed(algorithm, "half", "a", labels={"web": "1"})
+    placed(algorithm, "whole", "b", labels={"web": "1", "db": "1"})
+    placed(algorithm, "other", "b", labels={"db": "1"} if version == "v1.11" else {})
+    result = tried(algorithm, labels={"web": "1", "db": "1"})
+    assert result.scores is not None
+    spread = next(one for one in result.scores.plugins if one.name == "SelectorSpreadPriority")
+    assert spread.normalized.tolist() == scores
+
+
+@pytest.mark.parametrize(
+    ("mebibytes", "score"), [(22, 0), (23, 1), (500, 5), (999, 10), (1000, 10), (5000, 10)]
+)
+def test_images_score_by_size_alone(mebibytes: int, score: int) -> None:
+    """Upstream: v1.11 ImageLocalityPriorityMap()."""
+    image = {"names": ["img:v1"], "sizeBytes": mebibytes << 20}
+    nodes = (make_node("a").patched({"status": {"images": [image]}}), make_node("b"))
+    scoring = policy(priorities=[{"name": "ImageLocalityPriority", "weight": 1}])
+    container = {"containers": [{"name": "c", "image": "img:v1"}]}
+    result = tried(algorithm_of(*nodes, profile=scoring), spec=container)
+    assert result.scores is not None
+    assert result.scores.total.tolist() == [score, 0]
+
+
+def test_cinder_volumes_can_be_counted() -> None:
+    assert "MaxCinderVolumeCount" in policy(predicates=[{"name": "MaxCinderVolumeCount"}]).filters
+
+
 def test_a_pod_requesting_zero_is_best_effort() -> None:
     algorithm = algorithm_of(conditioned(make_node("n"), MemoryPressure="True"))
     assert tried(algorithm, cpu="0m", memory="0Mi").node is None
@@ -252,3 +399,44 @@ def test_the_last_condition_of_a_type_counts() -> None:
     assert tried(algorithm, cpu="1").message == (
         "0/1 nodes are available: 1 node(s) had disk pressure."
     )
+
+
+def test_equal_nodes_take_turns_by_name() -> None:
+    """Upstream: v1.11 selectHost(), lastNodeIndex."""
+    algorithm = SchedulingAlgorithm(PROFILES["v1.11"], Handle(), ties=Stream(0))
+    for name in "abc":
+        algorithm.table.add_node(make_node(name))
+    for explain in (True, False):
+        chosen = (tried(algorithm, explain=explain).node or "" for _ in range(4))
+        # The second round goes on where the first one ended.
+        assert "".join(chosen) == ("cbac" if explain else "bacb")
+    algorithm.table.remove_node("a")
+    algorithm.table.remove_node("b")
+    assert tried(algorithm).node == "c"
+    assert algorithm.handle.hosts_chosen == 8
+
+
+@pytest.mark.parametrize(("gate", "message"), [(False, "bind"), (True, "unbound")])
+def test_a_selected_node_counts_with_its_gate_only(gate: bool, message: str) -> None:
+    """Upstream: v1.11 shouldDelayBinding()."""
+    claim = {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": "data",
+            "namespace": "default",
+            "annotations": {"volume.kubernetes.io/selected-node": "n"},
+        },
+        "spec": {"storageClassName": "late", "accessModes": ["ReadWriteOnce"]},
+    }
+    late = {
+        "kind": "StorageClass",
+        "metadata": {"name": "late"},
+        "provisioner": "example.com/disk",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    gates = {"DynamicProvisioningScheduling": gate}
+    algorithm = algorithm_of(make_node("n"), profile=policy(featureGates=gates))
+    for raw in (claim, late):
+        algorithm.handle.listers.put(from_manifest(raw))
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+    assert message in tried(algorithm, spec={"volumes": [volume]}).message

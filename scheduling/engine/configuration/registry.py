@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 
+from scheduling.engine import names
 from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.handle import PluginFactory
 from scheduling.engine.framework.simple import ColumnsFactory, columns_of
@@ -13,7 +14,6 @@ from scheduling.engine.plugins.classic.classic_predicates import (
     CheckNodeUnschedulable,
     CheckVolumeBinding,
     GeneralPredicates,
-    MatchInterPodAffinity,
     MaxCSIVolumeCount,
     NoDiskConflict,
     NoVolumeZoneConflict,
@@ -33,6 +33,7 @@ from scheduling.engine.plugins.classic.classic_priorities import (
     SelectorSpreadPriority,
     TaintTolerationPriority,
 )
+from scheduling.engine.plugins.classic.joint_pod_affinity import match_inter_pod_affinity
 from scheduling.engine.plugins.classic.optional_predicates import (
     CheckNodeCondition,
     CheckNodeDiskPressure,
@@ -103,7 +104,6 @@ IN_TREE: Mapping[str, PluginFactory] = {
         MaxCSIVolumeCount,
         CheckVolumeBinding,
         NoVolumeZoneConflict,
-        MatchInterPodAffinity,
         SelectorSpreadPriority,
         InterPodAffinityPriority,
         LeastRequestedPriority,
@@ -136,7 +136,7 @@ IN_TREE: Mapping[str, PluginFactory] = {
         ServiceAntiAffinityPriority,
         ServiceSpreadingPriority,
     )
-}
+} | {names.MATCH_INTER_POD_AFFINITY: match_inter_pod_affinity}
 
 
 class UnknownPlugin(ValueError):

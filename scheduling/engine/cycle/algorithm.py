@@ -84,6 +84,8 @@ class SchedulingAlgorithm:
         self._may_fail |= profile.prepares_alone or profile.fails_unprepared
         # In-tree plugins fail at Reserve if their PreFilter is disabled.
         self._reserve_error = profile.fails_at_reserve
+        # With ties by name there is nothing to take turns at.
+        self._takes_turns = rules.takes_turns and ties is not None
         self._takes_first = profile.takes_first_fit and not any(
             one.settings.filter_verb or one.settings.prioritize_verb for one in extenders
         )
@@ -307,7 +309,10 @@ class SchedulingAlgorithm:
             return None
         tied, feasible, evaluated = choice
         handle.next_start = (handle.next_start + evaluated) % count
-        row = tied.pick(self._ties) if isinstance(tied, Ties) else self._pick(tied)
+        if self._takes_turns:
+            row = self._next_in_turn(np.array(tied.tolist(), np.int64), feasible)
+        else:
+            row = tied.pick(self._ties) if isinstance(tied, Ties) else self._pick(tied)
         return ScheduleResult(
             pod,
             SCHEDULED,
@@ -324,6 +329,8 @@ class SchedulingAlgorithm:
         """One of the rows with the highest total, and all of them. Upstream: selectHost()."""
         # In the order of rows, so that the draw does not depend on where the search began.
         tied = np.sort(scores.rows[scores.total == scores.total.max()])
+        if self._takes_turns:
+            return self._next_in_turn(tied, len(scores.rows)), tied
         return self._pick(tied), tied
 
     def _pick(self, tied: IntArray) -> int:
@@ -332,6 +339,15 @@ class SchedulingAlgorithm:
         if self._ties is None:
             return int(tied[np.argmin(self.table.name_rank[tied])])
         return int(tied[self._ties.below(len(tied))])
+
+    def _next_in_turn(self, tied: IntArray, feasible: int) -> int:
+        """The *tied* rows by name, descending, one after the other. Upstream: v1.11 selectHost()."""
+        if feasible == 1:
+            # It is taken without a choice, and the turn does not move on.
+            return int(tied[0])
+        turn = self.handle.hosts_chosen % len(tied)
+        self.handle.hosts_chosen += 1
+        return int(tied[np.argsort(-self.table.name_rank[tied])[turn]])
 
     def _volumes_may_fail(self, pod: PodInfo) -> bool:
         """Whether plugins may fail on a disk of this pod, or of another on its node; v1.34 only."""

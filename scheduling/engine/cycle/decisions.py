@@ -33,6 +33,7 @@ from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.claim_work import ClaimWork
 from scheduling.engine.cycle.decision.result import ERROR, SCHEDULED, ScheduleResult
 from scheduling.engine.framework.handle import Handle
+from scheduling.engine.nodes.node_info import NodeInfo
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.plugins.volumes.volume_zone import BETA_ZONE
 from scheduling.engine.pods.pod_info import PodInfo
@@ -62,10 +63,14 @@ class Decisions:
     evicted: list[str] = field(default_factory=list[str])
     # Where devices are allocated.
     claims: ClaimWork | None = None
+    # The pods of each node in the order in which the scheduler's cache would hold them.
+    held: dict[str, NodeInfo] = field(default_factory=dict[str, NodeInfo])
 
     def read(self, objects: list[ApiObject]) -> list[PodInfo]:
         """Build the cluster from *objects*; returns the pods without a node."""
         profile, handle = self.algorithm.profile, self.algorithm.handle
+        if not profile.preemption.goes_by_start:
+            handle.table.lister = self._pods_on
         if profile.rules.counts_budgets_without_status:
             objects = with_counted_budgets(objects, profile.kubernetes.workloads)
         for obj in objects:
@@ -83,8 +88,16 @@ class Decisions:
                 self.placed[info.key] = info.node_name
                 row = handle.table.rows.get(info.node_name)
                 if row is not None:
-                    handle.table.add_pod(row, info)
+                    self._count(row, info)
         return pending
+
+    def _pods_on(self, node_name: str) -> list[PodInfo]:
+        entry = self.held.get(node_name)
+        return [] if entry is None else entry.pods
+
+    def _count(self, row: int, pod: PodInfo) -> None:
+        self.algorithm.table.add_pod(row, pod)
+        self.held.setdefault(pod.node_name, NodeInfo(pod.node_name, 0)).add_pod(pod)
 
     # -- one pod ---------------------------------------------------------------------------------
 
@@ -162,7 +175,7 @@ class Decisions:
         pod = result.pod
         assert result.node is not None
         self.algorithm.nominated.remove(pod.key)
-        self.algorithm.table.add_pod(result.row, pod.assigned_to(result.node))
+        self._count(result.row, pod.assigned_to(result.node))
         self.algorithm.table.images.note_change(result.row)
         self.placed[pod.key] = result.node
         if self.claims is not None and result.search is not None:
@@ -178,6 +191,7 @@ class Decisions:
         assert chosen is not None
         for victim in chosen.victims:
             self.algorithm.table.remove_pod(chosen.row, victim.key)
+            self.held[chosen.node].remove_pod(victim.uid)
             self.algorithm.table.images.note_change(chosen.row)
             self.placed.pop(victim.key, None)
             self.evicted.append(victim.key)

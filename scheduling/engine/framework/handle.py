@@ -26,6 +26,8 @@ class Handle:
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     # Where the next search begins; all profiles share it. Upstream: nextStartNodeIndex.
     next_start: int = 0
+    # How many hosts were chosen among several feasible nodes. Upstream: v1.11 lastNodeIndex.
+    hosts_chosen: int = 0
 
 
 PluginFactory = Callable[[Arguments, Handle], Plugin]

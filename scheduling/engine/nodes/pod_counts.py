@@ -38,17 +38,19 @@ _TERM_KINDS = (
 class PodMatcher:
     """Pods that match every one of *terms*, all terms' namespaces resolved to names.
 
-    `live_only` leaves out pods that are being deleted.
+    `live_only` leaves out pods that are being deleted; with `any_term` one matching term is enough.
     """
 
     terms: tuple[AffinityTerm, ...]
     live_only: bool = False
+    any_term: bool = False
 
     def matches(self, namespace: str, labels: Mapping[str, str], *, deleting: bool) -> bool:
         """Whether a pod with these attributes is counted."""
         if deleting and self.live_only:
             return False
-        return all(term.matches(namespace, labels) for term in self.terms)
+        found = (term.matches(namespace, labels) for term in self.terms)
+        return any(found) if self.any_term else all(found)
 
 
 @dataclass(slots=True)

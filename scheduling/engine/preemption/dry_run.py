@@ -12,6 +12,7 @@ from scheduling.engine.framework.runtime import Framework
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.budgets import Budgets
+from scheduling.engine.preemption.go_sort import go_sorted
 from scheduling.engine.preemption.victims import by_importance
 
 NO_VICTIMS = Status(Code.UNRESOLVABLE, ("No preemption victims found for incoming pod",))
@@ -114,7 +115,7 @@ class DryRun:
         if self._rules.goes_by_start:
             lower = by_importance(lower)
         else:
-            lower.sort(key=_minus_priority)
+            lower = go_sorted(lower, _minus_priority)
         violating, others = self._budgets.split(lower)
         victims: list[PodInfo] = []
         reprieved: list[PodInfo] = []

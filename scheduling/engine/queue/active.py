@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from scheduling.engine.queue.events import ClusterEvent
+from scheduling.engine.queue.go_heap import GoHeap
 from scheduling.engine.queue.heap import Entry, KeyedHeap, SortKey
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
@@ -27,13 +28,23 @@ class PrioritySort:
         return (-info.pod_info.priority, info.timestamp)
 
 
+class ByPriorityOnly:
+    """Priority, highest first. Upstream: v1.11 util.HigherPriorityPod()."""
+
+    name = "HigherPriorityPod"
+
+    def sort_key(self, info: QueuedPodInfo) -> SortKey:
+        """See QueueSort."""
+        return (-info.pod_info.priority,)
+
+
 class ActiveQueue:
     """The heap of pods that are ready to be tried."""
 
     __slots__ = ("_heap", "_sort", "live")
 
     def __init__(self, sort: QueueSort) -> None:
-        self._heap = KeyedHeap()
+        self._heap = GoHeap() if isinstance(sort, ByPriorityOnly) else KeyedHeap()
         # By key; only to be looked at from outside.
         self.live = self._heap.live
         self._sort = sort

@@ -33,7 +33,7 @@ def backoff_policy(rules: QueueRules) -> BackoffPolicy:
     """The policy these rules name."""
     if rules.backoff == "record":
         return PodBackoffMap(rules)
-    if rules.backoff == "attempts":
+    if rules.backoff in ("pause", "attempts"):
         return BackoffByAttempts(rules)
     return BackoffByCounts(rules)
 
@@ -96,7 +96,12 @@ class PodBackoffMap:
 
 
 class BackoffByAttempts:
-    """v1.20: reckoned from the number of attempts and the time the pod came back."""
+    """v1.20: reckoned from the number of attempts and the time the pod came back.
+
+    v1.11 has no backoff: a pod is queued again once the scheduler has read it again, in a few
+    milliseconds. A pause in place of that keeps a run readable in which a pod fails in a loop.
+    Upstream: v1.11 factory.go MakeDefaultErrorFunc().
+    """
 
     __slots__ = ("_rules",)
 

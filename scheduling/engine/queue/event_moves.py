@@ -59,7 +59,8 @@ class EventMoves:
         for info in infos:
             if info.gated and not self._places.passes_gates(info):
                 continue
-            if self._places.backoff.is_backing_off(info, now):
+            is_record = self._rules.backoff != "pause"
+            if is_record and self._places.backoff.is_backing_off(info, now):
                 self._places.move_to_backoff(info, event_name)
             else:
                 self._places.move_to_active(info, event_name)

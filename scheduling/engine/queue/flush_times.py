@@ -35,6 +35,10 @@ class FlushTimes:
         oldest = self._places.unschedulable.oldest()
         if oldest is None:
             return None
+        if self._rules.heartbeat_period:
+            return self._tick(self._clock.now + 1, self._rules.heartbeat_period)
+        if not self._rules.leftover_age:
+            return None
         due = oldest.timestamp + self._rules.leftover_age + 1
         return self._tick(max(due, self._clock.now), self._rules.leftover_flush_period)
 

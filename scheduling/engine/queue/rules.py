@@ -9,7 +9,8 @@ from typing import Literal
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine.queue.events import ClusterEvent
 
-BackoffRule = Literal["record", "attempts", "counts"]
+BackoffRule = Literal["pause", "record", "attempts", "counts"]
+ActiveOrder = Literal["arrival", "heap"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +19,7 @@ class QueueRules:
 
     resources: ResourceRules
     backoff: BackoffRule
-    """What the backoff grows with: a record by pod name, the attempts, or the failures and errors in a row."""
+    """What the backoff grows with: a record by pod name, the attempts, or the failures and errors in a row; a "pause" is left at every move."""
     initial_backoff: int
     """How long a pod waits after its first failure."""
     max_backoff: int
@@ -28,9 +29,19 @@ class QueueRules:
     backoff_window: int
     """The backoff queue is ordered and flushed in steps of this length; 0 is for exact times."""
     leftover_age: int
-    """After this time a pod leaves the unschedulable pods without an event."""
+    """After this time a pod leaves the unschedulable pods without an event; 0 is never."""
     leftover_flush_period: int
     """How often the unschedulable pods are looked at for those that waited too long."""
+    heartbeat_period: int
+    """How often kubelets report their status, where that makes all unschedulable pods be tried again; 0 where it does not."""
+    compares_nodes: bool
+    """An update of a node moves pods only if it changes what matters to scheduling."""
+    ignored_kinds: tuple[str, ...]
+    """Kinds of which no event moves a pod, other than in the versions that follow."""
+    active_order: ActiveOrder
+    """Pods of equal priority are tried in order of "arrival", or as they come out of Go's "heap"."""
+    retries_other_failures: bool
+    """A pod is tried again at once if it failed for another reason than that it fits nowhere."""
     pops_from_backoff: bool
     """An idle scheduler takes a pod out of the backoff queue early (SchedulerPopFromBackoffQ)."""
     hints: bool

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.queue.active import PrioritySort, QueueSort
+from scheduling.engine.queue.active import ByPriorityOnly, PrioritySort, QueueSort
 from scheduling.engine.queue.backoff import backoff_policy
 from scheduling.engine.queue.event_moves import EventMoves
 from scheduling.engine.queue.events import (
@@ -97,7 +97,8 @@ class SchedulingQueue:
         listener: QueueListener | None = None,
         nominations: NominationListener | None = None,
     ) -> None:
-        order = sort or PrioritySort()
+        by_arrival = rules.active_order == "arrival"
+        order = sort or (PrioritySort() if by_arrival else ByPriorityOnly())
         self.rules = rules
         self._resource_rules = rules.resources
         self._clock = clock
@@ -136,7 +137,12 @@ class SchedulingQueue:
         return info
 
     def add_unschedulable_if_not_present(
-        self, info: QueuedPodInfo, pod_scheduling_cycle: int, *, began: int | None = None
+        self,
+        info: QueuedPodInfo,
+        pod_scheduling_cycle: int,
+        *,
+        began: int | None = None,
+        fits_nowhere: bool = True,
     ) -> str | None:
         """A popped pod could not be scheduled and comes back.
 
@@ -147,6 +153,8 @@ class SchedulingQueue:
         It has been waiting since now, or in v1.20 since its attempt *began*: an attempt takes less
         upstream than the ticker of the flush drifts, so that a pod released at a tick is tried
         again at one that is its backoff later. In v1.34 the flush's windows see to that.
+
+        *fits_nowhere* is false for a pod whose condition gives another reason than Unschedulable.
 
         Returns upstream's error text when the pod is waiting already, else None.
         """
@@ -170,7 +178,8 @@ class SchedulingQueue:
         if strategy is not None:
             self.places.requeue(info, strategy, SCHEDULE_ATTEMPT_FAILURE)
             return None
-        if self.move_request_cycle >= pod_scheduling_cycle:
+        retries = self.rules.retries_other_failures and not fits_nowhere
+        if retries or self.move_request_cycle >= pod_scheduling_cycle:
             self.places.move_to_backoff(info, SCHEDULE_ATTEMPT_FAILURE)
         else:
             self.places.move_to_unschedulable(info, SCHEDULE_ATTEMPT_FAILURE)
@@ -268,7 +277,9 @@ class SchedulingQueue:
             # No pod waits for it, and no pod is being tried that might have missed it.
             if self._requeueing.is_of_interest(event):
                 self.move_request_cycle = self.scheduling_cycle
-        elif self.rules.hints or moves_classic_queue(event, new):
+        elif self.rules.hints or (
+            event.resource not in self.rules.ignored_kinds and moves_classic_queue(event, new)
+        ):
             infos = self._unschedulable.infos()
             if but:
                 infos = [info for info in infos if info.key != but]
@@ -282,9 +293,9 @@ class SchedulingQueue:
         if self.rules.hints:
             for event in node_scheduling_properties_change(new, old):
                 self.move_all_to_active_or_backoff(event, old, new)
-        elif len(self._unschedulable) == 0:
-            # Not even compared: only a pod in flight can be concerned.
-            self._move([], NODE_UNKNOWN_CHANGE, old, new)
+        elif len(self._unschedulable) == 0 or not self.rules.compares_nodes:
+            # Not even compared; without unschedulable pods only one in flight can be concerned.
+            self._move(self._unschedulable.infos(), NODE_UNKNOWN_CHANGE, old, new)
         elif (change := classic_node_change(new, old)) is not None:
             self.move_all_to_active_or_backoff(change, old, new)
 
@@ -324,7 +335,13 @@ class SchedulingQueue:
             self.places.move_to_active(info, BACKOFF_COMPLETE, from_backoff=True)
 
     def flush_unschedulable_leftover(self) -> None:
-        """Each 30 s: pods that have been unschedulable too long are tried again, come what may."""
+        """Each 30 s: pods that have been unschedulable too long are tried again, come what may.
+
+        In v1.11 instead: all of them, whenever a kubelet reports that its node is the same.
+        """
+        if self.rules.heartbeat_period:
+            self._move(self._unschedulable.infos(), NODE_UNKNOWN_CHANGE, None, None)
+            return
         horizon = self._clock.now - self.rules.leftover_age
         left_over = [info for info in self._unschedulable.infos() if info.timestamp < horizon]
         if left_over:

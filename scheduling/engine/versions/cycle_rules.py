@@ -21,6 +21,8 @@ class CycleRules:
     """Predicates filter nodes and priorities score them from 0 to 10; there is no scheduling framework."""
     examines_all_nodes: bool
     """Every search examines all nodes; there is no percentageOfNodesToScore."""
+    takes_turns: bool
+    """Of the nodes with the highest total the next in turn is taken, by name; otherwise one is drawn."""
     stops_at_first_without_scores: bool
     """Without Score plugins a search stops at the first feasible node."""
     tries_nominated_node_first: bool

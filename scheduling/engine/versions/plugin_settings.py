@@ -5,6 +5,10 @@ from typing import Final
 
 from scheduling.engine import names
 
+_HOPEFUL: Final = "Reasons for which evictions are tried although they cannot change the node."
+_MATCHES_ANY: Final = {
+    "matches_any": "A pod counts if any of the selectors matches it; otherwise all of them must.",
+}
 _READS_ALLOCATABLE: Final = {"reads_allocatable": "The limit is read from the status of the node."}
 
 SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -48,6 +52,21 @@ SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     names.CHECK_NODE_CONDITION: {
         "knows_out_of_disk": "A node with the condition OutOfDisk is rejected.",
+        "hopeful_reasons": _HOPEFUL,
+    },
+    names.CHECK_NODE_MEMORY_PRESSURE: {
+        "reads_init_containers": "A pod whose init containers have requests or limits is not best-effort.",
+        "hopeful_reasons": _HOPEFUL,
+    },
+    names.CHECK_NODE_PID_PRESSURE: {"hopeful_reasons": _HOPEFUL},
+    names.CHECK_NODE_DISK_PRESSURE: {"hopeful_reasons": _HOPEFUL},
+    names.MATCH_INTER_POD_AFFINITY: {
+        "needs_one_pod": "One pod has to match all terms and share all their topologies.",
+    },
+    names.SELECTOR_SPREAD_PRIORITY: _MATCHES_ANY,
+    names.SERVICE_SPREADING_PRIORITY: _MATCHES_ANY,
+    names.IMAGE_LOCALITY_PRIORITY: {
+        "scales_by_spread": "The size of an image is scaled by the share of the nodes that have it.",
     },
     names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY: {
         "averages_all": "The score is the plain mean over CPU and memory.",
@@ -55,4 +74,5 @@ SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
     names.MAX_EBS_VOLUME_COUNT: _READS_ALLOCATABLE,
     names.MAX_GCE_PD_VOLUME_COUNT: _READS_ALLOCATABLE,
     names.MAX_AZURE_DISK_VOLUME_COUNT: _READS_ALLOCATABLE,
+    names.MAX_CINDER_VOLUME_COUNT: _READS_ALLOCATABLE,
 }

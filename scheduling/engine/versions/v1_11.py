@@ -7,7 +7,7 @@ node says of its limits is not read. PodOverhead is an alpha gate and off.
 Upstream: v1.11 pkg/scheduler/algorithmprovider/defaults/defaults.go.
 """
 
-from kscope.sim.kernel.units import SECOND
+from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine import names
 from scheduling.engine.api_server.rules import AdmissionRules
@@ -72,11 +72,25 @@ V1_11 = KubernetesVersion(
         binds=(names.DEFAULT_BINDER,),
         arguments={
             names.CHECK_VOLUME_BINDING: {"in_rounds": True, "provisions": False},
-            names.CHECK_NODE_CONDITION: {"knows_out_of_disk": True},
+            names.CHECK_NODE_CONDITION: {
+                "knows_out_of_disk": True,
+                "hopeful_reasons": ("node(s) were out of disk space",),
+            },
+            names.CHECK_NODE_MEMORY_PRESSURE: {
+                "reads_init_containers": False,
+                "hopeful_reasons": ("node(s) had memory pressure",),
+            },
+            names.CHECK_NODE_PID_PRESSURE: {"hopeful_reasons": ("node(s) had pid pressure",)},
+            names.CHECK_NODE_DISK_PRESSURE: {"hopeful_reasons": ("node(s) had disk pressure",)},
+            names.MATCH_INTER_POD_AFFINITY: {"needs_one_pod": True},
+            names.SELECTOR_SPREAD_PRIORITY: {"matches_any": True},
+            names.SERVICE_SPREADING_PRIORITY: {"matches_any": True},
+            names.IMAGE_LOCALITY_PRIORITY: {"scales_by_spread": False},
             names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY: {"averages_all": True},
             names.MAX_EBS_VOLUME_COUNT: {"reads_allocatable": False},
             names.MAX_GCE_PD_VOLUME_COUNT: {"reads_allocatable": False},
             names.MAX_AZURE_DISK_VOLUME_COUNT: {"reads_allocatable": False},
+            names.MAX_CINDER_VOLUME_COUNT: {"reads_allocatable": False},
         },
     ),
     configuration=None,
@@ -84,7 +98,6 @@ V1_11 = KubernetesVersion(
         unknown=(
             names.CHECK_NODE_UNSCHEDULABLE,
             names.MAX_CSI_VOLUME_COUNT,
-            names.MAX_CINDER_VOLUME_COUNT,
             names.EVEN_PODS_SPREAD,
             names.EVEN_PODS_SPREAD_PRIORITY,
         ),
@@ -97,6 +110,7 @@ V1_11 = KubernetesVersion(
     cycle=CycleRules(
         uses_predicates=True,
         examines_all_nodes=True,
+        takes_turns=True,
         stops_at_first_without_scores=False,
         tries_nominated_node_first=False,
         nominates_before_pre_bind=False,
@@ -161,13 +175,18 @@ V1_11 = KubernetesVersion(
     ),
     queue=QueueRules(
         resources=_RESOURCES,
-        backoff="record",
-        initial_backoff=1 * SECOND,
-        max_backoff=10 * SECOND,
-        backoff_flush_period=1 * SECOND,
+        backoff="pause",
+        initial_backoff=100 * MILLISECOND,
+        max_backoff=1 * SECOND,
+        backoff_flush_period=1,
         backoff_window=0,
-        leftover_age=60 * SECOND,
+        leftover_age=0,
         leftover_flush_period=30 * SECOND,
+        heartbeat_period=10 * SECOND,
+        compares_nodes=False,
+        ignored_kinds=("PersistentVolume", "storage.k8s.io/StorageClass", "storage.k8s.io/CSINode"),
+        active_order="heap",
+        retries_other_failures=True,
         pops_from_backoff=False,
         hints=False,
         update_leaves_backoff=True,

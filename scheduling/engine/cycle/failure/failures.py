@@ -59,22 +59,28 @@ class FailureHandler:
         elif self._nominate_in_writing(queued, chosen.node):
             self._evictions.make_room(queued, chosen)
 
-    def requeue(self, queued: QueuedPodInfo, *, began: int | None = None) -> None:
+    def requeue(
+        self, queued: QueuedPodInfo, *, began: int | None = None, reason: str = "Unschedulable"
+    ) -> None:
         """As it is by now: while it was tried, or bound, the queue has not followed its updates.
 
         What may have been missed counts from the cycle that runs now, which for a binding is not
-        the pod's own. Upstream: handleSchedulingFailure(), factory.go MakeDefaultErrorFunc().
+        the pod's own. *reason* is that of its condition. Upstream: handleSchedulingFailure(),
+        factory.go MakeDefaultErrorFunc().
         """
         known = self._known.get(queued.key)
         if known is not None and known is not queued.pod and known.uid == queued.pod_info.uid:
             queued.update(known)
         self._queue.add_unschedulable_if_not_present(
-            queued, self._queue.scheduling_cycle, began=began
+            queued,
+            self._queue.scheduling_cycle,
+            began=began,
+            fits_nowhere=reason == "Unschedulable",
         )
 
     def requeue_with_condition(self, queued: QueuedPodInfo, reason: str, message: str) -> None:
         """Send the pod back to the queue, and write why into its condition."""
-        self.requeue(queued)
+        self.requeue(queued, reason=reason)
         self._writer.patch_condition(queued.pod, reason, message)
 
     def _nominate(self, queued: QueuedPodInfo, pod: Pod, decision: ScheduleResult) -> str | None:
@@ -121,7 +127,7 @@ class FailureHandler:
         """
         pod = queued.pod
         self._chronicle.record_event(pod, "FailedScheduling", "Warning", event or message)
-        self.requeue(queued)
+        self.requeue(queued, reason=reason)
         nominated = None
         if self._rules.errors_end_nomination:
             self._queue.nominator.delete(queued.pod_info.uid)

@@ -288,11 +288,14 @@ class CheckVolumeBinding(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         in_rounds = bool(arguments.get("in_rounds"))
+        provisions = bool(arguments.get("provisions", True))
         rules = FinderRules(
             prebound_is_bound=in_rounds,
-            provisions=bool(arguments.get("provisions", True)),
+            provisions=provisions,
             counts_room=False,
-            delays_selected=not in_rounds,
+            # v1.11 reads the annotation only if it writes it. Upstream: shouldDelayBinding().
+            delays_selected=not (in_rounds and provisions),
+            provisions_selected=not in_rounds,
         )
         self._finder = VolumeFinder(handle.table, handle.listers, rules)
         self._unbound = REASON_UNBOUND_1_11 if in_rounds else REASON_UNBOUND
@@ -459,7 +462,7 @@ class MatchInterPodAffinity(Plugin):
 
     name: ClassVar[str] = names.MATCH_INTER_POD_AFFINITY
 
-    _AFFINITY, _ANTI, _EXISTING = 1, 2, 3
+    AFFINITY, ANTI, EXISTING = 1, 2, 3
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
@@ -477,12 +480,7 @@ class MatchInterPodAffinity(Plugin):
         for term in own_anti:
             counts = self._table.pod_counts.counter(PodMatcher((term,))).tally
             self._merge(anti, domain_counts(self._table, term.topology_key, counts))
-        existing: dict[str, DomainCounts] = {}
-        # Those of nominated pods are among them, which are put on a node on trial only later.
-        for column in self._table.pod_counts.known_terms(REQUIRED_ANTI):
-            if column.term.matches(pod.pod.namespace, pod.pod.labels):
-                key = column.term.topology_key
-                self._merge(existing, domain_counts(self._table, key, column.tally))
+        existing = self.existing(pod)
         if not own and not own_anti and not existing:
             return PRE_FILTER_SKIP
         matches_itself = bool(own) and all(
@@ -492,6 +490,16 @@ class MatchInterPodAffinity(Plugin):
             own, own_anti, affinity, anti, existing, matches_itself
         )
         return PRE_FILTER_OK
+
+    def existing(self, pod: PodInfo) -> dict[str, DomainCounts]:
+        """Per topology label, how many pods with anti-affinity against *pod* each domain has."""
+        existing: dict[str, DomainCounts] = {}
+        # Those of nominated pods are among them, which are put on a node on trial only later.
+        for column in self._table.pod_counts.known_terms(REQUIRED_ANTI):
+            if column.term.matches(pod.pod.namespace, pod.pod.labels):
+                key = column.term.topology_key
+                self._merge(existing, domain_counts(self._table, key, column.tally))
+        return existing
 
     @staticmethod
     def _merge(domains: dict[str, DomainCounts], more: DomainCounts) -> None:
@@ -505,15 +513,16 @@ class MatchInterPodAffinity(Plugin):
         """Placed pods' anti-affinity first, then the pod's own affinity and anti-affinity."""
         counted = cast("AffinityState", state.data[self.name])
         codes = np.zeros(len(rows), np.int64)
-        codes[self._any(counted.anti, rows)] = self._ANTI
+        codes[self.any_counted(counted.anti, rows)] = self.ANTI
         if counted.own:
             nowhere = not any(domain.counts.any() for domain in counted.affinity.values())
             if not (nowhere and counted.matches_itself):
-                codes[~self._all(counted, rows)] = self._AFFINITY
-        codes[self._any(counted.existing, rows)] = self._EXISTING
+                codes[~self._all(counted, rows)] = self.AFFINITY
+        codes[self.any_counted(counted.existing, rows)] = self.EXISTING
         return codes
 
-    def _any(self, domains: Mapping[str, DomainCounts], rows: IntArray) -> BoolArray:
+    def any_counted(self, domains: Mapping[str, DomainCounts], rows: IntArray) -> BoolArray:
+        """Which of *rows* are in a domain with a count."""
         found = np.zeros(len(rows), np.bool_)
         for domain in domains.values():
             counts, _ = domain.on(self._table, rows)
@@ -542,14 +551,19 @@ class MatchInterPodAffinity(Plugin):
     def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
         """Upstream: AddPod() and RemovePod() of the metadata."""
         counted = cast("AffinityState | None", state.data.get(self.name))
-        if counted is None:
-            return
+        if counted is not None:
+            self.update_counts(counted, state.pod, other, row, delta)
+
+    def update_counts(
+        self, counted: AffinityState, pod: PodInfo, other: PodInfo, row: int, delta: int
+    ) -> None:
+        """Count *other*, which came to *row* or left it, for the incoming *pod*."""
         trial = counted.trials.pop(other.key, None) if delta < 0 else None
         if trial is not None:
             for domain, code in trial:
                 domain.counts[code] -= 1
             return
-        parts = self._contributions(counted, state.pod, other, row, added=delta > 0)
+        parts = self._contributions(counted, pod, other, row, added=delta > 0)
         for domain, code in parts:
             domain.counts[code] += delta
         if delta > 0:
@@ -599,29 +613,32 @@ class MatchInterPodAffinity(Plugin):
     def explain(self, state: CycleState, code: int) -> Status:
         """Always two reasons: that it failed, and by which rules."""
         rules = {
-            self._AFFINITY: REASON_AFFINITY_RULES,
-            self._ANTI: REASON_ANTI_AFFINITY_RULES,
-            self._EXISTING: REASON_EXISTING_RULES,
+            self.AFFINITY: REASON_AFFINITY_RULES,
+            self.ANTI: REASON_ANTI_AFFINITY_RULES,
+            self.EXISTING: REASON_EXISTING_RULES,
         }[code]
-        verdict = Code.UNRESOLVABLE if code == self._AFFINITY else Code.UNSCHEDULABLE
+        verdict = Code.UNRESOLVABLE if code == self.AFFINITY else Code.UNSCHEDULABLE
         return Status(verdict, (REASON_POD_AFFINITY, rules), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The topology key and domain in question."""
-        counted = cast("AffinityState", state.data[self.name])
+        return self.domain_detail(cast("AffinityState", state.data[self.name]), row, code)
+
+    def domain_detail(self, counted: AffinityState, row: int, code: int) -> Detail:
+        """The same from the counts themselves."""
         labels = self._table.node(row).labels
-        if code == self._AFFINITY:
+        if code == self.AFFINITY:
             for key in counted.affinity:
                 if key not in labels:
                     return Detail(text=f"no label {key}", numbers={"topologyKey": key})
             where = ", ".join(f"{key}={labels[key]}" for key in counted.affinity)
             return Detail(text=f"no matching pod in {where}")
-        domains = counted.existing if code == self._EXISTING else counted.anti
+        domains = counted.existing if code == self.EXISTING else counted.anti
         at = np.array([row], np.int64)
         for key, domain in domains.items():
             counts, _ = domain.on(self._table, at)
             if counts[0] > 0:
-                who = "a pod there refuses it" if code == self._EXISTING else "a pod it avoids"
+                who = "a pod there refuses it" if code == self.EXISTING else "a pod it avoids"
                 return Detail(
                     text=f"{who}: {key}={labels[key]}",
                     numbers={"topologyKey": key, "domain": labels[key], "pods": int(counts[0])},

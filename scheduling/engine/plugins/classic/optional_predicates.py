@@ -95,6 +95,8 @@ class _NodeCheck(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
+        # Reasons for which evictions are tried although they cannot change the node.
+        self._hopeful: tuple[str, ...] = tuple(arguments.get("hopeful_reasons") or ())
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """What is wrong with each node."""
@@ -122,8 +124,11 @@ class _NodeCheck(Plugin):
         raise NotImplementedError
 
     def explain(self, state: CycleState, code: int) -> Status:
-        """No eviction changes a node."""
-        return Status(Code.UNRESOLVABLE, self.reasons(code), self.name)
+        """No eviction changes a node; upstream tries them all the same for a few reasons."""
+        reasons = self.reasons(code)
+        hopeful = all(reason in self._hopeful for reason in reasons)
+        verdict = Code.UNSCHEDULABLE if hopeful else Code.UNRESOLVABLE
+        return Status(verdict, reasons, self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The reasons again."""
@@ -225,17 +230,20 @@ class CheckNodeMemoryPressure(_Pressure):
     # The quality of service is no part of the template.
     is_local: ClassVar[bool] = False
 
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        super().__init__(arguments, handle)
+        reads_all: bool = arguments.get("reads_init_containers", True)
+        self._lists = ("containers", "initContainers") if reads_all else ("containers",)
+
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """SKIP for pods that are not best-effort."""
-        return PRE_FILTER_OK if _is_best_effort(state.pod) else PRE_FILTER_SKIP
+        spec = state.pod.pod.spec
+        containers = [one for name in self._lists for one in spec.get(name) or ()]
+        return PRE_FILTER_OK if _are_best_effort(containers) else PRE_FILTER_SKIP
 
 
-def _is_best_effort(pod: PodInfo) -> bool:
-    """Upstream: v1qos.GetPodQOS()."""
-    containers: list[Manifest] = [
-        *(pod.pod.spec.get("containers") or ()),
-        *(pod.pod.spec.get("initContainers") or ()),
-    ]
+def _are_best_effort(containers: list[Manifest]) -> bool:
+    """Whether none of *containers* asks for cpu or memory. Upstream: v1qos.GetPodQOS()."""
     for container in containers:
         resources: Manifest = container.get("resources") or {}
         asked: tuple[Manifest, ...] = (

@@ -166,6 +166,8 @@ class FinderRules:
     counts_room: bool = True
     # Whether a claim that is being provisioned for a node is still the scheduler's.
     delays_selected: bool = True
+    # Whether no volume is looked for on behalf of such a claim.
+    provisions_selected: bool = True
     # Whether disks of in-tree plugins are looked at as their CSI drivers' where a node says so.
     translates: bool = False
     # Whether a claim that is lost or being deleted blocks the pod. v1.20 treats a Lost claim as bound:
@@ -309,8 +311,8 @@ class VolumeFinder:
         together = self.planned(claims)
         if together is not None:
             return together.refused(rows), together
-        selected = [claim for claim in claims.delayed if SELECTED_NODE in claim.annotations]
-        free = [claim for claim in claims.delayed if SELECTED_NODE not in claim.annotations]
+        selected = [claim for claim in claims.delayed if self._is_selected(claim)]
+        free = [claim for claim in claims.delayed if not self._is_selected(claim)]
         free.sort(key=_request)
         codes = np.zeros(len(rows), np.int64)
         plans = RowPlans()
@@ -322,9 +324,13 @@ class VolumeFinder:
         """The plans of all rows at once, worked out once in a cycle; None where it takes longer."""
         if not claims.is_planned:
             claims.is_planned = True
-            if len(claims.delayed) == 1 and SELECTED_NODE not in claims.delayed[0].annotations:
+            if len(claims.delayed) == 1 and not self._is_selected(claims.delayed[0]):
                 claims.plans = self._plan_all(claims.delayed[0])
         return claims.plans
+
+    def _is_selected(self, claim: PersistentVolumeClaim) -> bool:
+        """Whether a volume for *claim* is being provisioned for a node already."""
+        return self._rules.provisions_selected and SELECTED_NODE in claim.annotations
 
     def _plan_all(self, claim: PersistentVolumeClaim) -> ClaimPlans | None:
         wanted = wanted_of(claim)
