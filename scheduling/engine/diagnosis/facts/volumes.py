@@ -22,18 +22,21 @@ from scheduling.engine.diagnosis.manifests import (
     items,
     section,
 )
+from scheduling.engine.plugins.classic import classic_predicates
 from scheduling.engine.plugins.volumes.volume_binding import REASON_NO_SPACE, REASON_NODE_CONFLICT
 from volumes.engine.matching.explanation import Fault, explain_candidates
 from volumes.engine.matching.storage_capacity import volume_limit
 from volumes.engine.phases import NO_PROVISIONER, claim_class
 
+# In the words of v1.34, and of v1.20 and before.
+_CONFLICTS: Final = frozenset((REASON_NODE_CONFLICT, classic_predicates.REASON_NODE_CONFLICT))
 _AFFINITY = ("spec", "nodeAffinity", "required")
 _PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 
 
 def explain_binding(case: Case) -> Explanation:
     """The volumes that lie elsewhere; else the claims without a volume, each with its candidates."""
-    if REASON_NODE_CONFLICT in case.reasons:
+    if _CONFLICTS.intersection(case.reasons):
         found = _out_of_reach(case)
         if found.because:
             return found

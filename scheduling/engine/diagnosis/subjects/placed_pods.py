@@ -125,6 +125,8 @@ def _attaching(scene: Scene, pod: Pod, volume: PersistentVolume, attachment: Api
         text = f"The driver says: {told}."
         because.append(fact(attachment, ("status", "attachError", "message"), text))
     name = pod.node_name
+    text = f"Volume {volume.name} is of driver {driver}."
+    because.append(fact(volume, ("spec", "csi", "driver"), text))
     if not told:
         sentence = f"Volume {volume.name} is not attached to {name} yet: {driver} is at it."
         why = "If it stays so, the attacher of the driver does not run."
