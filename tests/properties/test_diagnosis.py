@@ -180,6 +180,23 @@ def test_every_fact_is_true_of_its_object(place: tuple[int, str, int]) -> None:
                     assert _field(cluster, fact) == fact.value, (place, obj.id, fact)
 
 
+@settings(max_examples=25, deadline=None)
+@given(PLACES)
+def test_no_two_causes_contradict_each_other(place: tuple[int, str, int]) -> None:
+    cluster = _cluster(place)
+    for kind in ASKED:
+        for obj in cluster.store.objects(kind)[:MOST_PODS]:
+            found = explain_object(cluster, kind, obj.key, tries_changes=False)
+            stated: dict[tuple[str, str], Any] = {}
+            for cause in found.causes:
+                for fact in cause.because:
+                    # The same field of the same object has one value in the whole answer.
+                    seen = stated.setdefault((fact.object, fact.field), fact.value)
+                    assert seen == fact.value, (place, obj.id, fact)
+                # A node that is said to lack one thing only is among those that lack it.
+                assert set(cause.only) <= set(cause.nodes), (place, obj.id, cause)
+
+
 def _field(cluster: Cluster, fact: Fact) -> Any:
     """What the API server has where the fact says that it looked."""
     named = [

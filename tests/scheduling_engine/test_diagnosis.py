@@ -100,7 +100,7 @@ def test_causes_name_their_nodes_and_come_by_severity() -> None:
     blocks, narrows = found.causes[:2]
     assert blocks.severity == "blocks"
     assert blocks.plugin == "NodeResourcesFit"
-    assert blocks.sentence == "gpu, n1–n4: cpu 1 short (asks 2, 1 free)."
+    assert blocks.sentence == "Nodes gpu, n1–n4: cpu 1 short (asks 2, 1 free)."
     assert (narrows.severity, narrows.nodes) == ("narrows", ("gpu",))
     assert blocks.only == ("n1", "n2", "n3", "n4")
     assert found.causes[-1] == narrows
@@ -214,7 +214,7 @@ def test_room_that_is_kept_for_a_nominated_pod_is_told_with_its_name() -> None:
     cluster.apply(Command(verb="create", manifest=pod("p", cpu="1", priority=1)))
     cluster.advance(cluster.now + SECOND // 4)
     found = diagnose(cluster, "default/p")
-    assert found.causes[0].sentence == "n: room is kept for default/boss, nominated to it."
+    assert found.causes[0].sentence == "Node n: room is kept for default/boss, nominated to it."
     _every_fix_works(cluster, found)
 
 

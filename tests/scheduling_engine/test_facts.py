@@ -64,15 +64,15 @@ def test_a_node_without_a_resource_is_not_the_closest() -> None:
     assert cause.check.node == "gpu"
     assert (
         cause.lead
-        == "gpu advertises example.com/gpu: 0, as where the device plugin reports no device."
+        == "Node gpu advertises example.com/gpu: 0, as where the device plugin reports no device."
     )
-    assert "plain has no example.com/gpu at all." in [fact.text for fact in cause.because]
+    assert "Node plain has no example.com/gpu at all." in [fact.text for fact in cause.because]
 
 
 def test_a_well_known_taint_names_its_condition() -> None:
     pressed = {"type": "DiskPressure", "status": "True", "reason": "KubeletHasDiskPressure"}
     told = _facts(_tainted("n", "node.kubernetes.io/disk-pressure", conditions=[pressed]), pod("p"))
-    assert "n has DiskPressure=True, reason KubeletHasDiskPressure." in told
+    assert "Node n has DiskPressure=True, reason KubeletHasDiskPressure." in told
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_label_that_no_node_has_is_named() -> None:
 
 def test_values_that_nodes_have_are_named() -> None:
     told = _why(node("n", labels={"disk": "hdd"}), pod("p", nodeSelector={"disk": "ssd"}))
-    assert told == "The nodes have disk in [hdd]."
+    assert told == "No node has disk in [ssd]; the nodes have disk in [hdd]."
 
 
 @pytest.mark.parametrize("profile", ALL_PROFILES)

@@ -8,7 +8,7 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis import Diagnosis
 from scheduling.engine.diagnosis.why import explain_object
-from tests.builders import Manifest, node, played, pod, scene
+from tests.builders import Manifest, budget, node, played, pod, scene
 
 
 def _cluster(*objects: Manifest, seconds: int = 20) -> Cluster:
@@ -136,3 +136,37 @@ def test_a_cordoned_node_says_so() -> None:
 def test_a_placed_pod_without_trouble_is_left_alone() -> None:
     found = _asked(_cluster(node("n"), pod("p")), "Pod", "default/p")
     assert (found.state, found.causes) == ("placed", ())
+
+
+def _deployed(replicas: int) -> list[Manifest]:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("web")["spec"]}
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "template": template}
+    meta = {"name": "web", "namespace": "default"}
+    return [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": meta,
+            "spec": {"replicas": replicas, **spec},
+        }
+    ]
+
+
+def test_a_cordoned_node_can_be_uncordoned() -> None:
+    cluster = _cluster(node("n"))
+    cluster.apply(Command(verb="cordon", object="node/n"))
+    found = _asked(played(cluster, 30), "Node", "n")
+    assert [fix.kind for fix in found.fixes] == ["uncordon"]
+    assert found.fixes[0].note
+
+
+def test_a_blocked_drain_offers_budget_changes() -> None:
+    cluster = _cluster(node("n"), *_deployed(1), budget("web", minAvailable=1), seconds=60)
+    found = _asked(cluster, "Node", "n")
+    assert [fix.kind for fix in found.fixes] == ["replicas", "budget", "budget"]
+    assert all(fix.note for fix in found.fixes)
+    for command in found.fixes[0].commands:
+        assert cluster.apply(Command.from_dict(command)).applied
+    played(cluster, 30)
+    limit = cluster.store.get("PodDisruptionBudget", "default/web")
+    assert limit.status["disruptionsAllowed"] == 1

@@ -10,7 +10,7 @@ from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import ApiObject
-from volumes.engine.ports import EventSink
+from volumes.engine.ports import WARNING, EventSink
 
 BURST: Final = 25
 REFILL: Final = 300 * SECOND
@@ -50,6 +50,9 @@ class RecordedEvents:
     def _record(self, target: str, type: str, reason: str, message: str) -> None:
         data = {"event": True, "type": type}
         self._recorder.record(reason, target, self._component, message, data)
+        if type == WARNING or not target.startswith("pod/"):
+            # Of a pod the good news is soon old, and there are many pods.
+            self._recorder.note(target, reason, message)
 
 
 class SpamFilter:

@@ -50,6 +50,8 @@ class EventRow(NamedTuple):
 _new: Callable[..., Any] = cast("Any", tuple).__new__
 
 GENESIS = b"\0" * 32
+# How many reasons of Kubernetes Events are kept of each object.
+_MOST_NOTED = 4
 
 
 def encode(value: Any) -> str | None:
@@ -70,7 +72,7 @@ def event_row(event: Event) -> EventRow:
 class Recorder:
     """Numbers events, keeps those not yet taken, and folds the view state and the digest."""
 
-    __slots__ = ("_digest", "_loop", "_pending", "_view", "most", "seq")
+    __slots__ = ("_digest", "_loop", "_pending", "_view", "most", "noted", "seq")
 
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
@@ -80,6 +82,16 @@ class Recorder:
         self._pending: list[Event] = []
         self._view: State = {}
         self._digest = GENESIS
+        # By object the newest Kubernetes Events to be known later: reason → message, newest last.
+        self.noted: dict[str, dict[str, str]] = {}
+
+    def note(self, object: str, reason: str, message: str) -> None:
+        """Keep the newest message of *reason* about *object*, until the object is deleted."""
+        newest = self.noted.setdefault(object, {})
+        newest.pop(reason, None)
+        newest[reason] = message
+        if len(newest) > _MOST_NOTED:
+            del newest[next(iter(newest))]
 
     def record(
         self,
@@ -98,6 +110,10 @@ class Recorder:
         self.seq = seq = self.seq + 1
         if seq >= self.most:
             loop.halted = True
+        if self.noted and changes:
+            for entity, patch in changes.items():
+                if patch is None:
+                    self.noted.pop(entity, None)
         cause = loop.cause or None
         self._pending.append(
             _new(Event, (seq, loop.now, kind, object, component, cause, message, data, changes))

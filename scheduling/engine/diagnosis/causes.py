@@ -13,6 +13,7 @@ from scheduling.engine.cycle.explain import kept_room
 from scheduling.engine.diagnosis.facts.case import Case
 from scheduling.engine.diagnosis.facts.explain import explain
 from scheduling.engine.diagnosis.facts.fact import fact
+from scheduling.engine.diagnosis.facts.outright import outright_facts
 from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Check, named
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.framework.framework import FITS, Detail, Status
@@ -168,7 +169,7 @@ def _gravity(cause: Cause) -> tuple[int, int, str]:
 
 
 def _sentence(group: list[tuple[Refused, Obstacle]], check: Check) -> str:
-    where = named(each.node for each, _ in group)
+    where = f"Node{'' if len(group) == 1 else 's'} {named(each.node for each, _ in group)}"
     text = check.text
     if check.requested is not None and check.free is not None and check.unit:
         asked, free = (format_amount(check.unit, n) for n in (check.requested, check.free))
@@ -227,6 +228,7 @@ def outright_cause(decision: ScheduleResult, world: World) -> Cause | None:
         plugin=plugin,
         reasons=reasons,
         nodes=tuple(node.name for _, node in world.nodes()),
+        because=outright_facts(world.pod, plugin, reasons),
     )
 
 

@@ -52,6 +52,7 @@ from scheduling.engine.diagnosis.changes.pod_rules import (
     tolerations,
 )
 from scheduling.engine.diagnosis.changes.requests import smaller_requests
+from scheduling.engine.diagnosis.facts.outright import gate_facts
 from scheduling.engine.diagnosis.pairs import Changes, PairSearch
 from scheduling.engine.diagnosis.report import (
     SEVERITIES,
@@ -62,10 +63,10 @@ from scheduling.engine.diagnosis.report import (
 )
 from scheduling.engine.diagnosis.subjects.nomination import nomination_cause, stays
 from scheduling.engine.diagnosis.subjects.placed_pods import placed_pod_causes
+from scheduling.engine.diagnosis.subjects.pod_claims import pod_claim_causes
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.trials import Trials, listed, seconds
 from scheduling.engine.diagnosis.volumes import (
-    claim_causes,
     missing_claims,
     missing_classes,
     more_capacity,
@@ -144,7 +145,10 @@ def _short(cluster: Cluster, pod_key: str, state: str, sentence: str) -> Diagnos
 
 def _placed(cluster: Cluster, pod: Pod) -> Diagnosis:
     """It has its node: what keeps it from running there, or from leaving."""
-    causes = sorted(placed_pod_causes(Scene(cluster.store, cluster.now), pod), key=_gravity)
+    causes = sorted(
+        placed_pod_causes(Scene(cluster.store, cluster.now, cluster.recorder.noted), pod),
+        key=_gravity,
+    )
     sentence = f"It has its node, {pod.node_name}."
     if causes:
         sentence = causes[0].sentence
@@ -333,8 +337,13 @@ class _Inquiry:
             names = ", ".join(self._replicas.identities)
             yield Cause(severity="blocks", sentence=f"No scheduler is running: {names}.")
         for message in self._findings.gates:
-            told = f"Held back: {message}."
-            yield Cause(severity="blocks", sentence=told, plugin="SchedulingGates")
+            yield Cause(
+                severity="blocks",
+                sentence=f"Held back: {message}.",
+                plugin="SchedulingGates",
+                reasons=(message,),
+                because=tuple(gate_facts(self._pod)),
+            )
         victims = self._victims
         if victims:
             yield nomination_cause(self._cluster.store, self._pod, victims)
@@ -353,11 +362,14 @@ class _Inquiry:
         if decision.result == SCHEDULED:
             return
         outright = outright_cause(decision, world)
-        claims = list(claim_causes(world))
+        scene = Scene(self._cluster.store, self._cluster.now, self._cluster.recorder.noted)
+        claims = list(pod_claim_causes(scene, self._pod))
         if outright is not None and claims:
             # The same in more words, with upstream's for reference.
-            parts = {name: getattr(outright, name) for name in ("plugin", "reasons", "nodes")}
-            yield from (replace(claim, **parts) for claim in claims)
+            for claim in claims:
+                reasons = (*outright.reasons, *claim.reasons)
+                parts = {"plugin": outright.plugin, "nodes": outright.nodes, "reasons": reasons}
+                yield replace(claim, **parts)
         else:
             yield from claims
             yield from () if outright is None else (outright,)

@@ -1,4 +1,4 @@
-"""The pod's claims: what is wrong with them, and the one object that would put it right."""
+"""The one object that would put the pod's claims right: a claim, a class, a volume, capacity."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from scheduling.engine.diagnosis.manifests import (
     items,
     section,
 )
-from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.world import World
 from volumes.engine.phases import NO_PROVISIONER, claim_class
 
@@ -34,50 +33,6 @@ _CAPACITY: Final = "CSIStorageCapacity"
 _ZONES: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 # How many nodes or zones a new volume is tried for.
 _PLACES = 4
-
-
-# -- what is wrong -------------------------------------------------------------------------------
-
-
-def claim_causes(world: World) -> Iterator[Cause]:
-    """What keeps the pod's claims from being usable, one cause per claim."""
-    pod = world.pod
-    for name in pod.claim_names:
-        key = f"{pod.namespace}/{name}"
-        claim = world.listers.claim(key)
-        if claim is None:
-            yield _blocks(f"Claim {key} does not exist.")
-        elif claim.deletion_timestamp:
-            yield _blocks(f"Claim {key} is being deleted.")
-        elif claim.volume_name:
-            yield from _volume_causes(world, claim)
-        else:
-            yield from _unbound_causes(world, claim)
-
-
-def _volume_causes(world: World, claim: PersistentVolumeClaim) -> Iterator[Cause]:
-    volume = world.listers.volume(claim.volume_name)
-    if volume is None:
-        yield _blocks(f"Claim {claim.key} names volume {claim.volume_name}, which does not exist.")
-    elif not claim.is_bind_completed:
-        yield _blocks(f"Claim {claim.key} is half bound to volume {claim.volume_name}.")
-
-
-def _unbound_causes(world: World, claim: PersistentVolumeClaim) -> Iterator[Cause]:
-    name = claim_class(claim)
-    storage_class = world.listers.storage_class(name) if name else None
-    if name and storage_class is None:
-        yield _blocks(f"Claim {claim.key} wants class {name}, which does not exist.")
-    elif storage_class is None or storage_class.binding_mode != _DELAYED:
-        of_class = f"of class {name}" if name else "without a class"
-        yield _blocks(
-            f"Claim {claim.key} ({quantity.format_bytes(claim.request_bytes)} {of_class}) is not "
-            "bound yet, and the scheduler waits for that."
-        )
-
-
-def _blocks(sentence: str) -> Cause:
-    return Cause(severity="blocks", sentence=sentence, plugin="VolumeBinding")
 
 
 # -- what would put it right ---------------------------------------------------------------------

@@ -18,7 +18,7 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.inquiry import diagnose
 from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Diagnosis
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes
-from scheduling.engine.diagnosis.subjects.changes import changes_for
+from scheduling.engine.diagnosis.subjects.changes import changes_for, changes_for_drain
 from scheduling.engine.diagnosis.subjects.claims import claim_causes
 from scheduling.engine.diagnosis.subjects.goals import Goal
 from scheduling.engine.diagnosis.subjects.nodes import node_causes
@@ -53,14 +53,17 @@ def explain_object(
     obj = cluster.store.find(kind, key)
     if obj is None:
         return _diagnosis(cluster, kind, key, "absent", f"There is no {kind} {key}.")
-    scene = Scene(cluster.store, cluster.now)
+    scene = Scene(cluster.store, cluster.now, cluster.recorder.noted)
     causes = sorted(_causes(scene, obj), key=_gravity)
     state = obj.status.get("phase") or ("held" if causes else "well")
     sentence = causes[0].sentence if causes else f"Nothing holds {kind} {key} back."
     found = _diagnosis(cluster, kind, key, str(state), sentence, tuple(causes))
-    if not causes or kind == Node.KIND or not tries_changes:
+    if not causes or not tries_changes:
         return found
     fixes = fixes_for(cluster, Goal(kind, key), changes_for(scene, obj))
+    if isinstance(obj, Node):
+        draining = Goal(kind, key, drains=True)
+        fixes += fixes_for(cluster, draining, changes_for_drain(scene, obj))
     return replace(found, fixes=tuple(fixes))
 
 

@@ -95,6 +95,11 @@ def owner_text(pod: Pod) -> str:
     return "" if owner is None else f" (of {owner.get('kind')} {owner.get('name')})"
 
 
+def nodes_text(names: Sequence[str], most: int = 4) -> str:
+    """Nodes at the beginning of a sentence: "Node a", "Nodes a, b and c"."""
+    return f"{'Node' if len(names) == 1 else 'Nodes'} {listed(names, most)}"
+
+
 def listed(names: Sequence[str], most: int = FEW) -> str:
     """Names for a sentence: "a, b and c"; beyond *most* the rest is counted."""
     if len(names) > most:

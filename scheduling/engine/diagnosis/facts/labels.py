@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from kscope.sim.objects.objects import Node
+from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.selectors import NodeSelector
+from scheduling.engine import names
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.manifests import (
@@ -14,7 +15,10 @@ from scheduling.engine.diagnosis.manifests import (
     REQUIRED,
     items,
     node_terms,
+    section,
 )
+from scheduling.engine.diagnosis.world import World
+from scheduling.engine.plugins.node_affinity import REASON_ENFORCED
 
 # Labels that Kubernetes has renamed, and what they are called since.
 RENAMED: Final[Mapping[str, str]] = {
@@ -51,6 +55,8 @@ def holds(requirement: Mapping[str, Any], node: Node) -> bool:
 
 def explain_selector(case: Case) -> Explanation:
     """Each requirement that no node, or not the closest, meets; labels that were renamed."""
+    if REASON_ENFORCED in case.reasons:
+        return _explain_added(case)
     pod = case.pod
     because: list[Fact] = []
     why: list[str] = []
@@ -75,12 +81,56 @@ def explain_selector(case: Case) -> Explanation:
             path = (*_TERMS, place, "matchFields", at)
             text = f"The pod's node affinity requires {described(requirement)}."
             because.append(fact(pod, path, text))
+            because.extend(_name_facts(case, requirement))
+            why.append(_why_no_name(case, requirement))
     if pod.node_name or pod.spec.get("nodeName"):
         named = str(pod.spec.get("nodeName"))
         because.append(fact(pod, ("spec", "nodeName"), f"The pod names node {named}."))
-    told = [each for each in why if each]
-    first = told[0] if told else ""
+    first = next(filter(None, why), "")
     return Explanation(lead=first, why=first, because=tuple(_once(because)))
+
+
+def conflicting_names(pod: Pod) -> Iterator[Fact]:
+    """The requirements on metadata.name that no node can meet together."""
+    for place, term in enumerate(node_terms(pod)):
+        for at, requirement in enumerate(items(term, "matchFields")):
+            path = (*_TERMS, place, "matchFields", at)
+            text = f"The pod's node affinity requires {described(requirement)}."
+            yield fact(pod, path, text)
+
+
+def _explain_added(case: Case) -> Explanation:
+    """What the scheduler's configuration requires of every pod's node (addedAffinity)."""
+    because: list[Fact] = []
+    why = ""
+    for requirement in _added_requirements(case.world):
+        if _fails_somewhere(case, requirement):
+            because.extend(_node_facts(case, requirement))
+            why = why or (
+                "The scheduler's configuration (NodeAffinity, addedAffinity) requires "
+                f"{described(requirement)} of every node."
+            )
+    return Explanation(lead=why, why=why, because=tuple(_once(because)))
+
+
+def _added_requirements(world: World) -> Iterator[Mapping[str, Any]]:
+    arguments = world.algorithm.profile.arguments.get(names.NODE_AFFINITY) or {}
+    for term in items(section(arguments, "addedAffinity", REQUIRED), "nodeSelectorTerms"):
+        yield from items(term, "matchExpressions")
+
+
+def _name_facts(case: Case, requirement: Mapping[str, Any]) -> Iterator[Fact]:
+    for each in case.refused[:FEW]:
+        text = f"Node {each.node} has another name."
+        wanted = requirement.get("values")
+        yield fact(case.node(each), ("metadata", "name"), text, compared_with=wanted)
+
+
+def _why_no_name(case: Case, requirement: Mapping[str, Any]) -> str:
+    wanted = [str(each) for each in requirement.get("values") or ()]
+    if requirement.get("operator") != "In" or any(name in case.world.table.rows for name in wanted):
+        return ""
+    return f"The pod requires {described(requirement)}, and no node has that name."
 
 
 def _once(facts: list[Fact]) -> list[Fact]:
@@ -103,14 +153,14 @@ def _node_facts(case: Case, requirement: Mapping[str, Any]) -> Iterator[Fact]:
             continue
         has = node.labels.get(key)
         told = (
-            f"{node.name} has {key}={has}."
+            f"Node {node.name} has {key}={has}."
             if has is not None
-            else f"{node.name} has no label {key}."
+            else f"Node {node.name} has no label {key}."
         )
         yield fact(node, ("metadata", "labels", key), told, compared_with=requirement.get("values"))
         newer = RENAMED.get(key, "")
         if has is None and newer in node.labels:
-            text = f"{node.name} has the label under its newer name, {newer}={node.labels[newer]}."
+            text = f"Node {node.name} has the label under its newer name, {newer}={node.labels[newer]}."
             yield fact(node, ("metadata", "labels", newer), text)
 
 
@@ -131,7 +181,7 @@ def _why(case: Case, requirement: Mapping[str, Any]) -> str:
         return f"No node has the label {key}."
     if key == HOSTNAME:
         return _why_no_hostname(nodes, requirement)
-    return f"The nodes have {key} in [{', '.join(values[:FEW])}]."
+    return f"No node has {described(requirement)}; the nodes have {key} in [{', '.join(values[:FEW])}]."
 
 
 def _why_no_hostname(nodes: list[Node], requirement: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ def explain_cordon(case: Case) -> Explanation:
         fact(
             node,
             ("spec", "unschedulable"),
-            f"{node.name} is cordoned: it keeps its pods and takes no new ones.",
+            f"Node {node.name} is cordoned: it keeps its pods and takes no new ones.",
         )
         for node, _ in case.few()
         if node.unschedulable
@@ -34,7 +34,7 @@ def explain_condition(case: Case) -> Explanation:
         for kind in _unhealthy(node)[:FEW]:
             because.extend(condition_facts(node, kind))
         if node.unschedulable:
-            because.append(fact(node, ("spec", "unschedulable"), f"{node.name} is cordoned."))
+            because.append(fact(node, ("spec", "unschedulable"), f"Node {node.name} is cordoned."))
     return Explanation(because=tuple(because))
 
 

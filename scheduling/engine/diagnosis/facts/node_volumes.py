@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.manifests import items
@@ -21,7 +24,11 @@ def explain_zone(case: Case) -> Explanation:
             text = f"Volume {name} is in {key}={volume.labels.get(key)}."
             because.append(fact(volume, ("metadata", "labels", key), text))
         has = node.labels.get(key)
-        text = f"{node.name} is in {key}={has}." if has else f"{node.name} has no label {key}."
+        text = (
+            f"Node {node.name} is in {key}={has}."
+            if has
+            else f"Node {node.name} has no label {key}."
+        )
         wanted = detail.numbers.get("values")
         because.append(fact(node, ("metadata", "labels", key), text, compared_with=wanted))
     key = case.numbers.get("key")
@@ -32,12 +39,12 @@ def explain_zone(case: Case) -> Explanation:
     where = f"{listed(inside)} is there" if inside else "no node is there"
     volume = case.numbers.get("volume")
     why = f"Volume {volume} can only be used in {key}={', '.join(allowed)}; {where}."
-    return Explanation(why=why, because=tuple(because))
+    return Explanation(lead=why, why=why, because=tuple(because))
 
 
 def explain_limits(case: Case) -> Explanation:
     """The limit that a node's CSINode states, and the pods whose volumes fill it."""
-    because: list[Fact] = []
+    because = list(_claim_facts(case))
     for node, detail in case.few():
         driver, limit = detail.numbers.get("driver"), detail.numbers.get("limit")
         csi_node = case.world.listers.get("CSINode", node.name)
@@ -47,11 +54,30 @@ def explain_limits(case: Case) -> Explanation:
             if place is not None:
                 text = f"CSINode {node.name} allows {limit} volumes of driver {driver}."
                 path = ("spec", "drivers", place, "allocatable", "count")
-                because.append(fact(csi_node, path, text))
+                wanted = _count(detail.numbers, "attached") + _count(detail.numbers, "added")
+                because.append(fact(csi_node, path, text, compared_with=wanted))
     node = case.nearest
     users = [info for info in case.pods_at(case.refused[0].row) if info.pod.claim_names]
     for info in users[:FEW]:
         claims = listed(list(info.pod.claim_names), 3)
         text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} uses {claims}."
         because.append(fact(info.pod, ("spec", "volumes"), text))
-    return Explanation(because=tuple(because))
+    names = listed([info.key for info in users], 3)
+    why = ""
+    if users:
+        attached, limit = (_count(case.numbers, key) for key in ("attached", "limit"))
+        why = f"Node {node.name} has {attached} of {limit} volumes attached, for pod {names}."
+    return Explanation(why=why, because=tuple(because))
+
+
+def _claim_facts(case: Case) -> Iterator[Fact]:
+    """The volumes that the pod would add."""
+    for name in case.pod.claim_names:
+        claim = case.world.listers.claim(f"{case.pod.namespace}/{name}")
+        if claim is not None:
+            text = f"Claim {claim.key} of the pod needs a volume attached."
+            yield fact(claim, ("spec", "volumeName"), text)
+
+
+def _count(numbers: Mapping[str, Any], key: str) -> int:
+    return int(numbers.get(key) or 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kscope.sim.objects.objects import Pod
@@ -16,7 +17,7 @@ _ALONE = "ReadWriteOncePod"
 
 def explain_port(case: Case) -> Explanation:
     """The pods that hold the host port on the closest nodes."""
-    because: list[Fact] = []
+    because = list(_own_ports(case))
     held: list[str] = []
     for each in case.refused[:FEW]:
         node = case.node(each)
@@ -24,7 +25,7 @@ def explain_port(case: Case) -> Explanation:
             for container, place, port in _host_ports(info.pod):
                 if not _clashes(case.pod, port):
                     continue
-                held.append(info.key)
+                held.append(f"{info.key}{owner_text(info.pod)}")
                 number, protocol = port.get("hostPort"), port.get("protocol") or "TCP"
                 text = (
                     f"Pod {info.key}{owner_text(info.pod)} holds host port {number}/{protocol} on "
@@ -32,8 +33,23 @@ def explain_port(case: Case) -> Explanation:
                 )
                 path = ("spec", "containers", container, "ports", place, "hostPort")
                 because.append(fact(info.pod, path, text, compared_with=number))
-    why = f"The port is held by {listed(list(dict.fromkeys(held)), 3)}." if held else ""
-    return Explanation(why=why, because=tuple(because))
+    why = f"The host port is held by pod {listed(list(dict.fromkeys(held)), 3)}." if held else ""
+    return Explanation(lead=why, why=why, because=tuple(because))
+
+
+def _own_ports(case: Case) -> Iterator[Fact]:
+    """The host ports that the pod wants and that some pod of the closest nodes holds."""
+    others = [
+        port
+        for each in case.refused[:FEW]
+        for info in case.pods_at(each.row)
+        for _, _, port in _host_ports(info.pod)
+    ]
+    for container, place, port in _host_ports(case.pod):
+        if any(_clash(port, other) for other in others):
+            number, protocol = port.get("hostPort"), port.get("protocol") or "TCP"
+            path = ("spec", "containers", container, "ports", place, "hostPort")
+            yield fact(case.pod, path, f"The pod wants host port {number}/{protocol}.")
 
 
 def _host_ports(pod: Pod) -> list[tuple[int, int, dict[str, Any]]]:
@@ -46,8 +62,13 @@ def _host_ports(pod: Pod) -> list[tuple[int, int, dict[str, Any]]]:
 
 
 def _clashes(pod: Pod, other: dict[str, Any]) -> bool:
+    return any(_clash(port, other) for _, _, port in _host_ports(pod))
+
+
+def _clash(port: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether one node cannot have both host ports."""
     anywhere = ("", "0.0.0.0")
-    return any(
+    return (
         port["hostPort"] == other["hostPort"]
         and (port.get("protocol") or "TCP") == (other.get("protocol") or "TCP")
         and (
@@ -55,7 +76,6 @@ def _clashes(pod: Pod, other: dict[str, Any]) -> bool:
             or (other.get("hostIP") or "") in anywhere
             or port.get("hostIP") == other.get("hostIP")
         )
-        for _, _, port in _host_ports(pod)
     )
 
 
@@ -91,19 +111,34 @@ def explain_claim_in_use(case: Case) -> Explanation:
 def _disks(case: Case) -> Explanation:
     """In-tree disks that two pods of a node may not share."""
     wanted = {_disk(volume) for volume in case.pod.volumes} - {""}
-    because = [
-        fact(
-            info.pod,
-            ("spec", "volumes", place),
-            f"Pod {info.key}{owner_text(info.pod)} on {case.node(each).name} uses the disk "
-            f"{_disk(volume)}.",
-        )
+    users = [
+        (case.node(each), info, place, _disk(volume))
         for each in case.refused[:FEW]
         for info in case.pods_at(each.row)
         for place, volume in enumerate(info.pod.volumes)
         if _disk(volume) in wanted
     ]
-    return Explanation(because=tuple(because))
+    because = [
+        fact(case.pod, ("spec", "volumes", place), f"The pod uses the disk {_disk(volume)}.")
+        for place, volume in enumerate(case.pod.volumes)
+        if _disk(volume) and any(disk == _disk(volume) for _, _, _, disk in users)
+    ]
+    because += [
+        fact(
+            info.pod,
+            ("spec", "volumes", place),
+            f"Pod {info.key}{owner_text(info.pod)} on {node.name} uses the disk {disk}.",
+            compared_with=disk,
+        )
+        for node, info, place, disk in users
+    ]
+    holders = listed(
+        list(dict.fromkeys(f"{info.key} on {node.name}" for node, info, _, _ in users)), 3
+    )
+    why = (
+        f"Pods of one node cannot share the disk, and it is used by pod {holders}." if users else ""
+    )
+    return Explanation(lead=why, why=why, because=tuple(because))
 
 
 def _disk(volume: dict[str, Any]) -> str:

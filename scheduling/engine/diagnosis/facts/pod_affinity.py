@@ -77,6 +77,10 @@ def _refused_by_others(case: Case) -> Explanation:
                     f"within one {term.topology_key}, which this pod matches."
                 )
                 because.append(fact(info.pod, _path("podAntiAffinity", place), text))
+    if met:
+        labels = ", ".join(f"{key}={value}" for key, value in case.pod.labels.items())
+        text = f"The pod has the labels {labels}." if labels else "The pod has no labels."
+        because.insert(0, fact(case.pod, ("metadata", "labels"), text))
     return _explained(met, "The anti-affinity of these pods keeps it away:", because)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from kscope.sim.objects.objects import Node, Pod
+from kscope.sim.objects.objects import Node, Pod, resource_units
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.manifests import (
@@ -58,7 +58,7 @@ def request_facts(pod: Pod, name: str) -> Iterator[Fact]:
         for place, container in enumerate(items(pod.spec, field)):
             requests = section(container, "resources", "requests")
             if name in requests:
-                what = "Init container" if field == "initContainers" else "Container"
+                what = _kind_of(container, field)
                 given = (
                     f", a default of a LimitRange ({by_limit_ranger})"
                     if f"container {container.get('name')}" in by_limit_ranger
@@ -70,6 +70,9 @@ def request_facts(pod: Pod, name: str) -> Iterator[Fact]:
                     ("spec", field, place, "resources", "requests", name),
                     f"{what} {container.get('name')} asks for {requests[name]} {name}{given}.",
                 )
+    if name in by_limit_ranger:
+        path = ("metadata", "annotations", _LIMIT_RANGER)
+        yield fact(pod, path, f"A LimitRange filled in what was not requested: {by_limit_ranger}.")
     if name in section(pod.spec, "overhead"):
         text = f"The pod's overhead is {section(pod.spec, 'overhead')[name]} {name}."
         yield fact(pod, ("spec", "overhead", name), text)
@@ -79,15 +82,22 @@ def request_facts(pod: Pod, name: str) -> Iterator[Fact]:
         yield fact(pod, ("spec", "resources", "requests", name), text)
 
 
+def _kind_of(container: Mapping[str, Any], field: str) -> str:
+    if field == "containers":
+        return "Container"
+    # A sidecar runs beside the containers, so its request adds to theirs.
+    return "Sidecar" if container.get("restartPolicy") == "Always" else "Init container"
+
+
 def _node_facts(node: Node, name: str, numbers: dict[str, int]) -> Iterator[Fact]:
     path = ("status", "allocatable", name)
     if lacks(node, name):
-        text = f"{node.name} has no {name} at all."
+        text = f"Node {node.name} has no {name} at all."
     elif numbers["allocatable"] == 0:
-        text = f"{node.name} advertises 0 {name}: it knows the resource and has none of it."
+        text = f"Node {node.name} advertises 0 {name}: it knows the resource and has none of it."
     else:
         used, has = (format_amount(name, numbers[key]) for key in ("used", "allocatable"))
-        text = f"{node.name} has {has} {name} allocatable, of which {used} is requested."
+        text = f"Node {node.name} has {has} {name} allocatable, of which {used} is requested."
     yield fact(node, path, text, compared_with=numbers["requested"])
 
 
@@ -103,7 +113,19 @@ def _holder_facts(case: Case, name: str) -> Iterator[Fact]:
         amount = format_amount(name, _held(info, name))
         told = f"holds {amount} {name}" if name != "pods" else "takes one of its places"
         text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} {told}."
-        yield fact(info.pod, ("spec", "nodeName"), text, compared_with=node.name)
+        yield fact(info.pod, _largest_request(info.pod, name), text)
+
+
+def _largest_request(pod: Pod, name: str) -> tuple[str | int, ...]:
+    """Where the greatest part of a pod's request is written; its node where none is."""
+    places = [
+        (-resource_units({name: requests[name]})[name], place)
+        for place, container in enumerate(items(pod.spec, "containers"))
+        if name in (requests := section(container, "resources", "requests"))
+    ]
+    if not places:
+        return ("spec", "nodeName")
+    return ("spec", "containers", min(places)[1], "resources", "requests", name)
 
 
 def _holders(case: Case, name: str) -> list[PodInfo]:
@@ -119,7 +141,10 @@ def _lead(case: Case, name: str) -> str:
     empty = [each.name for each in advertising if not each.allocatable_units.get(name, 0)]
     if empty and len(empty) == len(advertising):
         verb = "advertises" if len(empty) == 1 else "advertise"
-        return f"{listed(empty)} {verb} {name}: 0, as where the device plugin reports no device."
+        who = "Node" if len(empty) == 1 else "Nodes"
+        return (
+            f"{who} {listed(empty)} {verb} {name}: 0, as where the device plugin reports no device."
+        )
     return ""
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kscope.sim.objects.objects import Node
-from scheduling.engine.diagnosis.facts.case import FEW, Case, listed
+from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, nodes_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.taints import untolerated
 from scheduling.engine.diagnosis.manifests import (
     items,
     taint_text,
 )
+from scheduling.engine.plugins.spreading.domains import included
 from scheduling.engine.pods.pod_template import SpreadConstraint
 
 
@@ -22,22 +24,23 @@ def explain_spread(case: Case) -> Explanation:
         return Explanation()
     place = _place(case, key)
     if "skew" not in case.numbers:
-        because = [
-            fact(node, ("metadata", "labels", key), f"{node.name} has no label {key}.")
-            for node, _ in case.few()
-        ]
-        return Explanation(because=tuple(because))
+        return _without_label(case, key, place)
     because = _constraint_facts(case, key, place)
-    counts = _counts(case, key, place)
+    counts = _counts(case, key)
     smallest = case.numbers["minimum"]
-    emptiest = [name for name, (count, nodes) in counts.items() if count == smallest and nodes]
+    emptiest = [name for name, (count, _) in counts.items() if count == smallest]
     counted = ", ".join(f"{name}: {count}" for name, (count, _) in list(counts.items())[:FEW])
     sentence = (
-        f"{listed([each.node for each in case.refused], 4)}: the pod would make the skew over {key} "
+        f"{nodes_text([each.node for each in case.refused])}: the pod would make the skew over {key} "
         f"{case.numbers['skew']}, and maxSkew is {case.numbers['maxSkew']} ({counted})."
     )
+    because.extend(_domain_facts(key, counts))
+    least = _least_domains(case, key)
     why = ""
-    for name in emptiest:
+    if len(counts) < least:
+        number = f"{len(counts)} domain{'' if len(counts) == 1 else 's'}"
+        why = f"There is only {number} of {key} and minDomains is {least}, so the minimum counts as 0."
+    for name in () if why else emptiest:
         blocked = _why_closed(case, counts[name][1])
         if blocked:
             honors = "" if place is None else _taint_policy(case, place)
@@ -45,6 +48,31 @@ def explain_spread(case: Case) -> Explanation:
             because.extend(blocked[1])
             break
     return Explanation(sentence=sentence, lead=why, why=why, because=tuple(because))
+
+
+def _without_label(case: Case, key: str, place: int | None) -> Explanation:
+    """The nodes lack the topology key of the constraint."""
+    because: list[Fact] = []
+    if place is not None:
+        path = ("spec", "topologySpreadConstraints", place, "topologyKey")
+        because.append(fact(case.pod, path, f"The pod has to be spread over {key}."))
+    because.extend(
+        fact(node, ("metadata", "labels", key), f"Node {node.name} has no label {key}.")
+        for node, _ in case.few()
+    )
+    values = sorted({node.labels[key] for _, node in case.world.nodes() if key in node.labels})
+    why = f"The pod has to be spread over {key}, and no node has that label."
+    if values:
+        why = f"Other nodes have {key} in [{', '.join(values[:FEW])}]."
+    return Explanation(lead="" if values else why, why=why, because=tuple(because))
+
+
+def _domain_facts(key: str, counts: Mapping[str, tuple[int, list[Node]]]) -> Iterator[Fact]:
+    """How many matching pods each domain has, by the label of one of its nodes."""
+    for domain, (count, nodes) in list(counts.items())[:FEW]:
+        pods = "1 matching pod" if count == 1 else f"{count} matching pods"
+        text = f"Domain {domain} ({nodes_text([each.name for each in nodes])}) has {pods}."
+        yield fact(nodes[0], ("metadata", "labels", key), text)
 
 
 def _place(case: Case, key: str) -> int | None:
@@ -83,13 +111,25 @@ def _constraint(case: Case, key: str) -> SpreadConstraint | None:
     )
 
 
-def _counts(case: Case, key: str, place: int | None) -> dict[str, tuple[int, list[Node]]]:
-    """Matching pods and nodes of each domain, the emptiest first."""
+def _least_domains(case: Case, key: str) -> int:
     constraint = _constraint(case, key)
+    return 1 if constraint is None else constraint.min_domains
+
+
+def _counts(case: Case, key: str) -> dict[str, tuple[int, list[Node]]]:
+    """Matching pods and nodes of each domain that is counted, the emptiest first."""
+    constraint = _constraint(case, key)
+    world = case.world
+    template = world.algorithm.framework.new_state(world.info()).template
+    allowed = None if constraint is None else included(world.table, template, constraint)
+    keys = [each.topology_key for each in template.spread if each.is_hard]
     found: dict[str, tuple[int, list[Node]]] = {}
-    for row, node in case.world.nodes():
+    for row, node in world.nodes():
         domain = node.labels.get(key)
-        if domain is None:
+        # A node counts when it has the keys of all constraints and the policies include it.
+        if domain is None or not all(each in node.labels for each in keys):
+            continue
+        if allowed is not None and not allowed[row]:
             continue
         count, nodes = found.get(domain, (0, []))
         nodes.append(node)
@@ -119,12 +159,10 @@ def _why_closed(case: Case, nodes: list[Node]) -> tuple[str, list[Fact]] | None:
             return None
         taints = list(untolerated(case, node))
         for place, taint in taints:
-            text = (
-                f"{node.name} has the taint {taint_text(taint)}, which the pod does not tolerate."
-            )
+            text = f"Node {node.name} has the taint {taint_text(taint)}, which the pod does not tolerate."
             because.append(fact(node, ("spec", "taints", place), text))
         if node.unschedulable:
-            because.append(fact(node, ("spec", "unschedulable"), f"{node.name} is cordoned."))
+            because.append(fact(node, ("spec", "unschedulable"), f"Node {node.name} is cordoned."))
         texts.append(f"{node.name} refuses the pod: {others[0].detail.text}")
     return listed(texts, 2), because
 

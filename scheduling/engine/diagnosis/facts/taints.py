@@ -30,7 +30,7 @@ _ORIGINS: Final[Mapping[str, str]] = {
     "node.kubernetes.io/network-unavailable": "the node controller sets it until the network plugin "
     "reports that the network is available",
     "node.kubernetes.io/unschedulable": "the node controller sets it while the node is cordoned",
-    "node.kubernetes.io/out-of-service": "somebody sets it by hand for a node that was shut down",
+    "node.kubernetes.io/out-of-service": "an administrator sets it for a node that was shut down",
     "node.cloudprovider.kubernetes.io/uninitialized": "the kubelet sets it at registration, and the "
     "cloud-controller-manager removes it once it has initialized the node",
     "node.cloudprovider.kubernetes.io/shutdown": "the cloud-controller-manager sets it while the "
@@ -100,7 +100,9 @@ def taint_facts(node: Node) -> Iterator[Fact]:
 def taint_fact(node: Node, place: int, taint: Taint) -> Fact:
     """One taint of *node* with who puts such a taint on."""
     origin = _ORIGINS.get(taint.key, "")
-    text = f"{node.name} has the taint {taint_text(taint)}" + (f"; {origin}." if origin else ".")
+    text = f"Node {node.name} has the taint {taint_text(taint)}" + (
+        f"; {origin}." if origin else "."
+    )
     return fact(node, ("spec", "taints", place), text)
 
 
@@ -110,7 +112,7 @@ def condition_facts(node: Node, kind: str) -> Iterator[Fact]:
         if kind and condition.get("type") == kind:
             reason = f", reason {condition['reason']}" if condition.get("reason") else ""
             message = f": {condition['message']}" if condition.get("message") else ""
-            text = f"{node.name} has {kind}={condition.get('status')}{reason}{message}"
+            text = f"Node {node.name} has {kind}={condition.get('status')}{reason}{message}"
             yield fact(node, ("status", "conditions", place), f"{text.rstrip('.')}.")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
 from kscope.sim.objects.objects import (
     ApiObject,
@@ -15,25 +15,28 @@ from kscope.sim.objects.objects import (
     quantity,
 )
 from kscope.sim.objects.selectors import LabelSelector, NodeSelector
-from scheduling.engine.diagnosis.facts.case import FEW, Case, listed
+from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, nodes_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.labels import described, holds
 from scheduling.engine.diagnosis.manifests import (
     items,
     section,
 )
+from scheduling.engine.plugins.classic import classic_predicates
 from scheduling.engine.plugins.volumes.volume_binding import REASON_NO_SPACE, REASON_NODE_CONFLICT
 from volumes.engine.matching.explanation import Fault, explain_candidates
 from volumes.engine.matching.storage_capacity import volume_limit
-from volumes.engine.phases import claim_class
+from volumes.engine.phases import NO_PROVISIONER, claim_class
 
+# In the words of v1.34, and of v1.20 and before.
+_CONFLICTS: Final = frozenset((REASON_NODE_CONFLICT, classic_predicates.REASON_NODE_CONFLICT))
 _AFFINITY = ("spec", "nodeAffinity", "required")
 _PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 
 
 def explain_binding(case: Case) -> Explanation:
     """The volumes that lie elsewhere; else the claims without a volume, each with its candidates."""
-    if REASON_NODE_CONFLICT in case.reasons:
+    if _CONFLICTS.intersection(case.reasons):
         found = _out_of_reach(case)
         if found.because:
             return found
@@ -99,7 +102,7 @@ def _sentence_of(case: Case, away: list[tuple[PersistentVolumeClaim, PersistentV
     if not away:
         return ""
     claim, volume = away[0]
-    where = listed([each.node for each in case.refused], 4)
+    where = nodes_text([each.node for each in case.refused])
     if len(away) > 1:
         told = listed([f"{each.name} ({_wants(each)})" for _, each in away], 3)
         return f"{where}: out of reach of the pod's volumes {told}."
@@ -148,7 +151,9 @@ def _facts_of_volume(
             if not holds(requirement, node):
                 has = node.labels.get(key)
                 told = (
-                    f"{node.name} has {key}={has}." if has else f"{node.name} has no label {key}."
+                    f"Node {node.name} has {key}={has}."
+                    if has
+                    else f"Node {node.name} has no label {key}."
                 )
                 wanted = requirement.get("values")
                 yield fact(node, ("metadata", "labels", key), told, compared_with=wanted)
@@ -210,14 +215,67 @@ def _without_volume(case: Case, *, is_full: bool) -> Explanation:
         because.extend(_candidate_facts(case, claim))
         if storage_class is not None:
             because.append(_provisioner_fact(storage_class))
-    told = [each for each in why if each]
-    first = told[0] if told else ""
+            because.extend(_topology_facts(case, storage_class))
+        why.append(_why_no_volume(case, claim, storage_class))
+    first = next(filter(None, why), "")
     return Explanation(lead=first, why=first, because=tuple(because))
+
+
+def _provisions(storage_class: StorageClass) -> bool:
+    return storage_class.provisioner not in ("", NO_PROVISIONER)
+
+
+def _why_no_volume(
+    case: Case, claim: PersistentVolumeClaim, storage_class: StorageClass | None
+) -> str:
+    """The nearest volume and the first rule that it breaks, or why none can be provisioned."""
+    if storage_class is not None and _provisions(storage_class):
+        allowed = _allowed(storage_class)
+        if not allowed:
+            return ""
+        return f"Class {storage_class.name} allows volumes only where {' or '.join(allowed)}."
+    volumes = _volumes_for(case, claim)
+    verdicts = explain_candidates(claim, volumes, case.nearest, (), True)
+    broken = next((each for each in verdicts if each.faults), None)
+    of_class = f"of class {claim_class(claim)}" if claim_class(claim) else "without a class"
+    if broken is None:
+        return f"There is no volume {of_class} for claim {claim.name}, and nothing provisions one."
+    return (
+        f"No volume {of_class} fits claim {claim.name}; the nearest, {broken.volume}, does not: "
+        f"{broken.faults[0].text}."
+    )
+
+
+def _allowed(storage_class: StorageClass) -> list[str]:
+    """The terms of allowedTopologies in words."""
+    return [
+        " and ".join(
+            described({**each, "operator": "In"}) for each in items(term, "matchLabelExpressions")
+        )
+        for term in items(storage_class.raw, "allowedTopologies")
+    ]
+
+
+def _topology_facts(case: Case, storage_class: StorageClass) -> Iterator[Fact]:
+    """Where the class allows volumes, and the labels that the nodes have there."""
+    allowed = _allowed(storage_class)
+    if not allowed:
+        return
+    text = f"Class {storage_class.name} allows volumes only where {' or '.join(allowed)}."
+    yield fact(storage_class, ("allowedTopologies",), text)
+    for term in items(storage_class.raw, "allowedTopologies"):
+        for each in items(term, "matchLabelExpressions"):
+            key, values = str(each.get("key")), each.get("values")
+            for node, _ in case.few():
+                has = node.labels.get(key)
+                what = f"{key}={has}" if has else f"no label {key}"
+                path = ("metadata", "labels", key)
+                yield fact(node, path, f"Node {node.name} has {what}.", compared_with=values)
 
 
 def _provisioner_fact(storage_class: StorageClass) -> Fact:
     name = storage_class.provisioner
-    if name in ("", "kubernetes.io/no-provisioner"):
+    if not _provisions(storage_class):
         told = f"Class {storage_class.name} provisions nothing: its volumes are made by hand."
     else:
         told = f"Class {storage_class.name} is provisioned by {name}."
@@ -226,11 +284,7 @@ def _provisioner_fact(storage_class: StorageClass) -> Fact:
 
 def _candidate_facts(case: Case, claim: PersistentVolumeClaim) -> Iterator[Fact]:
     """What speaks against each volume that comes nearest."""
-    volumes = [
-        each
-        for each in case.world.volumes()
-        if each.storage_class_name == claim_class(claim) or each.claim_key == claim.key
-    ]
+    volumes = _volumes_for(case, claim)
     by_name = {volume.name: volume for volume in volumes}
     node = case.nearest
     verdicts = explain_candidates(claim, volumes, node, (), True)
@@ -240,11 +294,25 @@ def _candidate_facts(case: Case, claim: PersistentVolumeClaim) -> Iterator[Fact]
         yield fault_fact(by_name[verdict.volume], verdict.faults[0], f" on {node.name}")
 
 
+def _volumes_for(case: Case, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
+    """The volumes of the claim's class, and those that are reserved for it."""
+    return [
+        each
+        for each in case.world.volumes()
+        if each.storage_class_name == claim_class(claim) or each.claim_key == claim.key
+    ]
+
+
 def fault_fact(volume: PersistentVolume, broken: Fault, where: str = "") -> Fact:
     """The rule that a volume breaks for a claim, as a fact of the volume."""
     path = _FIELDS.get(broken.rule, ("spec",))
-    text = f"Volume {volume.name} does not do{where}: {broken.text}."
-    return fact(volume, path, text)
+    text = f"Volume {volume.name} does not fit{where}: {broken.text}."
+    wanted = next((broken.detail[key] for key in _WANTED if key in broken.detail), None)
+    return fact(volume, path, text, compared_with=wanted)
+
+
+# What a claim asks for, in the numbers of a fault.
+_WANTED: Final = ("request", "asked", "missing", "requirement", "node")
 
 
 # Where in a volume the rule of a fault looks; the names are those of matching.py.
@@ -257,6 +325,8 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "node-affinity": _AFFINITY,
     "selector": ("metadata", "labels"),
     "phase": ("status", "phase"),
+    "deleting": ("metadata", "deletionTimestamp"),
+    "attributes-class": ("spec", "volumeAttributesClassName"),
 }
 
 

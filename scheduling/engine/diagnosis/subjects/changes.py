@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kscope.sim.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, Pod
+from kscope.sim.objects.objects import (
+    ApiObject,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+)
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, made_again, patched, replaced
-from scheduling.engine.diagnosis.manifests import HOSTNAME, section
+from scheduling.engine.diagnosis.manifests import (
+    CONDITION,
+    HOSTNAME,
+    items,
+    section,
+    taint_of,
+    taint_text,
+)
 from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.subjects.workloads import exceeded_limits, top_workload
@@ -25,6 +38,8 @@ def changes_for(scene: Scene, obj: ApiObject) -> Iterator[Candidate]:
         yield from _for_volume(obj)
     elif isinstance(obj, Pod):
         yield from _for_placed_pod(scene, obj)
+    elif isinstance(obj, Node):
+        yield from _for_node(obj)
     elif obj.kind == "PodDisruptionBudget":
         yield from _for_budget(scene, obj)
     else:
@@ -85,6 +100,7 @@ def _for_mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Ite
                 kind="volume",
                 text=f"Give volume {volume.name} the labels that the claim selects",
                 command=patched(volume.id, {"metadata": {"labels": dict(labels)}}),
+                note="Other claims with that selector may take it, too.",
             )
     if "claimed" in rules:
         yield _without_claim_ref(volume)
@@ -159,7 +175,55 @@ def _for_attached_elsewhere(
                 kind="pod",
                 text=f"Delete pod {other.key} on {other.node_name}, which holds the volume",
                 command=Command(verb="delete", object=other.id),
+                note="What that pod does ends; a workload starts another one.",
             )
+
+
+# -- nodes -----------------------------------------------------------------------------------------
+
+
+def _for_node(node: Node) -> Iterator[Candidate]:
+    """What lets pods onto the node again."""
+    if not node.is_ready:
+        conditions = [
+            {**each, "status": "True"} if each.get("type") == "Ready" else each
+            for each in items(node.status, "conditions")
+        ]
+        yield Candidate(
+            kind="ready",
+            text=f"Bring {node.name} back, so that it is Ready",
+            command=patched(node.id, {"status": {"conditions": conditions}}),
+            note="Its kubelet has to run again: repair the machine or its network.",
+        )
+    if node.unschedulable:
+        yield Candidate(
+            kind="uncordon",
+            text=f"Uncordon {node.name}",
+            command=Command(verb="uncordon", object=node.id),
+            note="New pods may be placed on it at once: end its maintenance before.",
+        )
+    own = [raw for raw in node.taints if not str(raw.get("key")).startswith(CONDITION)]
+    for taint in own:
+        left = [raw for raw in node.taints if raw != taint]
+        yield Candidate(
+            kind="taint",
+            text=f"Remove the taint {taint_text(taint_of(taint))} from {node.name}",
+            command=patched(node.id, {"spec": {"taints": left}}),
+            note="Pods that the taint keeps away may then be placed on it.",
+        )
+
+
+def changes_for_drain(scene: Scene, node: Node) -> Iterator[Candidate]:
+    """What lets a drain of *node* go on: changes of the budgets that refuse evictions."""
+    budgets = {
+        budget.id: budget
+        for pod in scene.pods()
+        if pod.node_name == node.name
+        for budget in scene.budgets_of(pod)
+        if allowed_disruptions(budget) <= 0
+    }
+    for budget in budgets.values():
+        yield from _for_budget(scene, budget)
 
 
 # -- budgets and workloads -----------------------------------------------------------------------
@@ -178,6 +242,7 @@ def _for_budget(scene: Scene, budget: ApiObject) -> Iterator[Candidate]:
                 kind="replicas",
                 text=f"Run {replicas} replicas of {top.kind} {top.name}",
                 command=patched(top.id, {"spec": {"replicas": replicas}}),
+                note="It costs the room of one more pod, and needs a node that has it.",
             )
     least = budget.spec.get("minAvailable")
     if isinstance(least, int) and least > 0:
@@ -187,6 +252,20 @@ def _for_budget(scene: Scene, budget: ApiObject) -> Iterator[Candidate]:
             command=patched(budget.id, {"spec": {"minAvailable": least - 1}}),
             note="While a pod moves, fewer of them serve.",
         )
+    most = budget.spec.get("maxUnavailable")
+    if isinstance(most, int):
+        yield Candidate(
+            kind="budget",
+            text=f"Let PodDisruptionBudget {budget.name} allow {most + 1} unavailable pods",
+            command=patched(budget.id, {"spec": {"maxUnavailable": most + 1}}),
+            note="While a pod moves, fewer of them serve.",
+        )
+    yield Candidate(
+        kind="budget",
+        text=f"Delete PodDisruptionBudget {budget.name}",
+        command=Command(verb="delete", object=budget.id),
+        note="Nothing then keeps a drain from evicting all of its pods at once.",
+    )
 
 
 def _for_workload(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
@@ -196,4 +275,5 @@ def _for_workload(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
             kind="quota",
             text=f"Raise ResourceQuota {quota.name} to {told}",
             command=patched(quota.id, {"spec": {"hard": limits}}),
+            note="The namespace may then use more of what other namespaces share.",
         )

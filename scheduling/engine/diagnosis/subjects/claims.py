@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Final
 
 from kscope.sim.objects.objects import (
@@ -24,33 +25,42 @@ from volumes.engine.phases import (
     CLAIM_PROTECTION,
     NO_PROVISIONER,
     SELECTED_NODE,
+    STORAGE_PROVISIONER,
     WAIT_FOR_FIRST_CONSUMER,
     claim_class,
     is_volume_bound_to_claim,
 )
 
 BINDER: Final = "persistentvolume-controller"
+_LOST: Final = ("ClaimLost", "ClaimMisbound")
+_WAITS: Final = ("WaitForFirstConsumer", "WaitForPodScheduled")
 _DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
 
 
 def claim_causes(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Cause]:
     """What keeps *claim* from being bound and whole; nothing for one that is."""
+    yield from binding_causes(scene, claim)
+    yield from _resizing(scene, claim)
+
+
+def binding_causes(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Cause]:
+    """What keeps *claim* from being bound, or from staying so."""
     if claim.deletion_timestamp:
         yield _deleting(scene, claim)
     volume = scene.volume(claim.volume_name)
     if claim.volume_name and volume is None:
-        yield _lost(claim)
+        yield _lost(scene, claim)
     elif volume is not None and not claim.is_bind_completed:
         yield from _named(scene, claim, volume)
     elif volume is not None and not is_volume_bound_to_claim(volume, claim):
-        yield _misclaimed(claim, volume)
+        yield _misclaimed(scene, claim, volume)
     elif not claim.volume_name:
         yield from _unbound(scene, claim)
-    yield from _resizing(claim)
 
 
 def _deleting(scene: Scene, claim: PersistentVolumeClaim) -> Cause:
-    users = scene.users(claim)
+    # Upstream: pvc_protection_controller.go, podUsesPVC(): a pod without a node holds nothing.
+    users = [pod for pod in scene.users(claim) if pod.node_name]
     because = deletion_facts(claim)
     because += [_use_fact(pod, claim) for pod in users[:FEW]]
     if users and CLAIM_PROTECTION in claim.finalizers:
@@ -81,25 +91,29 @@ def _claims_by_volume(pod: Pod) -> Iterator[str]:
             yield str(section(volume, "persistentVolumeClaim").get("claimName") or "")
 
 
-def _lost(claim: PersistentVolumeClaim) -> Cause:
+def _lost(scene: Scene, claim: PersistentVolumeClaim) -> Cause:
     is_lost = claim.phase == CLAIM_LOST
     text = f"Claim {claim.key} names volume {claim.volume_name}, which does not exist."
-    because = [fact(claim, ("spec", "volumeName"), text)]
+    because = [
+        fact(claim, ("spec", "volumeName"), text),
+        fact(claim, ("status", "phase"), f"Claim {claim.key} is {claim.phase}."),
+    ]
     why = (
         "It was bound to that volume, whose data is gone with it; the claim is Lost."
         if is_lost
         else "It stays Pending until a volume of that name is created."
     )
-    return cause(BINDER, text, because, why=why)
+    return cause(BINDER, text, because, why=why, event=scene.event(claim, *_LOST))
 
 
-def _misclaimed(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Cause:
+def _misclaimed(scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Cause:
     text = f"Volume {volume.name} is claimed by {volume.claim_key}, not by claim {claim.key}."
     because = [
         fact(claim, ("spec", "volumeName"), f"Claim {claim.key} names volume {volume.name}."),
         fact(volume, ("spec", "claimRef"), text, compared_with=claim.uid),
     ]
-    return cause(BINDER, text, because)
+    why = "A volume belongs to one claim only: this claim has to be made again with another volume."
+    return cause(BINDER, text, because, why=why, event=scene.event(claim, *_LOST))
 
 
 def _named(scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[Cause]:
@@ -140,9 +154,12 @@ def _unfit(
         text = f"Claim {claim.key} asks for {size}."
         because.append(fact(claim, ("spec", "resources", "requests", "storage"), text))
         why = why or f"Volume {volume.name} is smaller than the {size} that the claim asks for."
+    if "claimed" in rules:
+        why = why or f"Volume {volume.name} is taken: its claimRef names {volume.claim_key}."
     told = listed([each.text for each in faults], 2)
     sentence = f"Claim {claim.key} cannot be bound to volume {volume.name}: {told}."
-    yield cause(BINDER, sentence, because, why=why)
+    event = scene.event(claim, "VolumeMismatch", "FailedBinding")
+    yield cause(BINDER, sentence, because, why=why, event=event)
 
 
 def _class_facts(scene: Scene, claim: PersistentVolumeClaim) -> list[Fact]:
@@ -188,14 +205,30 @@ def _unbound(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Cause]:
     name = claim_class(claim)
     storage_class = scene.storage_class(name)
     if name and storage_class is None:
-        sentence = f"Claim {claim.key} wants class {name}, which does not exist."
-        yield cause(BINDER, sentence, [*_class_facts(scene, claim), *_candidates(scene, claim)])
+        yield _without_class(scene, claim, name)
     elif storage_class is not None and storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER:
         yield from _waits_for_consumer(scene, claim, storage_class)
     elif storage_class is not None and storage_class.provisioner != NO_PROVISIONER:
         yield from _waits_for_provisioner(scene, claim, storage_class)
     else:
         yield _without_match(scene, claim, storage_class)
+
+
+def _without_class(scene: Scene, claim: PersistentVolumeClaim, name: str) -> Cause:
+    """The claim names a class that is not there; a volume of that class would do as well."""
+    known = sorted(each.name for each in scene.storage_classes())
+    because = [*_class_facts(scene, claim), *_candidates(scene, claim)]
+    why = "There is no StorageClass at all."
+    if known:
+        why = f"The classes are {listed(known)}; storageClassName cannot be changed on the claim."
+    for near in get_close_matches(name, known, 1, 0.8):
+        storage_class = scene.storage_class(near)
+        assert storage_class is not None
+        text = f"There is a class {near}, whose name is almost the same."
+        because.append(fact(storage_class, ("metadata", "name"), text, compared_with=name))
+        why = text
+    sentence = f"Claim {claim.key} wants class {name}, which does not exist."
+    return cause(BINDER, sentence, because, why=why, event=scene.event(claim, "ProvisioningFailed"))
 
 
 def _without_match(
@@ -210,8 +243,12 @@ def _without_match(
         why = text
     else:
         why = "Nothing provisions a volume for a claim without a class; one has to be made by hand."
+    path = ("spec", "resources", "requests", "storage")
+    modes = ", ".join(claim.access_modes)
+    because.insert(0, fact(claim, path, f"Claim {claim.key} asks for {size} with {modes}."))
     sentence = f"No volume {of_class} fits claim {claim.key}, which asks for {size}."
-    return cause(BINDER, sentence, because, why=why)
+    event = scene.event(claim, "FailedBinding", "ProvisioningFailed")
+    return cause(BINDER, sentence, because, why=why, event=event)
 
 
 def _candidates(scene: Scene, claim: PersistentVolumeClaim) -> list[Fact]:
@@ -251,7 +288,9 @@ def _waits_for_consumer(
     bypassing = [pod for pod in users if pod.node_name]
     if not users:
         sentence = f"Claim {claim.key} waits for its first consumer: no pod uses it."
-        yield cause(BINDER, sentence, [*_class_facts(scene, claim), mode, missing])
+        because = [*_class_facts(scene, claim), mode, missing]
+        why = "It is bound once a pod that uses it is scheduled; until then nothing is wrong."
+        yield cause(BINDER, sentence, because, why=why, event=scene.event(claim, *_WAITS))
     for pod in bypassing:
         because = [mode, _use_fact(pod, claim), _node_name_fact(pod), missing]
         sentence = (
@@ -262,14 +301,14 @@ def _waits_for_consumer(
             f"A WaitForFirstConsumer claim is served once the scheduler writes {SELECTED_NODE}, and "
             "pods that set nodeName never reach the scheduler."
         )
-        yield cause(BINDER, sentence, because, why=why)
+        yield cause(BINDER, sentence, because, why=why, event=scene.event(claim, *_WAITS))
     waiting = [pod for pod in users if not pod.node_name]
     if waiting and not bypassing:
         names = listed([pod.key for pod in waiting], 3)
         sentence = f"Claim {claim.key} waits until the scheduler has a node for pod {names}."
         because = [mode, missing, *(_use_fact(pod, claim) for pod in waiting[:FEW])]
         why = f"Ask why pod {waiting[0].key} is pending: the claim is bound together with it."
-        yield cause(BINDER, sentence, because, why=why)
+        yield cause(BINDER, sentence, because, why=why, event=scene.event(claim, *_WAITS))
 
 
 def _node_name_fact(pod: Pod) -> Fact:
@@ -297,16 +336,74 @@ def _waits_for_provisioner(
         because.append(fact(claim, ("spec", "selector"), text))
         sentence = f"Provisioner {name} refuses claim {claim.key}: claim Selector is not supported."
         why = "A volume that is provisioned has no labels yet which a selector could choose."
-        yield cause(name, sentence, because, why=why)
+        event = scene.event(claim, "ProvisioningFailed")
+        yield cause(name, sentence, because, why=why, event=event)
         return
+    because += _provisioner_facts(scene, claim, name)
     because += _candidates(scene, claim)
     size = quantity.format_bytes(claim.request_bytes)
+    failed = scene.event(claim, "ProvisioningFailed")
+    if failed:
+        sentence = f"Provisioner {name} fails to make a volume of {size} for claim {claim.key}."
+        why = "It tries again; the Event has the error of the driver."
+        yield cause(name, sentence, because, why=why, event=failed)
+        return
     sentence = f"Claim {claim.key} waits until {name} has provisioned a volume of {size}."
-    why = "If nothing happens, its controller does not run or keeps failing; look at its events."
-    yield cause(name, sentence, because, why=why, severity="delays")
+    why = "If nothing happens, the pods of its provisioner do not run or have no access."
+    event = scene.event(claim, "ExternalProvisioning")
+    yield cause(name, sentence, because, why=why, severity="delays", event=event)
 
 
-def _resizing(claim: PersistentVolumeClaim) -> Iterator[Cause]:
+def _provisioner_facts(scene: Scene, claim: PersistentVolumeClaim, name: str) -> Iterator[Fact]:
+    """Who was asked to provision, and whether any node has the driver."""
+    asked = claim.annotations.get(STORAGE_PROVISIONER)
+    if asked:
+        text = f"The persistentvolume-controller asks {asked} for the volume of claim {claim.key}."
+        yield fact(claim, ("metadata", "annotations", STORAGE_PROVISIONER), text)
+    drivers = [
+        driver.get("name")
+        for csi_node in scene.store.objects("CSINode")
+        for driver in items(csi_node.spec, "drivers")
+    ]
+    for csi_node in scene.store.objects("CSINode")[:FEW]:
+        if name not in drivers:
+            text = f"CSINode {csi_node.name} does not have the driver {name}."
+            yield fact(csi_node, ("spec", "drivers"), text, compared_with=name)
+
+
+def _resizing(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Cause]:
+    """A claim that asks for more than it has."""
+    conditions = list(_resize_conditions(claim))
+    yield from conditions
+    volume = scene.volume(claim.volume_name)
+    has = quantity.value(section(claim.status, "capacity").get("storage") or 0)
+    if conditions or volume is None or not has or claim.request_bytes <= has:
+        return
+    text = f"Claim {claim.key} has {quantity.format_bytes(has)}."
+    because = [
+        fact(
+            claim,
+            ("spec", "resources", "requests", "storage"),
+            f"Claim {claim.key} asks for {quantity.format_bytes(claim.request_bytes)}.",
+            compared_with=has,
+        ),
+        fact(claim, ("status", "capacity", "storage"), text),
+    ]
+    why = "The resizer of the driver has still to grow the volume; without one it stays as it is."
+    storage_class = scene.storage_class(claim_class(claim))
+    if storage_class is not None:
+        is_allowed = bool(storage_class.raw.get("allowVolumeExpansion"))
+        verb = "allows" if is_allowed else "does not allow"
+        text = f"Class {storage_class.name} {verb} its volumes to grow."
+        because.append(fact(storage_class, ("allowVolumeExpansion",), text))
+        if not is_allowed:
+            why = text
+    sentence = f"Claim {claim.key} waits for its volume {volume.name} to grow."
+    event = scene.event(claim, "VolumeResizeFailed", "ExternalExpanding")
+    yield cause("external-resizer", sentence, because, why=why, event=event, severity="delays")
+
+
+def _resize_conditions(claim: PersistentVolumeClaim) -> Iterator[Cause]:
     for place, condition in enumerate(items(claim.status, "conditions")):
         kind = condition.get("type")
         if kind in ("Resizing", "FileSystemResizePending") and condition.get("status") == "True":

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
-from kscope.sim.objects.objects import ApiObject, PersistentVolumeClaim, Pod
+from kscope.sim.objects.objects import ApiObject, Node, PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.subjects.workloads import KINDS, pods_of, wanted_pods
 from volumes.engine.phases import VOLUME_BOUND
 
+_BUDGET: Final = "PodDisruptionBudget"
 # What has come of it, in words, and "" while it is not so.
 Reached = Callable[[Scene], str]
 
@@ -22,12 +24,19 @@ class Goal:
 
     kind: str
     key: str
+    # Of a node: whether a drain of it is to go on, rather than that it takes pods.
+    drains: bool = False
 
     def outcome(self, cluster: Cluster) -> str:
         """What has been reached in *cluster*: "it is bound to data-1"; "" while nothing has."""
         scene = Scene(cluster.store, cluster.now)
         obj = cluster.store.find(self.kind, self.key)
-        return "" if obj is None else _outcome(scene, obj)
+        if isinstance(obj, Node):
+            return _drain_outcome(scene, obj) if self.drains else _node_outcome(obj)
+        if obj is None:
+            # Only a budget is deleted to settle the question about it.
+            return "nothing limits evictions" if self.kind == _BUDGET else ""
+        return _outcome(scene, obj)
 
 
 def _outcome(scene: Scene, obj: ApiObject) -> str:
@@ -38,7 +47,7 @@ def _outcome(scene: Scene, obj: ApiObject) -> str:
     if obj.kind == "PersistentVolume":
         is_bound = obj.status.get("phase") == VOLUME_BOUND
         return "it is bound again" if is_bound else ""
-    if obj.kind == "PodDisruptionBudget":
+    if obj.kind == _BUDGET:
         allowed = allowed_disruptions(obj)
         return f"it allows {allowed} disruptions" if allowed > 0 else ""
     if obj.kind in KINDS:
@@ -47,6 +56,24 @@ def _outcome(scene: Scene, obj: ApiObject) -> str:
         is_whole = len(pods) >= wanted and all(pod.node_name for pod in pods)
         return f"it has its {wanted} pods" if is_whole else ""
     return ""
+
+
+def _node_outcome(node: Node) -> str:
+    if not node.is_ready or node.unschedulable:
+        return ""
+    is_tainted = any(taint.get("effect") != "PreferNoSchedule" for taint in node.taints)
+    return "" if is_tainted else "it takes pods"
+
+
+def _drain_outcome(scene: Scene, node: Node) -> str:
+    budgets = [
+        budget
+        for pod in scene.pods()
+        if pod.node_name == node.name
+        for budget in scene.budgets_of(pod)
+    ]
+    is_refused = any(allowed_disruptions(each) <= 0 for each in budgets)
+    return "" if is_refused else "a drain of it can go on"
 
 
 def _pod_outcome(scene: Scene, pod: Pod) -> str:

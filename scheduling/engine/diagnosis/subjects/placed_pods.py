@@ -26,7 +26,8 @@ def placed_pod_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
     if pod.deletion_timestamp:
         yield _terminating(scene, pod)
     elif not _runs(pod):
-        yield from _starting(scene, pod)
+        found = list(_starting(scene, pod))
+        yield from found or _not_mounted(scene, pod)
     yield from budget_causes_of(scene, pod)
 
 
@@ -67,7 +68,10 @@ def _starting(scene: Scene, pod: Pod) -> Iterator[Cause]:
     for key, claim in scene.claims_of(pod):
         if claim is None:
             text = f"Pod {pod.key} uses claim {key}, which does not exist."
-            yield cause(KUBELET, text, [placed])
+            uses = fact(pod, ("spec", "volumes"), text)
+            why = "Its kubelet starts no container before all volumes of the pod are mounted."
+            event = scene.event(pod, "FailedMount")
+            yield cause(KUBELET, text, [placed, uses], why=why, event=event)
             continue
         volume = scene.volume(claim.volume_name)
         if volume is None or not claim.is_bind_completed:
@@ -82,13 +86,37 @@ def _not_attached(scene: Scene, pod: Pod, volume: PersistentVolume) -> Iterator[
     elsewhere = [each for each in attachments if each.spec.get("nodeName") != pod.node_name]
     if here is not None:
         if not here.status.get("attached"):
-            yield _attaching(pod, volume, here)
+            yield _attaching(scene, pod, volume, here)
         return
     if elsewhere and not _SHARED.intersection(volume.access_modes):
         yield _multi_attach(scene, pod, volume, elsewhere)
 
 
-def _attaching(pod: Pod, volume: PersistentVolume, attachment: ApiObject) -> Cause:
+def _not_mounted(scene: Scene, pod: Pod) -> Iterator[Cause]:
+    """Its volumes are there and attached, and its kubelet cannot mount them."""
+    event = scene.event(pod, "FailedMount", "FailedMapVolume", "FileSystemResizeFailed")
+    if not event:
+        return
+    because = [
+        fact(pod, ("spec", "nodeName"), f"The kubelet of {pod.node_name} mounts the volumes."),
+        fact(pod, ("status", "phase"), f"Pod {pod.key} is {pod.phase or 'Pending'}."),
+    ]
+    for _, claim in scene.claims_of(pod):
+        volume = None if claim is None else scene.volume(claim.volume_name)
+        if claim is None or volume is None:
+            continue
+        text = f"Claim {claim.key} of the pod is bound to volume {volume.name}."
+        because.append(fact(claim, ("spec", "volumeName"), text))
+        for attachment in scene.attachments(volume.name):
+            if attachment.spec.get("nodeName") == pod.node_name:
+                text = f"Volume {volume.name} is attached to {pod.node_name}."
+                because.append(fact(attachment, ("status", "attached"), text))
+    sentence = f"The kubelet of {pod.node_name} cannot mount the volumes of pod {pod.key}."
+    why = "It tries again with a growing delay; the Event has the error of the mount."
+    yield cause(KUBELET, sentence, because, why=why, event=event)
+
+
+def _attaching(scene: Scene, pod: Pod, volume: PersistentVolume, attachment: ApiObject) -> Cause:
     driver = str(attachment.spec.get("attacher"))
     told = section(attachment.status, "attachError").get("message")
     text = f"VolumeAttachment {attachment.name} of volume {volume.name} is not attached yet."
@@ -96,9 +124,17 @@ def _attaching(pod: Pod, volume: PersistentVolume, attachment: ApiObject) -> Cau
     if told:
         text = f"The driver says: {told}."
         because.append(fact(attachment, ("status", "attachError", "message"), text))
-    sentence = f"Volume {volume.name} is not attached to {pod.node_name} yet: {driver} is at it."
-    severity = "blocks" if told else "delays"
-    return cause(ATTACHER, sentence, because, why=str(told or ""), severity=severity)
+    name = pod.node_name
+    text = f"Volume {volume.name} is of driver {driver}."
+    because.append(fact(volume, ("spec", "csi", "driver"), text))
+    if not told:
+        sentence = f"Volume {volume.name} is not attached to {name} yet: {driver} is at it."
+        why = "If it stays so, the attacher of the driver does not run."
+        return cause(ATTACHER, sentence, because, why=why, severity="delays")
+    sentence = f"The driver {driver} fails to attach volume {volume.name} to {name}."
+    why = "The attach is tried again with a growing delay; the Event has the driver's error."
+    event = scene.event(pod, "FailedAttachVolume") or f"FailedAttachVolume: {told}"
+    return cause(ATTACHER, sentence, because, why=why, event=event)
 
 
 def _multi_attach(
@@ -136,8 +172,27 @@ def _multi_attach(
         )
     rollout = _rollout_facts(scene, pod)
     because.extend(rollout)
-    why = rollout[0].text if rollout and holders else ""
-    return cause(ATTACHER, sentence, because, why=why)
+    why = _why_attached(scene, elsewhere, holders)
+    if rollout and holders:
+        why = rollout[0].text
+    event = scene.event(pod, "FailedAttachVolume")
+    return cause(ATTACHER, sentence, because, why=why, event=event)
+
+
+def _why_attached(scene: Scene, elsewhere: list[ApiObject], holders: list[Pod]) -> str:
+    """What keeps the volume on the other node."""
+    name = str(elsewhere[0].spec.get("nodeName"))
+    node = scene.node(name)
+    if node is None:
+        return f"Node {name} is gone; the volume is detached six minutes after its last pod."
+    if not node.is_ready:
+        return (
+            f"Node {name} is not ready, so its kubelet does not unmount: the volume is detached six "
+            "minutes after its pod is gone, or at once with the taint out-of-service."
+        )
+    if holders:
+        return f"Pod {holders[0].key} has to leave {name} before the volume can be detached."
+    return f"The volume is still to be detached from {name}."
 
 
 def _rollout_facts(scene: Scene, pod: Pod) -> list[Fact]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.objects.objects import (
@@ -26,6 +26,17 @@ class Scene:
 
     store: ObjectStore
     now: int
+    # By object the newest Kubernetes Events: reason → message.
+    noted: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+
+    def event(self, obj: ApiObject, *reasons: str) -> str:
+        """The newest Event of *obj* with one of the *reasons*, "Reason: message"; "" for none."""
+        found = [
+            f"{reason}: {message}"
+            for reason, message in self.noted.get(obj.id, {}).items()
+            if reason in reasons
+        ]
+        return found[-1] if found else ""
 
     def pod(self, key: str) -> Pod | None:
         """The pod of that key, or None."""
@@ -82,6 +93,12 @@ class Scene:
         found = self.store.find(StorageClass.KIND, name) if name else None
         return found if isinstance(found, StorageClass) else None
 
+    def storage_classes(self) -> Iterator[StorageClass]:
+        """All classes."""
+        for each in self.store.objects(StorageClass.KIND):
+            if isinstance(each, StorageClass):
+                yield each
+
     def users(self, claim: PersistentVolumeClaim) -> list[Pod]:
         """The pods that use *claim*, by name."""
         found = [pod for pod in self.pods(claim.namespace) if claim.name in pod.claim_names]
@@ -130,12 +147,14 @@ def cause(
     *,
     why: str = "",
     severity: Severity = "blocks",
+    event: str = "",
 ) -> Cause:
-    """A cause that a component other than the scheduler is responsible for."""
+    """A cause that a component other than the scheduler is responsible for; *event* is its Event."""
     return Cause(
         severity=severity,
         sentence=sentence,
         plugin=component,
+        reasons=(event,) if event else (),
         why=why,
         because=tuple(because),
     )

@@ -11,7 +11,12 @@ from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.claims import BINDER
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 from volumes.engine.matching.explanation import explain_candidates
-from volumes.engine.phases import VOLUME_AVAILABLE, VOLUME_FAILED, VOLUME_RELEASED
+from volumes.engine.phases import (
+    PROVISIONED_BY,
+    VOLUME_AVAILABLE,
+    VOLUME_FAILED,
+    VOLUME_RELEASED,
+)
 
 
 def volume_causes(scene: Scene, volume: PersistentVolume) -> Iterator[Cause]:
@@ -21,7 +26,7 @@ def volume_causes(scene: Scene, volume: PersistentVolume) -> Iterator[Cause]:
     if volume.phase == VOLUME_RELEASED:
         yield _released(scene, volume)
     elif volume.phase == VOLUME_FAILED:
-        yield _failed(volume)
+        yield _failed(scene, volume)
     elif volume.phase == VOLUME_AVAILABLE:
         yield _available(scene, volume)
 
@@ -69,13 +74,33 @@ def _released(scene: Scene, volume: PersistentVolume) -> Cause:
     if volume.reclaim_policy == "Delete":
         why = "Its provisioner has still to delete it."
     sentence = f"Volume {volume.name} is Released: claim {volume.claim_key} was deleted."
-    return cause(BINDER, sentence, because, why=why)
+    event = scene.event(volume, "VolumeDelete", "VolumeFailedRecycle", "VolumeFailedDelete")
+    return cause(BINDER, sentence, because, why=why, event=event)
 
 
-def _failed(volume: PersistentVolume) -> Cause:
-    told = volume.status.get("message") or volume.status.get("reason") or "no message"
-    because = [fact(volume, ("status", "message"), f"Its status says: {told}.")]
-    return cause(BINDER, f"Reclaiming volume {volume.name} has failed: {told}.", because)
+def _failed(scene: Scene, volume: PersistentVolume) -> Cause:
+    told = str(volume.status.get("message") or volume.status.get("reason") or "no message")
+    policy = volume.reclaim_policy
+    because = [
+        fact(volume, ("status", "message"), f"Its status says: {told.rstrip('.!')}."),
+        fact(
+            volume,
+            ("spec", "persistentVolumeReclaimPolicy"),
+            f"Its reclaim policy is {policy}.",
+        ),
+    ]
+    provisioner = volume.annotations.get(PROVISIONED_BY)
+    text = f"Volume {volume.name} was provisioned by {provisioner}."
+    if provisioner is None:
+        text = f"Volume {volume.name} has no annotation {PROVISIONED_BY}: it was made by hand."
+    because.append(fact(volume, ("metadata", "annotations", PROVISIONED_BY), text))
+    if volume.claim_ref is not None:
+        text = f"It belonged to claim {volume.claim_key}."
+        because.append(fact(volume, ("spec", "claimRef"), text))
+    why = f"The status says: {told.rstrip('.!')}."
+    event = scene.event(volume, "VolumeFailedDelete", "VolumeFailedRecycle")
+    sentence = f"Reclaiming volume {volume.name} by policy {policy} has failed."
+    return cause(BINDER, sentence, because, why=why, event=event)
 
 
 def _available(scene: Scene, volume: PersistentVolume) -> Cause:

@@ -12,6 +12,12 @@ from scheduling.engine.diagnosis.manifests import items, section
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 
+# What a pod must state once a quota limits it. Upstream: core/pods.go, requiredResources.
+_COMPUTE: Final = ("cpu", "memory")
+_WANTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "DaemonSet": ("status", "desiredNumberScheduled"),
+    "Job": ("spec", "parallelism"),
+}
 KINDS: Final = (
     "Deployment",
     "ReplicaSet",
@@ -91,15 +97,17 @@ def _too_few(scene: Scene, workload: ApiObject, pods: list[Pod], wanted: int) ->
     because: list[Fact] = [
         fact(
             workload,
-            ("spec", "replicas"),
+            _WANTED.get(workload.kind, ("spec", "replicas")),
             f"{_name(workload)} wants {wanted} pods and has {len(pods)}.",
             compared_with=len(pods),
         )
     ]
-    why = ""
+    event = scene.event(workload, "FailedCreate")
+    why = f"{event.rstrip('.')}." if event else ""
+    because.extend(_unspecified(scene, workload))
     for place, condition in enumerate(items(workload.status, "conditions")):
         if condition.get("type") == "ReplicaFailure" and condition.get("status") == "True":
-            told = f"FailedCreate: {condition.get('message')}"
+            told = f"FailedCreate: {str(condition.get('message')).rstrip('.')}."
             because.append(fact(workload, ("status", "conditions", place), told))
             why = told
     exceeded = list(_exceeded(scene, workload))
@@ -108,7 +116,23 @@ def _too_few(scene: Scene, workload: ApiObject, pods: list[Pod], wanted: int) ->
         why = exceeded[0][1]
     sentence = f"{_name(workload)} wants {wanted} pods and has {len(pods)}"
     sentence += ": quota forbids one more (FailedCreate)." if exceeded else "."
-    return cause(_component(workload), sentence, because, why=why)
+    return cause(_component(workload), sentence, because, why=why, event=event)
+
+
+def _unspecified(scene: Scene, workload: ApiObject) -> Iterator[Fact]:
+    """The limits of quotas for which every container has to say what it asks for."""
+    asked = _template_amounts(section(workload.spec, "template", "spec"))
+    for quota in scene.store.objects("ResourceQuota"):
+        if quota.namespace != workload.namespace:
+            continue
+        for name in _limits(quota):
+            if name.removeprefix("requests.").removeprefix("limits.") not in _COMPUTE:
+                continue
+            if name not in asked:
+                text = (
+                    f"ResourceQuota {quota.key} limits {name}, which the pod template leaves out."
+                )
+                yield fact(quota, ("spec", "hard", name), text)
 
 
 def _exceeded(scene: Scene, workload: ApiObject) -> Iterator[tuple[Fact, str]]:

@@ -1,0 +1,111 @@
+"""Why the scheduler cannot use the claims of a pod: one that is missing, is deleted, or is not bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Final
+
+from kscope.sim.objects.objects import PersistentVolumeClaim, Pod
+from scheduling.engine.diagnosis.facts.case import FEW
+from scheduling.engine.diagnosis.facts.fact import Fact, fact
+from scheduling.engine.diagnosis.report import Cause
+from scheduling.engine.diagnosis.subjects.claims import BINDER, binding_causes
+from scheduling.engine.diagnosis.subjects.scene import Scene, cause
+from volumes.engine.ephemeral import ownership_fault
+from volumes.engine.phases import SELECTED_NODE, WAIT_FOR_FIRST_CONSUMER, claim_class
+
+_EPHEMERAL: Final = "ephemeral-volume-controller"
+
+
+def pod_claim_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
+    """What keeps the claims of *pod*, which has no node, from being usable.
+
+    A claim that waits for its first consumer is usable: it is bound together with the pod.
+    """
+    for place, volume in enumerate(pod.volumes):
+        if "ephemeral" in volume:
+            yield from _ephemeral(scene, pod, place)
+            continue
+        source = volume.get("persistentVolumeClaim")
+        if not source:
+            continue
+        key = f"{pod.namespace}/{source.get('claimName')}"
+        claim = scene.claim(key)
+        if claim is None:
+            yield _missing(scene, pod, place, key)
+        else:
+            yield from _unusable(scene, claim)
+
+
+def _unusable(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Cause]:
+    storage_class = scene.storage_class(claim_class(claim))
+    waits = storage_class is not None and storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER
+    is_free = not claim.volume_name and not claim.deletion_timestamp
+    if waits and is_free and SELECTED_NODE not in claim.annotations:
+        return
+    for each in binding_causes(scene, claim):
+        yield replace(each, severity="blocks")
+
+
+def _missing(scene: Scene, pod: Pod, place: int, key: str) -> Cause:
+    """The pod names a claim that is not there, maybe by a wrong name or from another namespace."""
+    namespace, _, name = key.partition("/")
+    path = ("spec", "volumes", place, "persistentVolumeClaim", "claimName")
+    because = [fact(pod, path, f"Pod {pod.key} names claim {name}.")]
+    why = f"A claim {name} has to be created in namespace {namespace}."
+    others = sorted(scene.claims(), key=_key)
+    for other in [each for each in others if each.name == name][:FEW]:
+        text = f"A claim {name} exists in namespace {other.namespace}, not in {namespace}."
+        path = ("metadata", "namespace")
+        because.append(fact(other, path, text, compared_with=namespace))
+        why = f"{text} A pod can use claims of its own namespace only."
+    beside = [each for each in others if each.namespace == namespace]
+    for near in get_close_matches(name, [each.name for each in beside], 1, 0.8):
+        other = next(each for each in beside if each.name == near)
+        text = f"Namespace {namespace} has a claim {near}, whose name is almost the same."
+        because.append(fact(other, ("metadata", "name"), text, compared_with=name))
+        why = text
+    because += _owner_facts(scene, pod)
+    return cause(BINDER, f"Claim {key} does not exist.", because, why=why)
+
+
+def _key(claim: PersistentVolumeClaim) -> str:
+    return claim.key
+
+
+def _owner_facts(scene: Scene, pod: Pod) -> list[Fact]:
+    """A StatefulSet makes the claims of its templates together with the pod."""
+    owner = scene.controller_of(pod)
+    if owner is None or owner.kind != "StatefulSet" or not owner.spec.get("volumeClaimTemplates"):
+        return []
+    text = f"StatefulSet {owner.key} makes claims from its templates when it syncs this pod."
+    return [fact(owner, ("spec", "volumeClaimTemplates"), text)]
+
+
+def _ephemeral(scene: Scene, pod: Pod, place: int) -> Iterator[Cause]:
+    """The claim that is made for an ephemeral volume of the pod."""
+    name = f"{pod.name}-{pod.volumes[place].get('name')}"
+    claim = scene.claim(f"{pod.namespace}/{name}")
+    text = f"Volume {pod.volumes[place].get('name')} of the pod is ephemeral: its claim is {name}."
+    made_for = fact(pod, ("spec", "volumes", place, "ephemeral"), text)
+    event = scene.event(pod, "FailedBinding")
+    if claim is None:
+        sentence = f"Claim {pod.namespace}/{name} has still to be made for an ephemeral volume."
+        yield cause(_EPHEMERAL, sentence, [made_for], why=_told(event), event=event)
+        return
+    fault = ownership_fault(claim, pod)
+    if fault:
+        text = f"Claim {claim.key} is not owned by pod {pod.key}."
+        owners = fact(claim, ("metadata", "ownerReferences"), text, compared_with=pod.uid)
+        sentence = f"Claim {claim.key} exists, but was not made for pod {pod.key}."
+        why = "Its controller makes the claim of that name only where none exists: one has to go."
+        yield cause(_EPHEMERAL, sentence, [made_for, owners], why=why, event=event or fault)
+        return
+    yield from _unusable(scene, claim)
+
+
+def _told(event: str) -> str:
+    """An Event as a sentence."""
+    return f"{event.rstrip('.')}." if event else ""

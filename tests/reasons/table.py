@@ -1,0 +1,78 @@
+"""All cases, and the reasons that have none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from tests.reasons import objects, scheduling, storage
+from tests.reasons.case import Case
+
+
+def _of(reason: str) -> Case:
+    """The first case of a reason of v1.34."""
+    return next(each for each in (*scheduling.CASES, *storage.CASES) if each.reason == reason)
+
+
+def _older(reason: str, profile: str, now: str, by: str) -> Case:
+    """The case of the reason *now* under an older version, which says it in other words."""
+    return replace(_of(now), reason=reason, profile=profile, by=by)
+
+
+_SELECTOR: Final = "node(s) didn't match Pod's node affinity/selector"
+_OLDER: Final = (
+    _older("node(s) didn't match Pod's node affinity", "v1.20", _SELECTOR, "NodeAffinity"),
+    _older("node(s) didn't match node selector", "v1.16", _SELECTOR, "MatchNodeSelector"),
+    _older(
+        "node(s) had taint {*: *}, that the pod didn't tolerate",
+        "v1.20",
+        "node(s) had untolerated taint {*: *}",
+        "TaintToleration",
+    ),
+    _older(
+        "node(s) had taints that the pod didn't tolerate",
+        "v1.16",
+        "node(s) had untolerated taint {*: *}",
+        "PodToleratesNodeTaints",
+    ),
+    _older(
+        "pod has unbound PersistentVolumeClaims",
+        "v1.11",
+        "pod has unbound immediate PersistentVolumeClaims",
+        "CheckVolumeBinding",
+    ),
+    _older(
+        "node(s) had volume node affinity conflict",
+        "v1.16",
+        "node(s) didn't match PersistentVolume's node affinity",
+        "CheckVolumeBinding",
+    ),
+    _older(
+        "node(s) didn't match pod affinity/anti-affinity",
+        "v1.16",
+        "node(s) didn't match pod anti-affinity rules",
+        "MatchInterPodAffinity",
+    ),
+)
+
+CASES: Final = (*scheduling.CASES, *storage.CASES, *_OLDER, *objects.CASES)
+
+# Reasons without a case, and why.
+WITHOUT_CASE: Final = {
+    "node(s) didn't match the requested node name": "A pod with nodeName never reaches a scheduler.",
+    "node(s) didn't match the requested hostname": "A pod with nodeName never reaches a scheduler.",
+    "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)": (
+        "VolumeZone or the claim's phase Lost is reported first; the facts are those of ClaimLost."
+    ),
+    "node(s) didn't have the requested labels": "Only of a Policy; its argument has the labels.",
+    "node(s) didn't match service affinity": "Only of a Policy; its argument has the labels.",
+    "CalculateExpectedPodCountFailed": "About a budget whose pods have no scale: not a pod's reason.",
+    "FailedDaemonPod": "Says that a failed daemon pod is replaced.",
+    "FileSystemResizeFailed": "The pod runs on with the old size; told with FailedMount otherwise.",
+    "NodeNotReady": "Says that a node is not ready: its condition is a fact of the node.",
+    "ProvisioningCleanupFailed": "Follows ProvisioningFailed of the same claim.",
+    "RecreatingFailedPod": "Says that a failed pod is replaced.",
+    "ReplicaSetCreateError": "A name that is taken; the Deployment tries another.",
+    "SelectingAll": "A selector that the API server refuses.",
+    "VolumeUnknownReclaimPolicy": "A policy that the API server refuses.",
+}
