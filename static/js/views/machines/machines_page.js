@@ -8,7 +8,9 @@ import {byName, count, moment, parseId} from "../../model/shared/format.js";
 import {isTerminating, terminatingWords} from "../../model/volumes/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventLink} from "../shared/events.js";
+import {ObjectLink} from "../shared/links.js";
 import {Name} from "../shared/mark.js";
+import {Why} from "../why/why.js";
 import {ArrowHeads, Diagram, LastMove} from "./machine.js";
 
 /** The number of names that a field offers, and of moves that the table shows. */
@@ -48,8 +50,23 @@ function Body({session, followed, versions}) {
       <div class="four">
         ${paths.map((path) => html`<${Machine} key=${path.machine.key} session=${session} followed=${followed} path=${path} exists=${exists} />`)}
       </div>
+      <${Asked} session=${session} followed=${followed} />
       <${Moves} session=${session} paths=${paths} />
     </main>`;
+}
+
+const ASKED_WORDS = {pod: "Pod", claim: "Claim", volume: "Volume", node: "Node"};
+
+/** The question why about one of the followed objects. */
+function Asked({session, followed}) {
+  const id = followed.asked();
+  if (id === null) return null;
+  return html`
+    <div class="whyof"><div class="seg" role="group" aria-label="Object to ask about">${followed.askable().map(
+      ({kind, id: each}) => html`
+      <button key=${kind} title=${each} aria-pressed=${String(each === id)} onClick=${() => followed.ask(kind)}>${ASKED_WORDS[kind]}</button>`,
+    )}</div><${ObjectLink} session=${session} id=${id}>${parseId(id).key}<//>
+      <${Why} session=${session} id=${id} level="h2" /></div>`;
 }
 
 function Sample({look, words}) {

@@ -9,6 +9,8 @@ import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
 import {ManifestLink, NodeLink, PodLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
+import {Trial} from "../why/trial.js";
+import {Why} from "../why/why.js";
 import {Operations} from "./operations.js";
 import {StateOfWorld} from "./state_of_world.js";
 
@@ -70,6 +72,7 @@ function Known({session, name, node, pods, record}) {
   const drivers = entities.get(`csinode/${name}`)?.drivers;
   return html`
     <${Answer} session=${session} name=${name} answer=${nodeAnswer(name, node, pods, at)} />
+    <div class="whyof"><${Trial} session=${session} id=${`node/${name}`} /><${Why} session=${session} id=${`node/${name}`} level="h2" /></div>
     <${StateOfWorld} session=${session} name=${name} rows=${rows} />
     <div class="sec grid2">
       <div><${Operations} session=${session} id=${`node/${name}`} events=${record.done.value} />

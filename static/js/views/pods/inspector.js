@@ -6,10 +6,10 @@ import {isTerminating} from "../../model/volumes/terminating.js";
 import {ManifestLink, podHref} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Volumes} from "../volumes/volumes.js";
+import {Why} from "../why/why.js";
 import {Blocker, blockerFamily} from "./blocker.js";
 import {EvidenceState} from "./evidence_state.js";
 import {WhyHere, WhyNot} from "./placement.js";
-import {WhatWouldFix} from "./why.js";
 
 /** The selected pod, the reason why it waits first. */
 export function Inspector({session}) {
@@ -34,7 +34,7 @@ export function Inspector({session}) {
         pod &&
         html`
         <${Blocker} session=${session} pod=${pod} attempt=${evidence} />
-        <${WhatWouldFix} session=${session} id=${id} pod=${pod} />
+        <${Why} session=${session} id=${id} />
         <section><dl class="kv"><${Facts} session=${session} pod=${pod} evidence=${evidence} /></dl></section>
         <${EvidenceState} reading=${reading} retry=${() => session.evidence.retry()} />
         <${WhyNot} nodes=${nodes} pod=${pod} evidence=${evidence} />
