@@ -19,6 +19,12 @@ export function podStates(pod) {
   return found;
 }
 
+/** The state that a row about a pod shows, as [mark, family, words]: that it is terminating before all others. */
+export function mainState(pod) {
+  const states = podStates(pod);
+  return states.find(([mark]) => mark === "victim") ?? states[0] ?? ["expired", "held", pod.phase ?? "not queued"];
+}
+
 /** The groups of the pod list, [key, words], waiting pods first. */
 export const PLACES = [
   ["unschedulable", "unschedulable"],

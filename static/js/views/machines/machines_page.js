@@ -5,7 +5,7 @@ import {MACHINES} from "../../model/machines/diagrams.js";
 import {isPossible, movesOf, stateNow, titleOf} from "../../model/machines/machines.js";
 import {entityOf, nameOf, objectOf, objectsOf} from "../../model/machines/objects.js";
 import {byName, count, moment, parseId} from "../../model/shared/format.js";
-import {isTerminating, terminatingWords} from "../../model/volumes/terminating.js";
+import {holdWords, isTerminating} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventLink} from "../shared/events.js";
 import {ObjectLink} from "../shared/links.js";
@@ -86,7 +86,7 @@ function Machine({session, followed, path, exists}) {
     <section class="mach" aria-label=${machine.title}>
       <header><h2>${machine.title}</h2><span class="small mute num">${held(machine, tally)}</span>
         <${Follow} machine=${machine} id=${id} entities=${session.model.entities} pick=${(other) => followed.pick(other)} /></header>
-      <${Diagram} machine=${machine} tally=${tally} exists=${exists} moves=${moves} here=${here} onState=${next} />
+      <${Diagram} machine=${machine} tally=${tally} exists=${exists} moves=${moves} here=${here} isEnding=${isTerminating(object)} onState=${next} />
       <${LastMove} session=${session} machine=${machine} move=${moves.at(-1)} none=${noMove(machine, followed.objects[machine.follows], session.model.entities)} />
       <${Now} session=${session} machine=${machine} id=${id} object=${object} here=${here} moves=${moves} />
     </section>`;
@@ -94,15 +94,11 @@ function Machine({session, followed, path, exists}) {
 
 /** What the moves do not show: a state caused by another object, and what blocks a deletion. */
 function Now({session, machine, id, object, here, moves}) {
-  const {claims, entities, at} = session.model;
   const words = [];
   if (object && moves.length > 0 && here !== moves.at(-1).to)
     words.push(`It is ${titleOf(machine, here)} now because the other object of the binding changed.`);
-  if (isTerminating(object)) {
-    const users = machine.key === "claim" ? claims.usersOf(id, entities) : [];
-    const claimKey = machine.key === "volume" && entities.has(`claim/${object.claim}`) ? object.claim : "";
-    words.push(terminatingWords(object, {users, claimKey, at}));
-  }
+  const delayed = id && holdWords(id, session.model);
+  if (delayed) words.push(delayed);
   return words.length > 0 && html`<p class="trail now">${words.join(" ")}</p>`;
 }
 

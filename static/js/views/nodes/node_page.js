@@ -5,6 +5,7 @@ import {podsOf} from "../../model/nodes/node_pods.js";
 import {volumesOf} from "../../model/nodes/node_volumes.js";
 import {amount, bytes, count, moment, parseId} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
+import {holdWords} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
 import {ManifestLink, NodeLink, PodLink} from "../shared/links.js";
@@ -149,7 +150,7 @@ function Pods({session, pods}) {
     <section class="onnode" aria-label="Pods"><div class="sechead"><h2>Pods</h2><span class="note">${pods.length === 0 ? "none here or nominated to this node" : `${count(pods.length)}${note}`}</span></div>
       <ul class="podrow">${pods.slice(0, PODS).map(
         ({id, mark, family, words}) => html`
-        <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut">${words}</span></li>`,
+        <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut" title=${holdWords(id, session.model) || words}>${words}</span></li>`,
       )}</ul>
       ${pods.length > PODS && html`<p class="small mute after">Showing ${PODS} of ${count(pods.length)}, waiting pods first.</p>`}
     </section>`;

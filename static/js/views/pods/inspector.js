@@ -1,10 +1,11 @@
 import {html} from "../../lib/html.js";
-import {podStates} from "../../model/pods/pod.js";
+import {mainState, podStates} from "../../model/pods/pod.js";
 import {figureOf} from "../../model/pods/verdict.js";
 import {amount, duration, moment, parseId} from "../../model/shared/format.js";
-import {isTerminating} from "../../model/volumes/terminating.js";
+import {isTerminating} from "../../model/shared/terminating.js";
 import {ManifestLink, podHref} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
+import {Held} from "../why/held.js";
 import {Volumes} from "../volumes/volumes.js";
 import {Why} from "../why/why.js";
 import {Blocker, blockerFamily} from "./blocker.js";
@@ -34,6 +35,7 @@ export function Inspector({session}) {
         pod &&
         html`
         <${Blocker} session=${session} pod=${pod} attempt=${evidence} />
+        <${Held} session=${session} id=${id} />
         <${Why} session=${session} id=${id} />
         <section><dl class="kv"><${Facts} session=${session} pod=${pod} evidence=${evidence} /></dl></section>
         <${EvidenceState} reading=${reading} retry=${() => session.evidence.retry()} />
@@ -73,7 +75,6 @@ function facts(pod, evidence, at) {
   if (pod.attempts) found.push(["Attempts", String(pod.attempts), evidence && `last at ${moment(evidence.at)} s`]);
   if (pod.mover) found.push(["Last queue event", pod.mover, pod.flushed && "flushed"]);
   if (pod.gates?.length) found.push(["Gates", pod.gates.join(", ")]);
-  if (isTerminating(pod) && pod.finalizers) found.push(["Blocked by", pod.finalizers.join(", "), "finalizers"]);
   if (pod.scheduler) found.push(["Scheduler", pod.scheduler]);
   if (pod.created > 0 && pod.created <= at) found.push(["Created", `at ${moment(pod.created)} s`]);
   else found.push(["Created", "", "before the run"]);
@@ -95,7 +96,9 @@ export function Peek({session}) {
   const pod = id ? session.model.entities.get(id) : null;
   if (!pod) return null;
   const {namespace, name} = parseId(id);
-  const [mark, family, text] = podStates(pod).at(-1) ?? ["expired", "held", "not queued"];
+  const [mark, family, text] = isTerminating(pod)
+    ? mainState(pod)
+    : (podStates(pod).at(-1) ?? ["expired", "held", "not queued"]);
   const figure = pod.blocker ? figureOf(pod.blocker) : null;
   return html`
     <a class=${`peek f-${pod.blocker ? blockerFamily(pod) : family}`} href="#inspector"><${Mark} name=${mark} family=${family} />

@@ -7,6 +7,7 @@ import {EventTable} from "../shared/events.js";
 import {ManifestLink, NodeLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Still} from "../shared/still.js";
+import {Held} from "../why/held.js";
 import {Volumes} from "../volumes/volumes.js";
 import {Trial} from "../why/trial.js";
 import {Why} from "../why/why.js";
@@ -81,6 +82,7 @@ function Answer({session, id, pod, record, newest}) {
     <div class="answer">
       <${Trial} session=${session} id=${id} events=${record.events.value} />
       <${Blocker} session=${session} pod=${pod} attempt=${newest} />
+      <${Held} session=${session} id=${id} />
       <${Why} session=${session} id=${id} />
       <dl class="kv"><${Facts} session=${session} pod=${pod} evidence=${newest} /></dl>
     </div>`;

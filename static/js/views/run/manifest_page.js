@@ -3,6 +3,7 @@ import {useState} from "preact/hooks";
 import {html} from "../../lib/html.js";
 import {count, moment, parseId} from "../../model/shared/format.js";
 import {quotasShown} from "../../model/why/quotas.js";
+import {Held} from "../why/held.js";
 import {Quotas} from "../why/quotas.js";
 import {Trial} from "../why/trial.js";
 import {Why} from "../why/why.js";
@@ -30,7 +31,7 @@ function Body({session, manifest}) {
           <a class="btn" href=${session.href("timeline", {object: manifest.id})}>Events</a>
           ${reading.text && html`<${Copy} text=${reading.text} />`}
           <a class="btn" href=${manifest.url("yaml")}>YAML</a><a class="btn" href=${manifest.url("json")}>JSON</a></div></div>
-      <div class="whyof"><${Trial} session=${session} id=${manifest.id} /><${Why} session=${session} id=${manifest.id} level="h2" />
+      <div class="whyof"><${Held} session=${session} id=${manifest.id} /><${Trial} session=${session} id=${manifest.id} /><${Why} session=${session} id=${manifest.id} level="h2" />
         <${Quotas} session=${session} ids=${quotasShown(manifest.id, session.model.entities)} /></div>
       <${Text} reading=${reading} id=${manifest.id} retry=${() => manifest.retry()} session=${session} />
     </main>`;

@@ -1,5 +1,6 @@
 import {html} from "../../lib/html.js";
 import {accessModes, bytes, moment, parseId} from "../../model/shared/format.js";
+import {isTerminating} from "../../model/shared/terminating.js";
 import {stepsOf} from "../../model/volumes/binding_steps.js";
 import {nearestOf} from "../../model/volumes/candidates.js";
 import {claimAnswer} from "../../model/volumes/claim_answer.js";
@@ -73,7 +74,7 @@ function Sides({binding}) {
   const ref = volume?.claim;
   if (!named && !ref) return null;
   return html`<${Halves} named=${named} ref=${ref} agreed=${named === volumeName && ref === claimKey}
-    claimGone=${!claim} volumeGone=${!volume} />`;
+    isEnding=${isTerminating(claim) || isTerminating(volume)} claimGone=${!claim} volumeGone=${!volume} />`;
 }
 
 function Step({session, step}) {
