@@ -38,7 +38,12 @@ export function isStuck({family}) {
 
 function terminating(name, node, at) {
   if (!isTerminating(node)) return null;
-  return {family: "stuck", pod: null, figure: null, sentence: `${name} is being deleted. ${terminatingWords(node, {at})}`};
+  return {
+    family: "stuck",
+    pod: null,
+    figure: null,
+    sentence: `${name} is being deleted. ${terminatingWords(node, {at})}`,
+  };
 }
 
 function notReady(name, node, pods) {
