@@ -33,7 +33,7 @@ export function Why({session, id, level = "h3"}) {
   const diagnosis = answer?.diagnosis ?? null;
   return html`
     <section class="why" aria-labelledby="why">
-      <${level} class="whyhead" id="why" tabindex="-1"><span>Why, and what would fix it</span>${diagnosis && html`<span class="note">${triedWords(diagnosis)}</span>`}<//>
+      <div class="whyhead"><${level} id="why" tabindex="-1">Why, and what would fix it<//>${diagnosis && html`<span class="note">${triedWords(diagnosis)}</span>`}</div>
       <div role="status">${diagnosis && html`<p class="sentence">${diagnosis.sentence}</p>`}
         ${answer?.status === "loading" && html`<p class="small soft">${diagnosis ? `${staleWords(diagnosis, session.model.at)} Asking again…` : "Looking for causes and trying changes in forks…"}</p>`}</div>
       ${diagnosis && html`<${Answer} session=${session} id=${id} diagnosis=${diagnosis} />`}
