@@ -1,9 +1,9 @@
 import {html} from "../../lib/html.js";
-import {mainState, podStates} from "../../model/pods/pod.js";
+import {mainState, ownerOf, podStates} from "../../model/pods/pod.js";
 import {figureOf} from "../../model/pods/verdict.js";
 import {amount, duration, moment, parseId} from "../../model/shared/format.js";
 import {isTerminating} from "../../model/shared/terminating.js";
-import {ManifestLink, podHref} from "../shared/links.js";
+import {ManifestLink, ObjectLink, podHref} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Held} from "../why/held.js";
 import {Volumes} from "../volumes/volumes.js";
@@ -37,7 +37,7 @@ export function Inspector({session}) {
         <${Blocker} session=${session} pod=${pod} attempt=${evidence} />
         <${Held} session=${session} id=${id} />
         <${Why} session=${session} id=${id} />
-        <section><dl class="kv"><${Facts} session=${session} pod=${pod} evidence=${evidence} /></dl></section>
+        <section><dl class="kv"><${Facts} session=${session} id=${id} pod=${pod} evidence=${evidence} /></dl></section>
         <${EvidenceState} reading=${reading} retry=${() => session.evidence.retry()} />
         <${WhyNot} nodes=${nodes} pod=${pod} evidence=${evidence} />
         <${WhyHere} nodes=${nodes} pod=${pod} evidence=${evidence} />
@@ -53,10 +53,13 @@ function Nothing() {
 }
 
 /** More facts about a pod: terms and values of a list. */
-export function Facts({session, pod, evidence}) {
-  return facts(pod, evidence, session.model.at).map(
-    ([term, value, note]) => html`<${Fact} key=${term} term=${term} value=${value} note=${note} />`,
-  );
+export function Facts({session, id, pod, evidence}) {
+  const owner = ownerOf(id, pod, session.model.entities);
+  return html`
+    ${facts(pod, evidence, session.model.at).map(
+      ([term, value, note]) => html`<${Fact} key=${term} term=${term} value=${value} note=${note} />`,
+    )}
+    ${owner && html`<${Fact} term="Controlled by" value=${html`<${ObjectLink} session=${session} id=${owner}>${parseId(owner).kind} ${parseId(owner).name}<//>`} />`}`;
 }
 
 function Fact({term, value, note}) {

@@ -84,7 +84,7 @@ function Answer({session, id, pod, record, newest}) {
       <${Blocker} session=${session} pod=${pod} attempt=${newest} />
       <${Held} session=${session} id=${id} />
       <${Why} session=${session} id=${id} />
-      <dl class="kv"><${Facts} session=${session} pod=${pod} evidence=${newest} /></dl>
+      <dl class="kv"><${Facts} session=${session} id=${id} pod=${pod} evidence=${newest} /></dl>
     </div>`;
 }
 
