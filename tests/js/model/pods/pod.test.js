@@ -42,8 +42,8 @@ test("a pod can have several states", () => {
 });
 
 test("a pod names the workload that controls it", () => {
-  const entities = new Map([["statefulset/shop/db", {}]]);
-  assert.equal(ownerOf("pod/shop/db-0", {owner: "db"}, entities), "statefulset/shop/db");
-  assert.equal(ownerOf("pod/other/db-0", {owner: "db"}, entities), null);
-  assert.equal(ownerOf("pod/shop/lone", {}, entities), null);
+  const known = new Map([["statefulset/shop/db", {}]]);
+  assert.equal(ownerOf("pod/shop/db-0", {owner: "db"}, known), "statefulset/shop/db");
+  assert.equal(ownerOf("pod/other/db-0", {owner: "db"}, known), null);
+  assert.equal(ownerOf("pod/shop/lone", {}, known), null);
 });
