@@ -80,7 +80,7 @@ function Answer({session, id, diagnosis}) {
       )}</div>`
     }
     ${conclusion && html`<p class="small">${conclusion}</p>`}
-    ${causes.length > 0 && fixes.length === 0 && !conclusion && html`<p class="small soft">No change was found that would settle this.</p>`}`;
+    ${causes.length > 0 && fixes.length === 0 && !conclusion && html`<p class="small soft">No change is offered for this.</p>`}`;
 }
 
 function Cause({session, cause, lead, first, seq}) {
