@@ -91,7 +91,7 @@ class NodeAdmin(ProjectedObjectAdmin):
 class PodAdmin(ProjectedObjectAdmin):
     """Pods."""
 
-    list_display = ("key", "run", "phase", "node_name", "nominated_node_name")
+    list_display = ("key", "run", "phase_shown", "node_name", "nominated_node_name")
     list_filter = (*ProjectedObjectAdmin.list_filter, "phase")
     search_fields = ("key", "node_name")
 

@@ -137,6 +137,9 @@ DIAGNOSIS = inline_serializer(
         "at": serializers.IntegerField(help_text="virtual nanoseconds"),
         "state": serializers.CharField(help_text="where the pod stands: active, gated, placed, …"),
         "sentence": serializers.CharField(),
+        "outcome": serializers.CharField(
+            allow_blank=True, help_text="what is reached: it is bound to data-1; blank if it is not"
+        ),
         "causes": inline_serializer("Cause", _CAUSE, many=True),
         "check": inline_serializer("BlockingCheck", _CHECK, allow_null=True),
         "outlook": inline_serializer(

@@ -12,6 +12,7 @@ from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
 from kscope.sim.errors import SimError
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.diagnosis.subjects.goals import Goal
 from scheduling.engine.diagnosis.why import explain_object
 from scheduling.models import SchedulingAttempt
 
@@ -84,9 +85,11 @@ def diagnosis(run: Run, kind: str, key: str, *, seq: int | None) -> dict[str, An
         cluster = _cluster_at(run, seq)
         cluster.take()
         found = explain_object(cluster, kind, key).to_dict()
+        outcome = Goal(kind, key).outcome(cluster)
     if found["state"] == "absent":
         raise ApplicationError(found["sentence"], status=404)
-    return {"run": run.pk, "seq": run.head_seq if seq is None else seq, **found}
+    shown = {"run": run.pk, "seq": run.head_seq if seq is None else seq, "outcome": outcome}
+    return {**shown, **found}
 
 
 def _cluster_at(run: Run, seq: int | None) -> Cluster:

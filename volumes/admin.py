@@ -10,7 +10,7 @@ from volumes.models import PersistentVolume, PersistentVolumeClaim, StorageClass
 class PersistentVolumeAdmin(ProjectedObjectAdmin):
     """Volumes."""
 
-    list_display = ("key", "run", "phase")
+    list_display = ("key", "run", "phase_shown")
     list_filter = (*ProjectedObjectAdmin.list_filter, "phase")
 
 
@@ -18,7 +18,7 @@ class PersistentVolumeAdmin(ProjectedObjectAdmin):
 class PersistentVolumeClaimAdmin(ProjectedObjectAdmin):
     """Claims."""
 
-    list_display = ("key", "run", "phase", "volume_name")
+    list_display = ("key", "run", "phase_shown", "volume_name")
     list_filter = (*ProjectedObjectAdmin.list_filter, "phase")
 
 

@@ -300,6 +300,12 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
     list_filter = (("run", admin.RelatedOnlyFieldListFilter),)
     search_fields = ("key",)
 
+    @admin.display(description="phase", ordering="phase")
+    def phase_shown(self, instance: Any) -> str:
+        """The phase of an object that has one; "Terminating" while it is being deleted, as in kubectl."""
+        is_deleted = "deletionTimestamp" in (instance.manifest.get("metadata") or {})
+        return "Terminating" if is_deleted else instance.phase
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Objects are created by scenarios, uploads and the REST API."""
         return False

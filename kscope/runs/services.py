@@ -328,8 +328,9 @@ def run_transport(
     """Play, pause, or take one step. Raises ApplicationError for what cannot be.
 
     With *until_pod*, the entity id of a pod, it plays as fast as possible until that pod is bound
-    or, by an attempt that began after the newest command, refused. *trial* ({order, node, at}) is
-    the change and its predicted result; a refusal before `at` does not count then.
+    or, by an attempt that began after the newest command, refused. *trial* ({order, node, at,
+    outcome}) is the change and its predicted result; a refusal before `at` does not count then.
+    A trial with `at` and without a node may be about any object, and plays up to `at`.
     """
     if speed and speed not in Run.Speed.values:
         raise ApplicationError(
@@ -380,16 +381,17 @@ def run_transport(
 
 
 def _trial(run: Run, promise: dict[str, Any]) -> dict[str, Any]:
-    """What is stored of a trial: the prediction, its pod, and how long to wait for it."""
+    """What is stored of a trial: the prediction, its object, and how long to wait for it."""
     now = max(run.head_at, run.forked_at or 0)
     done = Command.objects.filter(run=run, status=Command.Status.APPLIED)
     since = done.aggregate(newest=Max("outcome_seq"))["newest"]
     at: int | None = promise.get("at")
     return {
-        "pod": run.until_pod,
+        "object": run.until_pod,
         "order": promise.get("order", ""),
         "node": promise.get("node", ""),
         "at": at,
+        "outcome": promise.get("outcome", ""),
         "by": now + TRIAL_PATIENCE if at is None else at,
         "since": run.head_seq if since is None else since,
     }

@@ -3,6 +3,7 @@ import {render} from "preact";
 import {Followed} from "./controllers/machines/followed.js";
 import {Address} from "./controllers/session/address.js";
 import {startRunPage} from "./controllers/session/run_page.js";
+import {followWhy} from "./controllers/why/why_again.js";
 import {html} from "./lib/html.js";
 import {MachinesPage} from "./views/machines/machines_page.js";
 
@@ -10,7 +11,9 @@ const root = document.querySelector("#machines");
 const versions = JSON.parse(document.querySelector("#versions").textContent);
 const session = startRunPage(root, new Address());
 const followed = new Followed(session);
+session.subject = () => followed.asked();
 
 render(html`<${MachinesPage} session=${session} followed=${followed} versions=${versions} />`, root);
 followed.start();
+followWhy(session);
 session.start();

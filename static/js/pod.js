@@ -1,7 +1,7 @@
 import {render} from "preact";
 
 import {PodRecord} from "./controllers/pods/pod_record.js";
-import {followWhy} from "./controllers/pods/why_again.js";
+import {followWhy} from "./controllers/why/why_again.js";
 import {Address} from "./controllers/session/address.js";
 import {startRunPage} from "./controllers/session/run_page.js";
 import {html} from "./lib/html.js";

@@ -4,15 +4,18 @@ import {Address} from "./controllers/session/address.js";
 import {startRunPage} from "./controllers/session/run_page.js";
 import {Candidates} from "./controllers/volumes/candidates.js";
 import {Chosen} from "./controllers/volumes/chosen.js";
+import {followWhy} from "./controllers/why/why_again.js";
 import {html} from "./lib/html.js";
 import {VolumesPage} from "./views/volumes/volumes_page.js";
 
 const root = document.querySelector("#volumes");
 const session = startRunPage(root, new Address());
 const chosen = new Chosen(session);
+session.subject = () => chosen.id.value;
 const candidates = new Candidates(session, chosen);
 
 render(html`<${VolumesPage} session=${session} chosen=${chosen} candidates=${candidates} />`, root);
 chosen.start();
 candidates.start();
+followWhy(session);
 session.start();

@@ -89,7 +89,7 @@ def test_a_change_is_tried_in_a_fork(page: Page) -> None:
     run = start(page, "tried", one_pod_too_many("tried"))
     finish(page)
     page.goto(f"/runs/{run}/pods/shop/big-2/")
-    page.get_by_role("button", name="Try changes").click(timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Ask why").click(timeout=PATIENCE_MS)
     page.get_by_role("button", name="Try in a fork: ").first.click(timeout=PATIENCE_MS)
     expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
     expect(page.get_by_role("link", name=f"fork of #{run} at")).to_be_visible()

@@ -1,39 +1,113 @@
-"""What would fix a pending pod: asked for, tried, applied."""
+"""Why objects are as they are, and what would fix it: asked, tried, applied, for each kind of object."""
 
-from playwright.sync_api import Page, expect
+import re
+from typing import Any
+
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.e2e.stories import (
     PATIENCE_MS,
     agree,
+    cluster_file,
     finish,
+    node,
     one_pod_that_lacks_two_things,
     one_pod_too_many,
+    pod,
     pod_button,
     start,
 )
+
+
+def why_card(page: Page) -> Locator:
+    return page.get_by_role("region", name="Why, and what would fix it")
+
+
+def asked(page: Page) -> Locator:
+    """The answer, asked for with the button."""
+    card = why_card(page)
+    card.get_by_role("button", name="Ask why").click(timeout=PATIENCE_MS)
+    return card
+
+
+def claim(name: str, **spec: Any) -> dict[str, Any]:
+    """A claim of 1Gi without a class."""
+    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {**wanted, "storageClassName": "", **spec},
+    }
+
+
+def volume(name: str, **spec: Any) -> dict[str, Any]:
+    """A volume of 1Gi without a class."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "1Gi"},
+            "hostPath": {"path": "/mnt"},
+            "persistentVolumeReclaimPolicy": "Retain",
+            **spec,
+        },
+    }
+
+
+def user(name: str, claim_name: str) -> dict[str, Any]:
+    """A pod that mounts a claim."""
+    mounting = pod(name)
+    source = {"claimName": claim_name}
+    mounting["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": source}]
+    return mounting
+
+
+def workload(replicas: int) -> dict[str, Any]:
+    """A ReplicaSet of small pods."""
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": pod("any")["spec"]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": template,
+        },
+    }
+
+
+def policy(kind: str, name: str, version: str, **spec: Any) -> dict[str, Any]:
+    """A quota or a budget."""
+    metadata = {"name": name, "namespace": "shop"}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def test_a_button_applies_a_tried_change(page: Page) -> None:
     start(page, "would-fix", one_pod_too_many("would-fix"))
     finish(page)
     pod_button(page, "big-").click()
-    section = page.get_by_role("region", name="What would fix it")
-    section.get_by_role("button", name="Try changes").click()
+    section = why_card(page)
+    section.get_by_role("button", name="Ask why").click()
     expect(section).to_contain_text("verified in a fork", timeout=PATIENCE_MS)
     expect(section).to_contain_text("cpu 500m short")
     section.get_by_role("button", name="Apply: Ask for 1 cpu instead of 1500m").click()
     agree(page)
     inspector = page.get_by_role("complementary", name="Selected pod")
     expect(inspector).to_contain_text("bound to small", timeout=PATIENCE_MS)
-    expect(section).to_have_count(0)
+    expect(section.get_by_role("button", name="Ask why")).to_be_visible()
 
 
 def test_one_button_applies_two_needed_changes(page: Page) -> None:
     start(page, "would-fix-two", one_pod_that_lacks_two_things("would-fix-two"))
     finish(page)
     pod_button(page, "huge").click()
-    section = page.get_by_role("region", name="What would fix it")
-    section.get_by_role("button", name="Try changes").click()
+    section = why_card(page)
+    section.get_by_role("button", name="Ask why").click()
     expect(section).to_contain_text("neither is enough alone", timeout=PATIENCE_MS)
     order = "Tolerate gpu:NoSchedule, and ask for 4 cpu instead of 5"
     expect(section).to_contain_text("Apply both")
@@ -41,13 +115,162 @@ def test_one_button_applies_two_needed_changes(page: Page) -> None:
     agree(page)
     inspector = page.get_by_role("complementary", name="Selected pod")
     expect(inspector).to_contain_text("bound to small", timeout=PATIENCE_MS)
-    expect(section).to_have_count(0)
+    expect(section.get_by_role("button", name="Ask why")).to_be_visible()
 
 
-def test_the_keyboard_asks_too(page: Page) -> None:
+def test_the_keyboard_asks_and_goes_to_the_answer(page: Page) -> None:
     start(page, "would-fix-keys", one_pod_too_many("would-fix-keys"))
     finish(page)
     pod_button(page, "big-").click()
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(keys).to_contain_text("Ask why the selected object is as it is")
+    page.keyboard.press("Escape")
+    page.get_by_label("Sequence number").press("w")
+    section = why_card(page)
+    expect(section.get_by_role("button", name="Ask why")).to_be_visible()
+    page.get_by_label("Sequence number").press("Escape")
     page.keyboard.press("w")
-    section = page.get_by_role("region", name="What would fix it")
     expect(section).to_contain_text("verified in a fork", timeout=PATIENCE_MS)
+    expect(section.get_by_role("heading", name="Why, and what would fix it")).to_be_focused()
+
+
+def test_a_claim_is_explained_and_tried(page: Page) -> None:
+    objects = [node("n"), claim("data"), volume("pv", accessModes=["ReadOnlyMany"])]
+    run = start(page, "why-claim", cluster_file("why-claim", *objects))
+    finish(page)
+    page.goto(f"/runs/{run}/volumes/?claim=shop/data")
+    card = asked(page)
+    expect(card).to_contain_text("Let volume pv offer", timeout=PATIENCE_MS)
+    fact = card.get_by_role("listitem").filter(has_text="spec.accessModes").last
+    expect(fact).to_contain_text('spec.accessModes = ["ReadOnlyMany"]')
+    expect(fact.get_by_role("link", name="volume pv")).to_be_visible()
+    card.get_by_role("button", name=re.compile("^Try in a fork: Let volume pv offer")).click()
+    expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
+    trial = page.get_by_role("region", name="Tried change")
+    expect(trial).to_contain_text("It is bound to pv, as predicted.", timeout=PATIENCE_MS)
+    expect(page.get_by_role("region", name="Binding of data")).to_contain_text("Bound to pv")
+    expect(page.get_by_role("link", name=f"fork of #{run} at")).to_be_visible()
+
+
+def test_a_released_volume_is_explained(page: Page) -> None:
+    steps = [{"at": "5s", "delete": "claim/shop/data"}]
+    objects = [node("n"), claim("data"), volume("pv")]
+    run = start(page, "why-volume", cluster_file("why-volume", *objects, steps=steps))
+    finish(page)
+    page.goto(f"/runs/{run}/volumes/?volume=pv")
+    card = asked(page)
+    expect(card).to_contain_text(
+        "Volume pv is Released: claim shop/data was deleted.", timeout=PATIENCE_MS
+    )
+    expect(card).to_contain_text("spec.claimRef.uid")
+
+
+def test_a_terminating_claim_is_never_shown_as_bound(page: Page) -> None:
+    steps = [{"at": "20s", "delete": "claim/shop/data"}]
+    objects = [node("n"), claim("data"), volume("pv"), user("web", "data")]
+    run = start(page, "why-ending", cluster_file("why-ending", *objects, steps=steps))
+    finish(page)
+    held = "blocked by the finalizer kubernetes.io/pvc-protection, because pod web uses it."
+    expect(page.get_by_role("link", name=re.compile("data, Terminating"))).to_be_visible()
+    page.goto(f"/runs/{run}/volumes/?claim=shop/data")
+    row = page.get_by_role(
+        "button", name=re.compile("data, Terminating since .*because pod web uses it")
+    )
+    expect(row).to_be_visible(timeout=PATIENCE_MS)
+    expect(row.locator(".f-settled")).to_have_count(0)
+    binding = page.get_by_role("region", name="Binding of data")
+    expect(binding.locator(".step .f-settled")).to_have_count(0)
+    card = asked(page)
+    expect(card).to_contain_text("Pods that use it keep it: shop/web.", timeout=PATIENCE_MS)
+    page.goto(f"/runs/{run}/pods/shop/web/")
+    volumes = page.locator(".sec.volumes")
+    expect(volumes).to_contain_text(held, timeout=PATIENCE_MS)
+    page.goto(f"/runs/{run}/machines/?claim=shop/data")
+    machine = page.get_by_role("region", name="Claim phases", exact=True)
+    expect(machine).to_contain_text(held, timeout=PATIENCE_MS)
+    expect(machine.locator("g.here.f-settled")).to_have_count(0)
+
+
+def test_a_cordoned_node_is_explained(page: Page) -> None:
+    cordoned = {**node("n"), "spec": {"unschedulable": True}}
+    run = start(page, "why-node", cluster_file("why-node", cordoned))
+    finish(page)
+    page.goto(f"/runs/{run}/nodes/n/")
+    card = why_card(page)
+    expect(card.get_by_role("button", name="Ask why")).to_be_visible(timeout=PATIENCE_MS)
+    page.keyboard.press("w")
+    expect(card).to_contain_text("Node n is cordoned", timeout=PATIENCE_MS)
+    expect(card).to_contain_text("spec.unschedulable = true")
+
+
+def test_a_workload_shows_the_quota_that_refuses_it(page: Page) -> None:
+    quota = policy("ResourceQuota", "small", "v1", hard={"pods": "1"})
+    run = start(page, "why-set", cluster_file("why-set", node("n"), quota, workload(2)))
+    finish(page)
+    page.goto(f"/runs/{run}/objects/replicaset/shop/web/")
+    card = asked(page)
+    expect(card).to_contain_text("quota forbids one more", timeout=PATIENCE_MS)
+    expect(card).to_contain_text("spec.replicas = 2 compared with 1")
+    used = card.get_by_role("region", name="ResourceQuota shop/small")
+    expect(used.get_by_role("row", name="pods 1 1")).to_be_visible()
+    used.get_by_role("link", name="shop/small").click()
+    expect(page).to_have_url(re.compile(r"/objects/resourcequota/shop/small/$"))
+    own = page.get_by_role("region", name="ResourceQuota shop/small")
+    expect(own.get_by_role("row", name="pods 1 1")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_a_budget_is_explained_and_tried(page: Page) -> None:
+    selector = {"matchLabels": {"app": "web"}}
+    budget = policy("PodDisruptionBudget", "keep", "policy/v1", minAvailable=1, selector=selector)
+    run = start(page, "why-budget", cluster_file("why-budget", node("n"), workload(1), budget))
+    finish(page)
+    page.goto(f"/runs/{run}/objects/poddisruptionbudget/shop/keep/")
+    card = asked(page)
+    expect(card).to_contain_text("allows 0 disruptions", timeout=PATIENCE_MS)
+    card.get_by_role("button", name=re.compile("^Try in a fork: Run 2 replicas")).click()
+    expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
+    trial = page.get_by_role("region", name="Tried change")
+    expect(trial).to_contain_text("as predicted.", timeout=PATIENCE_MS)
+
+
+def test_an_object_can_be_chosen_on_the_machines_page(page: Page) -> None:
+    objects = [node("n"), claim("data"), user("web", "data")]
+    run = start(page, "why-machines", cluster_file("why-machines", *objects))
+    finish(page)
+    page.goto(f"/runs/{run}/machines/?pod=shop/web&claim=shop/data")
+    choice = page.get_by_role("group", name="Object to ask about")
+    choice.get_by_role("button", name="Claim").click(timeout=PATIENCE_MS)
+    expect(asked(page)).to_contain_text(
+        "No volume without a class fits claim shop/data", timeout=PATIENCE_MS
+    )
+
+
+def test_a_failed_question_can_be_repeated(page: Page) -> None:
+    run = start(page, "why-again", cluster_file("why-again", node("n")))
+    finish(page)
+    page.goto(f"/runs/{run}/nodes/n/")
+    busy = {"status": 503, "json": {"message": "Too many questions at once"}}
+
+    def refuse(route: Route) -> None:
+        route.fulfill(**busy)
+
+    page.route("**/why/**", refuse)
+    card = asked(page)
+    expect(card.get_by_role("alert")).to_contain_text("Too many questions at once")
+    page.unroute("**/why/**")
+    card.get_by_role("button", name="Try again").click()
+    expect(card).to_contain_text("Nothing holds Node n back.", timeout=PATIENCE_MS)
+
+
+def test_an_answer_is_for_the_event_shown(page: Page) -> None:
+    steps = [{"at": "5s", "delete": "claim/shop/data"}]
+    objects = [node("n"), claim("data"), volume("pv")]
+    run = start(page, "why-past", cluster_file("why-past", *objects, steps=steps))
+    finish(page)
+    events = page.request.get(f"/api/runs/{run}/events/?kind=ClaimDeleted&limit=1").json()["events"]
+    page.goto(f"/runs/{run}/volumes/?volume=pv&seq={events[0]['seq'] - 1}")
+    card = asked(page)
+    expect(card).to_contain_text("Nothing holds PersistentVolume pv back.", timeout=PATIENCE_MS)
+    page.keyboard.press("End")
+    expect(card).to_contain_text("is Released", timeout=PATIENCE_MS)

@@ -97,6 +97,14 @@ def test_every_list_opens(admin: Client, driven: Run, path: str) -> None:
     assert admin.get(f"/admin/{path}/").status_code == 200
 
 
+def test_the_list_calls_a_deleted_pod_terminating(admin: Client, driven: Run) -> None:
+    row = Pod.objects.get(run=driven, key="default/web")
+    assert "Terminating" not in admin.get("/admin/scheduling/pod/").content.decode()
+    row.manifest["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    row.save(update_fields=["manifest"])
+    assert "Terminating" in admin.get("/admin/scheduling/pod/").content.decode()
+
+
 def test_events_can_be_searched(admin: Client, driven: Run) -> None:
     page = admin.get("/admin/runs/eventrecord/?q=FailedScheduling").content.decode()
     assert "0/2 nodes are available" in page

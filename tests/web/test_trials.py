@@ -84,7 +84,31 @@ def test_what_was_only_decided_on_is_given_six_minutes(driven: Run) -> None:
     services.run_transport(run=fork, action="play", until_pod=GIANT, trial=promise)
     fork.refresh_from_db()
     assert fork.trial["by"] == fork.forked_at + 6 * MINUTE
-    assert (fork.trial["pod"], fork.trial["order"]) == (GIANT, "Ask for less")
+    assert (fork.trial["object"], fork.trial["order"]) == (GIANT, "Ask for less")
+
+
+def test_a_trial_of_another_object_ends_at_its_instant(driven: Run) -> None:
+    seq = moments(driven)[1]
+    at = RunEvent.objects.get(run=driven, seq=seq).at + 5 * SECOND
+    fork = services.run_fork(run=driven, seq=seq)
+    runner.run_drive(fork.pk)
+    promise = {"order": "Wait", "node": "", "at": at, "outcome": "it is ready"}
+    services.run_transport(run=fork, action="play", until_pod="node/n1", trial=promise)
+    runner.run_drive(fork.pk)
+    fork.refresh_from_db()
+    assert (fork.status, fork.head_at, fork.until_pod) == (Run.Status.PAUSED, at, "")
+    assert (fork.trial["object"], fork.trial["outcome"]) == ("node/n1", "it is ready")
+
+
+def test_a_pod_without_a_promised_node_is_followed_to_the_instant(driven: Run) -> None:
+    bound = RunEvent.objects.get(run=driven, object="pod/default/late", kind="PodBound")
+    fork = services.run_fork(run=driven, seq=bound.seq - 4)
+    runner.run_drive(fork.pk)
+    promise = {"order": "Wait", "node": "", "at": bound.at + SECOND, "outcome": "it runs on n1"}
+    services.run_transport(run=fork, action="play", until_pod=bound.object, trial=promise)
+    runner.run_drive(fork.pk)
+    fork.refresh_from_db()
+    assert (fork.status, fork.head_at) == (Run.Status.PAUSED, bound.at + SECOND)
 
 
 def test_the_api_tells_what_is_tried(driven: Run, client: Client) -> None:

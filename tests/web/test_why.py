@@ -36,6 +36,12 @@ def test_a_node_is_asked_about_like_a_pod(client: Client, driven: Run) -> None:
     assert "claim, daemonset" in refused.json()["message"]
 
 
+def test_an_answer_says_what_is_reached(client: Client, driven: Run) -> None:
+    web = client.get(f"/api/runs/{driven.pk}/why/pod/default/web/").json()
+    giant = client.get(f"/api/runs/{driven.pk}/why/pod/default/giant/").json()
+    assert (web["outcome"], giant["outcome"]) == ("it runs on n1", "")
+
+
 def test_causes_carry_the_fields_behind_them(client: Client, driven: Run) -> None:
     cause = why(client, driven)["causes"][0]
     assert cause["why"]

@@ -51,7 +51,12 @@ def _controls(run: Run) -> slices.Controls:
     wanted = (run.status, run.speed, run.step_unit, run.steps_wanted, run.until, run.until_pod)
     trial = run.trial or {}
     return slices.Controls(
-        *wanted, trial.get("at"), trial.get("by"), run.stopped_by, **run.budget.to_dict()
+        *wanted,
+        trial.get("at"),
+        trial.get("by"),
+        trial.get("node"),
+        run.stopped_by,
+        **run.budget.to_dict(),
     )
 
 
@@ -283,10 +288,10 @@ class Driver:
         self._pace.advance(self.engine, self._end())
 
     def _stretch_to_decision(self) -> bool:
-        """Advance until the pod is decided on, as fast as possible; returns whether it was."""
+        """Advance until the pod is decided on or the promised instant; returns whether it was."""
         engine, controls = self.engine, self.controls
         at, by = controls.until_pod_at or 0, controls.until_pod_by
-        wait = self._attempts.wait(controls.until_pod, at, by)
+        wait = self._attempts.wait(controls.awaited_pod, at, by)
         deadline = time.monotonic() + SLICE_SECONDS
         while time.monotonic() < deadline:
             due = engine.next_at

@@ -65,9 +65,10 @@ class Controls:
     steps_wanted: int
     until: int | None
     until_pod: str = ""
-    # When the pod is promised to be bound, and how long is waited for that.
+    # When the pod is promised to be bound, how long is waited for that, and on which node.
     until_pod_at: int | None = None
     until_pod_by: int | None = None
+    until_pod_node: str | None = None
     stopped_by: str = ""
     events: int = 0
     objects: int = 0
@@ -79,11 +80,18 @@ class Controls:
         """What the run may take."""
         return Budget(events=self.events, objects=self.objects, time=self.time, memory=self.memory)
 
+    @property
+    def awaited_pod(self) -> str:
+        """The pod whose binding or refusal ends the wait; "" where only the promised instant does."""
+        is_instant = self.until_pod_at is not None and not self.until_pod_node
+        return "" if is_instant else self.until_pod
+
 
 # The columns of a run that are its Controls, in their order.
 CONTROLS = (
     "status, speed, step_unit, steps_wanted, until, until_pod,"
-    " (trial->>'at')::bigint, (trial->>'by')::bigint, stopped_by,"
+    " (trial->>'at')::bigint, (trial->>'by')::bigint, trial->>'node',"
+    " stopped_by,"
     " budget_events, budget_objects, budget_time, budget_memory"
 )
 

@@ -52,7 +52,14 @@ class Trial(serializers.Serializer):
         default=None,
         min_value=0,
         max_value=2**62,
-        help_text="when the pod should be bound, virtual nanoseconds; null if it was not computed",
+        help_text="when the object should get there, virtual nanoseconds; null if not computed",
+    )
+    outcome = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        max_length=500,
+        help_text="the result in words, where it is no node: it is bound to data-1",
     )
 
 
@@ -67,7 +74,7 @@ class Transport(serializers.Serializer):
         allow_blank=True,
         default="",
         max_length=LONGEST_ENTITY,
-        help_text="entity id; play until this pod is bound or refused",
+        help_text="entity id; play until this pod is bound or refused, or to the trial's `at` if it names no node",
     )
     trial = Trial(required=False, allow_null=True, default=None)
 

@@ -2,6 +2,7 @@ import {batch, signal} from "@preact/signals";
 
 import {entityOf} from "../../model/machines/objects.js";
 import {placeOf} from "../../model/nodes/nodes.js";
+import {isAskable} from "../../model/why/answer.js";
 import {operationsOf} from "../nodes/node_record.js";
 import {ObjectEvents} from "../session/object_events.js";
 
@@ -29,6 +30,28 @@ export class Followed {
     );
     /** By kind. */
     this.objects = {pod, claim, volume, attachment};
+    /** The kind of the object that the question why is about. */
+    this.askedKind = signal("pod");
+  }
+
+  /** The followed objects that can be asked about, as {kind, id}: the pod, the claim, the volume and the node. */
+  askable() {
+    const {pod, claim, volume, attachment} = this.objects;
+    const node = attachment.id.value && entityOf(attachment.id.value);
+    const found = [pod.id.value, claim.id.value, volume.id.value, node];
+    const {entities} = this.session.model;
+    return found.filter((id) => isAskable(id, entities)).map((id) => ({kind: id.split("/", 1)[0], id}));
+  }
+
+  /** The id of the object that the question why is about, or null. */
+  asked() {
+    const objects = this.askable();
+    return (objects.find(({kind}) => kind === this.askedKind.value) ?? objects[0])?.id ?? null;
+  }
+
+  /** Let the question why be about the followed object of this kind. */
+  ask(kind) {
+    this.askedKind.value = kind;
   }
 
   start() {

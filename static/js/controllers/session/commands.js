@@ -2,7 +2,7 @@ import {signal} from "@preact/signals";
 
 import {RunApi} from "../../lib/api.js";
 import {consentFor} from "../../model/run/consent.js";
-import {pageHref} from "../../model/run/place.js";
+import {objectPage, pageHref} from "../../model/run/place.js";
 
 const SETTLE_MS = 600;
 const LONGEST_NAME = 200;
@@ -71,20 +71,22 @@ export class Commands {
   }
 
   /**
-   * Fork the run after event *seq*, send these commands to the fork, play it until the pod of this id is
-   * expected to be bound, to *node* at *at*, and open the pod's page there.
+   * Fork the run after event *seq*, send these commands to the fork, play it until the object of this id should
+   * have changed as `trial` promises, and open its page there. `trial` is {order, node, at, outcome}: the
+   * change, and where a pod should be bound and when, or what another object should have become by then.
    */
-  async tryInFork(id, commands, {seq, order, node, at}) {
+  async tryInFork(id, commands, seq, trial) {
     await this.notices.guard(async () => {
-      const name = `${this.run.value.name}: ${order}`.slice(0, LONGEST_NAME);
+      const name = `${this.run.value.name}: ${trial.order}`.slice(0, LONGEST_NAME);
       const fork = await this.api.post("fork/", {seq, name}, {longestMs: FORK_MS});
       const api = new RunApi(fork.id);
       for (const command of commands) {
         const {status, reason} = await api.post("commands/", command);
         if (status === "rejected") throw new Error(`Fork #${fork.id} rejected the change: ${reason}`);
       }
-      await api.post("transport/", {action: "play", until_pod: id, trial: {order, node, at}});
-      this.address.open(pageHref(fork.id, "pod", {of: id.slice("pod/".length)}));
+      await api.post("transport/", {action: "play", until_pod: id, trial});
+      const {page, ...place} = objectPage(id);
+      this.address.open(pageHref(fork.id, page, place));
     });
   }
 

@@ -9,8 +9,8 @@ export function connectHotkeys(session) {
     ArrowRight: () => session.playhead.past.value && session.playhead.stepEvent(),
     Home: () => session.playhead.seek({seq: 0}, {isJump: true}),
     End: () => session.playhead.jumpToNewest({isJump: true}),
-    // Some pages have no such button.
-    w: () => document.querySelector('[aria-keyshortcuts="w"]')?.click(),
+    w: openWhy,
+    "?": () => document.querySelector("#keys-dialog")?.showModal(),
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -28,6 +28,12 @@ export function connectHotkeys(session) {
     event.preventDefault();
     action();
   });
+}
+
+/** Ask why the selected object is as it is, unless that is answered, and go to the answer. */
+function openWhy() {
+  document.querySelector('[aria-keyshortcuts="w"]')?.click();
+  document.querySelector("#why")?.focus();
 }
 
 /** Up and down go from one pod of the lanes to the next. */

@@ -1,13 +1,13 @@
 import {batch, signal} from "@preact/signals";
 
-import {isPending} from "../../model/pods/diagnosis.js";
-import {SELECTED, pageHref} from "../../model/run/place.js";
+import {SELECTED, objectPage, pageHref} from "../../model/run/place.js";
+import {isAskable} from "../../model/why/answer.js";
+import {Why} from "../why/why.js";
 import {Commands} from "./commands.js";
 import {NewestEvidence} from "./evidence.js";
 import {LiveRun} from "./live_run.js";
 import {Notices} from "./notices.js";
 import {Playhead} from "./playhead.js";
-import {WhyPending} from "./why_pending.js";
 
 const MOST_SEARCHED = 2000;
 
@@ -26,6 +26,8 @@ export class RunSession {
     this.mayFork = mayFork;
     /** Called with the ids of the pods that moved, just before they are drawn in their new places. */
     this.beforeDraw = () => {};
+    /** Returns the id of the object that the question why is about, or null; each page sets its own. */
+    this.subject = () => this.selected();
     /** The selected ids by kind, null where none is selected. */
     this.selection = Object.fromEntries(SELECTED.map((kind) => [kind, signal(address[kind] ?? null)]));
     this.fallback = null;
@@ -34,7 +36,7 @@ export class RunSession {
     this.notices = notices;
     this.live = new LiveRun({run, api, streamUrl, notices, onFold: () => this.#takeFold(), onMore: redraw});
     this.run = this.live.run;
-    this.why = new WhyPending(api);
+    this.why = new Why(api);
     this.commands = new Commands({api, run: this.run, address, notices, onSent: () => this.why.forget()});
     const {live, commands} = this;
     this.playhead = new Playhead({api, live, address, commands, notices, onChange: redraw});
@@ -109,11 +111,11 @@ export class RunSession {
     return this.fallback;
   }
 
-  /** Ask which changes would make the selected pod schedulable, at the event shown. */
+  /** Ask why the object of the page is as it is, and which changes would help, at the event shown. */
   async askWhy() {
-    const id = this.selected();
+    const id = this.subject();
     const {seq, past} = this.place;
-    if (id && isPending(this.model.entities.get(id))) await this.why.ask(id, past ? seq : null);
+    if (isAskable(id, this.model.entities)) await this.why.ask(id, past ? seq : null);
   }
 
   /**
@@ -123,6 +125,12 @@ export class RunSession {
   href(page, more = {}) {
     const {seq, past} = this.place;
     return pageHref(this.run.value.id, page, {...this.#kept(), seq: past ? seq : null, ...more});
+  }
+
+  /** The address of the page of an object, at the event shown or at another one. */
+  hrefOf(id, more = {}) {
+    const {page, ...place} = objectPage(id);
+    return this.href(page, {...place, ...more});
   }
 
   /** The address of this page at another event. */

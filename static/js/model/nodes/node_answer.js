@@ -1,4 +1,5 @@
 import {moment, parseId} from "../shared/format.js";
+import {isTerminating, terminatingWords} from "../shared/terminating.js";
 import {callOf, isRefused, shortError, volumesOf} from "./node_volumes.js";
 
 const PRESSURE = {
@@ -18,6 +19,7 @@ const PATIENCE = 10e9;
 export function nodeAnswer(name, node, pods, at) {
   const rows = volumesOf(node, pods);
   return (
+    terminating(name, node, at) ??
     notReady(name, node, pods) ??
     failing(name, rows, at) ??
     refused(rows) ??
@@ -32,6 +34,16 @@ export function nodeAnswer(name, node, pods, at) {
 /** Whether the node needs attention: a sentence of `nodeAnswer` that is a problem. */
 export function isStuck({family}) {
   return family === "stuck";
+}
+
+function terminating(name, node, at) {
+  if (!isTerminating(node)) return null;
+  return {
+    family: "stuck",
+    pod: null,
+    figure: null,
+    sentence: `${name} is being deleted. ${terminatingWords(node, {at})}`,
+  };
 }
 
 function notReady(name, node, pods) {

@@ -1,10 +1,12 @@
 import {byName} from "../shared/format.js";
+import {isTerminating} from "../shared/terminating.js";
 
 /** The states of a node, such as Ready or cordoned, as [mark, family, words]. */
 export function nodeStates(node) {
   if (!node) return [["expired", "held", "does not exist at this moment"]];
   const found = [node.ready ? ["ok", "settled", "Ready"] : ["no", "stuck", "NotReady"]];
   if (node.unschedulable) found.push(["gated", "held", "cordoned"]);
+  if (isTerminating(node)) found.push(["victim", "stuck", "terminating"]);
   return found;
 }
 

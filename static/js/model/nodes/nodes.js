@@ -170,6 +170,7 @@ export function fullness(node) {
 
 /** The note beside the name of a node: a problem, a taint, or when the node joined. */
 export function hint(node, at) {
+  if (node.deleting !== undefined) return "terminating";
   if (!node.ready) return "not ready";
   if (node.unschedulable) return "cordoned";
   const taint = (node.taints ?? []).find((each) => !each.key.startsWith("node.kubernetes.io/"));

@@ -19,6 +19,21 @@ export function podStates(pod) {
   return found;
 }
 
+/** The state that a row about a pod shows, as [mark, family, words]: that it is terminating before all others. */
+export function mainState(pod) {
+  const states = podStates(pod);
+  return states.find(([mark]) => mark === "victim") ?? states[0] ?? ["expired", "held", pod.phase ?? "not queued"];
+}
+
+const OWNERS = ["replicaset", "statefulset", "daemonset", "job", "replicationcontroller"];
+
+/** The id of the workload that controls a pod, or null if the cluster has none of that name. */
+export function ownerOf(id, pod, entities) {
+  const [, namespace] = id.split("/");
+  const ids = OWNERS.map((kind) => `${kind}/${namespace}/${pod.owner}`);
+  return (pod.owner && ids.find((each) => entities.has(each))) ?? null;
+}
+
 /** The groups of the pod list, [key, words], waiting pods first. */
 export const PLACES = [
   ["unschedulable", "unschedulable"],

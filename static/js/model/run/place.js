@@ -5,6 +5,7 @@
  * A place is {seq, pod, claim, volume}: the seq is null at the newest event, the others are ids such as
  * "pod/shop/web-3" or null. A page may keep more values in its address.
  */
+import {parseId} from "../shared/format.js";
 import {parseSeq} from "./timeline.js";
 
 /** The paths of the pages; a page about one object adds its name. */
@@ -32,6 +33,15 @@ export function pageHref(run, page, {of = "", seq = null, ...more} = {}) {
   // The path of a pod's page already names the pod.
   const selection = page === "pod" ? {...more, pod: null} : more;
   return `${path}${changedSearch("", {...selection, seq})}`;
+}
+
+/** The page of an object, as {page, …} for `pageHref`; an object without a page of its own has its manifest. */
+export function objectPage(id) {
+  const {kind, key} = parseId(id);
+  if (kind === "pod" || kind === "node") return {page: kind, of: key};
+  if (kind === "claim") return {page: "volumes", claim: id, volume: null};
+  if (kind === "volume") return {page: "volumes", claim: null, volume: id};
+  return {page: "manifest", of: id};
 }
 
 /** The same page of another run, at its newest event, with the selection here or in `selection`. */

@@ -1,6 +1,6 @@
 import {stateNow} from "../machines/machines.js";
 import {objectsOf} from "../machines/objects.js";
-import {isTerminating} from "../volumes/terminating.js";
+import {isTerminating} from "../shared/terminating.js";
 
 /** The number of objects in each state of a machine, updated from the entities that changed. */
 export class Tally {

@@ -1,7 +1,8 @@
 import {parseId} from "../shared/format.js";
+import {isTerminating} from "../shared/terminating.js";
 import {doneWrites, writesOf} from "./bind_writes.js";
 import {hasLostVolume} from "./binding.js";
-import {claimSteps, userOf} from "./claims.js";
+import {claimSteps, unsettled, userOf} from "./claims.js";
 import {reclaimStep} from "./reclaim_step.js";
 import {appendRow, newestRows, stepRow} from "./step_rows.js";
 
@@ -10,6 +11,12 @@ import {appendRow, newestRows, stepRow} from "./step_rows.js";
  * attempts or writes, as rows too. A step that has not happened has no `at` and no `seq`.
  */
 export function stepsOf(binding) {
+  const steps = allSteps(binding);
+  if (!isTerminating(binding.claim) && !isTerminating(binding.volume)) return steps;
+  return steps.map((step) => ({...unsettled(step), parts: step.parts.map(unsettled)}));
+}
+
+function allSteps(binding) {
   const {claim, holder, mode, users} = binding;
   if (!claim) return [originOf(binding), unboundStep(binding), reclaimStep(binding)];
   const [provision, bind, use] = claimSteps(claim, holder, mode, users);

@@ -1,4 +1,5 @@
 import {byName} from "../shared/format.js";
+import {isTerminating} from "../shared/terminating.js";
 import {bindingMode, claimState} from "./claims.js";
 
 /** The number of chains on one page. */
@@ -96,13 +97,21 @@ export const LINK_WORDS = {
   both: "half-bound: both references are set, the phase is not Bound yet",
   waits: "no volume yet",
   broken: "broken",
+  ending: "bound, and one of them is terminating",
 };
+
+/** The link of a chain as it is drawn: that of a bound claim or volume that is terminating is not a settled one. */
+export function linkLook({link}, claim, volume) {
+  return link === "bound" && (isTerminating(claim) || isTerminating(volume)) ? "ending" : link;
+}
 
 /**
  * The node of a chain as {name, mark, family, words, dashed}: that of the pod `user`, else the node to which the
  * volume or the claim is limited; null without any.
  */
 export function placeOf(user, claim, volume) {
+  if (user?.node && isTerminating(user))
+    return {name: user.node, mark: "victim", family: "stuck", words: "pod terminating"};
   if (user?.node) {
     const running = user.phase === "Running";
     return running

@@ -1,7 +1,7 @@
 import {bytes, duration, moment, parseId} from "../shared/format.js";
 import {hasLostVolume} from "./binding.js";
 import {userOf} from "./claims.js";
-import {isTerminating, terminatingWords} from "./terminating.js";
+import {isTerminating, terminatingWords} from "../shared/terminating.js";
 
 /** An answer: a sentence, at most one number as {value, words}, and changes that would help as {text, object, patch}. */
 export function answer(family, sentence, figure = null, fixes = []) {

@@ -1,5 +1,5 @@
 import {byName} from "../shared/format.js";
-import {isTerminating, lookOf} from "./terminating.js";
+import {isTerminating, lookOf} from "../shared/terminating.js";
 
 /**
  * The state of a claim. `holder` is the volume whose claimRef names the claim, or null; `mode` is the binding mode
@@ -42,16 +42,23 @@ export function claimLook(claim, state) {
 
 /**
  * The steps of a claim: Provision → Bind → Use, as {name, status, mark, family, what}, the status done, now or
- * todo. `users` are the pods that mount it, [id, pod].
+ * todo. `users` are the pods that mount it, [id, pod]. The steps of a terminating claim look unfinished: none is
+ * in the colour of what is settled.
  */
 export function claimSteps(claim, holder, mode, users) {
   const state = claimState(claim, holder, mode);
   const volume = claim.volume ?? holder;
-  return [
+  const steps = [
     provisionStep(claim, state, volume),
     bindStep(claim, state, volume, holder),
     useStep(users, state === "bound"),
   ];
+  return isTerminating(claim) ? steps.map(unsettled) : steps;
+}
+
+/** A step without the colour of what is settled. */
+export function unsettled(step) {
+  return step.family === "settled" ? {...step, family: "held"} : step;
 }
 
 /** Of the pods that mount a claim, [id, pod], one that runs, else one with a node, else the first. */

@@ -1,6 +1,6 @@
 import {bytes, duration, moment} from "../shared/format.js";
 import {answer, claimAnswer} from "./claim_answer.js";
-import {isTerminating, terminatingWords} from "./terminating.js";
+import {isTerminating, terminatingWords} from "../shared/terminating.js";
 
 /** What state a volume is in, why, and since when; see `answer`. */
 export function volumeAnswer(binding) {

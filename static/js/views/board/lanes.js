@@ -2,7 +2,7 @@ import {html} from "../../lib/html.js";
 import {DRAWN, backoffLeft} from "../../model/pods/lanes.js";
 import {count, duration, parseId} from "../../model/shared/format.js";
 import {bindingMode, claimLook, claimSteps} from "../../model/volumes/claims.js";
-import {isTerminating, terminatingWords} from "../../model/volumes/terminating.js";
+import {holdWords} from "../../model/shared/terminating.js";
 import {volumesHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
 
@@ -105,17 +105,18 @@ function ClaimItem({session, id}) {
   const users = claims.usersOf(id, entities);
   const look = claimLook(claim, claims.state(id, claim, entities));
   const steps = claimSteps(claim, holder, bindingMode(claim, entities), users);
+  const held = holdWords(id, session.model);
   const now = steps.find(({status}) => status === "now") ?? steps.findLast(({status}) => status === "done");
   const {namespace, name} = parseId(id);
   return html`
     <a class="item claim" href=${volumesHref(session, `${namespace}/${name}`)}
-      aria-label=${`Claim ${namespace}/${name}, ${look.text}. ${now.name}: ${now.what}`}>
+      aria-label=${`Claim ${namespace}/${name}, ${look.text}. ${held || `${now.name}: ${now.what}`}`} title=${held || undefined}>
       <${Mark} name=${look.mark} family=${look.family} />
       <${Name} namespace=${namespace} name=${name} />
       <span class="val progress">${steps.map(
         (step) => html`<span key=${step.name} class=${step.status} title=${`${step.name}: ${step.what}`}>
         <${Mark} name=${step.mark} family=${step.family} /></span>`,
       )}</span>
-      <span class="why cut">${isTerminating(claim) ? terminatingWords(claim, {users, at: session.model.at}) : now.what}</span>
+      <span class="why cut">${held || now.what}</span>
     </a>`;
 }

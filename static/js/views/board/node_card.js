@@ -4,6 +4,7 @@ import {html} from "../../lib/html.js";
 import {hint, meters, wants} from "../../model/nodes/nodes.js";
 import {VERDICT_LOOK, emphasise, verdictOf} from "../../model/pods/verdict.js";
 import {parseId, ratio} from "../../model/shared/format.js";
+import {holdWords} from "../../model/shared/terminating.js";
 import {NodeLink} from "../shared/links.js";
 import {Icon} from "../shared/mark.js";
 
@@ -87,7 +88,7 @@ function Tile({session, id, state, selected}) {
   const wide = state === "nominated";
   return html`
     <button class=${`tile ${look}${wide ? " wide" : ""}`} data-pod=${id} aria-pressed=${String(selected)}
-      aria-label=${`${state} pod ${key}`} title=${`${key}, ${state}`} onClick=${() => session.pick(id)}>
+      aria-label=${`${state} pod ${key}`} title=${`${key}, ${holdWords(id, session.model) || state}`} onClick=${() => session.pick(id)}>
       <${Icon} name=${mark} />${wide && name}</button>`;
 }
 

@@ -21,10 +21,12 @@ export function ArrowHeads() {
 
 /**
  * One state machine: the number of objects in each state, and the `moves` of the followed object, which is
- * in state `here`. `onState` is called with the key of a state that is clicked.
+ * in state `here`; `isEnding` is whether it is terminating. `onState` is called with the key of a state that is clicked.
  */
-export function Diagram({machine, tally, exists, moves, here, onState}) {
+export function Diagram({machine, tally, exists, moves, here, isEnding, onState}) {
   const light = highlightsOf(machine, moves, here);
+  // A terminating object is never drawn as settled.
+  const unlessEnding = (family) => (isEnding && family === "settled" ? "stuck" : family);
   const familyOf = new Map(machine.states.map(({key, family}) => [key, family]));
   // Draw highlighted edges over the others, the last move on top.
   const rank = (edge) => (edge === light.last ? 2 : Number(light.taken.has(edge)));
@@ -35,10 +37,12 @@ export function Diagram({machine, tally, exists, moves, here, onState}) {
         ${(machine.dots ?? []).map(([x, y]) => html`<circle key=${x} cx=${x} cy=${y} r="5" class="outside" />`)}
         ${edges.map(
           (edge) => html`<${Edge} key=${edge.path} edge=${edge} light=${light} exists=${exists}
-          family=${familyOf.get(moves.at(-1)?.to) ?? "held"} />`,
+          family=${unlessEnding(familyOf.get(moves.at(-1)?.to) ?? "held")} />`,
         )}
         ${machine.states.map(
-          (state) => html`<${State} key=${state.key} state=${state} light=${light} exists=${exists}
+          (
+            state,
+          ) => html`<${State} key=${state.key} state=${state} family=${light.here === state.key ? unlessEnding(state.family) : state.family} light=${light} exists=${exists}
           found=${state.passing ? null : tally.count(state.key)} onState=${onState} />`,
         )}
       </svg></div>`;
@@ -56,12 +60,11 @@ function Edge({edge, light, exists, family}) {
     ${words && html`<text class=${look} x=${x} y=${y} text-anchor=${anchor}>${words}${times > 1 && html` <tspan class="times">×${times}</tspan>`}</text>`}`;
 }
 
-function State({state, light, exists, found, onState}) {
+function State({state, family, light, exists, found, onState}) {
   const {
     key,
     title,
     mark,
-    family,
     at: [x, y],
     width = BOX.width,
   } = state;

@@ -5,10 +5,12 @@ import {MACHINES} from "../../model/machines/diagrams.js";
 import {isPossible, movesOf, stateNow, titleOf} from "../../model/machines/machines.js";
 import {entityOf, nameOf, objectOf, objectsOf} from "../../model/machines/objects.js";
 import {byName, count, moment, parseId} from "../../model/shared/format.js";
-import {isTerminating, terminatingWords} from "../../model/volumes/terminating.js";
+import {holdWords, isTerminating} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventLink} from "../shared/events.js";
+import {ObjectLink} from "../shared/links.js";
 import {Name} from "../shared/mark.js";
+import {Why} from "../why/why.js";
 import {ArrowHeads, Diagram, LastMove} from "./machine.js";
 
 /** The number of names that a field offers, and of moves that the table shows. */
@@ -48,8 +50,23 @@ function Body({session, followed, versions}) {
       <div class="four">
         ${paths.map((path) => html`<${Machine} key=${path.machine.key} session=${session} followed=${followed} path=${path} exists=${exists} />`)}
       </div>
+      <${Asked} session=${session} followed=${followed} />
       <${Moves} session=${session} paths=${paths} />
     </main>`;
+}
+
+const ASKED_WORDS = {pod: "Pod", claim: "Claim", volume: "Volume", node: "Node"};
+
+/** The question why about one of the followed objects. */
+function Asked({session, followed}) {
+  const id = followed.asked();
+  if (id === null) return null;
+  return html`
+    <div class="whyof"><div class="seg" role="group" aria-label="Object to ask about">${followed.askable().map(
+      ({kind, id: each}) => html`
+      <button key=${kind} title=${each} aria-pressed=${String(each === id)} onClick=${() => followed.ask(kind)}>${ASKED_WORDS[kind]}</button>`,
+    )}</div><${ObjectLink} session=${session} id=${id}>${parseId(id).key}<//>
+      <${Why} session=${session} id=${id} level="h2" /></div>`;
 }
 
 function Sample({look, words}) {
@@ -69,7 +86,7 @@ function Machine({session, followed, path, exists}) {
     <section class="mach" aria-label=${machine.title}>
       <header><h2>${machine.title}</h2><span class="small mute num">${held(machine, tally)}</span>
         <${Follow} machine=${machine} id=${id} entities=${session.model.entities} pick=${(other) => followed.pick(other)} /></header>
-      <${Diagram} machine=${machine} tally=${tally} exists=${exists} moves=${moves} here=${here} onState=${next} />
+      <${Diagram} machine=${machine} tally=${tally} exists=${exists} moves=${moves} here=${here} isEnding=${isTerminating(object)} onState=${next} />
       <${LastMove} session=${session} machine=${machine} move=${moves.at(-1)} none=${noMove(machine, followed.objects[machine.follows], session.model.entities)} />
       <${Now} session=${session} machine=${machine} id=${id} object=${object} here=${here} moves=${moves} />
     </section>`;
@@ -77,15 +94,11 @@ function Machine({session, followed, path, exists}) {
 
 /** What the moves do not show: a state caused by another object, and what blocks a deletion. */
 function Now({session, machine, id, object, here, moves}) {
-  const {claims, entities, at} = session.model;
   const words = [];
   if (object && moves.length > 0 && here !== moves.at(-1).to)
     words.push(`It is ${titleOf(machine, here)} now because the other object of the binding changed.`);
-  if (isTerminating(object)) {
-    const users = machine.key === "claim" ? claims.usersOf(id, entities) : [];
-    const claimKey = machine.key === "volume" && entities.has(`claim/${object.claim}`) ? object.claim : "";
-    words.push(terminatingWords(object, {users, claimKey, at}));
-  }
+  const delayed = id && holdWords(id, session.model);
+  if (delayed) words.push(delayed);
   return words.length > 0 && html`<p class="trail now">${words.join(" ")}</p>`;
 }
 

@@ -5,10 +5,13 @@ import {podsOf} from "../../model/nodes/node_pods.js";
 import {volumesOf} from "../../model/nodes/node_volumes.js";
 import {amount, bytes, count, moment, parseId} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
+import {holdWords} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
 import {ManifestLink, NodeLink, PodLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
+import {Trial} from "../why/trial.js";
+import {Why} from "../why/why.js";
 import {Operations} from "./operations.js";
 import {StateOfWorld} from "./state_of_world.js";
 
@@ -70,6 +73,7 @@ function Known({session, name, node, pods, record}) {
   const drivers = entities.get(`csinode/${name}`)?.drivers;
   return html`
     <${Answer} session=${session} name=${name} answer=${nodeAnswer(name, node, pods, at)} />
+    <div class="whyof"><${Trial} session=${session} id=${`node/${name}`} /><${Why} session=${session} id=${`node/${name}`} level="h2" /></div>
     <${StateOfWorld} session=${session} name=${name} rows=${rows} />
     <div class="sec grid2">
       <div><${Operations} session=${session} id=${`node/${name}`} events=${record.done.value} />
@@ -146,7 +150,7 @@ function Pods({session, pods}) {
     <section class="onnode" aria-label="Pods"><div class="sechead"><h2>Pods</h2><span class="note">${pods.length === 0 ? "none here or nominated to this node" : `${count(pods.length)}${note}`}</span></div>
       <ul class="podrow">${pods.slice(0, PODS).map(
         ({id, mark, family, words}) => html`
-        <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut">${words}</span></li>`,
+        <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut" title=${holdWords(id, session.model) || words}>${words}</span></li>`,
       )}</ul>
       ${pods.length > PODS && html`<p class="small mute after">Showing ${PODS} of ${count(pods.length)}, waiting pods first.</p>`}
     </section>`;

@@ -1,7 +1,7 @@
 import {html} from "../../lib/html.js";
 import {attachedState, deviceState, mountStates, nextStep} from "../../model/nodes/node_volumes.js";
 import {count, moment} from "../../model/shared/format.js";
-import {TERMINATING, isTerminating, terminatingWords} from "../../model/volumes/terminating.js";
+import {TERMINATING, holdWords, isTerminating} from "../../model/shared/terminating.js";
 import {PodLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 
@@ -51,7 +51,7 @@ function Row({session, row}) {
   const volume = session.model.entities.get(`volume/${row.name}`);
   return html`
     <tr class=${row.sign === "=" ? "" : `diff f-${row.family}`}>
-      <th scope="row" class="cut" title=${row.unique}>${row.name}<span>${row.plugin}${isTerminating(volume) && html`, <b class="tinted f-stuck" title=${leavingWords(volume, session.model)}>${TERMINATING.text}</b>`}</span></th>
+      <th scope="row" class="cut" title=${row.unique}>${row.name}<span>${row.plugin}${isTerminating(volume) && html`, <b class="tinted f-stuck" title=${holdWords(`volume/${row.name}`, session.model)}>${TERMINATING.text}</b>`}</span></th>
       <td class="d first cut">${row.desired.length === 0 ? html`<span class="mute">no pod</span>` : html`<${Pods} session=${session} keys=${row.desired.map(([pod]) => pod)} />`}</td>
       <td class="d last num mute">${row.desired.length > 0 && `${moment(row.desired[0][1])} s`}</td>
       <td class="g"><span class="gl" role="img" aria-label=${SPOKEN[row.sign]}>${row.sign}</span></td>
@@ -64,11 +64,6 @@ function Row({session, row}) {
         <${Stated} key=${pod ?? words} state=${[mark, family, words]}>${pod && html` <${PodLink} session=${session} podKey=${pod} />`}<//>`,
         )}<${More} found=${row.mounts.length - 2} /></td>
       <td class=${`next cut${next === "nothing" ? " mute" : ""}`} title=${row.trouble ? row.trouble.error : next}>${next}</td></tr>`;
-}
-
-function leavingWords(volume, {entities, at}) {
-  const claimKey = entities.has(`claim/${volume.claim}`) ? volume.claim : "";
-  return terminatingWords(volume, {claimKey, at});
 }
 
 function Pods({session, keys}) {

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {instantWords} from "../../model/pods/diagnosis.js";
+import {instantWords} from "../../model/pods/blocker.js";
 import {figureOf} from "../../model/pods/verdict.js";
 
 /**

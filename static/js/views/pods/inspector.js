@@ -1,15 +1,16 @@
 import {html} from "../../lib/html.js";
-import {podStates} from "../../model/pods/pod.js";
+import {mainState, ownerOf, podStates} from "../../model/pods/pod.js";
 import {figureOf} from "../../model/pods/verdict.js";
 import {amount, duration, moment, parseId} from "../../model/shared/format.js";
-import {isTerminating} from "../../model/volumes/terminating.js";
-import {ManifestLink, podHref} from "../shared/links.js";
+import {isTerminating} from "../../model/shared/terminating.js";
+import {ManifestLink, ObjectLink, podHref} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Volumes} from "../volumes/volumes.js";
+import {Held} from "../why/held.js";
+import {Why} from "../why/why.js";
 import {Blocker, blockerFamily} from "./blocker.js";
 import {EvidenceState} from "./evidence_state.js";
 import {WhyHere, WhyNot} from "./placement.js";
-import {WhatWouldFix} from "./why.js";
 
 /** The selected pod, the reason why it waits first. */
 export function Inspector({session}) {
@@ -34,8 +35,9 @@ export function Inspector({session}) {
         pod &&
         html`
         <${Blocker} session=${session} pod=${pod} attempt=${evidence} />
-        <${WhatWouldFix} session=${session} id=${id} pod=${pod} />
-        <section><dl class="kv"><${Facts} session=${session} pod=${pod} evidence=${evidence} /></dl></section>
+        <${Held} session=${session} id=${id} />
+        <${Why} session=${session} id=${id} />
+        <section><dl class="kv"><${Facts} session=${session} id=${id} pod=${pod} evidence=${evidence} /></dl></section>
         <${EvidenceState} reading=${reading} retry=${() => session.evidence.retry()} />
         <${WhyNot} nodes=${nodes} pod=${pod} evidence=${evidence} />
         <${WhyHere} nodes=${nodes} pod=${pod} evidence=${evidence} />
@@ -51,10 +53,13 @@ function Nothing() {
 }
 
 /** More facts about a pod: terms and values of a list. */
-export function Facts({session, pod, evidence}) {
-  return facts(pod, evidence, session.model.at).map(
-    ([term, value, note]) => html`<${Fact} key=${term} term=${term} value=${value} note=${note} />`,
-  );
+export function Facts({session, id, pod, evidence}) {
+  const owner = ownerOf(id, pod, session.model.entities);
+  return html`
+    ${facts(pod, evidence, session.model.at).map(
+      ([term, value, note]) => html`<${Fact} key=${term} term=${term} value=${value} note=${note} />`,
+    )}
+    ${owner && html`<${Fact} term="Controlled by" value=${html`<${ObjectLink} session=${session} id=${owner}>${parseId(owner).kind} ${parseId(owner).name}<//>`} />`}`;
 }
 
 function Fact({term, value, note}) {
@@ -73,7 +78,6 @@ function facts(pod, evidence, at) {
   if (pod.attempts) found.push(["Attempts", String(pod.attempts), evidence && `last at ${moment(evidence.at)} s`]);
   if (pod.mover) found.push(["Last queue event", pod.mover, pod.flushed && "flushed"]);
   if (pod.gates?.length) found.push(["Gates", pod.gates.join(", ")]);
-  if (isTerminating(pod) && pod.finalizers) found.push(["Blocked by", pod.finalizers.join(", "), "finalizers"]);
   if (pod.scheduler) found.push(["Scheduler", pod.scheduler]);
   if (pod.created > 0 && pod.created <= at) found.push(["Created", `at ${moment(pod.created)} s`]);
   else found.push(["Created", "", "before the run"]);
@@ -95,7 +99,9 @@ export function Peek({session}) {
   const pod = id ? session.model.entities.get(id) : null;
   if (!pod) return null;
   const {namespace, name} = parseId(id);
-  const [mark, family, text] = podStates(pod).at(-1) ?? ["expired", "held", "not queued"];
+  const [mark, family, text] = isTerminating(pod)
+    ? mainState(pod)
+    : (podStates(pod).at(-1) ?? ["expired", "held", "not queued"]);
   const figure = pod.blocker ? figureOf(pod.blocker) : null;
   return html`
     <a class=${`peek f-${pod.blocker ? blockerFamily(pod) : family}`} href="#inspector"><${Mark} name=${mark} family=${family} />

@@ -1,8 +1,9 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {PLACES, listPods, podStates} from "../../model/pods/pod.js";
+import {PLACES, listPods, mainState} from "../../model/pods/pod.js";
 import {count, parseId} from "../../model/shared/format.js";
+import {holdWords} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {podHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
@@ -29,20 +30,20 @@ function Body({session}) {
           <option value="">all</option>${PLACES.map(([key, words]) => html`<option key=${key} value=${key}>${words} (${count(counts.get(key))})</option>`)}</select></label></div>
       <table class="tbl pods"><colgroup><col style="width:26%" /><col style="width:24%" /><col style="width:72px" /><col style="width:80px" /><col /></colgroup>
         <thead><tr><th>Pod</th><th>State</th><th class="right">Priority</th><th class="right">Attempts</th><th>Blocked by</th></tr></thead>
-        <tbody>${pods.map(([id, pod]) => html`<${Row} key=${id} id=${id} pod=${pod} href=${podHref(session, parseId(id).key)} />`)}</tbody></table>
+        <tbody>${pods.map(([id, pod]) => html`<${Row} key=${id} id=${id} pod=${pod} held=${holdWords(id, session.model)} href=${podHref(session, parseId(id).key)} />`)}</tbody></table>
       ${found > pods.length && html`<p class="small mute after">The first ${count(pods.length)} of ${count(found)}; narrow the search to see the others.</p>`}
       ${found === 0 && html`<p class="empty">No pod matches.</p>`}
     </main>`;
 }
 
-function Row({id, pod, href}) {
+function Row({id, pod, held, href}) {
   const {namespace, name} = parseId(id);
-  const [mark, family, words] = podStates(pod)[0] ?? ["expired", "held", pod.phase ?? "not queued"];
+  const [mark, family, words] = mainState(pod);
   return html`
     <tr><th scope="row"><a class="name" href=${href}><${Name} namespace=${namespace} name=${name} /></a></th>
       <td><span class="state"><${Mark} name=${mark} family=${family} />${words}</span></td>
       <td class="right">${pod.priority ?? 0}</td><td class="right">${pod.attempts ?? 0}</td>
-      <td class="soft">${pod.node ? "" : (pod.blocker?.short ?? gateWords(pod.gates ?? []))}</td></tr>`;
+      <td class="soft">${held || pod.node ? held : (pod.blocker?.short ?? gateWords(pod.gates ?? []))}</td></tr>`;
 }
 
 function gateWords(gates) {

@@ -7,7 +7,10 @@ import {EventTable} from "../shared/events.js";
 import {ManifestLink, NodeLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Still} from "../shared/still.js";
+import {Held} from "../why/held.js";
 import {Volumes} from "../volumes/volumes.js";
+import {Trial} from "../why/trial.js";
+import {Why} from "../why/why.js";
 import {Blocker} from "./blocker.js";
 import {EvidenceState} from "./evidence_state.js";
 import {Facts} from "./inspector.js";
@@ -15,8 +18,6 @@ import {Life} from "./life.js";
 import {Matrix} from "./matrix.js";
 import {Preemption} from "./preemption.js";
 import {Scores} from "./scores.js";
-import {Trial} from "./trial.js";
-import {WhatWouldFix} from "./why.js";
 
 /** One pod at the event shown, the reason why it waits first. */
 export function PodPage({session, id, record}) {
@@ -79,10 +80,11 @@ function Answer({session, id, pod, record, newest}) {
   if (!pod) return html`<p class="small soft">This pod is not in the cluster at ${moment(session.model.at)} s.</p>`;
   return html`
     <div class="answer">
-      <${Trial} session=${session} id=${id} record=${record} />
+      <${Trial} session=${session} id=${id} events=${record.events.value} />
       <${Blocker} session=${session} pod=${pod} attempt=${newest} />
-      <${WhatWouldFix} session=${session} id=${id} pod=${pod} />
-      <dl class="kv"><${Facts} session=${session} pod=${pod} evidence=${newest} /></dl>
+      <${Held} session=${session} id=${id} />
+      <${Why} session=${session} id=${id} />
+      <dl class="kv"><${Facts} session=${session} id=${id} pod=${pod} evidence=${newest} /></dl>
     </div>`;
 }
 

@@ -2,9 +2,15 @@ import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
 import {count, moment, parseId} from "../../model/shared/format.js";
+import {quotasShown} from "../../model/why/quotas.js";
+import {Held} from "../why/held.js";
+import {Quotas} from "../why/quotas.js";
+import {Trial} from "../why/trial.js";
+import {Why} from "../why/why.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
-const OWN_PAGES = {pod: "pod", node: "node"};
+/** The pages of objects that have one of their own. */
+const OWN_PAGES = {pod: "Pod page", node: "Node page", claim: "Volumes page", volume: "Volumes page"};
 
 /** The manifest of one object as the simulated API server holds it at the event shown. */
 export function ManifestPage({session, manifest}) {
@@ -12,7 +18,7 @@ export function ManifestPage({session, manifest}) {
 }
 
 function Body({session, manifest}) {
-  const {kind, namespace, name, key} = parseId(manifest.id);
+  const {kind, namespace, name} = parseId(manifest.id);
   if (isWaiting(session)) {
     return html`<main class="page"><h1>${manifest.id}</h1><${Reading} session=${session} /></main>`;
   }
@@ -21,10 +27,12 @@ function Body({session, manifest}) {
     <main class="page manifestpage">
       <div class="pagehead"><h1>${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h1><span class="badge">${kind}</span>
         <span class="small mute" role="status">manifest ${when(session)}</span>
-        <div class="end">${OWN_PAGES[kind] && html`<a class="btn" href=${session.href(OWN_PAGES[kind], {of: key})}>${kind === "pod" ? "Pod page" : "Node page"}</a>`}
+        <div class="end">${OWN_PAGES[kind] && html`<a class="btn" href=${session.hrefOf(manifest.id)}>${OWN_PAGES[kind]}</a>`}
           <a class="btn" href=${session.href("timeline", {object: manifest.id})}>Events</a>
           ${reading.text && html`<${Copy} text=${reading.text} />`}
           <a class="btn" href=${manifest.url("yaml")}>YAML</a><a class="btn" href=${manifest.url("json")}>JSON</a></div></div>
+      <div class="whyof"><${Held} session=${session} id=${manifest.id} /><${Trial} session=${session} id=${manifest.id} /><${Why} session=${session} id=${manifest.id} level="h2" />
+        <${Quotas} session=${session} ids=${quotasShown(manifest.id, session.model.entities)} /></div>
       <${Text} reading=${reading} id=${manifest.id} retry=${() => manifest.retry()} session=${session} />
     </main>`;
 }

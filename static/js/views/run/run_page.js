@@ -3,6 +3,7 @@ import {count, moment} from "../../model/shared/format.js";
 import {NO_FORK} from "../../model/shared/rights.js";
 import {Mark} from "../shared/mark.js";
 import {Consent} from "./consent.js";
+import {KeysDialog} from "./keys.js";
 import {LeftOut, StopBanner} from "./left_out.js";
 import {Notice} from "./notice.js";
 import {PastBanner, Transport} from "./transport.js";
@@ -18,6 +19,7 @@ export function RunPage({session, children}) {
     <${LeftOut} session=${session} />
     <${Notice} session=${session} />
     <${Consent} session=${session} />
+    <${KeysDialog} />
     ${children}`;
 }
 

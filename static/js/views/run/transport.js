@@ -5,6 +5,7 @@ import {markLook, parseSeconds, parseSeq, partOf, ticks} from "../../model/run/t
 import {count, moment, tick as tickText} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 import {Icon, Mark} from "../shared/mark.js";
+import {KeysButton} from "./keys.js";
 
 /** On a narrow axis a tick after this position would overlap the last one. */
 const NEAR_END = 0.85;
@@ -48,6 +49,7 @@ export function Transport({session}) {
             onClick=${() => session.commands.speed(speed)}>${text}</button>`,
           )}
         </div>
+        <${KeysButton} />
       </div>
       <${Readout} session=${session} />
       <${Scrubber} session=${session} />

@@ -22,6 +22,12 @@ export function ManifestLink({session, id, look = ""}) {
   return html`<a class=${`btn ${look}`} href=${session.href("manifest", {of: id})}>Manifest</a>`;
 }
 
+/** A link to the page of an object, at the event shown or at event *seq*. */
+export function ObjectLink({session, id, seq = session.place.seq, children}) {
+  const href = session.hrefOf(id, seq === session.place.seq ? {} : {seq});
+  return html`<a class="named" title=${`Open ${id}`} href=${href}>${children ?? id}</a>`;
+}
+
 /** The name of a node, with a link to its page. */
 export function NodeLink({session, name, children}) {
   return html`<a class="named" title=${`Open node ${name}`} href=${nodeHref(session, name)}>${children ?? name}</a>`;

@@ -3,7 +3,7 @@ import {volumeLook} from "../../model/machines/machines.js";
 import {accessModes, bytes, count, moment} from "../../model/shared/format.js";
 import {askedWords, verdictLook} from "../../model/volumes/candidates.js";
 import {claimLook} from "../../model/volumes/claims.js";
-import {lookOf} from "../../model/volumes/terminating.js";
+import {lookOf} from "../../model/shared/terminating.js";
 import {EventLink} from "../shared/events.js";
 import {Mark} from "../shared/mark.js";
 

@@ -1,13 +1,17 @@
 import {html} from "../../lib/html.js";
 import {accessModes, bytes, moment, parseId} from "../../model/shared/format.js";
+import {isTerminating} from "../../model/shared/terminating.js";
 import {stepsOf} from "../../model/volumes/binding_steps.js";
 import {nearestOf} from "../../model/volumes/candidates.js";
 import {claimAnswer} from "../../model/volumes/claim_answer.js";
 import {volumeAnswer} from "../../model/volumes/volume_answer.js";
+import {answerFor} from "../../model/why/answer.js";
 import {EventLink, EventTable} from "../shared/events.js";
 import {Fixes} from "../shared/fixes.js";
 import {ManifestLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
+import {Trial} from "../why/trial.js";
+import {Why} from "../why/why.js";
 import {CandidateTable} from "./candidates.js";
 import {Halves} from "./volumes.js";
 
@@ -42,10 +46,17 @@ function Binding({session, id, binding, nearest}) {
         <div class="end">${object && html`<${ManifestLink} session=${session} id=${id} />`}</div></div>
       <div class=${`blocker f-${answer.family}`}><p class="say">${answer.sentence}</p>
         ${answer.figure && html`<p class="figure num">${answer.figure.value}<small> ${answer.figure.words}</small></p>`}
-        <${Fixes} session=${session} id=${id} fixes=${answer.fixes} /></div>
+        ${!isAnswered(session, id) && html`<${Fixes} session=${session} id=${id} fixes=${answer.fixes} />`}</div>
+      <${Trial} session=${session} id=${id} />
+      <${Why} session=${session} id=${id} />
       <${Sides} binding=${binding} />
       <ol class="steps">${stepsOf(binding).map((step) => html`<${Step} key=${step.name} session=${session} step=${step} />`)}</ol>
     </section>`;
+}
+
+/** Whether the answer to the question why offers changes, which were tried. */
+function isAnswered(session, id) {
+  return (answerFor(session.why.held.value, id, session.place)?.diagnosis?.fixes.length ?? 0) > 0;
 }
 
 function about(object, ofClaim) {
@@ -63,7 +74,7 @@ function Sides({binding}) {
   const ref = volume?.claim;
   if (!named && !ref) return null;
   return html`<${Halves} named=${named} ref=${ref} agreed=${named === volumeName && ref === claimKey}
-    claimGone=${!claim} volumeGone=${!volume} />`;
+    isEnding=${isTerminating(claim) || isTerminating(volume)} claimGone=${!claim} volumeGone=${!volume} />`;
 }
 
 function Step({session, step}) {

@@ -1,7 +1,7 @@
 import {html} from "../../lib/html.js";
 import {accessModes, bytes, parseId} from "../../model/shared/format.js";
 import {bindingMode, claimLook, claimSteps} from "../../model/volumes/claims.js";
-import {isTerminating, terminatingWords} from "../../model/volumes/terminating.js";
+import {isTerminating, terminatingWords} from "../../model/shared/terminating.js";
 import {volumesHref} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 
@@ -40,11 +40,11 @@ function Claim({id, href, name, claim, claims, entities, at}) {
         <dd>${claim.selected_node ?? html`<span class="mute">none</span>`}</dd>`
       }
     </dl>
-    ${isTerminating(claim) && html`<p class="small f-stuck tinted">${terminatingWords(claim, {users, at})}</p>`}
+    ${isTerminating(claim) && html`<p class="small f-stuck tinted held">${terminatingWords(claim, {users, at})}</p>`}
     ${
       (claim.volume || holder) &&
       html`<${Halves} named=${claim.volume} ref=${holder && id.slice("claim/".length)}
-      agreed=${claim.volume && holder === claim.volume} />`
+      agreed=${claim.volume && holder === claim.volume} isEnding=${isTerminating(claim)} />`
     }
     <ol class="steps">${steps.map(
       (step) => html`
@@ -65,7 +65,7 @@ function about(claim) {
 }
 
 /** The two references of a binding: volumeName and claimRef; a deleted object has none. */
-export function Halves({named, ref, agreed, claimGone, volumeGone}) {
+export function Halves({named, ref, agreed, isEnding, claimGone, volumeGone}) {
   const side = agreed ? "both" : named && ref ? "apart" : ref ? "right" : "left";
   const words =
     {both: "claim and volume refer to each other", apart: "they do not refer to each other"}[side] ??
@@ -73,7 +73,7 @@ export function Halves({named, ref, agreed, claimGone, volumeGone}) {
   return html`
     <div class="halves">
       <${Half} label="claim spec.volumeName" value=${named} gone=${claimGone} />
-      <span class=${`join ${side}`} role="img" aria-label=${words}></span>
+      <span class=${`join ${isEnding && agreed ? "ending" : side}`} role="img" aria-label=${words}></span>
       <${Half} label="volume spec.claimRef" value=${ref} gone=${volumeGone} />
     </div>`;
 }

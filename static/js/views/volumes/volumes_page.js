@@ -2,11 +2,11 @@ import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
 import {volumeLook} from "../../model/machines/machines.js";
-import {podStates} from "../../model/pods/pod.js";
+import {mainState} from "../../model/pods/pod.js";
 import {bytes, count, parseId} from "../../model/shared/format.js";
-import {Chains, KINDS, LINK_WORDS, isOf, placeOf, spans} from "../../model/volumes/chains.js";
+import {Chains, KINDS, LINK_WORDS, isOf, linkLook, placeOf, spans} from "../../model/volumes/chains.js";
 import {CLAIM_LOOK, claimLook, userOf} from "../../model/volumes/claims.js";
-import {TERMINATING, lookOf} from "../../model/volumes/terminating.js";
+import {TERMINATING, holdWords, lookOf} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {podHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
@@ -101,14 +101,15 @@ function Chain({session, row, span, selected, pick}) {
   const volume = row.volumeId && entities.get(row.volumeId);
   const users = row.claimId ? claims.usersOf(row.claimId, entities) : [];
   const place = placeOf(userOf(users)?.[1], claim, volume);
+  const link = linkLook(row, claim, volume);
   return html`
     <tr class=${selected ? "sel" : ""}>
       <td>${claim && html`<${User} session=${session} users=${users} />`}</td>
       <td>${users.length > 0 && html`<${Line} look="plain" words="uses" />`}</td>
-      <td><${Side} id=${row.claimId} ghost=${row.claimGhost} selected=${selected} pick=${pick}
+      <td><${Side} session=${session} id=${row.claimId} ghost=${row.claimGhost} selected=${selected} pick=${pick}
         look=${claim && claimLook(claim, claims.state(row.claimId, claim, entities))} size=${claim?.request} /></td>
-      <td>${row.link && html`<${Line} look=${row.link} words=${LINK_WORDS[row.link]} />`}</td>
-      <td><${Side} id=${row.volumeId} ghost=${row.volumeGhost} selected=${selected} pick=${pick}
+      <td>${link && html`<${Line} look=${link} words=${LINK_WORDS[link]} />`}</td>
+      <td><${Side} session=${session} id=${row.volumeId} ghost=${row.volumeGhost} selected=${selected} pick=${pick}
         look=${volume && lookOf(volume, HALVES.includes(row.link) && claim ? CLAIM_LOOK.half : volumeLook(volume))} size=${volume?.capacity} /></td>
       <td>${row.className && html`<${Line} look=${volume ? "plain" : "waits"} words="class" />`}</td>
       ${span > 0 && html`<td class="cls" rowspan=${span}><${ClassBox} name=${row.className} found=${entities.get(`class/${row.className}`)} span=${span} /></td>`}
@@ -122,8 +123,12 @@ function User({session, users}) {
   if (users.length === 0) return html`<span class="cellbox empty"><span class="cut">no pod uses it</span></span>`;
   const [id, pod] = userOf(users);
   const {namespace, name} = parseId(id);
-  const [mark, family, words] = podStates(pod)[0] ?? ["expired", "held", pod.phase ?? "not queued"];
-  const label = [`${namespace}/${name}`, words, users.length > 1 && `and ${count(users.length - 1)} more`]
+  const [mark, family, words] = mainState(pod);
+  const label = [
+    `${namespace}/${name}`,
+    holdWords(id, session.model) || words,
+    users.length > 1 && `and ${count(users.length - 1)} more`,
+  ]
     .filter(Boolean)
     .join(", ");
   return html`
@@ -133,11 +138,12 @@ function User({session, users}) {
 }
 
 /** A claim or volume that can be selected, or the text in its place. */
-function Side({id, ghost, look, size, selected, pick}) {
+function Side({session, id, ghost, look, size, selected, pick}) {
   if (!id || !look)
     return ghost ? html`<span class="cellbox empty" title=${ghost}><span class="cut">${ghost}</span></span>` : null;
   const {namespace, name} = parseId(id);
-  const words = [parseId(id).key, look.text ?? look.title, size && bytes(size)].filter(Boolean).join(", ");
+  const state = holdWords(id, session.model) || (look.text ?? look.title);
+  const words = [parseId(id).key, state, size && bytes(size)].filter(Boolean).join(", ");
   return html`
     <button class="cellbox" aria-pressed=${String(selected)} aria-label=${words} title=${words} onClick=${() => pick(id)}>
       <${Mark} name=${look.mark} family=${look.family} /><${Name} namespace=${namespace} name=${name} />

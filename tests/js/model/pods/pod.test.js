@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {listPods, podStates} from "../../../../static/js/model/pods/pod.js";
+import {listPods, ownerOf, podStates} from "../../../../static/js/model/pods/pod.js";
 
 const entities = new Map([
   ["node/n1", {}],
@@ -39,4 +39,11 @@ test("a pod can have several states", () => {
     podStates(undefined).map(([, , words]) => words),
     ["does not exist at this moment"],
   );
+});
+
+test("a pod names the workload that controls it", () => {
+  const known = new Map([["statefulset/shop/db", {}]]);
+  assert.equal(ownerOf("pod/shop/db-0", {owner: "db"}, known), "statefulset/shop/db");
+  assert.equal(ownerOf("pod/other/db-0", {owner: "db"}, known), null);
+  assert.equal(ownerOf("pod/shop/lone", {}, known), null);
 });

@@ -2,22 +2,39 @@ import {count, duration} from "../shared/format.js";
 
 /** Mark, family and words of each severity of a cause. */
 export const CAUSE_LOOK = {
-  blocks: {mark: "no", family: "stuck", words: "excludes every node"},
-  narrows: {mark: "unschedulable", family: "held", words: "excludes some nodes"},
+  blocks: {mark: "no", family: "stuck", words: "blocks it"},
+  narrows: {mark: "unschedulable", family: "held", words: "limits it"},
   delays: {mark: "backoff", family: "clock", words: "resolves with time"},
   notes: {mark: "expired", family: "held", words: "worth knowing"},
 };
 
-/** Whether the pod waits for a node and is not terminating. */
-export function isPending(pod) {
-  return (
-    Boolean(pod) &&
-    !pod.node &&
-    !pod.assumed &&
-    pod.deleting === undefined &&
-    pod.phase !== "Succeeded" &&
-    pod.phase !== "Failed"
-  );
+/** For a pod without a node, causes are about nodes. */
+const NODE_WORDS = {blocks: "excludes every node", narrows: "excludes some nodes"};
+
+/** Mark, family and words of a cause. */
+export function causeLook({severity, nodes = []}) {
+  const look = CAUSE_LOOK[severity];
+  return nodes.length > 0 && NODE_WORDS[severity] ? {...look, words: NODE_WORDS[severity]} : look;
+}
+
+/** The kinds of objects that can be asked about, as entity ids begin. */
+const ASKED = [
+  "pod",
+  "claim",
+  "volume",
+  "node",
+  "deployment",
+  "replicaset",
+  "replicationcontroller",
+  "statefulset",
+  "daemonset",
+  "job",
+  "poddisruptionbudget",
+];
+
+/** Whether the object of this id exists and can be asked about. */
+export function isAskable(id, entities) {
+  return Boolean(id) && ASKED.includes(id.split("/", 1)[0]) && entities.has(id);
 }
 
 /** "Label n2 disk=ssd: it is bound to n2 at 20.008 s." as the change and its outcome. */
@@ -59,19 +76,6 @@ export function isCurrent(answer, seq) {
   return answer?.status === "ready" && answer.diagnosis.seq === seq;
 }
 
-/**
- * When a blocker was found: at its attempt. `attempt` is the newest known attempt, {number, seq, at}; `seq`
- * and `at` are the event shown and its time.
- */
-export function instantWords(blocker, attempt, {seq, at}) {
-  if (!blocker.attempt) return "";
-  if (attempt?.number !== blocker.attempt) return `As of attempt ${count(blocker.attempt)}.`;
-  const since = seq - attempt.seq;
-  const words = `As of attempt ${count(attempt.number)}, ${duration(at - attempt.at)} ago, event ${count(attempt.seq)}`;
-  if (since <= 0) return `${words}.`;
-  return `${words}; ${count(since)} ${since === 1 ? "event" : "events"} since then.`;
-}
-
 /** "This answer is for event 812, 12.40 s ago; the run has continued since then." */
 export function staleWords(diagnosis, at) {
   return `This answer is for event ${count(diagnosis.seq)}, ${duration(at - diagnosis.at)} ago; the run has continued since then.`;
@@ -81,20 +85,21 @@ const REST_MS = 700;
 const PLAYING_MS = 10_000;
 
 /**
- * After how many ms to repeat the question, or null for never. Only questions at the newest event are
- * repeated: rarely while the run plays, and soon after it pauses.
+ * After how many ms to repeat the question, or null for never. Only questions at the newest event about an
+ * object that exists are repeated: rarely while the run plays, and soon after it pauses.
  */
-export function askAgainIn({held, id, pod, place, playing, sinceAnswer}) {
+export function askAgainIn({held, id, exists, place, playing, sinceAnswer}) {
   if (held?.id !== id || held.status !== "ready" || place.past) return null;
-  if (!isPending(pod) || isCurrent(held, place.seq)) return null;
+  if (!exists || isCurrent(held, place.seq)) return null;
   return playing ? Math.max(REST_MS, PLAYING_MS - sinceAnswer) : REST_MS;
 }
 
 /**
- * The answer about the pod of this id, or null. At the newest event an older answer is kept; in the past
+ * The answer about the object of this id, or null. At the newest event an older answer is kept; in the past
  * only an answer for the event shown counts.
  */
 export function answerFor(held, id, {seq, past}) {
   if (held?.id !== id) return null;
-  return past && held.diagnosis && held.diagnosis.seq !== seq ? null : held;
+  const answered = held.diagnosis?.seq ?? held.seq;
+  return past && answered !== seq ? null : held;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {WhyPending} from "../../../../static/js/controllers/session/why_pending.js";
+import {Why} from "../../../../static/js/controllers/why/why.js";
 
 /** A server that answers when it is told to. */
 class SlowApi {
@@ -16,20 +16,20 @@ class SlowApi {
   }
 }
 
-test("an answer is kept with its pod", async () => {
+test("an answer is kept with its object", async () => {
   const api = new SlowApi();
-  const why = new WhyPending(api);
+  const why = new Why(api);
   const asking = why.ask("pod/shop/web-3", 812);
-  assert.deepEqual(why.held.value, {id: "pod/shop/web-3", status: "loading"});
-  assert.deepEqual([api.asked[0].path, api.asked[0].params], ["pods/shop/web-3/why/", {seq: 812}]);
+  assert.deepEqual(why.held.value, {id: "pod/shop/web-3", seq: 812, status: "loading"});
+  assert.deepEqual([api.asked[0].path, api.asked[0].params], ["why/pod/shop/web-3/", {seq: 812}]);
   api.asked[0].resolve({seq: 812});
   await asking;
-  assert.deepEqual(why.held.value, {id: "pod/shop/web-3", status: "ready", diagnosis: {seq: 812}});
+  assert.deepEqual(why.held.value, {id: "pod/shop/web-3", seq: 812, status: "ready", diagnosis: {seq: 812}});
 });
 
 test("only the newest question is answered", async () => {
   const api = new SlowApi();
-  const why = new WhyPending(api);
+  const why = new Why(api);
   const first = why.ask("pod/a/one", null);
   const second = why.ask("pod/a/two", null);
   assert.equal(api.asked[0].signal.aborted, true);
@@ -41,16 +41,16 @@ test("only the newest question is answered", async () => {
 
 test("a rejection keeps its message", async () => {
   const api = new SlowApi();
-  const why = new WhyPending(api);
+  const why = new Why(api);
   const asking = why.ask("pod/a/gone", null);
   api.asked[0].reject(new Error("There is no pod a/gone."));
   await asking;
-  assert.deepEqual(why.held.value, {id: "pod/a/gone", status: "failed", message: "There is no pod a/gone."});
+  assert.deepEqual(why.held.value, {id: "pod/a/gone", seq: null, status: "failed", message: "There is no pod a/gone."});
 });
 
 test("a changed cluster drops the answer", async () => {
   const api = new SlowApi();
-  const why = new WhyPending(api);
+  const why = new Why(api);
   const asking = why.ask("pod/a/one", null);
   why.forget();
   api.asked[0].resolve({seq: 1});
@@ -60,15 +60,31 @@ test("a changed cluster drops the answer", async () => {
 
 test("the previous answer stays until a newer one", async () => {
   const api = new SlowApi();
-  const why = new WhyPending(api);
+  const why = new Why(api);
   const first = why.ask("pod/a/one", null);
   api.asked[0].resolve({seq: 1});
   await first;
   const second = why.ask("pod/a/one", null);
-  assert.deepEqual(why.held.value, {id: "pod/a/one", status: "loading", diagnosis: {seq: 1}});
+  assert.deepEqual(why.held.value, {id: "pod/a/one", seq: null, status: "loading", diagnosis: {seq: 1}});
   api.asked[1].reject(new Error("busy"));
   await second;
-  assert.deepEqual(why.held.value, {id: "pod/a/one", status: "failed", message: "busy", diagnosis: {seq: 1}});
+  assert.deepEqual(why.held.value, {
+    id: "pod/a/one",
+    seq: null,
+    status: "failed",
+    message: "busy",
+    diagnosis: {seq: 1},
+  });
   why.ask("pod/a/two", null);
   assert.equal(why.held.value.diagnosis, undefined);
+});
+
+test("in the past no older answer is shown", async () => {
+  const api = new SlowApi();
+  const why = new Why(api);
+  const first = why.ask("claim/a/data", 40);
+  api.asked[0].resolve({seq: 40});
+  await first;
+  why.ask("claim/a/data", 39);
+  assert.deepEqual(why.held.value, {id: "claim/a/data", seq: 39, status: "loading"});
 });

@@ -1,12 +1,14 @@
 import {html} from "../../lib/html.js";
-import {trialOutcome} from "../../model/pods/trial.js";
+import {answerFor} from "../../model/why/answer.js";
+import {trialOutcome} from "../../model/why/trial.js";
 import {Mark} from "../shared/mark.js";
 
-/** The change that was tried in this fork, and its outcome. */
-export function Trial({session, id, record}) {
+/** The change that was tried in this fork, and its outcome. `events` are those about a pod. */
+export function Trial({session, id, events = []}) {
   const run = session.run.value;
   const {entities, seq, at} = session.model;
-  const outcome = trialOutcome(run, id, {pod: entities.get(id), events: record.events.value, seq, at});
+  const answer = answerFor(session.why.held.value, id, session.place);
+  const outcome = trialOutcome(run, id, {pod: entities.get(id), events, answer, seq, at});
   if (!outcome) return null;
   return html`
     <section class=${`trial f-${outcome.family}`} aria-label="Tried change">

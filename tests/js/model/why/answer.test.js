@@ -4,25 +4,31 @@ import {test} from "node:test";
 import {
   answerFor,
   askAgainIn,
+  causeLook,
   commandWords,
   fixCommands,
   fixParts,
-  instantWords,
+  isAskable,
   isCurrent,
-  isPending,
   proof,
   staleWords,
   triedWords,
-} from "../../../../static/js/model/pods/diagnosis.js";
+} from "../../../../static/js/model/why/answer.js";
 
-test("only a pending pod is asked about", () => {
-  assert.equal(isPending({queue: "unschedulable"}), true);
-  assert.equal(isPending({queue: "gated", gates: ["quota"]}), true);
-  assert.equal(isPending({node: "n1"}), false);
-  assert.equal(isPending({assumed: "n1"}), false);
-  assert.equal(isPending({deleting: 0}), false);
-  assert.equal(isPending({phase: "Failed"}), false);
-  assert.equal(isPending(undefined), false);
+test("an existing object of a known kind is asked about", () => {
+  const entities = new Map(["pod/a/b", "claim/a/c", "deployment/a/d", "class/fast"].map((id) => [id, {}]));
+  assert.equal(isAskable("pod/a/b", entities), true);
+  assert.equal(isAskable("claim/a/c", entities), true);
+  assert.equal(isAskable("deployment/a/d", entities), true);
+  assert.equal(isAskable("class/fast", entities), false);
+  assert.equal(isAskable("node/gone", entities), false);
+  assert.equal(isAskable(null, entities), false);
+});
+
+test("a cause about nodes says what it does to them", () => {
+  assert.equal(causeLook({severity: "blocks", nodes: ["n1"]}).words, "excludes every node");
+  assert.equal(causeLook({severity: "blocks", nodes: []}).words, "blocks it");
+  assert.equal(causeLook({severity: "notes", nodes: ["n1"]}).words, "worth knowing");
 });
 
 test("a fix has a change and an outcome", () => {
@@ -76,22 +82,10 @@ test("an answer is not shown at another event", () => {
   assert.equal(answerFor(HELD, "pod/a/b", {seq: 7, past: true}), HELD);
   assert.equal(answerFor(HELD, "pod/a/b", {seq: 6, past: true}), null);
   assert.equal(answerFor(HELD, "pod/a/c", {seq: 7, past: false}), null);
-  const loading = {id: "pod/a/b", status: "loading"};
+  const loading = {id: "pod/a/b", seq: 6, status: "loading"};
   assert.equal(answerFor(loading, "pod/a/b", {seq: 6, past: true}), loading);
+  assert.equal(answerFor(loading, "pod/a/b", {seq: 5, past: true}), null);
   assert.equal(answerFor(null, "pod/a/b", {seq: 7, past: false}), null);
-});
-
-test("a blocker names its attempt and its age", () => {
-  const place = {seq: 857, at: 62.4e9};
-  const attempt = {number: 3, seq: 812, at: 50e9};
-  assert.equal(
-    instantWords({attempt: 3}, attempt, place),
-    "As of attempt 3, 12.40 s ago, event 812; 45 events since then.",
-  );
-  assert.equal(instantWords({attempt: 3}, attempt, {seq: 812, at: 50e9}), "As of attempt 3, 0 s ago, event 812.");
-  assert.equal(instantWords({attempt: 3}, {...attempt, number: 2}, place), "As of attempt 3.");
-  assert.equal(instantWords({attempt: 3}, undefined, place), "As of attempt 3.");
-  assert.equal(instantWords({attempt: 0}, attempt, place), "");
 });
 
 test("a stale answer names its event", () => {
@@ -104,7 +98,7 @@ test("a stale answer names its event", () => {
 const OUTDATED = {
   held: HELD,
   id: "pod/a/b",
-  pod: {queue: "unschedulable"},
+  exists: true,
   place: {seq: 9, past: false},
   playing: false,
   sinceAnswer: 100,
@@ -114,7 +108,7 @@ test("a stale answer is asked again when paused", () => {
   assert.equal(askAgainIn(OUTDATED), 700);
   assert.equal(askAgainIn({...OUTDATED, place: {seq: 7, past: false}}), null);
   assert.equal(askAgainIn({...OUTDATED, place: {seq: 6, past: true}}), null);
-  assert.equal(askAgainIn({...OUTDATED, pod: {node: "n1"}}), null);
+  assert.equal(askAgainIn({...OUTDATED, exists: false}), null);
   assert.equal(askAgainIn({...OUTDATED, held: {...HELD, status: "loading"}}), null);
   assert.equal(askAgainIn({...OUTDATED, held: null}), null);
 });

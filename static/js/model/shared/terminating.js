@@ -1,0 +1,75 @@
+import {moment, parseId} from "./format.js";
+
+const CLAIM_PROTECTION = "kubernetes.io/pvc-protection";
+const VOLUME_PROTECTION = "kubernetes.io/pv-protection";
+const ATTACHER = "external-attacher/";
+
+/** The look of an object that is deleted but still has finalizers. */
+export const TERMINATING = {mark: "victim", family: "stuck", text: "Terminating"};
+
+/** Whether an object is being deleted. */
+export function isTerminating(object) {
+  return object?.deleting !== undefined;
+}
+
+/** The look of an object: `look`, unless it is terminating. */
+export function lookOf(object, look) {
+  return isTerminating(object) ? TERMINATING : look;
+}
+
+/**
+ * What delays the deletion of an object: "Terminating since 12.000 s: blocked by the finalizer
+ * kubernetes.io/pvc-protection, because pod web uses it."; "" if it is not terminating. `model` is the state
+ * that is shown: {entities, claims, at}.
+ */
+export function holdWords(id, {entities, claims, at}) {
+  const object = entities.get(id);
+  if (!isTerminating(object)) return "";
+  const {kind} = parseId(id);
+  if (kind === "pod") return podTerminatingWords(object, {node: entities.get(`node/${object.node}`), at});
+  if (kind === "claim") return terminatingWords(object, {users: claims.usersOf(id, entities), at});
+  const claimKey = kind === "volume" && entities.has(`claim/${object.claim}`) ? object.claim : "";
+  return terminatingWords(object, {claimKey, at});
+}
+
+/**
+ * As `holdWords`, for a claim or volume whose surroundings are known: `users` are the pods that mount a claim,
+ * [id, pod]; `claimKey` is the claim that a volume is bound to.
+ */
+export function terminatingWords(object, {users = [], claimKey = "", at}) {
+  const finalizers = object.finalizers ?? [];
+  if (finalizers.length === 0) return `${sinceWords(object, at)}: no finalizer is left.`;
+  const held = finalizers.map((finalizer) =>
+    [finalizer, reasonOf(finalizer, users, claimKey)].filter(Boolean).join(", "),
+  );
+  return `${sinceWords(object, at)}: blocked by the ${held.length === 1 ? "finalizer" : "finalizers"} ${held.join("; and ")}.`;
+}
+
+/** As `holdWords`, for a pod on *node*, which is undefined if it does not exist. */
+function podTerminatingWords(pod, {node, at}) {
+  if (pod.finalizers?.length > 0 || !pod.node) return terminatingWords(pod, {at});
+  const since = sinceWords(pod, at);
+  const unconfirmed = "so no kubelet confirms that its containers have ended";
+  if (!node) return `${since}: node ${pod.node} does not exist, ${unconfirmed}.`;
+  if (!node.ready) return `${since}: node ${pod.node} is NotReady, ${unconfirmed}.`;
+  return `${since}: the kubelet of ${pod.node} ends its containers within the grace period.`;
+}
+
+function sinceWords({deleting}, at) {
+  return deleting > 0 && deleting <= at ? `Terminating since ${moment(deleting)} s` : "Terminating";
+}
+
+function reasonOf(finalizer, users, claimKey) {
+  if (finalizer === CLAIM_PROTECTION) return usedBy(users);
+  if (finalizer === VOLUME_PROTECTION)
+    return claimKey ? `because it is bound to ${claimKey}` : "although no claim is bound to it any more";
+  return finalizer.startsWith(ATTACHER) ? "until no node has it attached" : "";
+}
+
+/** Finished pods do not block the deletion. Upstream: pvc_protection_controller.go. */
+function usedBy(users) {
+  const using = users.filter(([, pod]) => pod.phase !== "Succeeded" && pod.phase !== "Failed");
+  if (using.length === 0) return "although no pod uses it any more";
+  const name = parseId(using[0][0]).name;
+  return using.length === 1 ? `because pod ${name} uses it` : `because ${using.length} pods use it, ${name} among them`;
+}

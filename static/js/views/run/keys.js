@@ -1,0 +1,32 @@
+import {html} from "../../lib/html.js";
+
+/** The keys of every page of a run, as [keys, what they do]; see connectHotkeys. */
+const KEYS = [
+  [["Space"], "Play or pause; in the past, replay from here"],
+  [["."], "Step one event"],
+  [["Shift ."], "Step one scheduling cycle"],
+  [[",", "←"], "Step one event back"],
+  [["→"], "In the past, step one event"],
+  [["Home", "End"], "Go to the beginning, or to the newest event"],
+  [["w"], "Ask why the selected object is as it is, or go to the answer"],
+  [["↑", "↓"], "Move between the pods of the queue"],
+  [["?"], "Show these keys"],
+];
+
+/** The dialog that lists the keyboard shortcuts. */
+export function KeysDialog() {
+  return html`
+    <dialog class="dialog" id="keys-dialog" aria-labelledby="keys-title"><form method="dialog">
+      <h2 id="keys-title">Keyboard shortcuts</h2>
+      <dl class="keylist small">${KEYS.map(
+        ([keys, words]) =>
+          html`<dt key=${words}>${keys.map((key) => html`<kbd key=${key}>${key}</kbd> `)}</dt><dd>${words}</dd>`,
+      )}</dl>
+      <div class="does"><button class="btn primary">Close</button></div></form></dialog>`;
+}
+
+/** The button that opens the dialog. */
+export function KeysButton() {
+  const open = () => document.querySelector("#keys-dialog").showModal();
+  return html`<button class="btn icon opt" aria-haspopup="dialog" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (key: ?)" onClick=${open}>?</button>`;
+}

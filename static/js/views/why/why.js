@@ -1,0 +1,116 @@
+import {html} from "../../lib/html.js";
+import {READ_ONLY} from "../../model/shared/rights.js";
+import {
+  answerFor,
+  causeLook,
+  commandWords,
+  fixCommands,
+  fixParts,
+  isAskable,
+  isCurrent,
+  proof,
+  staleWords,
+  triedWords,
+} from "../../model/why/answer.js";
+import {quotasIn} from "../../model/why/facts.js";
+import {promiseOf} from "../../model/why/trial.js";
+import {Mark} from "../shared/mark.js";
+import {Term} from "../shared/term.js";
+import {Facts} from "./facts.js";
+import {Quotas} from "./quotas.js";
+import {TryInFork} from "./try_in_fork.js";
+
+/** The facts of the first cause are shown at once if there are no more than this. */
+const OPENED = 5;
+
+/**
+ * Why an object is as it is: its causes, the fields behind them, and changes that would help, tried in forks of
+ * the run. Asked on demand, at the event shown. `level` is the level of its heading.
+ */
+export function Why({session, id, level = "h3"}) {
+  if (!isAskable(id, session.model.entities)) return null;
+  const answer = answerFor(session.why.held.value, id, session.place);
+  const diagnosis = answer?.diagnosis ?? null;
+  return html`
+    <section class="why" aria-labelledby="why">
+      <div class="whyhead"><${level} id="why" tabindex="-1">Why, and what would fix it<//>${diagnosis && html`<span class="note">${triedWords(diagnosis)}</span>`}</div>
+      <div role="status">${diagnosis && html`<p class="sentence">${diagnosis.sentence}</p>`}
+        ${answer?.status === "loading" && html`<p class="small soft">${diagnosis ? `${staleWords(diagnosis, session.model.at)} Asking again…` : "Looking for causes and trying changes in forks…"}</p>`}</div>
+      ${diagnosis && html`<${Answer} session=${session} id=${id} diagnosis=${diagnosis} />`}
+      ${answer?.status === "failed" && html`<p class="small tinted f-stuck" role="alert">${answer.message}</p>`}
+      <${Ask} session=${session} answer=${answer} />
+    </section>`;
+}
+
+/** The button, unless the answer is current. */
+function Ask({session, answer}) {
+  const {seq} = session.place;
+  if (answer?.status === "loading" || isCurrent(answer, seq)) return null;
+  const again = Boolean(answer?.diagnosis);
+  const ask = () => {
+    session.askWhy();
+    // The button goes away while the question is answered.
+    document.querySelector("#why")?.focus();
+  };
+  return html`
+    <p class="small soft ask"><span>${
+      again
+        ? staleWords(answer.diagnosis, session.model.at)
+        : answer?.status !== "failed" &&
+          html`Names the causes, and tries changes in <${Term} word="fork">forks<//> of this run, the smallest first.`
+    }</span>
+      <button class="btn" aria-keyshortcuts="w" onClick=${ask}>
+        ${again || answer ? "Try again" : "Ask why"} <kbd>w</kbd></button></p>`;
+}
+
+function Answer({session, id, diagnosis}) {
+  const {causes, outlook, fixes, conclusion, seq} = diagnosis;
+  return html`
+    ${
+      causes.length > 0 &&
+      html`<ul class="causes small">${causes.map((cause, place) => html`<${Cause} key=${place} session=${session} cause=${cause} lead=${diagnosis.sentence} first=${place === 0} seq=${seq} />`)}</ul>`
+    }
+    <${Quotas} session=${session} ids=${quotasIn(diagnosis)} />
+    ${outlook && html`<p class="small soft outlook">${outlook.sentence}</p>`}
+    ${
+      fixes.length > 0 &&
+      html`<div class="fixes">${fixes.map(
+        (fix, place) => html`
+      <${Fix} key=${fix.text} session=${session} id=${id} seq=${seq} fix=${fix} first=${place === 0} />`,
+      )}</div>`
+    }
+    ${conclusion && html`<p class="small">${conclusion}</p>`}
+    ${causes.length > 0 && fixes.length === 0 && !conclusion && html`<p class="small soft">No change is offered for this.</p>`}`;
+}
+
+function Cause({session, cause, lead, first, seq}) {
+  const {mark, family, words} = causeLook(cause);
+  const {plugin, reasons, where, sentence, why, because} = cause;
+  const title = [words, plugin, ...reasons, where].filter(Boolean).join("\n");
+  const isLead = sentence === lead;
+  return html`
+    <li title=${title}><${Mark} name=${mark} family=${family} /><span><span class="vh">${words}: </span>${!isLead && sentence}
+      ${" "}<span class="mute">${plugin}</span>
+      ${why && why !== sentence && html`<span class="soft reason">${why}</span>`}
+      ${because.length > 0 && html`<${Facts} session=${session} facts=${because} said=${[sentence, why]} isOpen=${first && because.length <= OPENED} seq=${seq} />`}</span></li>`;
+}
+
+/** A fix. "Apply" changes the cluster as it is now, so an answer for an older event offers only a fork. */
+function Fix({session, id, seq, fix, first}) {
+  const {order, outcome} = fixParts(fix);
+  const shown = proof(fix);
+  const commands = fixCommands(fix);
+  const trial = {order, node: fix.node, at: fix.at, outcome: fix.node ? "" : promiseOf(outcome)};
+  return html`
+    <div class="fix"><span><b class="strong">${order}</b>
+        <span class="micro soft outcome">${outcome}${fix.note && ` ${fix.note}`}</span>
+        <span class="micro state"><${Mark} name=${shown.mark} family=${shown.family} />${shown.words}</span></span>
+      <span class="does">${
+        !session.playhead.past.value &&
+        seq === session.place.seq &&
+        html`<button class=${`btn${first ? " primary" : ""}`} disabled=${!session.mayChange}
+          title=${session.mayChange ? commands.map(commandWords).join(", then ") : READ_ONLY}
+          aria-label=${`Apply: ${order}`} onClick=${() => session.commands.sendAll(commands)}>${commands.length > 1 ? (commands.length === 2 ? "Apply both" : "Apply all") : "Apply"}</button>`
+      }
+        <${TryInFork} session=${session} id=${id} commands=${commands} seq=${seq} trial=${trial} /></span></div>`;
+}
