@@ -14,6 +14,7 @@ from kscope.sim.errors import SimError
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.why import explain_object
 from scheduling.models import SchedulingAttempt
+from scheduling.process_forks import forks_of
 
 # Each holds a whole engine and its forks: one at a time is what memory is planned for.
 _diagnosing = threading.Lock()
@@ -83,7 +84,7 @@ def diagnosis(run: Run, kind: str, key: str, *, seq: int | None) -> dict[str, An
     with _diagnosing:
         cluster = _cluster_at(run, seq)
         cluster.take()
-        found = explain_object(cluster, kind, key).to_dict()
+        found = explain_object(cluster, kind, key, make_forks=forks_of).to_dict()
     if found["state"] == "absent":
         raise ApplicationError(found["sentence"], status=404)
     return {"run": run.pk, "seq": run.head_seq if seq is None else seq, **found}

@@ -15,8 +15,9 @@ from kscope.sim.objects.objects import (
     entity_id,
 )
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.inquiry import diagnose
-from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Diagnosis
+from scheduling.engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
+from scheduling.engine.diagnosis.inquiry import diagnose_in_steps, last_of
+from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Diagnosis, Fix
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes
 from scheduling.engine.diagnosis.subjects.changes import changes_for
 from scheduling.engine.diagnosis.subjects.claims import claim_causes
@@ -41,38 +42,63 @@ KIND_OF: Final = {entity_id(kind, "").rstrip("/"): kind for kind in ASKED}
 
 
 def explain_object(
-    cluster: Cluster, kind: str, key: str, *, tries_changes: bool = True
+    cluster: Cluster,
+    kind: str,
+    key: str,
+    *,
+    tries_changes: bool = True,
+    make_forks: MakeForks = CopiedForks,
 ) -> Diagnosis:
     """Why the object is as it is at this instant; *kind* is one of `ASKED`.
 
     *cluster* is left exactly as it is. An object that is not there, or that nothing holds back, gets
-    a diagnosis that says so. Without *tries_changes* no fix is looked for.
+    a diagnosis that says so. Without *tries_changes* no fix is looked for. Changes are tried in the
+    forks of *make_forks*.
     """
+    steps = explain_in_steps(cluster, kind, key, make_forks(cluster))
+    with collector_paused():
+        return last_of(steps) if tries_changes else next(steps)
+
+
+def explain_in_steps(cluster: Cluster, kind: str, key: str, forks: Forks) -> Iterator[Diagnosis]:
+    """As `explain_object`: the causes first, then all that is known after each fix, the whole last."""
     if kind == Pod.KIND:
-        return _pod(cluster, key, tries_changes=tries_changes)
+        yield from _pod(cluster, key, forks)
+        return
     obj = cluster.store.find(kind, key)
     if obj is None:
-        return _diagnosis(cluster, kind, key, "absent", f"There is no {kind} {key}.")
+        yield _diagnosis(cluster, kind, key, "absent", f"There is no {kind} {key}.")
+        return
     scene = Scene(cluster.store, cluster.now)
     causes = sorted(_causes(scene, obj), key=_gravity)
     state = obj.status.get("phase") or ("held" if causes else "well")
     sentence = causes[0].sentence if causes else f"Nothing holds {kind} {key} back."
     found = _diagnosis(cluster, kind, key, str(state), sentence, tuple(causes))
-    if not causes or kind == Node.KIND or not tries_changes:
-        return found
-    fixes = fixes_for(cluster, Goal(kind, key), changes_for(scene, obj))
-    return replace(found, fixes=tuple(fixes))
+    yield found
+    if causes and kind != Node.KIND:
+        yield from _with_fixes(found, cluster, obj, forks)
 
 
-def _pod(cluster: Cluster, key: str, *, tries_changes: bool) -> Diagnosis:
+def _pod(cluster: Cluster, key: str, forks: Forks) -> Iterator[Diagnosis]:
     """Pending pods are asked of the scheduler; for others it is enough to look around."""
-    found = diagnose(cluster, key, tries_changes=tries_changes)
+    steps = diagnose_in_steps(cluster, key, forks)
+    found = next(steps)
+    yield found
+    yield from steps
     pod = cluster.store.find(Pod.KIND, key)
-    if found.state != "placed" or pod is None or not found.causes or not tries_changes:
-        return found
-    scene = Scene(cluster.store, cluster.now)
-    fixes = fixes_for(cluster, Goal(Pod.KIND, key), changes_for(scene, pod))
-    return replace(found, fixes=tuple(fixes))
+    if found.state == "placed" and pod is not None and found.causes:
+        yield from _with_fixes(found, cluster, pod, forks)
+
+
+def _with_fixes(
+    found: Diagnosis, cluster: Cluster, obj: ApiObject, forks: Forks
+) -> Iterator[Diagnosis]:
+    """*found* with each fix that is found for the object."""
+    scene, fixes = Scene(cluster.store, cluster.now), list[Fix]()
+    goal = Goal(obj.kind, obj.key)
+    for fix in fixes_for(cluster, goal, changes_for(scene, obj), forks):
+        fixes.append(fix)
+        yield replace(found, fixes=tuple(fixes))
 
 
 def _diagnosis(
