@@ -38,16 +38,16 @@ def fixes_for(
 ) -> Iterator[Fix]:
     """The changes after which *goal* is reached sooner than without any, each shown in a fork."""
     if cluster.asks_extenders or goal.outcome(cluster):
-        return
+        return iter(())
+    return islice(_helpful(goal, islice(changes, _TRIED), forks), _OFFERED)
+
+
+def _helpful(goal: Goal, changes: Iterator[Candidate], forks: Forks) -> Iterator[Fix]:
     untouched = _tried(forks, goal)
-    offered = 0
-    for candidate in islice(changes, _TRIED):
-        if offered == _OFFERED:
-            return
+    for candidate in changes:
         reached = _tried(forks, goal, candidate.commands)
         if reached is None or (untouched is not None and reached.at >= untouched.at):
             continue
-        offered += 1
         rest = [each.to_dict() for each in candidate.more]
         yield Fix(
             kind=candidate.kind,
