@@ -153,6 +153,7 @@ async def test_parts_are_sent_before_the_end(driven: Run, engine: Engine, opened
     engine.answer.set_result(b"")
     end = await request.receive_output(timeout=30)
     assert (end.get("body", b""), end.get("more_body", False)) == (b"", False)
+    await request.wait(timeout=30)
 
 
 async def test_leaving_between_parts_gives_the_question_up(
