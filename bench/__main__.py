@@ -17,6 +17,7 @@ BENCHES = {
     "engine": ("bench.engine", "Scheduling, every node examined (given: kube-scheduler 1.34.1)"),
     "growth": ("bench.growth", "Growth with nodes and with placed pods, and memory"),
     "openb": ("bench.openb", "The OpenB trace, decided pod by pod"),
+    "why": ("bench.why", "Why a pod is pending, on 5,000 nodes with 20,000 pods"),
     "volumes": ("bench.volumes", "Volumes: matched, bound, provisioned, mounted"),
     "pipeline": ("bench.pipeline", "From the engine over committed rows to the stream"),
     "stream": ("bench.stream", "Fan-out to many browsers"),

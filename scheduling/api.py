@@ -16,12 +16,17 @@ from rest_framework.views import APIView
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
-from kscope.runs.web.answers import EngineAnswer, EngineView
+from kscope.runs.web.answers import EngineAnswer, EngineParts, EngineView
 from kscope.runs.web.api.parameters import whole_number
 from scheduling.drain import drain_preview
 from scheduling.engine.diagnosis.why import KIND_OF
 from scheduling.models import SchedulingAttempt
-from scheduling.selectors import attempt_evidence_by_id, diagnosis_by_id, evidence_kept
+from scheduling.selectors import (
+    attempt_evidence_by_id,
+    diagnosis_by_id,
+    diagnosis_parts_by_id,
+    evidence_kept,
+)
 
 SHOWN = 200
 
@@ -160,17 +165,31 @@ DIAGNOSIS = inline_serializer(
 )
 
 
+_IN_PARTS = OpenApiParameter(
+    "parts",
+    int,
+    description="1: lines of JSON as they are found. The first is the diagnosis without fixes, then "
+    'come {"fix": …} and last {"outlook": …, "tried": …, "conclusion": …}; a failure after the '
+    'first line is a line {"message": …}',
+)
+
+
 class PodWhy(EngineView):
     """Why a pod has no node, and the smallest change that would give it one."""
 
     @extend_schema(
-        parameters=[OpenApiParameter("seq", int, description="after this event; now when absent")],
+        parameters=[
+            OpenApiParameter("seq", int, description="after this event; now when absent"),
+            _IN_PARTS,
+        ],
         responses=DIAGNOSIS,
     )
-    def get(self, request: Request, run_id: int, namespace: str, name: str) -> EngineAnswer:
+    def get(
+        self, request: Request, run_id: int, namespace: str, name: str
+    ) -> EngineAnswer | EngineParts:
         """The diagnosis, with changes tried in forks of the run; docs/why-pending.md."""
         run, seq = found_run(request, run_id), whole_number(request, "seq")
-        return _asked(run.pk, "Pod", f"{namespace}/{name}", seq)
+        return _asked(request, run.pk, "Pod", f"{namespace}/{name}", seq)
 
 
 class ObjectWhy(EngineView):
@@ -185,10 +204,11 @@ class ObjectWhy(EngineView):
                 description="claim/NAMESPACE/NAME, node/NAME, …",
             ),
             OpenApiParameter("seq", int, description="after this event; now when absent"),
+            _IN_PARTS,
         ],
         responses=DIAGNOSIS,
     )
-    def get(self, request: Request, run_id: int, entity: str) -> EngineAnswer:
+    def get(self, request: Request, run_id: int, entity: str) -> EngineAnswer | EngineParts:
         """The causes with their facts, and changes tried in forks of the run."""
         run, seq = found_run(request, run_id), whole_number(request, "seq")
         prefix, _, key = entity.partition("/")
@@ -196,11 +216,16 @@ class ObjectWhy(EngineView):
         if kind is None:
             known = ", ".join(sorted(KIND_OF))
             raise ApplicationError(f"{prefix!r} cannot be asked about; these can: {known}")
-        return _asked(run.pk, kind, key, seq)
+        return _asked(request, run.pk, kind, key, seq)
 
 
-def _asked(run_id: int, kind: str, key: str, seq: int | None) -> EngineAnswer:
+def _asked(
+    request: Request, run_id: int, kind: str, key: str, seq: int | None
+) -> EngineAnswer | EngineParts:
     arguments = {"run_id": run_id, "kind": kind, "key": key, "seq": seq}
+    if request.query_params.get("parts") == "1":
+        lasts = seq is not None
+        return EngineParts(Question(diagnosis_parts_by_id, arguments, run_id, lasts=lasts))
     return EngineAnswer(Question(diagnosis_by_id, arguments, run_id, lasts=seq is not None))
 
 

@@ -2,6 +2,8 @@
 
 import threading
 import zlib
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 import orjson
@@ -12,9 +14,13 @@ from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
 from kscope.sim.errors import SimError
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.diagnosis.fork import collector_paused
+from scheduling.engine.diagnosis.inquiry import last_of
+from scheduling.engine.diagnosis.report import Diagnosis
 from scheduling.engine.diagnosis.subjects.goals import Goal
-from scheduling.engine.diagnosis.why import explain_object
+from scheduling.engine.diagnosis.why import explain_in_steps
 from scheduling.models import SchedulingAttempt
+from scheduling.process_forks import forks_of
 
 # Each holds a whole engine and its forks: one at a time is what memory is planned for.
 _diagnosing = threading.Lock()
@@ -70,6 +76,30 @@ def diagnosis_by_id(run_id: int, kind: str, key: str, seq: int | None) -> dict[s
     return diagnosis(run, kind, key, seq=seq)
 
 
+def diagnosis_parts_by_id(
+    run_id: int, kind: str, key: str, seq: int | None
+) -> Iterator[dict[str, Any]]:
+    """The diagnosis as it is found: the causes at once, then each fix, then the rest.
+
+    The first part is the diagnosis without fixes, the next ones are {"fix": …}, the last one has
+    what is known only at the end: outlook, tried, conclusion.
+    """
+    run = Run.objects.select_related("scenario").get(pk=run_id)
+    sent, found = 0, None
+    for found, outcome in _steps(run, kind, key, seq):
+        if found.state == "absent":
+            raise ApplicationError(found.sentence, status=404)
+        if sent == 0:
+            yield _answer(run, seq, replace(found, fixes=()), outcome)
+            sent = 1
+        for fix in found.fixes[sent - 1 :]:
+            yield {"fix": fix.to_dict()}
+            sent += 1
+    assert found is not None
+    whole = found.to_dict()
+    yield {name: whole[name] for name in ("outlook", "tried", "conclusion")}
+
+
 def diagnosis(run: Run, kind: str, key: str, *, seq: int | None) -> dict[str, Any]:
     """Why an object is as it is after event *seq* (None: now): docs/why-pending.md.
 
@@ -79,17 +109,28 @@ def diagnosis(run: Run, kind: str, key: str, *, seq: int | None) -> dict[str, An
     long as a seek, then a second or two where the cluster is large. Raises ApplicationError when
     the run has no such event or object.
     """
+    found, outcome = last_of(_steps(run, kind, key, seq))
+    if found.state == "absent":
+        raise ApplicationError(found.sentence, status=404)
+    return _answer(run, seq, found, outcome)
+
+
+def _steps(run: Run, kind: str, key: str, seq: int | None) -> Iterator[tuple[Diagnosis, str]]:
+    """The steps of the diagnosis, each with the outcome of the object at that instant."""
     if seq is not None:
         check_seq(run, seq, first=1)
     with _diagnosing:
         cluster = _cluster_at(run, seq)
         cluster.take()
-        found = explain_object(cluster, kind, key).to_dict()
-        outcome = Goal(kind, key).outcome(cluster)
-    if found["state"] == "absent":
-        raise ApplicationError(found["sentence"], status=404)
+        with collector_paused():
+            outcome = Goal(kind, key).outcome(cluster)
+            for found in explain_in_steps(cluster, kind, key, forks_of(cluster)):
+                yield found, outcome
+
+
+def _answer(run: Run, seq: int | None, found: Diagnosis, outcome: str) -> dict[str, Any]:
     shown = {"run": run.pk, "seq": run.head_seq if seq is None else seq, "outcome": outcome}
-    return {**shown, **found}
+    return {**shown, **found.to_dict()}
 
 
 def _cluster_at(run: Run, seq: int | None) -> Cluster:

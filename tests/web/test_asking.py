@@ -13,7 +13,7 @@ from django.core.asgi import get_asgi_application
 from django.db import connection, connections
 
 from kscope.runs import aside
-from kscope.runs.aside import Question
+from kscope.runs.aside import OnPart, Question
 from kscope.runs.capacity.admission import admission
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
@@ -28,9 +28,12 @@ class Engine:
         self.asked: list[tuple[Question, str]] = []
         self.given_up = 0
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.parts: list[bytes] = []
 
-    async def ask(self, question: Question, asker: str) -> bytes:
+    async def ask(self, question: Question, asker: str, on_part: OnPart = lambda _: None) -> bytes:
         self.asked.append((question, asker))
+        for part in self.parts:
+            on_part(part)
         try:
             return await asyncio.shield(self.answer)
         except asyncio.CancelledError:
@@ -138,3 +141,36 @@ async def test_askers_without_an_account_are_told_apart_by_address(
     [(question, asker)] = engine.asked
     assert asker == "address 1.2.3.4"
     assert (question.run_id, question.lasts) == (driven.pk, True)
+
+
+async def test_parts_are_sent_before_the_end(driven: Run, engine: Engine, opened: Any) -> None:
+    engine.parts = [b'{"causes":[]}', b'{"fix":{}}']
+    request = await asked(opened(f"{why(driven)}?parts=1"))
+    start = await request.receive_output(timeout=30)
+    lines = [(await request.receive_output(timeout=30))["body"] for _ in engine.parts]
+    assert (start["status"], lines) == (200, [b'{"causes":[]}\n', b'{"fix":{}}\n'])
+    assert not engine.answer.done()
+    engine.answer.set_result(b"")
+    end = await request.receive_output(timeout=30)
+    assert (end.get("body", b""), end.get("more_body", False)) == (b"", False)
+    await request.wait(timeout=30)
+
+
+async def test_leaving_between_parts_gives_the_question_up(
+    driven: Run, engine: Engine, opened: Any
+) -> None:
+    engine.parts = [b'{"causes":[]}']
+    request = await asked(opened(f"{why(driven)}?parts=1"))
+    await request.receive_output(timeout=30)
+    await request.receive_output(timeout=30)
+    await request.send_input({"type": "http.disconnect"})
+    await until(lambda: engine.given_up == 1)
+    await request.wait(timeout=30)
+
+
+async def test_a_refusal_before_any_part_has_its_status(
+    driven: Run, engine: Engine, opened: Any
+) -> None:
+    engine.answer.set_exception(ApplicationError("Too many.", status=503, retry_after=3))
+    status, headers, told = await response(await asked(opened(f"{why(driven)}?parts=1")))
+    assert (status, told["message"], headers["Retry-After"]) == (503, "Too many.", "3")

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from kscope.runs.models import Run, RunEvent
+from scheduling.selectors import diagnosis, diagnosis_parts_by_id
 from tests.web.conftest import drive, driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -109,3 +110,12 @@ def test_the_answer_is_described_for_programs(client: Client) -> None:
     answer = path["get"]["responses"]["200"]["content"]["application/json"]["schema"]
     assert answer == {"$ref": "#/components/schemas/Diagnosis"}
     assert "fixes" in schema["components"]["schemas"]["Diagnosis"]["properties"]
+
+
+def test_the_causes_come_before_the_fixes(driven: Run) -> None:
+    first, *fixes, last = diagnosis_parts_by_id(driven.pk, "Pod", "default/giant", None)
+    whole = diagnosis(driven, "Pod", "default/giant", seq=None)
+    assert first["causes"] == whole["causes"]
+    assert first["fixes"] == []
+    assert [each["fix"] for each in fixes] == whole["fixes"]
+    assert last == {name: whole[name] for name in ("outlook", "tried", "conclusion")}

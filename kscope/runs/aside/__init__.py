@@ -14,14 +14,18 @@ from asyncio import AbstractEventLoop, get_running_loop
 from weakref import WeakKeyDictionary
 
 from kscope.runs.aside.pool import Pool
+from kscope.runs.aside.process import OnPart, ignored
 from kscope.runs.aside.question import Question
 from kscope.runs.measures import question_counted
 
 _pools: "WeakKeyDictionary[AbstractEventLoop, Pool]" = WeakKeyDictionary()
 
 
-async def ask(question: Question, asker: str) -> bytes:
+async def ask(question: Question, asker: str, on_part: OnPart = ignored) -> bytes:
     """The JSON text of the answer; *asker* is who takes turns with other askers.
+
+    A function that is a generator answers in parts: *on_part* gets the JSON text of each as soon as
+    it is known, and the text that is returned is empty.
 
     Raises ApplicationError when the question is refused, when too many wait already, and when the
     answer takes too long or too much memory. Cancelling the wait gives the question up.
@@ -31,7 +35,7 @@ async def ask(question: Question, asker: str) -> bytes:
     if pool is None:
         pool = _pools[loop] = Pool()
     with question_counted(question.function.__name__):
-        return await pool.ask(question, asker)
+        return await pool.ask(question, asker, on_part)
 
 
 async def close() -> None:
@@ -41,4 +45,4 @@ async def close() -> None:
         await pool.close()
 
 
-__all__ = ["Pool", "Question", "ask", "close"]
+__all__ = ["OnPart", "Pool", "Question", "ask", "close"]

@@ -1,6 +1,7 @@
 """What runs in an engine process: `python -m kscope.runs.aside.child PARENT_PID`.
 
 It reads a line of JSON for each question and writes two messages: that it has begun, and the answer.
+Where the function is a generator, each value is a message of its own, before the last one.
 It ends when it was idle for a while, when it has grown too large, and with the process that
 started it: the kernel kills it, whatever it is computing.
 """
@@ -13,8 +14,9 @@ import resource
 import select
 import sys
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import orjson
 import psutil
@@ -64,7 +66,7 @@ def main() -> None:
         if not line:
             return
         _say(answers, {"said": "begun"})
-        outcome = _outcome(orjson.loads(line))
+        outcome = _outcome(orjson.loads(line), answers)
         gc.collect()
         last = not outcome.fresh or psutil.Process().memory_info().rss > limit // REST_PART
         _say(answers, {"said": outcome.said, "size": len(outcome.text), "last": last}, outcome.text)
@@ -85,7 +87,7 @@ def _say(answers: IO[bytes], message: dict[str, Any], text: bytes = b"") -> None
     answers.flush()
 
 
-def _outcome(request: dict[str, Any]) -> Outcome:
+def _outcome(request: dict[str, Any], answers: IO[bytes]) -> Outcome:
     from django.db import connection
 
     from kscope.runs.drive.same_database import database_use
@@ -97,7 +99,10 @@ def _outcome(request: dict[str, Any]) -> Outcome:
         _limit_statements(request["seconds"])
         module, name = request["function"].split(":")
         function = getattr(importlib.import_module(module), name)
-        return Outcome("result", _json(function(**request["arguments"])))
+        answer = function(**request["arguments"])
+        if isinstance(answer, Iterator):
+            return _said_in_parts(cast("Iterator[Any]", answer), answers)
+        return Outcome("result", _json(answer))
     except ApplicationError as refusal:
         words = {"message": refusal.message, "extra": refusal.extra, "status": refusal.status}
         return Outcome("refusal", orjson.dumps(words))
@@ -108,6 +113,14 @@ def _outcome(request: dict[str, Any]) -> Outcome:
     # After the handler, so that the frames that hold the memory are gone.
     words = {"message": "That takes more memory than one question may use.", "status": 503}
     return Outcome("refusal", orjson.dumps({**words, "extra": {}}), fresh=False)
+
+
+def _said_in_parts(parts: Iterator[Any], answers: IO[bytes]) -> Outcome:
+    """Write each part as soon as it is known; nothing is left for the end."""
+    for part in parts:
+        text = _json(part)
+        _say(answers, {"said": "part", "size": len(text), "last": False}, text)
+    return Outcome("result", b"")
 
 
 def _json(answer: Any) -> bytes:

@@ -9,11 +9,11 @@ Askers take turns, and so do the runs of one asker. One asker never has all proc
 
 import asyncio
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.conf import settings
 
-from kscope.runs.aside.process import EngineProcess, ProcessEnded
+from kscope.runs.aside.process import EngineProcess, OnPart, ProcessEnded, ignored
 from kscope.runs.aside.question import Question
 from kscope.runs.capacity.fair_queue import FairQueue, QueueFull
 from kscope.runs.errors import ApplicationError
@@ -37,6 +37,21 @@ class Job:
     askers: int = 0
     computing: "asyncio.Task[None] | None" = None
     patience: asyncio.TimerHandle | None = None
+    # The parts of the answer so far, and who gets each further one.
+    parts: list[bytes] = field(default_factory=list[bytes])
+    listeners: list[OnPart] = field(default_factory=list[OnPart])
+
+    def listen(self, on_part: OnPart) -> None:
+        """Give *on_part* the parts so far, and each further one as it comes."""
+        for part in self.parts:
+            on_part(part)
+        self.listeners.append(on_part)
+
+    def add_part(self, part: bytes) -> None:
+        """A part of the answer has come."""
+        self.parts.append(part)
+        for on_part in self.listeners:
+            on_part(part)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -59,15 +74,17 @@ class Pool:
         self._waiting: FairQueue[Job] = FairQueue(WAITING, WAITING_EACH)
         self._computing: list[Job] = []
 
-    async def ask(self, question: Question, asker: str) -> bytes:
+    async def ask(self, question: Question, asker: str, on_part: OnPart = ignored) -> bytes:
         """See `aside.ask`."""
         job = self._shared(question) or self._queued(question, asker)
         job.askers += 1
+        job.listen(on_part)
         self._dispatch()
         try:
             return await asyncio.shield(job.answer)
         finally:
             job.askers -= 1
+            job.listeners.remove(on_part)
             if job.is_abandoned and not job.answer.done():
                 self._abandon(job)
 
@@ -196,12 +213,12 @@ class Pool:
         """The answer of *process*, which may have ended since it was used last."""
         run_id, seconds = job.question.run_id, job.question.seconds
         try:
-            return await process.ask(job.request, run_id, seconds)
+            return await process.ask(job.request, run_id, seconds, job.add_part)
         except ProcessEnded as ended:
             if ended.begun:
                 raise
         await process.renew()
-        return await process.ask(job.request, run_id, seconds)
+        return await process.ask(job.request, run_id, seconds, job.add_part)
 
     async def _put_back(self, process: EngineProcess) -> None:
         if process.is_alive:

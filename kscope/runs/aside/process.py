@@ -5,6 +5,7 @@ import contextlib
 import os
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -15,6 +16,14 @@ START_SECONDS = 60.0  # a second or two, where the machine has nothing else to d
 ANSWER_BYTES = 64 * 1_048_576
 # Of the runs that a process was asked about; it keeps what it replayed of the newest.
 REMEMBERED = 3
+
+
+# Gets the JSON text of one part of an answer.
+OnPart = Callable[[bytes], object]
+
+
+def ignored(_: bytes) -> None:
+    """An `OnPart` for those who wait for the whole."""
 
 
 class ProcessEnded(Exception):
@@ -43,8 +52,12 @@ class EngineProcess:
         """Whether it can be asked; one that was not started yet can."""
         return not self.ended and (self._process is None or self._process.returncode is None)
 
-    async def ask(self, request: bytes, run_id: int, seconds: float) -> bytes:
+    async def ask(
+        self, request: bytes, run_id: int, seconds: float, on_part: OnPart = ignored
+    ) -> bytes:
         """The JSON text of the answer, which may take *seconds* once the process has started.
+
+        *on_part* gets each part of an answer that comes in parts.
 
         Raises TimeoutError, ProcessEnded, ApplicationError, RuntimeError.
         """
@@ -60,8 +73,12 @@ class EngineProcess:
             async with asyncio.timeout(START_SECONDS):
                 begun = bool(await self._process.stdout.readline())
             async with asyncio.timeout(seconds):
-                head = orjson.loads(await self._process.stdout.readline() if begun else b"")
-                return await self._answer(head, self._process.stdout)
+                output = self._process.stdout
+                head = orjson.loads(await output.readline() if begun else b"")
+                while head["said"] == "part":
+                    on_part(await self._answer(head, output))
+                    head = orjson.loads(await output.readline())
+                return await self._answer(head, output)
         except TimeoutError:  # which is an OSError as well
             self.kill()
             raise

@@ -1,13 +1,15 @@
 """Views whose answer is computed beside the web process."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncGenerator, Callable
 from functools import wraps
-from typing import Any
+from typing import Any, Self
 
 import orjson
 from asgiref.sync import sync_to_async
 from django.db import close_old_connections, connection
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from rest_framework.views import APIView
 
 from kscope.runs import aside
@@ -17,7 +19,7 @@ from kscope.runs.errors import ApplicationError
 
 # Content and its type, of the JSON text that an engine process gave.
 Show = Callable[[bytes], tuple[bytes | str, str]]
-JSON = "application/json"
+JSON, JSON_LINES = "application/json", "application/x-ndjson"
 
 
 def _as_it_is(text: bytes) -> tuple[bytes, str]:
@@ -47,8 +49,65 @@ class EngineAnswer(HttpResponse):
                 self.headers[name] = value
 
 
+class EngineParts(StreamingHttpResponse):
+    """The parts of an answer, each a line of JSON that is sent as soon as it is known.
+
+    Only an `EngineView` may return it. A refusal after the first part is the last line:
+    {"message": …}.
+    """
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(content_type=JSON_LINES)
+        # A proxy that collects the whole answer first would take the point of it away.
+        self.headers["X-Accel-Buffering"] = "no"
+        self.question = question
+
+    async def begin(self, asker: str) -> HttpResponse | Self:
+        """Wait for the first part; a refusal that comes instead is a response of its own."""
+        lines = self._lines(asker)
+        try:
+            first = await anext(lines)
+        except ApplicationError as refusal:
+            return refused(refusal)
+        self.streaming_content = _rejoined(first, lines)
+        return self
+
+    async def _lines(self, asker: str) -> AsyncGenerator[bytes]:
+        """Each part as it comes. Leaving gives the question up."""
+        parts: asyncio.Queue[bytes] = asyncio.Queue()
+        asked = asyncio.create_task(aside.ask(self.question, asker, parts.put_nowait))
+        asked.add_done_callback(lambda _: parts.put_nowait(b""))
+        try:
+            while part := await parts.get():
+                yield part + b"\n"
+            await asked
+        finally:
+            asked.cancel()
+
+
+async def _rejoined(first: bytes, lines: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    try:
+        yield first
+        async for line in lines:
+            yield line
+    except ApplicationError as refusal:
+        yield orjson.dumps(refusal.body) + b"\n"
+    finally:
+        await lines.aclose()
+
+
+def refused(refusal: ApplicationError) -> HttpResponse:
+    """The refusal as a response."""
+    return HttpResponse(
+        orjson.dumps(refusal.body),
+        status=refusal.status,
+        content_type=JSON,
+        headers=dict(refusal.headers),
+    )
+
+
 class EngineView(APIView):
-    """A view that may return an `EngineAnswer`.
+    """A view that may return an `EngineAnswer` or `EngineParts`.
 
     Its handlers run in a thread, as those of other views do. Before the wait begins, the request's
     place and its connection to the database are given back; its thread sleeps. When the client
@@ -61,11 +120,13 @@ class EngineView(APIView):
         view = super().as_view(**initkwargs)
 
         @wraps(view)
-        async def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        async def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             response = await sync_to_async(view)(request, *args, **kwargs)
-            if isinstance(response, EngineAnswer):
+            if isinstance(response, EngineAnswer | EngineParts):
                 asker = await sync_to_async(_leave)(request)
                 admission.leave()
+                if isinstance(response, EngineParts):
+                    return await response.begin(asker)
                 await response.fill(asker)
             return response
 

@@ -1,4 +1,4 @@
-"""Copies of a cluster on which changes are tried, beside the run and without a trace in it.
+"""Forks of a cluster on which changes are tried, beside the run and without a trace in it.
 
 A copy shares what never changes (manifests, parsed pods) with its original and has everything else
 to itself. What it records is dropped; nothing outside, such as an extender, is ever called.
@@ -9,10 +9,10 @@ from __future__ import annotations
 import gc
 import io
 import pickle
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import MINUTE
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# What never changes.
+_SHARED = (ApiObject, PodInfo)
+
 # How long in virtual time a fork is given to place the pod: time enough for a grace period, a
 # take-over of the lease and the longest flush of the queue.
 PATIENCE = 6 * MINUTE
@@ -32,24 +35,53 @@ _STEPS_PER_LOOK = 50
 
 
 class Original(Generic[T]):
-    """Something of the engine, frozen as it stands, of which any number of copies can be made."""
+    """Something of the engine, frozen as it stands, of which any number of copies can be made.
 
-    def __init__(self, subject: T) -> None:
+    Copies also share the objects of *shared*, which must not change as long as a copy is used.
+    """
+
+    def __init__(self, subject: T, shared: Iterable[object] = ()) -> None:
         buffer = io.BytesIO()
-        pickler = _SharingPickler(buffer)
-        with _collector_paused():
+        pickler = _SharingPickler(buffer, shared)
+        with collector_paused():
             pickler.dump(subject)
         self._shared = pickler.shared
         self._blob = buffer.getvalue()
 
     def copy(self) -> T:
         """A copy that can be changed without changing the original or another copy."""
-        with _collector_paused():
+        with collector_paused():
             return cast("T", _SharingUnpickler(io.BytesIO(self._blob), self._shared).load())
 
 
+class Forks(Protocol):
+    """Where trials run: each gets a cluster of its own, equal to the one that is asked about."""
+
+    def run(self, trial: Callable[[Cluster], T]) -> T:
+        """What *trial* returns for a fork, which it may use up."""
+        ...
+
+
+class CopiedForks:
+    """Forks that are copies in this process; works everywhere, and takes seconds where it is large."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._original: Original[Cluster] | None = None
+
+    def run(self, trial: Callable[[Cluster], T]) -> T:
+        """See `Forks`."""
+        if self._original is None:
+            self._original = Original(self._cluster)
+        return trial(self._original.copy())
+
+
+# Makes the forks of a cluster.
+MakeForks = Callable[["Cluster"], Forks]
+
+
 @contextmanager
-def _collector_paused() -> Generator[None]:
+def collector_paused() -> Generator[None]:
     """Millions of new objects and no garbage among them: collections would double the time."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -63,12 +95,13 @@ def _collector_paused() -> Generator[None]:
 class _SharingPickler(pickle.Pickler):
     """Leaves out what never changes, and the history that a copy has no use for."""
 
-    def __init__(self, buffer: io.BytesIO) -> None:
+    def __init__(self, buffer: io.BytesIO, also: Iterable[object]) -> None:
         super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
         self.shared: list[object] = []
+        self._also = {id(each) for each in also}
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, ApiObject | PodInfo):
+        if isinstance(obj, _SHARED) or id(obj) in self._also:
             self.shared.append(obj)
             return _shared_object, (len(self.shared) - 1,)
         if isinstance(obj, Recorder):

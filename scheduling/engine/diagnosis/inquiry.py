@@ -7,12 +7,13 @@ which then runs until the pod is bound. Nothing is offered that did not get the 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from kscope.sim.objects.objects import Pod
+from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.unmodelled import unmodelled_need
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
@@ -53,6 +54,7 @@ from scheduling.engine.diagnosis.changes.pod_rules import (
 )
 from scheduling.engine.diagnosis.changes.requests import smaller_requests
 from scheduling.engine.diagnosis.facts.outright import gate_facts
+from scheduling.engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
 from scheduling.engine.diagnosis.pairs import Changes, PairSearch
 from scheduling.engine.diagnosis.report import (
     SEVERITIES,
@@ -105,14 +107,51 @@ _KINDS: Final[tuple[tuple[str, Changes], ...]] = (
 _MOST_OFFERED = 8
 
 
-def diagnose(cluster: Cluster, pod_key: str, *, tries_changes: bool = True) -> Diagnosis:
+def diagnose(
+    cluster: Cluster,
+    pod_key: str,
+    *,
+    tries_changes: bool = True,
+    make_forks: MakeForks = CopiedForks,
+) -> Diagnosis:
     """Why the pod "namespace/name" has no node at this instant, and what would give it one.
 
     *cluster* is left exactly as it is: nothing is recorded, drawn or scheduled in it. Extenders are
     never called. A pod that is not there, or has its node, gets a diagnosis that says so. Without
-    *tries_changes* there are causes alone, and no look ahead.
+    *tries_changes* there are causes alone, and no look ahead. Changes are tried in the forks of
+    *make_forks*.
     """
+    steps = diagnose_in_steps(cluster, pod_key, make_forks(cluster))
+    with collector_paused():
+        return last_of(steps) if tries_changes else next(steps)
+
+
+def diagnose_in_steps(cluster: Cluster, pod_key: str, forks: Forks) -> Iterator[Diagnosis]:
+    """As `diagnose`: the causes first, then all that is known after each fix, and the whole last."""
     pod = cluster.store.find(Pod.KIND, pod_key)
+    at_once = _known_at_once(cluster, pod_key, pod)
+    if at_once is not None or not isinstance(pod, Pod):
+        assert at_once is not None
+        yield at_once
+        return
+    leading = [
+        each
+        for each in cluster.replicas
+        if each.scheduler.algorithm_for(pod.scheduler_name) is not None
+    ]
+    if not leading:
+        yield from _Unminded(cluster, pod, forks).diagnoses()
+    else:
+        yield from _Inquiry(cluster, pod, leading[0], forks).diagnoses()
+
+
+def last_of(steps: Iterator[Diagnosis]) -> Diagnosis:
+    """The whole diagnosis."""
+    return deque(steps, maxlen=1).pop()
+
+
+def _known_at_once(cluster: Cluster, pod_key: str, pod: ApiObject | None) -> Diagnosis | None:
+    """The diagnosis of a pod that waits for no scheduler; None for one that does."""
     if not isinstance(pod, Pod):
         return _short(cluster, pod_key, "absent", f"There is no pod {pod_key}.")
     if pod.is_terminated:
@@ -120,21 +159,12 @@ def diagnose(cluster: Cluster, pod_key: str, *, tries_changes: bool = True) -> D
     if pod.node_name:
         return _placed(cluster, pod)
     if pod.deletion_timestamp:
-        told = "It is being deleted; no scheduler looks at it any more."
-        return _short(cluster, pod_key, "deleting", told)
+        sentence = "It is being deleted; no scheduler looks at it any more."
+        return _short(cluster, pod_key, "deleting", sentence)
     need = unmodelled_need(
         pod, allocates_devices=cluster.scheduler.state.profile.rules.allocates_devices
     )
-    if need:
-        return _not_modelled(cluster, pod, need)
-    minding = [
-        each
-        for each in cluster.replicas
-        if each.scheduler.algorithm_for(pod.scheduler_name) is not None
-    ]
-    if not minding:
-        return _Unminded(cluster, pod).diagnosis()
-    return _Inquiry(cluster, pod, minding[0]).diagnosis(tries_changes=tries_changes)
+    return _not_modelled(cluster, pod, need) if need else None
 
 
 def _short(cluster: Cluster, pod_key: str, state: str, sentence: str) -> Diagnosis:
@@ -179,25 +209,29 @@ def _not_modelled(cluster: Cluster, pod: Pod, need: str) -> Diagnosis:
 class _Unminded:
     """A pod whose schedulerName nobody answers to."""
 
-    def __init__(self, cluster: Cluster, pod: Pod) -> None:
+    def __init__(self, cluster: Cluster, pod: Pod, forks: Forks) -> None:
         self._cluster = cluster
         self._pod = pod
-        self._trials = Trials(cluster, pod)
+        self._trials = Trials(cluster, pod, forks)
 
-    def diagnosis(self) -> Diagnosis:
-        """It waits for a scheduler, not for a node."""
-        outlook = self._trials.look_ahead()
-        fix = self._trials.first_that_helps(self._other_names(), None)
-        fixes = [] if fix is None else [fix]
+    def diagnoses(self) -> Iterator[Diagnosis]:
+        """It waits for a scheduler, not for a node: the cause, then what would help."""
         wanted, known = self._pod.scheduler_name, ", ".join(self._known)
         told = f"No scheduler answers to the name {wanted}; there is {known}."
-        return Diagnosis(
+        found = Diagnosis(
             pod=self._pod.key,
             profile=self._cluster.profile,
             at=self._cluster.now,
             state="unminded",
             sentence=told,
             causes=(Cause(severity="blocks", sentence=told),),
+        )
+        yield found
+        outlook = self._trials.look_ahead()
+        fix = self._trials.first_that_helps(self._other_names(), None)
+        fixes = [] if fix is None else [fix]
+        yield replace(
+            found,
             outlook=outlook,
             fixes=tuple(fixes),
             tried=tuple(self._trials.tried.items()),
@@ -240,7 +274,9 @@ class _Findings:
 class _Inquiry:
     """A pod that some scheduler minds and that has no node."""
 
-    def __init__(self, cluster: Cluster, pod: Pod, replicas: SchedulerReplicas) -> None:
+    def __init__(
+        self, cluster: Cluster, pod: Pod, replicas: SchedulerReplicas, forks: Forks
+    ) -> None:
         algorithm = replicas.scheduler.algorithm_for(pod.scheduler_name)
         assert algorithm is not None
         self._cluster = cluster
@@ -249,21 +285,21 @@ class _Inquiry:
         self._scheduler: Scheduler = replicas.scheduler
         self._asks_extenders = algorithm.extenders is not None
         self._world = World(algorithm, pod)
-        self._trials = Trials(cluster, pod)
+        self._trials = Trials(cluster, pod, forks)
         self._findings = self._decide()
 
     def _decide(self) -> _Findings:
         world = self._world
         decision = world.decide()
-        world.algorithm.preempt(decision)
+        # Without pods of lower priority, only a custom plugin's PostFilter can find a node.
+        if world.has_lower_priorities or world.algorithm.profile.custom_plugins:
+            world.algorithm.preempt(decision)
         return _Findings(decision, refused_nodes(world, decision), world.gates(self._pod))
 
-    def diagnosis(self, *, tries_changes: bool) -> Diagnosis:
-        """Everything there is to say."""
-        outlook = self._trials.look_ahead() if tries_changes else None
-        fixes = list(self._fixes()) if tries_changes else []
+    def diagnoses(self) -> Iterator[Diagnosis]:
+        """The causes, then the same with each fix that is found, then the whole."""
         causes = self._causes()
-        return Diagnosis(
+        found = Diagnosis(
             pod=self._pod.key,
             profile=self._cluster.profile,
             at=self._cluster.now,
@@ -271,10 +307,18 @@ class _Inquiry:
             sentence=self._sentence(causes),
             causes=tuple(causes),
             check=self._findings.check,
-            outlook=outlook,
+        )
+        yield found
+        found = replace(found, outlook=self._trials.look_ahead())
+        fixes: list[Fix] = []
+        for fix in self._fixes():
+            fixes.append(fix)
+            yield replace(found, fixes=tuple(fixes))
+        yield replace(
+            found,
             fixes=tuple(fixes),
             tried=tuple(self._trials.tried.items()),
-            conclusion=self._conclusion(fixes) if tries_changes else "",
+            conclusion=self._conclusion(fixes),
         )
 
     def _conclusion(self, fixes: list[Fix]) -> str:
@@ -425,9 +469,11 @@ class _Inquiry:
         if self._findings.fits:
             yield from self._only(self._retries(), None)
             return
-        singles = list(islice(self._single_changes(), _MOST_OFFERED))
-        yield from singles
-        if not singles:
+        offers_none = True
+        for fix in islice(self._single_changes(), _MOST_OFFERED):
+            offers_none = False
+            yield fix
+        if offers_none:
             yield from self._pair_of_changes()
 
     def _single_changes(self) -> Iterator[Fix]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate
-from scheduling.engine.diagnosis.fork import Limits, Original, Trial, run_fork
+from scheduling.engine.diagnosis.fork import Forks, Limits, Trial, run_fork
 from scheduling.engine.diagnosis.pairs import Pair, PairSearch
 from scheduling.engine.diagnosis.report import Fix, Outlook
 from scheduling.engine.diagnosis.world import World
@@ -63,12 +64,11 @@ _WORK, _WORK_PER_STEP, _WORK_PER_CYCLE, _WORK_PER_NODE = 3_000_000, 20, 500, 4
 class Trials:
     """Changes tried on a pod: how many of each kind, and what came of them."""
 
-    def __init__(self, cluster: Cluster, pod: Pod) -> None:
+    def __init__(self, cluster: Cluster, pod: Pod, forks: Forks) -> None:
         self._pod = pod
-        self._cluster = cluster
+        self._forks = forks
         # Extenders decide too, and are not asked about what is only tried.
         self._may_fork = not cluster.asks_extenders
-        self._original: Original[Cluster] | None = None
         nodes = len(cluster.store.objects("Node"))
         objects = nodes + len(cluster.store.objects(Pod.KIND))
         self._forks_left = min(max(_FORKED_OBJECTS // objects, _FEWEST_FORKS), _MOST_FORKS)
@@ -197,10 +197,10 @@ class Trials:
         return self.outlook.at if self.outlook is not None and self.outlook.node else 0
 
     def _fork(self, work: int, commands: Sequence[Command] = (), meant: str = "") -> Trial:
-        if self._original is None:
-            self._original = Original(self._cluster)
         limits = Limits(steps=work // _WORK_PER_STEP, cycles=work // self._per_cycle)
-        trial = run_fork(self._original.copy(), self._pod.key, limits, commands, meant)
+        trial = self._forks.run(
+            partial(run_fork, pod_key=self._pod.key, limits=limits, commands=commands, meant=meant)
+        )
         self._work -= trial.steps * _WORK_PER_STEP + trial.cycles * self._per_cycle
         return trial
 

@@ -15,8 +15,9 @@ from kscope.sim.objects.objects import (
     entity_id,
 )
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.inquiry import diagnose
-from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Diagnosis
+from scheduling.engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
+from scheduling.engine.diagnosis.inquiry import diagnose_in_steps, last_of
+from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Diagnosis, Fix
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes
 from scheduling.engine.diagnosis.subjects.changes import changes_for, changes_for_drain
 from scheduling.engine.diagnosis.subjects.claims import claim_causes
@@ -41,41 +42,67 @@ KIND_OF: Final = {entity_id(kind, "").rstrip("/"): kind for kind in ASKED}
 
 
 def explain_object(
-    cluster: Cluster, kind: str, key: str, *, tries_changes: bool = True
+    cluster: Cluster,
+    kind: str,
+    key: str,
+    *,
+    tries_changes: bool = True,
+    make_forks: MakeForks = CopiedForks,
 ) -> Diagnosis:
     """Why the object is as it is at this instant; *kind* is one of `ASKED`.
 
     *cluster* is left exactly as it is. An object that is not there, or that nothing holds back, gets
-    a diagnosis that says so. Without *tries_changes* no fix is looked for.
+    a diagnosis that says so. Without *tries_changes* no fix is looked for. Changes are tried in the
+    forks of *make_forks*.
     """
+    steps = explain_in_steps(cluster, kind, key, make_forks(cluster))
+    with collector_paused():
+        return last_of(steps) if tries_changes else next(steps)
+
+
+def explain_in_steps(cluster: Cluster, kind: str, key: str, forks: Forks) -> Iterator[Diagnosis]:
+    """As `explain_object`: the causes first, then all that is known after each fix, the whole last."""
     if kind == Pod.KIND:
-        return _pod(cluster, key, tries_changes=tries_changes)
+        yield from _pod(cluster, key, forks)
+        return
     obj = cluster.store.find(kind, key)
     if obj is None:
-        return _diagnosis(cluster, kind, key, "absent", f"There is no {kind} {key}.")
+        yield _diagnosis(cluster, kind, key, "absent", f"There is no {kind} {key}.")
+        return
     scene = Scene(cluster.store, cluster.now, cluster.recorder.noted)
     causes = sorted(_causes(scene, obj), key=_gravity)
     state = obj.status.get("phase") or ("held" if causes else "well")
     sentence = causes[0].sentence if causes else f"Nothing holds {kind} {key} back."
     found = _diagnosis(cluster, kind, key, str(state), sentence, tuple(causes))
-    if not causes or not tries_changes:
-        return found
-    fixes = fixes_for(cluster, Goal(kind, key), changes_for(scene, obj))
-    if isinstance(obj, Node):
-        draining = Goal(kind, key, drains=True)
-        fixes += fixes_for(cluster, draining, changes_for_drain(scene, obj))
-    return replace(found, fixes=tuple(fixes))
+    yield found
+    if causes:
+        yield from _with_fixes(found, cluster, scene, obj, forks)
 
 
-def _pod(cluster: Cluster, key: str, *, tries_changes: bool) -> Diagnosis:
+def _pod(cluster: Cluster, key: str, forks: Forks) -> Iterator[Diagnosis]:
     """Pending pods are asked of the scheduler; for others it is enough to look around."""
-    found = diagnose(cluster, key, tries_changes=tries_changes)
+    steps = diagnose_in_steps(cluster, key, forks)
+    found = next(steps)
+    yield found
+    yield from steps
     pod = cluster.store.find(Pod.KIND, key)
-    if found.state != "placed" or pod is None or not found.causes or not tries_changes:
-        return found
-    scene = Scene(cluster.store, cluster.now)
-    fixes = fixes_for(cluster, Goal(Pod.KIND, key), changes_for(scene, pod))
-    return replace(found, fixes=tuple(fixes))
+    if found.state == "placed" and pod is not None and found.causes:
+        scene = Scene(cluster.store, cluster.now, cluster.recorder.noted)
+        yield from _with_fixes(found, cluster, scene, pod, forks)
+
+
+def _with_fixes(
+    found: Diagnosis, cluster: Cluster, scene: Scene, obj: ApiObject, forks: Forks
+) -> Iterator[Diagnosis]:
+    """*found* with each fix that is found for the object; a node has two goals."""
+    goals = [(Goal(obj.kind, obj.key), changes_for(scene, obj))]
+    if isinstance(obj, Node):
+        goals.append((Goal(obj.kind, obj.key, drains=True), changes_for_drain(scene, obj)))
+    fixes: list[Fix] = []
+    for goal, changes in goals:
+        for fix in fixes_for(cluster, goal, changes, forks):
+            fixes.append(fix)
+            yield replace(found, fixes=tuple(fixes))
 
 
 def _diagnosis(

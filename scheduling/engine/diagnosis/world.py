@@ -6,9 +6,11 @@ takes a good part of a second, so most changes are ruled out here; what is left 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,7 +64,10 @@ class World:
     """
 
     def __init__(self, algorithm: SchedulingAlgorithm, pod: Pod) -> None:
-        handle, nominated = Original((algorithm.handle, algorithm.nominated)).copy()
+        # The order in which the cache holds the pods of a node is read from the cache itself, which
+        # stands still meanwhile. A copy of it would be one of the whole cluster.
+        shared = [algorithm.table.lister]
+        handle, nominated = Original((algorithm.handle, algorithm.nominated), shared).copy()
         # Every node is looked at, whatever the profile samples.
         profile = replace(algorithm.profile, percentage=100)
         self.algorithm = SchedulingAlgorithm(profile, handle, nominated=nominated)
@@ -132,11 +137,13 @@ class World:
     @property
     def has_lower_priorities(self) -> bool:
         """Whether any node has a pod less important than the one in question."""
-        return any(
-            other.priority < self.pod.priority
-            for row, _ in self.nodes()
-            for other in self.table.pods[row].values()
-        )
+        return self._lowest_priority < self.pod.priority
+
+    @cached_property
+    def _lowest_priority(self) -> float:
+        """The lowest priority of all pods with a node; infinite when there is none."""
+        pods = (pod for row, _ in self.nodes() for pod in self.table.pods[row].values())
+        return min((pod.priority for pod in pods), default=math.inf)
 
     def nodes(self) -> Iterable[tuple[int, Node]]:
         """All nodes with their rows, in the order they were added."""

@@ -30,6 +30,7 @@ from scheduling.engine.cycle.decisions import decide
 from scheduling.engine.diagnosis.why import KIND_OF, explain_object
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.extender_client import HttpTransport
+from scheduling.process_forks import forks_of
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _STEPS_PER_SLICE = 20_000
@@ -165,7 +166,7 @@ class Command(BaseCommand):
 
     def _explain(self, cluster: Cluster, options: dict[str, Any]) -> None:
         kind, key = _asked_object(options["why"])
-        found = explain_object(cluster, kind, key)
+        found = explain_object(cluster, kind, key, make_forks=forks_of)
         if found.state == "absent":
             what = "pod" if kind == "Pod" else kind
             raise _bad(f"--why: at {cluster.now / SECOND:g} s there is no {what} {key}")
