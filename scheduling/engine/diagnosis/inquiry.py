@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.unmodelled import unmodelled_need
@@ -107,6 +107,9 @@ _KINDS: Final[tuple[tuple[str, Changes], ...]] = (
 _MOST_OFFERED = 8
 
 
+Step = TypeVar("Step")
+
+
 def diagnose(
     cluster: Cluster,
     pod_key: str,
@@ -145,8 +148,8 @@ def diagnose_in_steps(cluster: Cluster, pod_key: str, forks: Forks) -> Iterator[
         yield from _Inquiry(cluster, pod, leading[0], forks).diagnoses()
 
 
-def last_of(steps: Iterator[Diagnosis]) -> Diagnosis:
-    """The whole diagnosis."""
+def last_of(steps: Iterator[Step]) -> Step:
+    """The last of the steps, which is the whole answer."""
     return deque(steps, maxlen=1).pop()
 
 
