@@ -30,6 +30,11 @@ class VersionChoice(Protocol):
     @property
     def has(self) -> tuple[str, ...]: ...
 
+    @property
+    def is_default(self) -> bool:
+        """Whether a run follows it unless another one is chosen."""
+        ...
+
 
 class Outcome(Protocol):
     """What became of a command: applied with its first event's seq, or refused and why."""

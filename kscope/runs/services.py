@@ -122,7 +122,7 @@ def run_create(
     Raises ApplicationError for a bad choice, or when its owner has too many.
     """
     document = scenario.document
-    profile = options.get("profile") or document.get("profile") or wiring.versions[0].name
+    profile = options.get("profile") or document.get("profile") or _default_version()
     seed, tie_break = options.get("seed"), options.get("tie_break", "random")
     play = options.get("play", False)
     if seed is None:
@@ -143,6 +143,10 @@ def run_create(
         )
         run_wake(run.pk)
     return run
+
+
+def _default_version() -> str:
+    return next(version.name for version in wiring.versions if version.is_default)
 
 
 def _check_choice(document: dict[str, Any], profile: str, seed: int, tie_break: str) -> None:

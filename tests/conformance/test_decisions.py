@@ -114,6 +114,11 @@ def test_decisions_are_those_of_kube_scheduler_1_11(path: Path) -> None:
     _check(path, "v1.11")
 
 
+def _played(profile: str) -> list[Any]:
+    """Every third scenario: playing takes longest, and finds what has nothing to do with versions."""
+    return _scenarios(profile)[::3]
+
+
 def _play(path: Path, profile: str) -> None:
     loaded = load_files([(path.name, path.read_bytes())])
     cluster = Cluster.create(Scenario.from_load(loaded, name=path.stem), profile=profile)
@@ -128,21 +133,21 @@ def _play(path: Path, profile: str) -> None:
         assert diagnose(cluster, key).sentence
 
 
-@pytest.mark.parametrize("path", _scenarios("v1.36"))
+@pytest.mark.parametrize("path", _played("v1.36"))
 def test_clusters_of_v1_36_can_be_played(path: Path) -> None:
     _play(path, "v1.36")
 
 
-@pytest.mark.parametrize("path", _scenarios("v1.34"))
+@pytest.mark.parametrize("path", _played("v1.34"))
 def test_clusters_of_v1_34_can_be_played(path: Path) -> None:
     _play(path, "v1.34")
 
 
-@pytest.mark.parametrize("path", _scenarios("v1.16"))
+@pytest.mark.parametrize("path", _played("v1.16"))
 def test_clusters_of_v1_16_can_be_played(path: Path) -> None:
     _play(path, "v1.16")
 
 
-@pytest.mark.parametrize("path", _scenarios("v1.11"))
+@pytest.mark.parametrize("path", _played("v1.11"))
 def test_clusters_of_v1_11_can_be_played(path: Path) -> None:
     _play(path, "v1.11")

@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scheduling.engine.diagnosis.manifests import REQUIRED
-from tests.builders import Manifest, host, node, pod
+from tests.builders import (
+    Manifest,
+    claims_in_pod,
+    device,
+    device_class,
+    device_request,
+    host,
+    node,
+    pod,
+    resource_claim,
+    resource_slice,
+    selectors,
+)
 from tests.reasons.case import ANYTHING, Case
 from tests.reasons.case import Expected as Fact
 
@@ -83,6 +95,42 @@ CASES: Final = (
         facts=(
             Fact("pod/default/holder", "spec.containers[0].ports[0].hostPort", 80, 80),
             Fact(P, "spec.containers[0].ports[0].hostPort", 80),
+        ),
+    ),
+    Case(
+        reason="node(s) didn't match Pod's required features",
+        by="NodeDeclaredFeatures",
+        profile="v1.36",
+        objects=(node("n"), pod("p", hostNetwork=True, hostUsers=False)),
+        facts=(
+            Fact(
+                "node/n",
+                "status.declaredFeatures",
+                None,
+                ["UserNamespacesHostNetworkSupport"],
+            ),
+        ),
+    ),
+    Case(
+        reason="cannot allocate all claims",
+        by="DynamicResources",
+        profile="v1.36",
+        objects=(
+            node("n"),
+            device_class("gpu"),
+            resource_slice("n", [device("gpu-0", memory="16Gi")]),
+            resource_claim(
+                "c",
+                device_request("r", "gpu", selectors=selectors('device.driver == "other"')),
+            ),
+            pod("p", **claims_in_pod("c")),
+        ),
+        facts=(
+            Fact(
+                "resourceclaim/default/c",
+                "spec.devices.requests[0].exactly.selectors[0].cel.expression",
+                'device.driver == "other"',
+            ),
         ),
     ),
     Case(

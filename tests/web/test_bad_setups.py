@@ -113,7 +113,9 @@ def test_a_policy_brings_the_profile_that_it_is_for() -> None:
 def test_a_configuration_for_another_profile_makes_no_run() -> None:
     taken = upload(NODE, MODERN)
     assert taken.scenario is not None
-    with pytest.raises(ApplicationError, match=r"configuration\.apiVersion: .* is for v1\.34"):
+    with pytest.raises(
+        ApplicationError, match=r"configuration\.apiVersion: .* is for v1\.36 and v1\.34"
+    ):
         services.run_create(scenario=taken.scenario, profile="v1.16")
     assert not Run.objects.exists()
 

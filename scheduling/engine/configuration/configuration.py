@@ -541,12 +541,14 @@ def unknown_profile(name: str) -> SetupFault | None:
 
 
 def _profile_of(configuration: Any) -> str:
-    """The newest version that reads the format of *configuration*."""
+    """The default version if it reads the format of *configuration*, or else the newest that does."""
     if not isinstance(configuration, dict):
         return DEFAULT.name
     document = cast("dict[str, Any]", configuration)
     api_version = str(document.get("apiVersion") or "").removeprefix(f"{GROUP}/")
     format_ = POLICY if document.get("kind") == POLICY else api_version
+    if format_ in DEFAULT.formats:
+        return DEFAULT.name
     readers = (name for name, one in VERSIONS.items() if format_ in one.formats)
     return next(readers, DEFAULT.name)
 

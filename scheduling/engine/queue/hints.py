@@ -608,10 +608,7 @@ IN_TREE_HINTS: Mapping[str, tuple[Registration, ...]] = {
         _on(DEVICE_CLASS, _ADD_OR_UPDATE),
         _on(RESOURCE_SLICE, _ADD_OR_UPDATE),
     ),
-    "NodeDeclaredFeatures": (
-        _on(NODE, Action.ADD | Action.UPDATE),
-        _on(POD, Action.UPDATE, _itself_updated),
-    ),
+    "NodeDeclaredFeatures": (_on(NODE, Action.ADD | Action.UPDATE),),
     "VolumeRestrictions": (
         _on(POD, Action.DELETE, _volume_was_released),
         _on(NODE, Action.ADD),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scheduling.engine import names
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
-from scheduling.engine.versions.registry import VERSIONS
+from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +20,15 @@ class VersionChoice:
     name: str
     summary: str
     has: tuple[str, ...]
+    is_default: bool
+    """A run follows it unless another one is chosen."""
 
 
 def version_choices() -> tuple[VersionChoice, ...]:
     """All versions, the newest first."""
     return tuple(
-        VersionChoice(version.name, version.summary, _has(version)) for version in VERSIONS.values()
+        VersionChoice(version.name, version.summary, _has(version), version is DEFAULT)
+        for version in VERSIONS.values()
     )
 
 

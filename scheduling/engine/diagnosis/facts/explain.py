@@ -10,7 +10,11 @@ from scheduling.engine.diagnosis.facts.case import Case
 from scheduling.engine.diagnosis.facts.devices import explain_devices
 from scheduling.engine.diagnosis.facts.fact import Explanation
 from scheduling.engine.diagnosis.facts.labels import explain_selector
-from scheduling.engine.diagnosis.facts.node_state import explain_condition, explain_cordon
+from scheduling.engine.diagnosis.facts.node_state import (
+    explain_condition,
+    explain_cordon,
+    explain_features,
+)
 from scheduling.engine.diagnosis.facts.node_volumes import explain_limits, explain_zone
 from scheduling.engine.diagnosis.facts.peers import explain_claim_in_use, explain_port
 from scheduling.engine.diagnosis.facts.pod_affinity import explain_pod_affinity
@@ -56,6 +60,7 @@ _EXPLAINED: Final[Mapping[str, Explain]] = {
     names.INTER_POD_AFFINITY: explain_pod_affinity,
     names.MATCH_INTER_POD_AFFINITY: explain_pod_affinity,
     names.DYNAMIC_RESOURCES: explain_devices,
+    names.NODE_DECLARED_FEATURES: explain_features,
 }
 # GeneralPredicates reports several things together; each explains what it finds.
 _GENERAL: Final[Sequence[Explain]] = (explain_resources, explain_selector, explain_port)

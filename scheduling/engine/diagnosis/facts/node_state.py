@@ -27,6 +27,23 @@ def explain_cordon(case: Case) -> Explanation:
     return Explanation(because=tuple(because))
 
 
+def explain_features(case: Case) -> Explanation:
+    """What the kubelets of the nodes declare, and what the pod needs."""
+    missing = sorted({name for _, detail in case.few() for name in detail.numbers["missing"]})
+    because = [
+        fact(
+            node,
+            ("status", "declaredFeatures"),
+            f"Node {node.name} does not declare {', '.join(detail.numbers['missing'])}.",
+            compared_with=detail.numbers["missing"],
+        )
+        for node, detail in case.few()
+    ]
+    return Explanation(
+        why=f"The pod needs a kubelet with {', '.join(missing)}.", because=tuple(because)
+    )
+
+
 def explain_condition(case: Case) -> Explanation:
     """Every condition of the nodes that is not as it should be."""
     because: list[Fact] = []
