@@ -2,6 +2,8 @@
 
 import pytest
 
+from kscope.sim.input.loader import load_files
+from scheduling.engine.configuration.configuration import check_setup
 from tests.scenarios.played import FOLDER, Played, demo
 from tests.scheduling_engine.comparer import cache_differences
 
@@ -280,6 +282,12 @@ def test_a_dump_gets_another_disk_where_the_scheduler_says() -> None:
 
 # Two pods want a large GPU with a new driver. Of five devices two are small, one has a taint and one
 # an old driver: the second pod waits until the first gives its device back.
+
+
+def test_nothing_of_missing_gpu_is_left_out() -> None:
+    path = FOLDER / "missing-gpu.yaml"
+    result = load_files([(path.name, path.read_bytes())], check=check_setup)
+    assert result.not_modelled == []
 
 
 def test_missing_gpu_waits_for_the_only_device() -> None:

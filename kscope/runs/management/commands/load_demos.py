@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from kscope.runs import services
+from kscope.runs.engine import wiring
 from kscope.runs.models import Scenario
 from kscope.sim.input.loader import load_files
 
@@ -25,7 +26,8 @@ class Command(BaseCommand):
         """Store each file; demos whose file is gone stop being demos."""
         kept: list[int] = []
         for path in sorted((settings.BASE_DIR / "scenarios").glob("*.yaml")):
-            result = load_files([(path.name, path.read_bytes())])
+            files = [(path.name, path.read_bytes())]
+            result = load_files(files, check=wiring.check_setup)
             if not result.ok:
                 raise CommandError("\n".join(str(problem) for problem in result.problems))
             position = ORDER.index(path.stem) if path.stem in ORDER else len(ORDER)
