@@ -9,7 +9,7 @@ from django.test import Client
 from kscope.runs import services
 from kscope.runs.models import Scenario
 from scheduling.engine.versions.differences import rules
-from scheduling.engine.versions.registry import VERSIONS
+from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 
 pytestmark = pytest.mark.django_db
 
@@ -44,5 +44,5 @@ def test_pages_of_runs_offer_the_registered_versions(client: Client, scenario: S
         assert 'id="versions"' in page(client, f"/runs/{run.pk}/{other}/")
 
 
-def test_a_run_follows_the_newest_version(scenario: Scenario) -> None:
-    assert services.run_create(scenario=scenario).profile == next(iter(VERSIONS))
+def test_a_run_follows_the_default_version(scenario: Scenario) -> None:
+    assert services.run_create(scenario=scenario).profile == DEFAULT.name
