@@ -8,12 +8,12 @@ default in v1.36.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kscope.sim.objects.quantity import Quantity
 from scheduling.engine.dynamic_resources.capacity import consumed_by, has_room
 from scheduling.engine.dynamic_resources.constraints import Constraint, constraint_of
+from scheduling.engine.dynamic_resources.counters import AllocatedState, CounterUse
 from scheduling.engine.dynamic_resources.devices import (
     Device,
     DeviceClass,
@@ -21,7 +21,7 @@ from scheduling.engine.dynamic_resources.devices import (
     NodeChoice,
     Slice,
 )
-from scheduling.engine.dynamic_resources.pools import Pool, devices_of, gather_pools
+from scheduling.engine.dynamic_resources.pools import Pool, gather_pools
 from scheduling.engine.dynamic_resources.requests import ALL, ClaimRequests, DeviceRequest
 from scheduling.engine.dynamic_resources.selectors import SelectorError, selector
 
@@ -54,20 +54,6 @@ class AllocatedDevice(NamedTuple):
     admin_access: bool
     consumed: Mapping[str, Quantity]
     """How much of the capacity of a shared device."""
-
-
-@dataclass(slots=True)
-class AllocatedState:
-    """Which devices are allocated to claims, and how much of those that several claims may use."""
-
-    devices: set[DeviceID] = field(default_factory=set[DeviceID])
-    shared: set[DeviceID] = field(default_factory=set[DeviceID])
-    consumed: dict[DeviceID, dict[str, int]] = field(default_factory=dict[DeviceID, dict[str, int]])
-    """In thousand-millionths, by the name of the capacity."""
-
-    def is_allocated(self, device: DeviceID) -> bool:
-        """In whole or in part. Upstream: IsDeviceAllocated()."""
-        return device in self.devices or device in self.shared or device in self.consumed
 
 
 class _Task(NamedTuple):
@@ -165,7 +151,7 @@ class _Search:
         # Which claims take a device that only one may have.
         self._taken: dict[DeviceID, set[int]] = {}
         self._consumed: dict[DeviceID, dict[str, int]] = {}
-        self._counters: dict[str, dict[str, dict[str, int]]] = {}
+        self._counters = CounterUse(allocator.available, allocator.allocated)
         self.results: list[list[AllocatedDevice]] = [[] for _ in claims]
 
     def run(self) -> bool:
@@ -371,7 +357,7 @@ class _Search:
         counts = bool(device.consumes) and not (
             device.is_shared and self._is_partly_used(device.id)
         )
-        if counts and not self._consume_counters(device, pool):
+        if counts and not self._counters.take(device, pool):
             return None
         if blocking_taint(device, request) is not None:
             return None
@@ -413,7 +399,7 @@ class _Search:
             if device.is_shared:
                 self._give_back(device.id, consumed)
             elif device.consumes:
-                self._release_counters(device, pool)
+                self._counters.release(device, pool)
             del results[length:]
 
         return undo
@@ -435,49 +421,6 @@ class _Search:
             total[name] -= amount.nanos
         if not any(total.values()):
             del self._consumed[device]
-
-    # -- counters --------------------------------------------------------------------------------
-
-    def _consume_counters(self, device: Device, pool: Pool) -> bool:
-        """Take what the device consumes; False, and nothing is taken, where that is not left.
-
-        Upstream: checkAvailableCounters(), which looks at every counter of the pool.
-        """
-        available = self._available(pool)
-        taken = self._counters.setdefault(pool.id.pool, {})
-        for counter_set, consumed in device.consumes:
-            of_set = taken.setdefault(counter_set, {})
-            for name, amount in consumed.items():
-                of_set[name] = of_set.get(name, 0) + amount
-        for counter_set, amounts in available.items():
-            of_set = taken.get(counter_set, {})
-            if any(of_set.get(name, 0) > amount for name, amount in amounts.items()):
-                self._release_counters(device, pool)
-                return False
-        return True
-
-    def _release_counters(self, device: Device, pool: Pool) -> None:
-        taken = self._counters.setdefault(pool.id.pool, {})
-        for counter_set, consumed in device.consumes:
-            of_set = taken.setdefault(counter_set, {})
-            for name, amount in consumed.items():
-                of_set[name] = of_set.get(name, 0) - amount
-
-    def _available(self, pool: Pool) -> dict[str, dict[str, int]]:
-        found = self._allocator.available.get(pool.id.pool)
-        if found is not None:
-            return found
-        found = {name: dict(counters) for name, counters in (pool.counters or {}).items()}
-        for device in devices_of((*pool.slices, *pool.elsewhere)):
-            if not self._allocated.is_allocated(device.id):
-                continue
-            for counter_set, consumed in device.consumes:
-                of_set = found.get(counter_set, {})
-                for name, amount in consumed.items():
-                    if name in of_set:
-                        of_set[name] -= amount
-        self._allocator.available[pool.id.pool] = found
-        return found
 
 
 def _select(device: Device, whose: str, expressions: Sequence[str]) -> bool:

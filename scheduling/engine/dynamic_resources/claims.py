@@ -11,7 +11,7 @@ from typing import Any
 
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.quantity import parse
-from scheduling.engine.dynamic_resources.allocator import AllocatedState
+from scheduling.engine.dynamic_resources.counters import AllocatedState
 from scheduling.engine.dynamic_resources.devices import DeviceID, entries, section
 
 Manifest = Mapping[str, Any]
