@@ -12,12 +12,18 @@ from typing import Any, Final, NamedTuple
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.pod_resources import is_extended_resource_name
 from kscope.sim.objects.quantity import parse
-from scheduling.engine.dynamic_resources.devices import DeviceClass, entries, section
+from scheduling.engine.dynamic_resources.devices import (
+    DEVICE_CLASS,
+    DeviceClass,
+    entries,
+    section,
+)
 from scheduling.engine.dynamic_resources.requests import (
     EXACT_COUNT,
     ClaimRequests,
     DeviceRequest,
 )
+from scheduling.engine.nodes.listers import Listers
 
 Manifest = Mapping[str, Any]
 
@@ -47,6 +53,36 @@ def classes_by_resource(classes: Iterable[ApiObject]) -> dict[str, DeviceClass]:
         if device_class.extended_resource_name:
             found[device_class.extended_resource_name] = device_class
     return found
+
+
+class ListedClasses:
+    """The device classes of a scheduler's listers, read again only when one has changed."""
+
+    def __init__(self, listers: Listers) -> None:
+        self._listers = listers
+        self._generation = 0
+        self._by_name: dict[str, DeviceClass] = {}
+        self._by_resource: dict[str, DeviceClass] = {}
+
+    @property
+    def by_name(self) -> Mapping[str, DeviceClass]:
+        """Every class."""
+        self._read()
+        return self._by_name
+
+    @property
+    def by_resource(self) -> Mapping[str, DeviceClass]:
+        """As `classes_by_resource`."""
+        self._read()
+        return self._by_resource
+
+    def _read(self) -> None:
+        generation = self._listers.generation.get(DEVICE_CLASS, 0)
+        if generation != self._generation:
+            self._generation = generation
+            classes = list(self._listers.all(DEVICE_CLASS))
+            self._by_name = {obj.name: DeviceClass.parse(obj) for obj in classes}
+            self._by_resource = classes_by_resource(classes)
 
 
 def _newest_last(obj: ApiObject) -> tuple[str, tuple[int, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -48,39 +48,34 @@ def obstacles(
     """For each request and each device that can be reached from the node; *holders* are claims."""
     pools = allocator.pools(node, labels)
     return [
-        found
+        _found(claim, request, one, device, _obstacle(allocator, request, device, holders))
         for claim in claims
         for alternatives in claim.requests
         for request in alternatives
         for pool in pools
         for one in pool.slices
-        for found in _of_slice(allocator, claim, request, one, holders)
-        if not one.chooses_per_device or _reaches(one, found.device, node, labels)
+        for device in one.devices
+        if not one.chooses_per_device or device.nodes.matches(node, labels)
     ]
 
 
-def _reaches(one: Slice, device: str, node: str, labels: Mapping[str, str]) -> bool:
-    return any(each.name == device and each.nodes.matches(node, labels) for each in one.devices)
-
-
-def _of_slice(
-    allocator: Allocator,
+def _found(
     claim: ClaimRequests,
     request: DeviceRequest,
     one: Slice,
-    holders: Mapping[DeviceID, str],
-) -> Iterator[DeviceObstacle]:
-    for device in one.devices:
-        kind, text, place = _obstacle(allocator, request, device, holders)
-        yield DeviceObstacle(
-            claim=claim.key,
-            request=request.full_name,
-            slice=one.name,
-            device=device.name,
-            kind=kind,
-            text=text,
-            place=place,
-        )
+    device: Device,
+    obstacle: tuple[Kind, str, int],
+) -> DeviceObstacle:
+    kind, text, place = obstacle
+    return DeviceObstacle(
+        claim=claim.key,
+        request=request.full_name,
+        slice=one.name,
+        device=device.name,
+        kind=kind,
+        text=text,
+        place=place,
+    )
 
 
 def _obstacle(

@@ -40,9 +40,9 @@ from scheduling.engine.dynamic_resources.devices import (
     entries,
 )
 from scheduling.engine.dynamic_resources.extended import (
+    ListedClasses,
     Mapped,
     claim_for,
-    classes_by_resource,
     may_be_devices,
 )
 from scheduling.engine.dynamic_resources.obstacles import DeviceObstacle, obstacles
@@ -111,9 +111,8 @@ class DynamicResources(Plugin):
         self._table = handle.table
         self._listers = handle.listers
         self._slices: tuple[Slice, ...] = ()
-        self._classes: dict[str, DeviceClass] = {}
-        self._by_resource: dict[str, DeviceClass] = {}
-        self._generations: tuple[int, int] = (-1, -1)
+        self._generation = 0
+        self._classes = ListedClasses(handle.listers)
         # Claims with allocations that are not written yet, by key. Upstream: inFlightAllocations.
         self.in_flight: dict[str, ApiObject] = {}
 
@@ -142,7 +141,6 @@ class DynamicResources(Plugin):
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """SKIP for a pod without claims."""
-        self._read_classes_and_slices()
         pod, extended = state.pod.pod, self._extended(state.pod)
         try:
             claims = tuple(claims_of(pod, self.claims))
@@ -175,14 +173,14 @@ class DynamicResources(Plugin):
         if to_allocate or extended:
             claims_there = self._listers.all(RESOURCE_CLAIM)
             allocated = allocated_state((*claims_there, *self.in_flight.values()))
-            allocator = Allocator(self._slices, self._classes.get, allocated)
+            allocator = Allocator(self._published(), self._classes.by_name.get, allocated)
         state.data[self.name] = Prepared(
             claims=claims,
             to_allocate=tuple(to_allocate),
             selectors=tuple(selectors),
             selected=tuple(selected),
             extended=extended,
-            classes=self._by_resource,
+            classes=self._classes.by_resource,
             allocator=allocator,
         )
         return PRE_FILTER_OK
@@ -193,7 +191,7 @@ class DynamicResources(Plugin):
     def _missing_class(self, claim: ClaimRequests) -> str:
         for alternatives in claim.requests:
             for request in alternatives:
-                if request.class_name not in self._classes:
+                if request.class_name not in self._classes.by_name:
                     return (
                         f"request {request.full_name}: device class {request.class_name} "
                         "does not exist"
@@ -204,24 +202,20 @@ class DynamicResources(Plugin):
         """The resources that the pod wants and a class stands for; none where no class does."""
         if not self._listers.has(DEVICE_CLASS):
             return {}
-        self._read_classes_and_slices()
         wanted = {
             name: amount
             for name, amount in pod.resources.fit.scalars
             if amount and may_be_devices(name)
         }
-        return wanted if any(name in self._by_resource for name in wanted) else {}
+        return wanted if any(name in self._classes.by_resource for name in wanted) else {}
 
-    def _read_classes_and_slices(self) -> None:
-        generation = self._listers.generation
-        now = generation.get(DEVICE_CLASS, 0), generation.get(RESOURCE_SLICE, 0)
-        if now == self._generations:
-            return
-        self._generations = now
-        classes = list(self._listers.all(DEVICE_CLASS))
-        self._classes = {obj.name: DeviceClass.parse(obj) for obj in classes}
-        self._by_resource = classes_by_resource(classes)
-        self._slices = tuple(map(Slice.parse, self._listers.all(RESOURCE_SLICE)))
+    def _published(self) -> tuple[Slice, ...]:
+        """The slices, read again only when one has changed."""
+        generation = self._listers.generation.get(RESOURCE_SLICE, 0)
+        if generation != self._generation:
+            self._generation = generation
+            self._slices = tuple(map(Slice.parse, self._listers.all(RESOURCE_SLICE)))
+        return self._slices
 
     # -- the nodes -------------------------------------------------------------------------------
 

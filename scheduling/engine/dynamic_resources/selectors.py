@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 import cel
@@ -23,6 +23,9 @@ _BIND = re.compile(r"\bcel\.bind\(")
 _LOOKS_AT_NAMES = frozenset(("in", "exists", "exists_one", "all", "filter", "map", "has", "size"))
 _OPENING, _CLOSING, _QUOTES = "([{", ")]}", "\"'"
 
+# What a process keeps: expressions come from uploads, without end.
+_SELECTORS, _ANSWERS = 256, 4_096
+
 Value = TypeVar("Value")
 
 
@@ -33,7 +36,7 @@ class SelectorError(ValueError):
         super().__init__(f"CEL {phase} error: {why}")
 
 
-@cache
+@lru_cache(maxsize=_SELECTORS)
 def selector(expression: str) -> Selector:
     """The compiled expression.
 
@@ -78,6 +81,8 @@ class Selector:
                 answer = self._evaluate(device)
             except SelectorError as error:
                 answer = error
+            if len(self._answers) >= _ANSWERS:
+                self._answers.clear()
             self._answers[key] = answer
         if isinstance(answer, SelectorError):
             raise answer

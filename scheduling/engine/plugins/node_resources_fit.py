@@ -15,7 +15,7 @@ from kscope.sim.objects.pod_resources import (
 )
 from scheduling.engine import names
 from scheduling.engine.dynamic_resources.devices import DEVICE_CLASS
-from scheduling.engine.dynamic_resources.extended import classes_by_resource
+from scheduling.engine.dynamic_resources.extended import ListedClasses
 from scheduling.engine.framework.framework import (
     MAX_NODE_SCORE,
     Code,
@@ -56,6 +56,7 @@ class NodeResourcesFit(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._listers = handle.listers
+        self._classes = ListedClasses(handle.listers)
         # v1.36: what a DeviceClass stands for and a node does not have is left to DynamicResources.
         self._delegates: bool = arguments.get("delegates_to_devices", False)
         self._known: dict[int, list[tuple[int, int]]] = {}
@@ -128,7 +129,7 @@ class NodeResourcesFit(Plugin):
         """The columns of resources that devices may provide. Upstream: shouldDelegateResourceToDRA()."""
         if not self._delegates or not self._listers.has(DEVICE_CLASS):
             return _NO_COLUMNS
-        provided = classes_by_resource(self._listers.all(DEVICE_CLASS))
+        provided = self._classes.by_resource
         names = self._table.resource_names
         return frozenset(column for column, _ in self.wanted(state) if names[column] in provided)
 
