@@ -73,3 +73,52 @@ def test_a_result_that_is_no_truth_is_an_error() -> None:
 def test_what_is_no_expression_does_not_compile() -> None:
     with pytest.raises(SelectorError, match="CEL compile error: compilation failed"):
         selector("device.driver ==")
+
+
+MANY = f"[{', '.join(map(str, range(100)))}]"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f"{MANY}.all(a, {MANY}.all(b, a + b >= 0))",
+        '["a"]' + ".map(x, x + x)" * 40 + ".size() == 1",
+        '"aaaa"' + '.replace("a", "aaaaaaaaaa")' * 20 + ' == ""',
+        r'"a".matches("(\\w{20}){20}")',
+        f"cel.bind(many, {MANY}, many.all(a, many.all(b, a < b)))",
+    ],
+)
+def test_an_expression_that_runs_long_is_refused(expression: str) -> None:
+    with pytest.raises(SelectorError, match="too complex, exceeds cost limit"):
+        selector(expression)
+
+
+def test_an_expression_may_not_be_too_long() -> None:
+    with pytest.raises(SelectorError, match="may not be more than 10240 bytes"):
+        selector('device.driver == "' + "a" * 10_240 + '"')
+
+
+def test_what_cel_bind_stands_for_may_not_grow() -> None:
+    expression = "x0"
+    for level in range(40):
+        expression = f"cel.bind(x{level}, x{level + 1} + x{level + 1}, {expression})"
+    with pytest.raises(SelectorError, match="what cel.bind stands for is too long"):
+        selector(expression)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'device.attributes["gpu.example.com"].all(name, name.size() < 64)',
+        'device.attributes["gpu.example.com"].exists(a, ["numa", "zone"].exists(b, a == b))',
+        'device.attributes["gpu.example.com"].model.matches("^[a-z]{1,63}$")',
+        'cel.bind(a, "model", device.attributes["gpu.example.com"][a] == "a" && "a" == "a")',
+    ],
+)
+def test_an_expression_of_some_length_is_allowed(expression: str) -> None:
+    assert selector(expression).matches(gpu())
+
+
+def test_functions_that_kubernetes_lacks_are_unknown() -> None:
+    with pytest.raises(SelectorError, match="lists"):
+        selector("lists.range(1000000000).size() > 0").matches(gpu())

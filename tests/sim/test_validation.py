@@ -291,3 +291,20 @@ def test_quota_needs_amounts_and_known_scopes() -> None:
     spec = {"hard": {"cpu": "much"}, "scopes": ["Idle"]}
     fields = [field for field, _ in _problems("ResourceQuota", spec=spec)]
     assert fields == ["spec.hard.cpu", "spec.scopes[0]"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("x" * 10_241, "may not be more than 10240 bytes"),
+        ('["a"]' + ".map(x, x + x)" * 40 + ".size() == 1", "too complex, exceeds cost limit"),
+    ],
+)
+def test_an_expression_that_may_run_long_is_refused(expression: str, message: str) -> None:
+    selectors = [{"cel": {"expression": expression}}]
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu", "selectors": selectors}}
+    place = "selectors[0].cel.expression"
+    of_class = _problems("DeviceClass", spec={"selectors": selectors})
+    of_claim = _problems("ResourceClaim", spec={"devices": {"requests": [request]}})
+    assert of_class == [(f"spec.{place}", message)]
+    assert of_claim == [(f"spec.devices.requests[0].exactly.{place}", message)]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, cast
 
+from kscope.sim.objects.cel_text import expression_fault
 from kscope.sim.objects.documents import Path
 from kscope.sim.objects.objects import NAMESPACED
 from kscope.sim.objects.quantity import QuantityError
@@ -765,7 +766,17 @@ def _limit_range_item(value: Any, path: Path, report: Report) -> None:
 
 
 # Dynamic resource allocation. Upstream: resource.k8s.io/v1; v1beta1 has `basic` and no `exactly`.
-_device_selectors = list_of(fields(("cel",), cel=fields(("expression",), expression=text)))
+def _cel_expression(value: Any, path: Path, report: Report) -> None:
+    """Upstream: apis/resource/validation validateCELSelector()."""
+    text(value, path, report)
+    fault = expression_fault(value) if isinstance(value, str) else None
+    if fault is not None:
+        report.add(path, value, fault)
+
+
+_device_selectors = list_of(
+    fields(("cel",), cel=fields(("expression",), expression=_cel_expression))
+)
 _device_request = fields(
     deviceClassName=text,
     selectors=_device_selectors,

@@ -14,15 +14,17 @@ from typing import Any, TypeVar, cast
 import cel
 from cel.stdlib import add_stdlib_to_context
 
+from kscope.sim.objects.cel_text import expression_fault, without_bind
 from scheduling.engine.dynamic_resources.cel_functions import FUNCTIONS, quantity, semver
 from scheduling.engine.dynamic_resources.devices import Attribute, Capacity, Device, Version
 
 _WORD = re.compile(r"\w+")
-_BIND = re.compile(r"\bcel\.bind\(")
 # An expression with one of these may look at the names of attributes, not only at their values.
 _LOOKS_AT_NAMES = frozenset(("in", "exists", "exists_one", "all", "filter", "map", "has", "size"))
 _OPENING, _CLOSING, _QUOTES = "([{", ")]}", "\"'"
 
+# The library has more, which Kubernetes does not offer: lists.range() makes a list of any length.
+_LIBRARIES = ["core", "strings", "sets"]
 # What a process keeps: expressions come from uploads, without end.
 _SELECTORS, _ANSWERS = 256, 4_096
 
@@ -41,14 +43,17 @@ def selector(expression: str) -> Selector:
     """The compiled expression.
 
     Raises:
-        SelectorError: it is no CEL.
+        SelectorError: it is no CEL, or one that may run for too long.
     """
+    fault = expression_fault(expression)
+    if fault is not None:
+        raise SelectorError("compile", fault)
     try:
-        program = cel.compile(_without_bind(expression))
+        program = cel.compile(without_bind(expression))
     except ValueError as error:
         raise SelectorError("compile", f"compilation failed: {error}") from None
     context = cel.Context()
-    add_stdlib_to_context(context)
+    add_stdlib_to_context(context, _LIBRARIES)
     for name, function in FUNCTIONS.items():
         context.add_function(name, function)
     return Selector(program, context, frozenset(_WORD.findall(expression)))
@@ -183,36 +188,3 @@ def _attribute(value: Attribute | Version) -> object:
 
 def _capacity(capacity: Capacity) -> object:
     return quantity(str(capacity.value))
-
-
-def _without_bind(expression: str) -> str:
-    """*expression* with each cel.bind(name, value, body) written out, which the library lacks."""
-    while (found := _BIND.search(expression)) is not None:
-        parts, end = _arguments(expression, found.end())
-        if len(parts) != 3:
-            raise SelectorError("compile", "compilation failed: cel.bind takes three arguments")
-        name, value, body = (part.strip() for part in parts)
-        pattern = re.compile(rf"(?<![\w.\"'])\b{re.escape(name)}\b(?![\"'(])")
-        body = pattern.sub(f"({value})".replace("\\", r"\\"), body)
-        expression = f"{expression[: found.start()]}({body}){expression[end:]}"
-    return expression
-
-
-def _arguments(text: str, start: int) -> tuple[list[str], int]:
-    """The arguments of a call whose parenthesis opens before *start*, and where the call ends."""
-    parts: list[str] = []
-    depth, quote, begin = 0, "", start
-    for place in range(start, len(text)):
-        char = text[place]
-        if quote:
-            quote = "" if char == quote and text[place - 1] != "\\" else quote
-        elif char in _QUOTES:
-            quote = char
-        elif char in _CLOSING and depth == 0:
-            return [*parts, text[begin:place]], place + 1
-        elif char == "," and depth == 0:
-            parts.append(text[begin:place])
-            begin = place + 1
-        else:
-            depth += (char in _OPENING) - (char in _CLOSING)
-    raise SelectorError("compile", "compilation failed: cel.bind is not closed")

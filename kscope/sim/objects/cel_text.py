@@ -1,0 +1,204 @@
+"""What the text of a CEL expression shows: how long it may run, and what cel.bind stands for.
+
+The library that evaluates expressions cannot be interrupted, so an expression that may run for
+long is refused where the API server refuses it, before it is stored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+# Upstream: resource/v1 CELSelectorExpressionMaxLength, in bytes.
+LONGEST_EXPRESSION: Final = 10 * 1024
+# A step is about a microsecond. Upstream's limit, CELSelectorExpressionMaxCost, counts otherwise.
+MOST_STEPS: Final = 50_000
+
+# What a device has at most of attributes and capacities, and one more.
+# Upstream: ResourceSliceMaxAttributesAndCapacitiesPerDevice.
+_DEVICE_VALUES: Final = 33
+# Each of these evaluates its body once for every element. Upstream: CEL's macros.
+_COMPREHENSIONS: Final = frozenset(("all", "exists", "exists_one", "map", "filter"))
+# The library copies the list so far for each element of the result.
+_COPIES: Final = {"map": 5, "filter": 5}
+# Steps to compile a regular expression, and for each character that a repetition stands for: \\w
+# and \\pL are long lists of characters.
+_PATTERN, _UNKNOWN_PATTERN = 100, 20_000
+_CHARACTER, _LISTED_CHARACTER = 30, 1_000
+_LISTED: Final = re.compile(r"\\[wWdDpP]")
+_REPETITION: Final = re.compile(r"\{(\d*)(?:,(\d*))?\}")
+# So many characters are written in one step.
+_CHARACTERS: Final = 100
+_TOO_MANY: Final = 10**9
+_MOST_BINDS: Final = 64
+_LONGEST_WRITTEN_OUT: Final = 2 * LONGEST_EXPRESSION
+
+_TOKEN: Final = re.compile(
+    r"""(?P<text>[rRbB]{0,2}(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"))"""
+    r"""|(?P<word>[A-Za-z_]\w*)|(?P<number>\d[\w.]*)|(?P<sign>&&|\|\||[^\s])""",
+    re.DOTALL,
+)
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+
+
+class ExpressionError(ValueError):
+    """The text of an expression shows that it cannot be compiled."""
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def expression_fault(expression: str) -> str | None:
+    """Why an expression is refused; None if it is not.
+
+    Upstream: apis/resource/validation validateCELSelector(). That it compiles is not asked here:
+    a newer cluster's expression may use what the library lacks.
+    """
+    if len(expression.encode()) > LONGEST_EXPRESSION:
+        return f"may not be more than {LONGEST_EXPRESSION} bytes"
+    try:
+        steps = most_steps(without_bind(expression))
+    except ExpressionError as error:
+        return f"compilation failed: {error}"
+    return "too complex, exceeds cost limit" if steps > MOST_STEPS else None
+
+
+def without_bind(expression: str) -> str:
+    """*expression* with each cel.bind(name, value, body) written out, which the library lacks.
+
+    Raises:
+        ExpressionError: a cel.bind is not one, or what it stands for is too long.
+    """
+    for _ in range(_MOST_BINDS):
+        tokens = _tokens(expression)
+        begin = _first_bind(tokens)
+        if begin is None:
+            return expression
+        arguments, end = _arguments(tokens, begin + 4)
+        if len(arguments) != 3 or not all(arguments):
+            raise ExpressionError("cel.bind takes three arguments")
+        name, value = arguments[0][0].text, _between(expression, arguments[1])
+        body = _replaced(expression, arguments[2], name, f"({value})")
+        start, after = tokens[begin].start, tokens[end].end
+        expression = f"{expression[:start]}({body}){expression[after:]}"
+        if len(expression) > _LONGEST_WRITTEN_OUT:
+            break
+    raise ExpressionError("what cel.bind stands for is too long")
+
+
+def most_steps(expression: str) -> int:
+    """How many steps one evaluation takes at most, by a coarse estimate; at most a billion."""
+    tokens = _tokens(expression)
+    elements = _most_elements(tokens)
+    steps = 0
+    times = [1]
+    opens_body: str | None = None
+    for place, token in enumerate(tokens):
+        steps += times[-1] * _steps_of(tokens, place, elements)
+        if token.text in _OPENING:
+            inner = elements * _COPIES.get(opens_body, 1) if opens_body else 1
+            times.append(min(times[-1] * inner, _TOO_MANY))
+        elif token.text in _CLOSING and len(times) > 1:
+            times.pop()
+        opens_body = _comprehension(tokens, place)
+        if steps >= _TOO_MANY:
+            return _TOO_MANY
+    return steps
+
+
+def _most_elements(tokens: Sequence[_Token]) -> int:
+    """How many elements, or characters, a value of the expression may have.
+
+    What is added to itself in a comprehension doubles each time; what takes the place of a part
+    of a text may make every character that long.
+    """
+    words = [token.text for token in tokens if token.kind == "word"]
+    longest = max((len(token.text) for token in tokens if token.kind == "text"), default=0)
+    elements = _DEVICE_VALUES + sum(token.text == "," for token in tokens)
+    if "split" in words:
+        elements += longest
+    for word in words:
+        if word in ("replace", "join") and elements < _TOO_MANY:
+            elements *= _DEVICE_VALUES + longest
+    if not _COMPREHENSIONS.isdisjoint(words):
+        additions = sum(token.text == "+" for token in tokens)
+        elements <<= min(additions, 40)
+    return min(elements, _TOO_MANY)
+
+
+def _steps_of(tokens: Sequence[_Token], place: int, elements: int) -> int:
+    """The steps of one token by itself."""
+    token = tokens[place]
+    if token.kind != "word" or token.text not in ("matches", "replace", "join"):
+        return 1
+    if token.text != "matches":
+        # Texts may grow outside of comprehensions too.
+        return max(1, elements // _CHARACTERS)
+    pattern = tokens[place + 2] if place + 2 < len(tokens) else None
+    if pattern is None or pattern.kind != "text":
+        return _UNKNOWN_PATTERN
+    repeated = 1
+    for least, most in _REPETITION.findall(pattern.text):
+        repeated = min(repeated * max(int(least or 0), int(most or 0), 1), _TOO_MANY)
+    each = _LISTED_CHARACTER if _LISTED.search(pattern.text) else _CHARACTER
+    return _PATTERN + (each * repeated if repeated > 1 else len(pattern.text))
+
+
+def _comprehension(tokens: Sequence[_Token], place: int) -> str | None:
+    """The comprehension of which the token at *place* is the name, after a dot."""
+    name = tokens[place].text
+    return name if name in _COMPREHENSIONS and place and tokens[place - 1].text == "." else None
+
+
+def _first_bind(tokens: Sequence[_Token]) -> int | None:
+    """Where the first cel.bind( begins, as a place among the tokens."""
+    texts = [token.text for token in tokens]
+    for place in range(len(texts) - 3):
+        if texts[place : place + 4] == ["cel", ".", "bind", "("]:
+            return place
+    return None
+
+
+def _arguments(tokens: Sequence[_Token], first: int) -> tuple[list[list[_Token]], int]:
+    """The arguments of a call, *first* after its parenthesis, and the place where it closes."""
+    arguments: list[list[_Token]] = [[]]
+    depth = 0
+    for place in range(first, len(tokens)):
+        text = tokens[place].text
+        if depth == 0 and text in _CLOSING:
+            return arguments, place
+        if depth == 0 and text == ",":
+            arguments.append([])
+            continue
+        depth += (text in _OPENING) - (text in _CLOSING)
+        arguments[-1].append(tokens[place])
+    raise ExpressionError("cel.bind is not closed")
+
+
+def _between(expression: str, tokens: Sequence[_Token]) -> str:
+    return expression[tokens[0].start : tokens[-1].end]
+
+
+def _replaced(expression: str, tokens: Sequence[_Token], name: str, value: str) -> str:
+    """The text of *tokens* with *value* for each variable of that name."""
+    parts: list[str] = []
+    copied = tokens[0].start
+    for place, token in enumerate(tokens):
+        is_field = place > 0 and tokens[place - 1].text == "."
+        is_call = place + 1 < len(tokens) and tokens[place + 1].text == "("
+        if token.kind == "word" and token.text == name and not is_field and not is_call:
+            parts += (expression[copied : token.start], value)
+            copied = token.end
+    return "".join((*parts, expression[copied : tokens[-1].end]))
+
+
+def _tokens(expression: str) -> list[_Token]:
+    return [
+        _Token(found.lastgroup or "", found.group(), found.start(), found.end())
+        for found in _TOKEN.finditer(expression)
+    ]
