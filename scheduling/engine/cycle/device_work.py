@@ -12,11 +12,11 @@ from typing import Any, Final
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.objects.objects import ApiObject, Pod
+from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
 from scheduling.engine import names
 from scheduling.engine.cycle.chronicle import COMPONENT
 from scheduling.engine.dynamic_resources import allocations
 from scheduling.engine.dynamic_resources.claims import (
-    RESOURCE_CLAIM,
     allocation_of,
     is_reserved_for,
 )

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kscope.sim.objects.objects import ApiObject, Pod, from_manifest
+from kscope.sim.objects.resource_claims import FINALIZER, RESOURCE_CLAIM
 from scheduling.engine.dynamic_resources.allocator import AllocatedDevice
 from scheduling.engine.dynamic_resources.claims import EXTENDED_CLAIM, is_reserved_for, results_of
 from scheduling.engine.dynamic_resources.devices import NodeChoice, entries, section
 from scheduling.engine.dynamic_resources.requests import ClaimRequests
 
 Manifest = dict[str, Any]
-
-FINALIZER = "resource.kubernetes.io/delete-protection"
 
 
 def allocation(devices: Sequence[AllocatedDevice], node: str, claim_uid: str) -> Manifest:
@@ -116,7 +115,7 @@ def extended_claim(pod: Pod, requests: ClaimRequests, name: str, uid: str) -> Ap
     return from_manifest(
         {
             "apiVersion": "resource.k8s.io/v1",
-            "kind": "ResourceClaim",
+            "kind": RESOURCE_CLAIM,
             "metadata": {
                 "name": name,
                 "namespace": pod.namespace,

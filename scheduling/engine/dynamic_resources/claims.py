@@ -11,12 +11,12 @@ from typing import Any
 
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.quantity import parse
+from kscope.sim.objects.resource_claims import pod_claims
 from scheduling.engine.dynamic_resources.counters import AllocatedState
 from scheduling.engine.dynamic_resources.devices import DeviceID, entries, section
 
 Manifest = Mapping[str, Any]
 
-RESOURCE_CLAIM = "ResourceClaim"
 # Upstream: resourceapi.ResourceClaimReservedForMaxSize.
 MAX_RESERVATIONS = 256
 EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"
@@ -32,20 +32,11 @@ def claim_names(pod: Pod) -> Iterator[tuple[str, bool]]:
     Raises:
         ClaimMissing: a claim was not made from its template yet.
     """
-    statuses: dict[str, str | None] = {
-        each["name"]: each.get("resourceClaimName")
-        for each in entries(pod.status, "resourceClaimStatuses")
-    }
-    for each in entries(pod.spec, "resourceClaims"):
-        if each.get("resourceClaimName"):
-            yield each["resourceClaimName"], False
-        elif each.get("resourceClaimTemplateName"):
-            if each["name"] not in statuses:
-                raise ClaimMissing(f'pod "{pod.key}": ResourceClaim not created yet')
-            # A template may be of no use to this pod, which then has no claim.
-            generated = statuses[each["name"]]
-            if generated:
-                yield generated, True
+    for each in pod_claims(pod):
+        if not each.is_made:
+            raise ClaimMissing(f'pod "{pod.key}": ResourceClaim not created yet')
+        if each.claim is not None:
+            yield each.claim, each.template is not None
 
 
 def claims_of(pod: Pod, claims: Mapping[str, ApiObject]) -> list[ApiObject]:

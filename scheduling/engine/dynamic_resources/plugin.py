@@ -13,6 +13,7 @@ from typing import ClassVar, Final, cast
 import numpy as np
 
 from kscope.sim.objects.objects import ApiObject, Pod
+from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
 from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine import names
 from scheduling.engine.dynamic_resources.allocator import (
@@ -22,7 +23,6 @@ from scheduling.engine.dynamic_resources.allocator import (
     InvalidPools,
 )
 from scheduling.engine.dynamic_resources.claims import (
-    RESOURCE_CLAIM,
     ClaimMissing,
     allocated_state,
     allocation_of,

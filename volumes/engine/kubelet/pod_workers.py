@@ -9,6 +9,7 @@ from kscope.sim.input.scenario import parse_duration
 from kscope.sim.kernel.units import SECOND, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.objects.pod_resources import ResourceRules, may_resize
+from kscope.sim.objects.resource_claims import RESOURCE_CLAIM, pod_claims
 from kscope.sim.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices
 from volumes.engine.kubelet.admission import NodeResources, Rejection
 from volumes.engine.kubelet.context import KubeletContext
@@ -178,15 +179,10 @@ class PodWorkers:
 
         Upstream: pkg/kubelet/cm/dra/manager.go PrepareResources().
         """
-        made = {
-            each["name"]: each.get("resourceClaimName")
-            for each in pod.status.get("resourceClaimStatuses") or ()
-        }
-        for each in pod.spec.get("resourceClaims") or ():
-            name = each.get("resourceClaimName") or made.get(each["name"])
-            if name is None and each["name"] in made:
-                continue  # Its template is of no use to this pod.
-            claim = self._context.store.find("ResourceClaim", f"{pod.namespace}/{name}")
+        for each in pod_claims(pod):
+            if each.is_made and each.claim is None:
+                continue
+            claim = self._context.store.find(RESOURCE_CLAIM, f"{pod.namespace}/{each.claim}")
             if claim is None or not claim.status.get("allocation"):
                 return False
             if all(user.get("uid") != pod.uid for user in claim.status.get("reservedFor") or ()):

@@ -9,15 +9,14 @@ from kscope.sim.api_server.informer import Informer
 from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.errors import ApiError
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod, from_manifest
+from kscope.sim.objects.resource_claims import FINALIZER, RESOURCE_CLAIM, extended_claim, pod_claims
 from scheduling.engine.workloads.controller import Controller, ControllerContext
 from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.naming import generated_name
 from scheduling.engine.workloads.owners import controller_ref, is_controlled_by
 from volumes.engine.ports import WARNING, EventSink
 
-_CLAIM: Final = "ResourceClaim"
 _TEMPLATE: Final = "ResourceClaimTemplate"
-_FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 _POD_CLAIM: Final = "resource.kubernetes.io/pod-claim-name"
 # Keys of the queue: of pods, and of claims.
 _POD_KEY, _CLAIM_KEY = "pod:", "claim:"
@@ -32,7 +31,9 @@ class ResourceClaimController(Controller):
 
     def __init__(self, context: ControllerContext, events: EventSink) -> None:
         super().__init__(context, events)
-        self._claims: Informer[ApiObject] = Informer(context.store, _CLAIM, context.watch_latency)
+        self._claims: Informer[ApiObject] = Informer(
+            context.store, RESOURCE_CLAIM, context.watch_latency
+        )
         self._templates: Informer[ApiObject] = Informer(
             context.store, _TEMPLATE, context.watch_latency
         )
@@ -55,10 +56,7 @@ class ResourceClaimController(Controller):
             return
         template = event.new
         for pod in self._listers.pods_in(template.namespace):
-            if any(
-                each.get("resourceClaimTemplateName") == template.name
-                for each in pod.spec.get("resourceClaims") or ()
-            ):
+            if any(each.template == template.name for each in pod_claims(pod)):
                 self._queue.add(_POD_KEY + pod.key)
 
     def _on_claim(self, event: WatchEvent) -> None:
@@ -78,19 +76,18 @@ class ResourceClaimController(Controller):
         if pod is None or pod.deletion_timestamp or pod.is_terminated:
             return
         statuses: list[Manifest] = list(pod.status.get("resourceClaimStatuses") or ())
-        known = {each["name"] for each in statuses}
-        for each in pod.spec.get("resourceClaims") or ():
-            template = each.get("resourceClaimTemplateName")
-            if template and each["name"] not in known:
-                name = self._made(pod, each["name"], template)
-                statuses.append({"name": each["name"], "resourceClaimName": name})
-        if len(statuses) > len(known):
+        before = len(statuses)
+        for each in pod_claims(pod):
+            if each.template and not each.is_made:
+                name = self._made(pod, each.name, each.template)
+                statuses.append({"name": each.name, "resourceClaimName": name})
+        if len(statuses) > before:
             patch: Manifest = {"status": {"resourceClaimStatuses": statuses}}
             self._store.patch(Pod.KIND, pod.key, patch, by=self.AUTHOR)
 
     def _made(self, pod: Pod, name: str, template_name: str) -> str:
         """The name of the claim, which is made unless it is there. Raises ApiError."""
-        for claim in self._store.objects(_CLAIM):
+        for claim in self._store.objects(RESOURCE_CLAIM):
             if is_controlled_by(claim, pod) and claim.annotations.get(_POD_CLAIM) == name:
                 return claim.name
         template = self._templates.get(f"{pod.namespace}/{template_name}")
@@ -105,7 +102,7 @@ class ResourceClaimController(Controller):
         claim = from_manifest(
             {
                 "apiVersion": "resource.k8s.io/v1",
-                "kind": _CLAIM,
+                "kind": RESOURCE_CLAIM,
                 "metadata": {
                     "name": generated_name(f"{pod.name}-{name}-", self._context.names),
                     "generateName": f"{pod.name}-{name}-",
@@ -122,7 +119,7 @@ class ResourceClaimController(Controller):
     # -- claims ------------------------------------------------------------------------------------
 
     def _sync_claim(self, key: str) -> None:
-        claim = self._store.find(_CLAIM, key)
+        claim = self._store.find(RESOURCE_CLAIM, key)
         if claim is None:
             return
         users: list[Manifest] = list(claim.status.get("reservedFor") or ())
@@ -130,14 +127,14 @@ class ResourceClaimController(Controller):
         if len(left) < len(users) or (not users and claim.deletion_timestamp):
             claim = self._without_others(claim, left)
         if self._has_ended_owner(claim) and not claim.deletion_timestamp:
-            self._store.delete(_CLAIM, key, by=self.AUTHOR)
+            self._store.delete(RESOURCE_CLAIM, key, by=self.AUTHOR)
 
     def _without_others(self, claim: ApiObject, left: list[Manifest]) -> ApiObject:
         """Take the users off that are done; without any the devices are given back."""
         status: dict[str, Any] = {"reservedFor": left or None}
         if left:
             return self._store.patch(
-                _CLAIM,
+                RESOURCE_CLAIM,
                 claim.key,
                 {"status": status},
                 by=self.AUTHOR,
@@ -146,16 +143,16 @@ class ResourceClaimController(Controller):
         if claim.status:
             status["allocation"] = None
             claim = self._store.patch(
-                _CLAIM,
+                RESOURCE_CLAIM,
                 claim.key,
                 {"status": status},
                 by=self.AUTHOR,
                 event="ResourceClaimDeallocated",
             )
-        if _FINALIZER in claim.finalizers:
-            others = [each for each in claim.finalizers if each != _FINALIZER]
+        if FINALIZER in claim.finalizers:
+            others = [each for each in claim.finalizers if each != FINALIZER]
             patch: Manifest = {"metadata": {"finalizers": others or None}}
-            claim = self._store.patch(_CLAIM, claim.key, patch, by=self.AUTHOR)
+            claim = self._store.patch(RESOURCE_CLAIM, claim.key, patch, by=self.AUTHOR)
         return claim
 
     def _is_done(self, claim: ApiObject, user: Manifest) -> bool:
@@ -177,15 +174,5 @@ class ResourceClaimController(Controller):
 
 
 def _claims_in_status(pod: Pod) -> list[str]:
-    named = [
-        each["resourceClaimName"]
-        for each in pod.spec.get("resourceClaims") or ()
-        if each.get("resourceClaimName")
-    ]
-    made = [
-        each["resourceClaimName"]
-        for each in pod.status.get("resourceClaimStatuses") or ()
-        if each.get("resourceClaimName")
-    ]
-    extended = part(pod.status, "extendedResourceClaimStatus").get("resourceClaimName")
-    return [*named, *made, *([extended] if extended else [])]
+    names = [each.claim for each in pod_claims(pod)]
+    return [name for name in (*names, extended_claim(pod)) if name]
