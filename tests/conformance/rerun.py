@@ -193,7 +193,7 @@ class Follower:
 
     def guide(self, algorithm: SchedulingAlgorithm) -> None:
         """Let *algorithm* decide ties as the recorded scheduler did."""
-        schedule, pick = algorithm.schedule, algorithm._pick
+        schedule, pick = algorithm.schedule, algorithm.hosts._pick
 
         def scheduled(pod: PodInfo, *rest: Any, **named: Any) -> ScheduleResult:
             self._wanted = self._recorded_node(pod.pod)
@@ -204,7 +204,7 @@ class Follower:
             return row if row is not None and row in np.asarray(tied) else pick(tied)
 
         algorithm.schedule = scheduled
-        algorithm._pick = picked
+        algorithm.hosts._pick = picked
 
     def let_race(self, controller: PersistentVolumeController) -> None:
         """Let *controller* bind claims that name their volume as the recorded one did."""

@@ -25,7 +25,7 @@ from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.framework.waiting_pods import go_duration
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.events import NODE, Action, ClusterEvent
-from scheduling.engine.queue.hints import Registration
+from scheduling.engine.queue.hints.registrations import Registration
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from tests.builders import Manifest, host, local_disk, node, node_of, played, pod, scene, user_of
 from tests.scheduling_engine.comparer import cache_differences

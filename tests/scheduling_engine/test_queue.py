@@ -15,7 +15,9 @@ from scheduling.engine.queue.events import (
     Action,
     ClusterEvent,
 )
-from scheduling.engine.queue.hints import IN_TREE_HINTS, HintWorld, QueueingHints, Registration
+from scheduling.engine.queue.hints.in_tree import IN_TREE_HINTS
+from scheduling.engine.queue.hints.queueing_hints import QueueingHints
+from scheduling.engine.queue.hints.registrations import HintWorld, Registration
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.requeueing import QueueProfile
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue

@@ -21,7 +21,8 @@ from scheduling.engine.queue.events import (
     node_scheduling_properties_change,
     pod_scheduling_properties_change,
 )
-from scheduling.engine.queue.hints import HintWorld, QueueingHints
+from scheduling.engine.queue.hints.queueing_hints import QueueingHints
+from scheduling.engine.queue.hints.registrations import HintWorld
 from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import make_node, make_pod
 

@@ -17,13 +17,13 @@ import numpy as np
 
 from kscope.sim.kernel.rng import Stream
 from scheduling.engine import names
-from scheduling.engine.columns.cells import Ties
 from scheduling.engine.columns.fast_path import FastPath
 from scheduling.engine.configuration.extenders import Extender
 from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.cycle.decision.explanations import Explanations
 from scheduling.engine.cycle.decision.extender_rounds import ExtenderRounds
 from scheduling.engine.cycle.decision.fit_errors import FitErrors
+from scheduling.engine.cycle.decision.host_choice import HostChoice
 from scheduling.engine.cycle.decision.post_filters import PostFilters
 from scheduling.engine.cycle.decision.result import (
     ERROR,
@@ -71,7 +71,6 @@ class SchedulingAlgorithm:
         self.framework = profile.build(handle)
         self.nominated = Nominated(handle.table) if nominated is None else nominated
         self.extenders = ExtenderRounds(extenders, self.framework, profile) if extenders else None
-        self._ties = ties
         self._rules = rules = profile.rules
         plugins = self.framework.plugins.by_name.values()
         handle.listers.volumes.applies_match_fields = rules.asks_volume_fields
@@ -84,8 +83,7 @@ class SchedulingAlgorithm:
         self._may_fail |= profile.prepares_alone or profile.fails_unprepared
         # In-tree plugins fail at Reserve if their PreFilter is disabled.
         self._reserve_error = profile.fails_at_reserve
-        # With ties by name there is nothing to take turns at.
-        self._takes_turns = rules.takes_turns and ties is not None
+        self.hosts = HostChoice(handle, ties, takes_turns=rules.takes_turns)
         self._takes_first = profile.takes_first_fit and not any(
             one.settings.filter_verb or one.settings.prioritize_verb for one in extenders
         )
@@ -230,7 +228,7 @@ class SchedulingAlgorithm:
             return ScheduleResult(pod, ERROR, message=str(failed), search=search)
         if self.extenders is not None and asks_extenders and len(feasible) > 1:
             self.extenders.prioritize(search.state, scores)
-        row, tied = self.choose_host(scores)
+        row, tied = self.hosts.choose(scores)
         return ScheduleResult(
             pod,
             SCHEDULED,
@@ -309,10 +307,7 @@ class SchedulingAlgorithm:
             return None
         tied, feasible, evaluated = choice
         handle.next_start = (handle.next_start + evaluated) % count
-        if self._takes_turns:
-            row = self._next_in_turn(np.array(tied.tolist(), np.int64), feasible)
-        else:
-            row = tied.pick(self._ties) if isinstance(tied, Ties) else self._pick(tied)
+        row = self.hosts.choose_tied(tied, feasible)
         return ScheduleResult(
             pod,
             SCHEDULED,
@@ -324,30 +319,6 @@ class SchedulingAlgorithm:
             search=Search(state, SUCCESS, _NO_VERDICTS),
             statuses=[],
         )
-
-    def choose_host(self, scores: Scores) -> tuple[int, IntArray]:
-        """One of the rows with the highest total, and all of them. Upstream: selectHost()."""
-        # In the order of rows, so that the draw does not depend on where the search began.
-        tied = np.sort(scores.rows[scores.total == scores.total.max()])
-        if self._takes_turns:
-            return self._next_in_turn(tied, len(scores.rows)), tied
-        return self._pick(tied), tied
-
-    def _pick(self, tied: IntArray) -> int:
-        if len(tied) == 1:
-            return int(tied[0])
-        if self._ties is None:
-            return int(tied[np.argmin(self.table.name_rank[tied])])
-        return int(tied[self._ties.below(len(tied))])
-
-    def _next_in_turn(self, tied: IntArray, feasible: int) -> int:
-        """The *tied* rows by name, descending, one after the other. Upstream: v1.11 selectHost()."""
-        if feasible == 1:
-            # It is taken without a choice, and the turn does not move on.
-            return int(tied[0])
-        turn = self.handle.hosts_chosen % len(tied)
-        self.handle.hosts_chosen += 1
-        return int(tied[np.argsort(-self.table.name_rank[tied])[turn]])
 
     def _volumes_may_fail(self, pod: PodInfo) -> bool:
         """Whether plugins may fail on a disk of this pod, or of another on its node; v1.34 only."""

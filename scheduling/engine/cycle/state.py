@@ -40,14 +40,9 @@ from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.pods.pod_template import SpreadConstraint
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.active import QueueSort
-from scheduling.engine.queue.hints import (
-    EVERYTHING,
-    IN_TREE_HINTS,
-    EnqueueExtensions,
-    HintWorld,
-    QueueingHints,
-    Registration,
-)
+from scheduling.engine.queue.hints.in_tree import EVERYTHING, IN_TREE_HINTS
+from scheduling.engine.queue.hints.queueing_hints import QueueingHints
+from scheduling.engine.queue.hints.registrations import EnqueueExtensions, HintWorld, Registration
 from scheduling.engine.queue.requeueing import QueueProfile
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 

@@ -4,5 +4,6 @@
                                     `events` and `hints` say which change moves which pod
 
 `places` holds the pods and moves them; `requeueing` asks the hints; `pod_updates` takes newer
-versions; `flush_times` says when the flushes are due. `rules` holds what differs between versions. Upstream: pkg/scheduler/backend/queue.
+versions; `flush_times` says when the flushes are due. `rules` holds what differs between versions.
+Upstream: pkg/scheduler/backend/queue.
 """

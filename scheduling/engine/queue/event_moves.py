@@ -1,9 +1,10 @@
-"""Moves waiting pods on an event of the cluster."""
+"""Chooses the waiting pods that an event of the cluster concerns, and moves them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scheduling.engine.queue.events import TIMEOUT, ClusterEvent, moves_classic_queue
 from scheduling.engine.queue.places import Clock, QueuePlaces
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from scheduling.engine.queue.requeueing import Requeueing, Strategy
@@ -11,13 +12,13 @@ from scheduling.engine.queue.rules import QueueRules
 
 if TYPE_CHECKING:
     from kscope.sim.objects.objects import Pod
-    from scheduling.engine.queue.events import ClusterEvent
 
 
 class EventMoves:
     """Moves pods to where an event of the cluster sends them: to activeQ, backoffQ or nowhere.
 
-    With hints, the plugins that rejected a pod decide; before, every event moved every pod.
+    With hints, the plugins that rejected a pod decide; before, every event moved every pod. The
+    methods return False for an event that can help no pod.
     """
 
     __slots__ = ("_clock", "_places", "_requeueing", "_rules")
@@ -30,8 +31,48 @@ class EventMoves:
         self._places = places
         self._requeueing = requeueing
 
+    def move_waiting(
+        self,
+        event: ClusterEvent,
+        old: Any,
+        new: Any,
+        *,
+        but: str = "",
+        at_most: int | None = None,
+    ) -> bool:
+        """Move the unschedulable pods that *event* may help.
+
+        The pod with the key *but*, and pods whose priority is above *at_most*, stay where they are.
+        """
+        places, rules = self._places, self._rules
+        if rules.hints:
+            if not places.unschedulable.pods and not places.in_flight.pods:
+                # No pod waits for it, and no pod is being tried that might have missed it.
+                return self._requeueing.is_of_interest(event)
+        elif event.resource in rules.ignored_kinds or not moves_classic_queue(event, new):
+            return False
+        infos = places.unschedulable.infos()
+        if but:
+            infos = [info for info in infos if info.key != but]
+        if at_most is not None:
+            # Upstream: getLEPriorityPreCheck().
+            infos = [info for info in infos if info.pod_info.priority <= at_most]
+        return self.move(infos, event, old, new)
+
+    def move_left_over(self) -> bool:
+        """Move the pods that have been unschedulable for longer than the version lets them be."""
+        horizon = self._clock.now - self._rules.leftover_age
+        infos = self._places.unschedulable.infos()
+        left_over = [info for info in infos if info.timestamp < horizon]
+        if not left_over:
+            return False
+        self._places.is_flushing = True
+        has_moved = self.move(left_over, TIMEOUT, None, None)
+        self._places.is_flushing = False
+        return has_moved
+
     def move(self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any) -> bool:
-        """Move those of *infos* that *event* may help; False for an event that can help none.
+        """Move those of *infos* that *event* may help.
 
         Upstream: movePodsToActiveOrBackoffQueue().
         """

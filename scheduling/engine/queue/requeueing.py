@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scheduling.engine.queue.active import InFlight
 from scheduling.engine.queue.events import ClusterEvent
-from scheduling.engine.queue.hints import QueueingHints
+from scheduling.engine.queue.hints.queueing_hints import QueueingHints
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
 if TYPE_CHECKING:

@@ -35,13 +35,11 @@ from scheduling.engine.queue.events import (
     NODE_UNKNOWN_CHANGE,
     POP_FROM_BACKOFF_Q,
     SCHEDULE_ATTEMPT_FAILURE,
-    TIMEOUT,
     UNSCHEDULED_POD_ADD,
     UNSCHEDULED_POD_DELETE,
     UNSCHEDULED_POD_UPDATE,
     ClusterEvent,
     classic_node_change,
-    moves_classic_queue,
     node_scheduling_properties_change,
     pod_scheduling_properties_change,
 )
@@ -147,8 +145,8 @@ class SchedulingQueue:
         """A popped pod could not be scheduled and comes back.
 
         It backs off if something moved since its cycle began (v1.34: something that its rejecting
-        plugins find worth a new attempt), or else waits among the unschedulable. Who rejected it
-        stands in `info.unschedulable_plugins` and `info.pending_plugins`.
+        plugins find worth a new attempt). Otherwise it waits among the unschedulable pods.
+        `info.unschedulable_plugins` and `info.pending_plugins` name the plugins that rejected it.
 
         It has been waiting since now, or in v1.20 since its attempt *began*: an attempt takes less
         upstream than the ticker of the flush drifts, so that a pod released at a tick is tried
@@ -271,22 +269,11 @@ class SchedulingQueue:
         """Something changed in the cluster: try the pods again that it may help.
 
         *old* and *new* are the object before and after, None when there is none. An event for which
-        the version has no handler moves no pod. The pod with the key *but* stays where it is.
+        the version has no handler moves no pod. The pod with the key *but*, and pods whose priority
+        is above *at_most*, stay where they are.
         """
-        if self.rules.hints and not self._unschedulable.pods and not self._in_flight.pods:
-            # No pod waits for it, and no pod is being tried that might have missed it.
-            if self._requeueing.is_of_interest(event):
-                self.move_request_cycle = self.scheduling_cycle
-        elif self.rules.hints or (
-            event.resource not in self.rules.ignored_kinds and moves_classic_queue(event, new)
-        ):
-            infos = self._unschedulable.infos()
-            if but:
-                infos = [info for info in infos if info.key != but]
-            if at_most is not None:
-                # Upstream: getLEPriorityPreCheck().
-                infos = [info for info in infos if info.pod_info.priority <= at_most]
-            self._move(infos, event, old, new)
+        if self._moves.move_waiting(event, old, new, but=but, at_most=at_most):
+            self.move_request_cycle = self.scheduling_cycle
 
     def node_updated(self, old: Node, new: Node) -> None:
         """A node changed: what this amounts to depends on the version. Upstream: updateNode…()."""
@@ -335,19 +322,14 @@ class SchedulingQueue:
             self.places.move_to_active(info, BACKOFF_COMPLETE, from_backoff=True)
 
     def flush_unschedulable_leftover(self) -> None:
-        """Each 30 s: pods that have been unschedulable too long are tried again, come what may.
+        """Every 30 s: pods that have been unschedulable for too long are tried again.
 
-        In v1.11 instead: all of them, whenever a kubelet reports that its node is the same.
+        v1.11 has no such flush. There, a kubelet's report about an unchanged node moves all pods.
         """
         if self.rules.heartbeat_period:
             self._move(self._unschedulable.infos(), NODE_UNKNOWN_CHANGE, None, None)
-            return
-        horizon = self._clock.now - self.rules.leftover_age
-        left_over = [info for info in self._unschedulable.infos() if info.timestamp < horizon]
-        if left_over:
-            self.places.is_flushing = True
-            self._move(left_over, TIMEOUT, None, None)
-            self.places.is_flushing = False
+        elif self._moves.move_left_over():
+            self.move_request_cycle = self.scheduling_cycle
 
     # -- looking ---------------------------------------------------------------------------------
 
