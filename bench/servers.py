@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kscope.up.account import own_directory, server_account
-from kscope.up.children import Child, start_child, wait_until
+from kscope.up.children import Child, ProcessContext, start_child, wait_until
 from kscope.up.postgres import Postgres
 from kscope.up.valkey import Valkey
 
@@ -45,8 +45,8 @@ class Servers:
 
     def _start(self, name: str, *words: str) -> Child:
         log = self.folder / f"{name}.log"
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        child = start_child(name, [sys.executable, *words], log=log, env=environment, cwd=ROOM)
+        context = ProcessContext({**os.environ, "PYTHONUNBUFFERED": "1"}, ROOM)
+        child = start_child(name, [sys.executable, *words], log=log, context=context)
         self.children.append(child)
         return child
 

@@ -36,6 +36,34 @@ class User:
     gid: int
 
 
+class ProcessArguments(TypedDict, total=False):
+    """Arguments of `subprocess.Popen` about the context of a process."""
+
+    env: dict[str, str]
+    cwd: Path
+    process_group: int
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessContext:
+    """Where a process runs: its environment, its folder, and its account if not that of `up`."""
+
+    env: Mapping[str, str]
+    cwd: Path
+    user: User | None = None
+
+    @property
+    def arguments(self) -> ProcessArguments:
+        """Arguments of `subprocess.Popen`. The process gets a process group of its own."""
+        found: ProcessArguments = {"env": dict(self.env), "cwd": self.cwd, "process_group": 0}
+        if self.user is not None:
+            found |= {"user": self.user.uid, "group": self.user.gid, "extra_groups": []}
+        return found
+
+
 def die_with_parent(signum: int = signal.SIGKILL) -> None:
     """Ask the kernel to send *signum* to this process when the thread that forked it ends."""
     if _LIBC is None:
@@ -95,13 +123,11 @@ def start_child(
     command: Sequence[str | Path],
     *,
     log: Path,
-    env: Mapping[str, str],
-    cwd: Path,
-    user: User | None = None,
+    context: ProcessContext,
     death_signal: int = signal.SIGKILL,
     stop_signals: Sequence[tuple[int, float]] = ((signal.SIGTERM, 10.0),),
 ) -> Child:
-    """Start *command* with its output in *log*, as *user* when given.
+    """Start *command* with its output in *log*; *death_signal* ends it when `up` is killed.
 
     Call from the main thread only: the kernel ties the child to the thread that forks it.
     """
@@ -112,12 +138,9 @@ def start_child(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=dict(env),
-            cwd=cwd,
-            process_group=0,
             # Runs after the change of user, which would clear the death signal.
             preexec_fn=lambda: die_with_parent(death_signal),
-            **as_user(user),
+            **context.arguments,
         )
     return Child(name, process, log, stop_signals)
 
@@ -125,9 +148,7 @@ def start_child(
 def run_to_end(
     command: Sequence[str | Path],
     *,
-    env: Mapping[str, str],
-    cwd: Path,
-    user: User | None = None,
+    context: ProcessContext,
     log: Path | None = None,
     failure: str,
 ) -> str:
@@ -141,12 +162,8 @@ def run_to_end(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=dict(env),
-        cwd=cwd,
-        # Of its own, so that Ctrl-C in the terminal reaches only `up`.
-        process_group=0,
         preexec_fn=die_with_parent,
-        **as_user(user),
+        **context.arguments,
     )
     output = _output_of(process).decode(errors="replace")
     if log is not None:
@@ -207,18 +224,3 @@ def describe_exit(code: int) -> str:
     if code >= 0:
         return f"exited with status {code}"
     return f"was ended by {signal.Signals(-code).name}"
-
-
-class UserArguments(TypedDict, total=False):
-    """Arguments of `subprocess.Popen` about the user of a process."""
-
-    user: int
-    group: int
-    extra_groups: list[int]
-
-
-def as_user(user: User | None) -> UserArguments:
-    """Arguments of `subprocess.Popen` that start it as *user*."""
-    if user is None:
-        return {}
-    return {"user": user.uid, "group": user.gid, "extra_groups": []}

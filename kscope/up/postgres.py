@@ -15,7 +15,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from kscope.up.account import own_directory, reachable_copy
-from kscope.up.children import Child, StartError, User, as_user, run_to_end, start_child, wait_until
+from kscope.up.children import (
+    Child,
+    ProcessContext,
+    StartError,
+    User,
+    run_to_end,
+    start_child,
+    wait_until,
+)
 
 DATABASE = "kscope"
 ROLE = "kscope"
@@ -65,9 +73,7 @@ class Postgres:
             "PostgreSQL",
             [binaries / "postgres", "-D", self.data, "-k", self.sockets, *self._options()],
             log=self.log,
-            env=self._env(),
-            cwd=self.sockets,
-            user=self.user,
+            context=self._context,
             # When `up` is killed, an immediate shutdown, after which the next start recovers in a moment:
             # a fast one that comes during a recovery never ends (PostgreSQL 18).
             death_signal=signal.SIGQUIT,
@@ -86,9 +92,7 @@ class Postgres:
                 *(binaries / "initdb", "-D", draft, "-U", ROLE, "--auth=trust", "--no-sync"),
                 *("--encoding=UTF8", "--locale=C", "--no-instructions"),
             ],
-            env=self._env(),
-            cwd=self.sockets,
-            user=self.user,
+            context=self._context,
             failure="PostgreSQL could not make its files:",
         )
         create = f"CREATE DATABASE {DATABASE};\n"
@@ -97,11 +101,8 @@ class Postgres:
             [binaries / "postgres", "--single", "-D", draft, "-F", "postgres"],
             input=create.encode(),
             capture_output=True,
-            env=self._env(),
-            cwd=self.sockets,
-            process_group=0,
             check=False,
-            **as_user(self.user),
+            **self._context.arguments,
         )
         if done.returncode:
             raise StartError(f"PostgreSQL could not make its database:\n{done.stderr.decode()}")
@@ -113,9 +114,7 @@ class Postgres:
         files = (self.data / "PG_VERSION").read_text().strip()
         server = run_to_end(
             [binaries / "postgres", "-V"],
-            env=self._env(),
-            cwd=self.sockets,
-            user=self.user,
+            context=self._context,
             failure=f"{binaries / 'postgres'} does not run:",
         )
         major = server.split()[-1].split(".")[0]
@@ -124,6 +123,10 @@ class Postgres:
                 f"The database files in {self.data} are of PostgreSQL {files}, the server is {major}. "
                 "Move them away (`make clean-data` deletes them) or set DATABASE_URL."
             )
+
+    @property
+    def _context(self) -> ProcessContext:
+        return ProcessContext(self._env(), self.sockets, self.user)
 
     def _options(self) -> list[str]:
         settings = SETTINGS | (THROWAWAY if self.throwaway else {})

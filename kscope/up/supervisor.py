@@ -29,6 +29,7 @@ from kscope.up.account import own_directory, server_account, state_directory
 from kscope.up.address import Servers
 from kscope.up.children import (
     Child,
+    ProcessContext,
     StartError,
     describe_exit,
     run_to_end,
@@ -176,8 +177,7 @@ def _start_web(options: Options, env: dict[str, str]) -> Child:
             *("--timeout-graceful-shutdown", "1"),
         ],
         log=options.data / "log" / "web.log",
-        env=env,
-        cwd=options.room,
+        context=ProcessContext(env, options.room),
         stop_signals=((signal.SIGTERM, 10.0),),
     )
 
@@ -220,8 +220,7 @@ def _start_celery(
             "--without-heartbeat",
         ],
         log=options.data / "log" / f"{name}.log",
-        env=env,
-        cwd=options.room,
+        context=ProcessContext(env, options.room),
         stop_signals=stop_signals,
     )
 
@@ -240,8 +239,7 @@ def _prepare(options: Options, env: dict[str, str]) -> None:
     report.unlink(missing_ok=True)
     run_to_end(
         [sys.executable, options.room / "manage.py", "prepare", "--report", report],
-        env=env,
-        cwd=options.room,
+        context=ProcessContext(env, options.room),
         log=options.data / "log" / "prepare.log",
         failure="The database could not be prepared:",
     )

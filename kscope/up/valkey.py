@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from kscope.up.account import can_enter
-from kscope.up.children import Child, StartError, User, start_child, wait_until
+from kscope.up.children import Child, ProcessContext, StartError, User, start_child, wait_until
 
 MACHINES = {"amd64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64", "aarch64": "aarch64"}
 
@@ -50,9 +50,9 @@ class Valkey:
                 *("--maxmemory", "256mb", "--maxmemory-policy", "noeviction"),
             ],
             log=self.log,
-            env={"PATH": os.environ.get("PATH", os.defpath)},
-            cwd=self.sockets,
-            user=user,
+            context=ProcessContext(
+                {"PATH": os.environ.get("PATH", os.defpath)}, self.sockets, user
+            ),
             death_signal=signal.SIGTERM,
             stop_signals=((signal.SIGTERM, 5.0),),
         )
