@@ -10,7 +10,7 @@ from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.objects import ApiObject, from_manifest
 from scheduling.engine.api_server.admission import Admission
-from scheduling.engine.cycle.decisions import admitted
+from scheduling.engine.cycle.decisions_mode.stored_objects import admitted
 
 Manifest = dict[str, Any]
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from kscope.sim.objects.objects import Pod
 from kscope.sim.objects.pod_resources import ResourceRules
+from kscope.sim.objects.unmodelled import unmodelled_need
 from scheduling.engine import names
 from scheduling.engine.configuration.registry import IN_TREE, factory_of
 from scheduling.engine.framework.framework import (
@@ -112,8 +114,18 @@ class Profile:
     @property
     def custom_plugins(self) -> tuple[str, ...]:
         """All plugins that are not in-tree, each once."""
+        return tuple(name for name in self._asked if self._is_custom(name))
+
+    @property
+    def _asked(self) -> tuple[str, ...]:
+        """All plugins that are asked before a node is chosen, each once, and custom ones."""
         asked = (*self.filters, *dict(self.scores), *self.pre_enqueues, *self._later)
-        return tuple(name for name in dict.fromkeys(asked) if self._is_custom(name))
+        return tuple(dict.fromkeys(asked))
+
+    def unmodelled_need(self, pod: Pod) -> str:
+        """Why kscope does not schedule *pod* although a real cluster might; "" if it does."""
+        allocates = self.rules.allocates_devices and names.DYNAMIC_RESOURCES in self._asked
+        return unmodelled_need(pod, allocates_devices=allocates)
 
     def _is_custom(self, name: str) -> bool:
         own = name in _BUILT_IN or name == names.SCHEDULING_GATES
@@ -208,7 +220,7 @@ class Profile:
         """
         plugins = PluginSet()
         weights = dict(self.scores)
-        for name in dict.fromkeys((*self.filters, *weights, *self.pre_enqueues, *self._later)):
+        for name in self._asked:
             if name == names.DYNAMIC_RESOURCES and not self.rules.allocates_devices:
                 # It is asked only where it fails.
                 plugins.filter.append(unprepared_filter(name))

@@ -7,12 +7,12 @@ from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.view import Attributes, Changes
 from kscope.sim.objects.objects import Pod
-from kscope.sim.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_need
+from kscope.sim.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT
 from scheduling.engine import names
+from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
-from scheduling.engine.versions.cycle_rules import CycleRules
 
 COMPONENT = "scheduler"
 # Upstream: core/validation/events.go.
@@ -32,8 +32,8 @@ class Chronicle:
     """The events of one scheduler.
 
     *known* are the pods that its watches have shown. The pages show nodes as they are in the cache
-    of the scheduler whose name is ""; others are given theirs. With *has_series* repeated
-    Kubernetes Events are counted in series (since v1.20).
+    of the scheduler whose name is "". Repeated Kubernetes Events are counted in series as the
+    version of *profile* does.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Chronicle:
         gauges: NodeGauges,
         *,
         scheduler: str,
-        rules: CycleRules,
+        profile: Profile,
     ) -> None:
         self._recorder = recorder
         self._pods = store.live("Pod")
@@ -53,8 +53,8 @@ class Chronicle:
         self._known = known
         self._scheduler = scheduler
         self._entity = f"queue/{scheduler}" if scheduler else "queue"
-        self._has_series = rules.events_in_series
-        self._allocates_devices = rules.allocates_devices
+        self._profile = profile
+        self._has_series = profile.rules.events_in_series
         self._series: dict[str, tuple[str, int, str]] = {}
         self._changes: Changes = {}
         self.gauges = gauges
@@ -185,7 +185,7 @@ class Chronicle:
 
     def _record_not_modelled(self, pod: Pod) -> None:
         """Record why the pod stays pending, as an event of kscope, not of the scheduler."""
-        need = unmodelled_need(pod, allocates_devices=self._allocates_devices)
+        need = self._profile.unmodelled_need(pod)
         blocker = {"plugin": names.NOT_MODELLED, "sentence": f"{need}.", "short": "Not modelled"}
         changes: Changes = {pod.id: {"blocker": blocker}} if pod.key in self._pods else {}
         self._recorder.record(NOT_MODELLED_FACT, pod.id, KSCOPE, need, None, changes or None)

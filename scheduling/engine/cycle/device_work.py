@@ -64,16 +64,10 @@ class DeviceWork:
         given = prepared.by_node.get(node)
         if prepared.allocator is not None and given is None:
             return _failed("claim allocation not found for node")
-        devices = PodDevices(plugin, state.pod.pod, node, prepared, given)
-        by_key = {claim.key: claim for claim in prepared.claims}
-        for requests, found in _results(given):
-            claim = by_key.get(requests.key)
-            if claim is None:
-                claim = allocations.extended_claim(devices.pod, requests, "pending", "")
-            allocation = allocations.allocation(found, node, claim.uid)
-            plugin.in_flight[requests.key] = allocations.allocated(claim, allocation)
-            devices.in_flight.append(requests.key)
-        return devices
+        pod = state.pod.pod
+        held = allocations.allocated_claims(prepared, pod, node, name="pending", uid="")
+        plugin.in_flight.update(held)
+        return PodDevices(plugin, pod, node, prepared, given, list(held))
 
     def bind(self, devices: PodDevices) -> Status:
         """Write the allocations, and the pod among the users of its claims."""
@@ -189,10 +183,6 @@ class DeviceWork:
         return self._store.patch(
             RESOURCE_CLAIM, claim.key, patch, by=COMPONENT, event=event, message=message
         )
-
-
-def _results(given: NodeAllocation | None) -> list[tuple[Any, Any]]:
-    return [] if given is None else list(zip(given.claims, given.devices, strict=True))
 
 
 def _failed(text: str) -> Status:

@@ -110,7 +110,7 @@ class SchedulerState:
             self.known,
             self.gauges,
             scheduler="" if neighbours is not None else setup.names[0],
-            rules=profile.rules,
+            profile=profile,
         )
         self.extenders = [Extender(one, around.calls) for one in setup.extenders]
         nominated = Nominated(self.handle.table)
@@ -215,6 +215,6 @@ def _queue_profile(algorithm: SchedulingAlgorithm) -> QueueProfile:
     relabelled = Registration(cluster_events.UNSCHEDULED_POD_LABEL_UPDATE)
     registrations[NotModelled.name] = (relabelled,)
     return QueueProfile(
-        pre_enqueue=(NotModelled(algorithm.devices is not None), *plugins.pre_enqueue),
+        pre_enqueue=(NotModelled(algorithm.profile.unmodelled_need), *plugins.pre_enqueue),
         hints=QueueingHints(registrations, ListedWorld(plugins.by_name)),
     )

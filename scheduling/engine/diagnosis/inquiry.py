@@ -14,7 +14,6 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from kscope.sim.objects.objects import ApiObject, Pod
-from kscope.sim.objects.unmodelled import unmodelled_need
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cluster.replicas import SchedulerReplicas
@@ -164,9 +163,7 @@ def _known_at_once(cluster: Cluster, pod_key: str, pod: ApiObject | None) -> Dia
     if pod.deletion_timestamp:
         sentence = "It is being deleted; no scheduler looks at it any more."
         return _short(cluster, pod_key, "deleting", sentence)
-    need = unmodelled_need(
-        pod, allocates_devices=cluster.scheduler.state.profile.rules.allocates_devices
-    )
+    need = cluster.scheduler.state.profile.unmodelled_need(pod)
     return _not_modelled(cluster, pod, need) if need else None
 
 

@@ -10,6 +10,7 @@ from kscope.sim.objects.resource_claims import FINALIZER, RESOURCE_CLAIM
 from scheduling.engine.dynamic_resources.allocator import AllocatedDevice
 from scheduling.engine.dynamic_resources.claims import EXTENDED_CLAIM, is_reserved_for, results_of
 from scheduling.engine.dynamic_resources.devices import NodeChoice, entries, section
+from scheduling.engine.dynamic_resources.plugin import Prepared
 from scheduling.engine.dynamic_resources.requests import ClaimRequests
 
 Manifest = dict[str, Any]
@@ -22,6 +23,24 @@ def allocation(devices: Sequence[AllocatedDevice], node: str, claim_uid: str) ->
     selector = _node_selector([each.nodes for each in devices], node)
     if selector is not None:
         found["nodeSelector"] = selector
+    return found
+
+
+def allocated_claims(
+    prepared: Prepared, pod: Pod, node: str, *, name: str, uid: str
+) -> dict[str, ApiObject]:
+    """The claims that get devices if *pod* goes to *node*, with their allocations, by key.
+
+    A claim that has to be made for extended resources gets *name* and *uid*.
+    """
+    given = prepared.by_node.get(node)
+    if given is None:
+        return {}
+    by_key = {claim.key: claim for claim in prepared.claims}
+    found: dict[str, ApiObject] = {}
+    for requests, devices in zip(given.claims, given.devices, strict=True):
+        claim = by_key.get(requests.key) or extended_claim(pod, requests, name, uid)
+        found[requests.key] = allocated(claim, allocation(devices, node, claim.uid))
     return found
 
 

@@ -8,7 +8,7 @@ from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
 from scheduling.engine.dynamic_resources import allocations
 from scheduling.engine.dynamic_resources.claims import ClaimMissing, claims_of
-from scheduling.engine.dynamic_resources.plugin import DynamicResources, NodeAllocation, Prepared
+from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.framework import CycleState
 from scheduling.engine.nodes.listers import Listers
 
@@ -28,29 +28,21 @@ class ClaimWork:
         if prepared is None:
             return {}
         pod = state.pod.pod
-        given = prepared.by_node.get(node)
+        made = allocations.allocated_claims(
+            prepared,
+            pod,
+            node,
+            name=f"{pod.name}-extended-resources-0",
+            uid=f"{pod.uid}-extended",
+        )
+        claims = {claim.key: claim for claim in prepared.claims} | made
         found: dict[str, list[str]] = {}
-        for claim in self._claims(pod, prepared, given, node):
+        for claim in claims.values():
             stored = allocations.reserved(claim, pod)
             self.listers.put(stored)
             found[stored.key] = allocations.written(stored)
         self.of_pods[pod.key] = list(found)
         return found
-
-    def _claims(
-        self, pod: Pod, prepared: Prepared, given: NodeAllocation | None, node: str
-    ) -> list[ApiObject]:
-        if given is None:
-            return list(prepared.claims)
-        by_key = {claim.key: claim for claim in prepared.claims}
-        for requests, devices in zip(given.claims, given.devices, strict=True):
-            claim = by_key.get(requests.key)
-            if claim is None:
-                name = f"{pod.name}-extended-resources-0"
-                claim = allocations.extended_claim(pod, requests, name, f"{pod.uid}-extended")
-            made = allocations.allocation(devices, node, claim.uid)
-            by_key[requests.key] = allocations.allocated(claim, made)
-        return list(by_key.values())
 
     def deallocate(self, state: CycleState) -> None:
         """What PostFilter does for a pod that fits nowhere."""
