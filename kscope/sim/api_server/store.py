@@ -254,7 +254,8 @@ class ObjectStore:
             if at > self._loop.now:
                 self._loop.call_at(at, self._show, record, write, fact, note)
                 return
-        self._show(record, write, fact, note)
+        record(write, fact, note)
+        self.watches.deliver(write)
 
     def _show(self, record: _Recording, write: WatchEvent, fact: str, note: Note) -> None:
         record(write, fact, note)

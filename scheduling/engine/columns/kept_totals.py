@@ -191,11 +191,11 @@ class KeptTotals:
     def catch_up(self, kept: TemplateTotals) -> None:
         """Bring `masked` and `feasible` up to date, and the cells."""
         table, log = self.table, self.table.log
-        if kept.kept.is_current(log):
-            return
         changed = kept.kept.catch_up(log)
         if changed is None:
             self._renew_many(kept, table.active, kept.totals_of(table.active))
+        elif not changed:
+            return
         elif len(changed) <= _FEW_ROWS:
             # Rows of nodes that are gone are not among them: that changes the generation.
             self._renew_few(kept, changed if len(changed) == 1 else [*dict.fromkeys(changed)])

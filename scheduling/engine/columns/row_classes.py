@@ -112,8 +112,6 @@ class RowClasses:
     def catch_up(self) -> None:
         """Move the rows that have changed."""
         log = self._table.log
-        if self._kept.is_current(log):
-            return
         changed = self._kept.catch_up(log)
         if changed is None or len(changed) * _ROWS_FOR_A_CHANGE > self.row_count:
             self._begin_again()

@@ -122,10 +122,14 @@ class Profile:
         asked = (*self.filters, *dict(self.scores), *self.pre_enqueues, *self._later)
         return tuple(dict.fromkeys(asked))
 
+    @property
+    def allocates_devices(self) -> bool:
+        """Whether pods get the devices that they claim."""
+        return self.rules.allocates_devices and names.DYNAMIC_RESOURCES in self._asked
+
     def unmodelled_need(self, pod: Pod) -> str:
         """Why kscope does not schedule *pod* although a real cluster might; "" if it does."""
-        allocates = self.rules.allocates_devices and names.DYNAMIC_RESOURCES in self._asked
-        return unmodelled_need(pod, allocates_devices=allocates)
+        return unmodelled_need(pod, allocates_devices=self.allocates_devices)
 
     def _is_custom(self, name: str) -> bool:
         own = name in _BUILT_IN or name == names.SCHEDULING_GATES

@@ -18,7 +18,7 @@ from scheduling.engine.framework.framework import Code, Plugin, Status
 from scheduling.engine.framework.messages import fit_error
 
 
-class ExtensionPoint(enum.Enum):
+class ExtensionPoint(enum.StrEnum):
     """One step between the chosen node and the bound pod; the value is upstream's name."""
 
     RESERVE = "Reserve"

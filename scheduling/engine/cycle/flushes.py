@@ -27,14 +27,15 @@ class PeriodicFlushes:
         self._leftover_timer: Timer | None = None
         self._expiry_timer: Timer | None = None
         # The queue's change count when the timers were set; -1 once one has fired.
-        self._waits_seen = 0
-        self._assumptions_expire = bool(state.profile.kubernetes.cache.assume_ttl)
+        self.waits = state.queue.places.waits
+        self.waits_seen = 0
+        self.assumptions_expire = bool(state.profile.kubernetes.cache.assume_ttl)
 
     def set_timers(self) -> None:
         """Set each timer to the next tick at which its flush has something to do."""
-        if self._queue.places.waits.count != self._waits_seen:
+        if self.waits.count != self.waits_seen:
             self._set_flush_timers()
-        if self._assumptions_expire and (self._expiry_timer or self._cache.may_expire):
+        if self.assumptions_expire and (self._expiry_timer or self._cache.may_expire):
             self._expiry_timer = self._reset(
                 self._expiry_timer, self._cache.next_expiry(), self._expire_assumed
             )
@@ -52,7 +53,7 @@ class PeriodicFlushes:
         self._leftover_timer = self._reset(
             self._leftover_timer, self._queue.flush_times.next_leftover_due(), self._flush_leftover
         )
-        self._waits_seen = self._queue.places.waits.count
+        self.waits_seen = self.waits.count
 
     def _reset(self, timer: Timer | None, at: int | None, callback: Any) -> Timer | None:
         if timer is not None and timer.callback is not None:
@@ -62,12 +63,12 @@ class PeriodicFlushes:
         return None if at is None else self._loop.call_at(at, callback)
 
     def _flush_backoff(self) -> None:
-        self._loop.cause, self._waits_seen = 0, -1
+        self._loop.cause, self.waits_seen = 0, -1
         self._queue.flush_backoff_completed()
         self._wake()
 
     def _flush_leftover(self) -> None:
-        self._loop.cause, self._waits_seen = 0, -1
+        self._loop.cause, self.waits_seen = 0, -1
         self._queue.flush_unschedulable_leftover()
         self._wake()
 

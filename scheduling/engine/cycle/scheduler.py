@@ -116,7 +116,10 @@ class Scheduler:
         if not self._busy and self.queue.ready:
             self._busy = True
             self._loop.call_after(0, self.schedule_one)
-        self.flushes.set_timers()
+        flushes = self.flushes
+        # Asked here because each pod comes by several times.
+        if flushes.assumptions_expire or flushes.waits_seen != flushes.waits.count:
+            flushes.set_timers()
 
     # The scheduling cycle
 

@@ -215,6 +215,6 @@ def _queue_profile(algorithm: SchedulingAlgorithm) -> QueueProfile:
     relabelled = Registration(cluster_events.UNSCHEDULED_POD_LABEL_UPDATE)
     registrations[NotModelled.name] = (relabelled,)
     return QueueProfile(
-        pre_enqueue=(NotModelled(algorithm.profile.unmodelled_need), *plugins.pre_enqueue),
+        pre_enqueue=(NotModelled(algorithm.profile.allocates_devices), *plugins.pre_enqueue),
         hints=QueueingHints(registrations, ListedWorld(plugins.by_name)),
     )

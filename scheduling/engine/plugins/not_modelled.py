@@ -5,28 +5,31 @@ Every profile of every version has it as its first plugin. A configuration canno
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
-from kscope.sim.objects.objects import Pod
+from kscope.sim.objects.unmodelled import unmodelled_need
 from scheduling.engine import names
 from scheduling.engine.framework.framework import SUCCESS, Code, Plugin, Status
 from scheduling.engine.pods.pod_info import PodInfo
 
 
 class NotModelled(Plugin):
-    """Keeps pods out of the queue that need something that kscope does not model.
-
-    *unmodelled_need* says why a pod is not scheduled, or "". It must be a method or a function of
-    a module, because checkpoints keep it.
-    """
+    """Keeps pods out of the queue that need something that kscope does not model."""
 
     name: ClassVar[str] = names.NOT_MODELLED
 
-    def __init__(self, unmodelled_need: Callable[[Pod], str]) -> None:
-        self._unmodelled_need = unmodelled_need
+    def __init__(self, allocates_devices: bool) -> None:
+        """With *allocates_devices* resource claims are modelled."""
+        self._allocates_devices = allocates_devices
+        self._key = f"{self.name}, devices: {allocates_devices}"
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         """Refuses such a pod, and says what is not modelled."""
-        need = self._unmodelled_need(pod.pod)
-        return Status(Code.UNRESOLVABLE, (need,), self.name) if need else SUCCESS
+        # Pods made alike have one answer.
+        template = pod.pod.template
+        answer: Status | None = template.get(self._key)
+        if answer is None:
+            need = unmodelled_need(pod.pod, allocates_devices=self._allocates_devices)
+            answer = Status(Code.UNRESOLVABLE, (need,), self.name) if need else SUCCESS
+            template[self._key] = answer
+        return answer

@@ -67,6 +67,7 @@ class SchedulingQueue:
     """
 
     __slots__ = (
+        "_add_event",
         "_active",
         "_backoff",
         "_backoff_policy",
@@ -119,6 +120,7 @@ class SchedulingQueue:
         # a pod tried in that cycle or before may have missed what made them move.
         self.scheduling_cycle = 0
         self.move_request_cycle = -1
+        self._add_event = rules.event_name(UNSCHEDULED_POD_ADD)
 
     # -- in and out ------------------------------------------------------------------------------
 
@@ -129,7 +131,7 @@ class SchedulingQueue:
         if present is not None:
             # Upstream logs an error and takes it out of where it was.
             info.place = present.place
-        self.places.move_to_active(info, self.rules.event_name(UNSCHEDULED_POD_ADD))
+        self.places.move_to_active(info, self._add_event)
         if not self.rules.hints or info.place == "active":
             self.nominator.add(info.pod_info)
         return info

@@ -34,7 +34,9 @@ class Binder:
         """SUCCESS, or why the pod was not bound."""
         binder = names.DEFAULT_BINDER
         try:
-            if not self._bound_by_extender(binding):
+            is_bound = bool(self._extenders) and self._bound_by_extender(binding)
+            # Without custom plugins it is always DefaultBinder that binds.
+            if binding.plugins.has_custom and not is_bound:
                 status = self._calls.run(ExtensionPoint.BIND, binding)
                 if not status.is_success:
                     return status

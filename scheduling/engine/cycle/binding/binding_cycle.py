@@ -38,6 +38,7 @@ from scheduling.engine.cycle.failure.status_writes import PodStatusWriter
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.framework.framework import (
     PODS_TO_ACTIVATE,
+    SUCCESS,
     Code,
     CycleState,
     Status,
@@ -109,15 +110,17 @@ class BindingCycle:
         assert decision.search is not None, "a node was chosen without a search"
         state, pod = decision.search.state, queued.pod
         plugins = self._plugins[pod.scheduler_name]
+        has_devices, has_claims = names.DYNAMIC_RESOURCES in state.data, bool(pod.claim_names)
         binding = Binding(
             queued,
             node,
             plugins,
             self.volumes_done,
-            state=state if plugins.has_custom or names.DYNAMIC_RESOURCES in state.data else None,
-            plan=self._state.volume_plan(decision) if pod.claim_names else None,
+            state=state if plugins.has_custom or has_devices else None,
+            plan=self._state.volume_plan(decision) if has_claims else None,
         )
-        if not plugins.has_custom:
+        # Most pods have nothing that an in-tree plugin would reserve.
+        if not plugins.has_custom and (has_devices or has_claims):
             status = self._calls.run(ExtensionPoint.RESERVE, binding)
             if not status.is_success:
                 failure = plugins.failure(ExtensionPoint.RESERVE, status, pod)
@@ -132,7 +135,8 @@ class BindingCycle:
                 self._fail(binding, failed, attempt)
                 return
         self._state.keep_attempt(attempt, seq)
-        self._activate_pods(pod, state)
+        if PODS_TO_ACTIVATE in state.data:
+            self._activate_pods(pod, state)
         if binding.waiting_pod is None:
             self._permitted(binding)
 
@@ -252,16 +256,13 @@ class BindingCycle:
             return
         self._chronicle.end_series(binding.info.pod.uid)
         status = self._binder.bind(binding)
-        if status.is_success:
-            self._finish(binding)
-        else:
+        if status is not SUCCESS:
             self._fail_at(ExtensionPoint.BIND, binding, status)
-
-    def _finish(self, binding: Binding) -> None:
-        """Wait for the answer to the write; only then may the assumption expire."""
-        now = self._loop.now
-        answered = now if self._store.faults is None else self._store.answers.answered_at(COMPONENT)
-        if answered > now:
+            return
+        # The assumption may expire only after the answer to the write.
+        answers = self._store.answers
+        answered = 0 if answers.faults is None else answers.answered_at(COMPONENT)
+        if answered > self._loop.now:
             self._loop.call_at(answered, self._post_bind, binding)
         else:
             self._post_bind(binding)
