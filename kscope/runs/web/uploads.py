@@ -14,7 +14,7 @@ from kscope.runs.models import Scenario
 from kscope.runs.web.upload_report import UploadReport, upload_report
 from kscope.sim.input.loader import LoadResult, Problem, load_files
 from kscope.sim.input.scenario import LONGEST_NAME
-from kscope.sim.objects.validation import shown, text_fault
+from kscope.sim.objects.validation.report import shown, text_fault
 
 
 @dataclass(frozen=True, slots=True)

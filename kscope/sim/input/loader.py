@@ -25,7 +25,9 @@ from kscope.sim.objects.documents import (
     too_large,
 )
 from kscope.sim.objects.unmodelled import SINCE_1_36, LeftOut, left_out
-from kscope.sim.objects.validation import Report, check_manifest, is_known, shown
+from kscope.sim.objects.validation.kinds import is_known
+from kscope.sim.objects.validation.manifests import check_manifest
+from kscope.sim.objects.validation.report import Report, shown
 
 Manifest = dict[str, Any]
 

@@ -22,7 +22,8 @@ from kscope.sim.objects.objects import (
     from_manifest,
     split_entity_id,
 )
-from kscope.sim.objects.validation import LONGEST_ENTITY, Report, check_stored, shown, text_fault
+from kscope.sim.objects.validation.manifests import check_stored
+from kscope.sim.objects.validation.report import LONGEST_ENTITY, Report, shown, text_fault
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.api_server.eviction import evict
 from scheduling.engine.cluster.faults import FaultInjector
