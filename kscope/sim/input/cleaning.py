@@ -12,7 +12,7 @@ from operator import is_not
 from typing import Any, Final, cast
 
 from kscope.sim.objects.documents import COLLECTIONS
-from kscope.sim.objects.objects import NAMESPACED
+from kscope.sim.objects.kinds import NAMESPACED
 from kscope.sim.objects.validation.kinds import is_known
 
 Manifest = dict[str, Any]

@@ -6,7 +6,7 @@ import re
 from typing import Any, cast
 
 from kscope.sim.objects.documents import Path
-from kscope.sim.objects.objects import NAMESPACED
+from kscope.sim.objects.kinds import NAMESPACED
 from kscope.sim.objects.validation.kinds import KINDS, STORED_KINDS, is_known, unknown_kind
 from kscope.sim.objects.validation.report import LONGEST_OBJECT_NAME, Report, shown, text_fault
 from kscope.sim.objects.validation.rules import DNS_LABEL
