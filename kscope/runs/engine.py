@@ -12,7 +12,7 @@ from psycopg import Cursor
 
 from kscope.sim.input.budget import Budget
 from kscope.sim.input.budget import Stop as BudgetStop
-from kscope.sim.input.loader import SetupCheck
+from kscope.sim.input.load_result import SetupCheck
 from kscope.sim.kernel.recorder import Event, EventRow
 from kscope.sim.kernel.view import State
 

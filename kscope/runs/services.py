@@ -21,7 +21,7 @@ from kscope.sim.errors import SimError
 from kscope.sim.input import scenario as sim_scenario
 from kscope.sim.input.budget import MOST, Budget
 from kscope.sim.input.cleaning import clean_command
-from kscope.sim.input.loader import LoadResult
+from kscope.sim.input.load_result import LoadResult
 from kscope.sim.kernel.units import MINUTE
 
 TIE_BREAKS = ("random", "name")

@@ -2,7 +2,7 @@
 
 from django import template
 
-from kscope.sim.objects.validation import KINDS
+from kscope.sim.objects.validation.kinds import KINDS
 
 register = template.Library()
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kscope.sim.errors import SimError
-from kscope.sim.input.loader import LoadResult, load_files
+from kscope.sim.input.load_result import LoadResult
+from kscope.sim.input.loader import load_files
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import from_manifest

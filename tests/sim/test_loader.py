@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.input.loader import LoadResult, Problem, load_files, load_paths
+from kscope.sim.input.load_result import LoadResult, Problem
+from kscope.sim.input.loader import load_files, load_paths
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.objects.documents import Limits
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.input.loader import LoadResult, load_files
+from kscope.sim.input.load_result import LoadResult
+from kscope.sim.input.loader import load_files
 from kscope.sim.input.scenario import Scenario
 
 _POD = {

@@ -9,7 +9,7 @@ from django.test import Client
 
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.stream.counters import Samples, Tally, extend, grid_end, run_counters, window
-from kscope.runs.stream.streaming import frame_folded, frames_joined
+from kscope.runs.stream.frames import frame_folded, frames_joined
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.kernel.view import State
 

@@ -12,7 +12,7 @@ from kscope.api_docs import operations
 from kscope.glossary import sections
 from kscope.runs.models import Run, Scenario
 from kscope.runs.web import views
-from kscope.sim.objects.validation import KINDS
+from kscope.sim.objects.validation.kinds import KINDS
 
 pytestmark = pytest.mark.django_db
 

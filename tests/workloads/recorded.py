@@ -14,7 +14,7 @@ from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.input.scenario import Scenario, parse_recording
 from kscope.sim.kernel.units import MILLISECOND
 from kscope.sim.objects.objects import ApiObject, from_manifest
-from kscope.sim.objects.validation import Report
+from kscope.sim.objects.validation.report import Report
 from scheduling.engine.cluster.cluster import Cluster
 from tests.vectors import vector_set
 

@@ -11,9 +11,7 @@ import contextlib
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -23,10 +21,11 @@ from django.db import DatabaseError, connection
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 from kscope.runs.selectors import NEWEST, run_dict, run_state_at
-from kscope.runs.stream.counters import Sample, Samples, Tally, extend, grid_end, window
+from kscope.runs.stream.counters import Sample, Tally, extend, grid_end, window
 from kscope.runs.stream.ending import end
+from kscope.runs.stream.frames import IN_MEMORY, Frame, frame_folded, frames_composed, frames_joined
 from kscope.runs.stream.stream_room import HeadNews, Links, StreamMemory, connection_parameters
-from kscope.sim.kernel.view import Attributes, Changes, NotComposable, State, compose, diff
+from kscope.sim.kernel.view import State
 
 FRAME_SECONDS = 0.05
 POLL_SECONDS = 1.0
@@ -34,8 +33,6 @@ RANGE = 2_000  # events of one frame at most
 RING = 200  # frames kept for those who are a little behind
 RING_BYTES = 16_000_000  # of memory; a ring holds at least one frame
 JOINED = 4  # places behind the newest event for which a frame and its text are kept
-# How many times the length of its JSON text a value takes in memory, roughly.
-IN_MEMORY = 5
 LOADERS = 2  # threads that read the states of runs that begin to be watched
 PIECES = 4  # of a range read for one reader; what composes worse is sent as a snapshot
 FAR_BEHIND = 20_000  # events; from here on a snapshot is cheaper
@@ -44,164 +41,11 @@ STALLED_SECONDS = 5.0  # without reading; the run may have gone on unseen
 
 log = logging.getLogger(__name__)
 
-Row = tuple[Any, ...]
-Rows = list[Row]
-Before = dict[str, Attributes | None]
 
 _SELECT = (
     "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
     " FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
 )
-
-
-@dataclass(slots=True)
-class Frame:
-    """A contiguous range of events as one message; `full` is made when a client wants all events.
-
-    `events` are the newest of the range: all of them, unless it was joined from several frames.
-    `before` is what the hub knew of the changed entities when the range began, `counts` are the
-    samples of the range (see counters.py), where the state before it was known.
-    """
-
-    first: int
-    last: int
-    at: int
-    changes: Changes
-    events: list[bytes]
-    before: Before = field(default_factory=dict)
-    counts: list[Sample] | None = None
-    size: int = 0
-    _newest: str | None = None
-    _full: str | None = None
-
-    def weigh(self) -> None:
-        """Estimate the bytes of memory that it takes: its events, the changes, what was before."""
-        self.size = sum(map(len, self.events)) + 2 * IN_MEMORY * len(orjson.dumps(self.changes))
-
-    def forget_texts(self) -> None:
-        """Let go of the messages that were encoded; they can be again."""
-        self._newest = self._full = None
-
-    def text(self, *, full: bool) -> str:
-        """The message, encoded once."""
-        if full:
-            if self._full is None:
-                self._full = self._encode(self.events)
-            return self._full
-        if self._newest is None:
-            self._newest = self._encode(self.events[-NEWEST:])
-        return self._newest
-
-    def _encode(self, events: list[bytes]) -> str:
-        message = {
-            "type": "frame",
-            "first": self.first,
-            "last": self.last,
-            "at": self.at,
-            "changes": self.changes,
-            "events": [orjson.Fragment(event) for event in events],
-            "omitted": self.last - self.first + 1 - len(events),
-        }
-        if self.counts is not None:
-            message["counts"] = self.counts
-        return orjson.dumps(message).decode()
-
-
-def frame_folded(rows: Rows, state: State, tally: Tally | None = None) -> Frame:
-    """The rows of events as one frame, after folding them into *state*, of which *tally* keeps count.
-
-    Whoever has the state before them can be told in one merge patch what came of them, also where
-    the patches of the events have none in common.
-    """
-    before: Before = {}
-    samples = Samples(tally or Tally(state))
-    for row in rows:
-        changes: Changes = orjson.loads(row[8]) if row[8] else {}
-        for entity in changes:
-            if entity not in before:
-                before[entity] = state.get(entity)
-        samples.fold(row[1], changes)
-    first, last = rows[0], rows[-1]
-    events = [_encoded(row) for row in rows]
-    changed = _difference(before, state)
-    return Frame(first[0], last[0], last[1], changed, events, before, samples.taken)
-
-
-def frames_joined(frames: Sequence[Frame], state: State) -> Frame:
-    """Frames that follow each other up to *state* as one, with the newest events."""
-    before: Before = {}
-    events: list[bytes] = []
-    counts: list[Sample] = []
-    for frame in frames:
-        extend(counts, frame.counts or ())
-    for frame in reversed(frames):
-        before.update(frame.before)
-        if len(events) < NEWEST:
-            events = frame.events[-NEWEST:] + events
-    first, last = frames[0], frames[-1]
-    changes = _difference(before, state)
-    return Frame(first.first, last.last, last.at, changes, events[-NEWEST:], before, counts)
-
-
-def _difference(before: Before, state: State) -> Changes:
-    """The patch that brings the entities of *before* to what they are in *state*."""
-    changes: Changes = {}
-    for entity, old in before.items():
-        new = state.get(entity)
-        if new is None or old is None:
-            if new is not old:
-                changes[entity] = new
-        elif patch := diff(old, new):
-            changes[entity] = patch
-    return changes
-
-
-def frames_composed(rows: Rows) -> list[Frame]:
-    """Rows of events as frames, without knowing the state that they follow.
-
-    One frame, or more where their changes cannot be composed into one.
-    """
-    frames: list[Frame] = []
-    for row in rows:
-        seq, at = row[0], row[1]
-        changes: Changes = orjson.loads(row[8]) if row[8] else {}
-        try:
-            if not frames:
-                raise NotComposable
-            _add(frames[-1].changes, changes)
-        except NotComposable:
-            frames.append(Frame(seq, seq, at, changes, [_encoded(row)]))
-        else:
-            frame = frames[-1]
-            frame.last, frame.at = seq, at
-            frame.events.append(_encoded(row))
-    return frames
-
-
-def _add(known: Changes, later: Changes) -> None:
-    """Let *later* follow, at the cost of what it brings. If it cannot, nothing is added."""
-    joint = {
-        entity: compose(known[entity], patch) if entity in known else patch
-        for entity, patch in later.items()
-    }
-    known.update(joint)
-
-
-def _encoded(row: Row) -> bytes:
-    data, changes = row[7], row[8]
-    return orjson.dumps(
-        {
-            "seq": row[0],
-            "at": row[1],
-            "kind": row[2],
-            "object": row[3],
-            "component": row[4],
-            "cause": row[5],
-            "message": row[6],
-            "data": orjson.Fragment(data) if data else None,
-            "changes": orjson.Fragment(changes) if changes else None,
-        }
-    )
 
 
 class _Rewound(Exception):

@@ -17,7 +17,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from kscope.runs.web.upload_report import upload_report
-from kscope.sim.input.loader import LoadResult, Problem
+from kscope.sim.input.load_result import LoadResult, Problem
 
 MULTIPART_BYTES = 1_048_576  # what a form puts around its files
 TOO_LONG = "kscope.body_too_long"  # in the scope of a request whose body was cut

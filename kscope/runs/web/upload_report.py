@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kscope.sim.input.loader import FileContents, LoadResult, Problem
+from kscope.sim.input.load_result import FileContents, LoadResult, Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,10 @@ from kscope.runs import services
 from kscope.runs.engine import wiring
 from kscope.runs.models import Scenario
 from kscope.runs.web.upload_report import UploadReport, upload_report
-from kscope.sim.input.loader import LoadResult, Problem, load_files
+from kscope.sim.input.load_result import LoadResult, Problem
+from kscope.sim.input.loader import load_files
 from kscope.sim.input.scenario import LONGEST_NAME
-from kscope.sim.objects.validation import shown, text_fault
+from kscope.sim.objects.validation.report import shown, text_fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from kscope.sim.kernel.units import HOUR, MINUTE, SECOND
 from kscope.sim.objects import quantity
 from kscope.sim.objects.documents import Path
 from kscope.sim.objects.durations import parse_duration
-from kscope.sim.objects.validation import Report, shown
+from kscope.sim.objects.validation.report import Report, shown
 
 Part = Literal["events", "objects", "time", "memory"]
 PARTS: Final[tuple[Part, ...]] = ("events", "objects", "time", "memory")

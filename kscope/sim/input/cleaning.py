@@ -12,8 +12,8 @@ from operator import is_not
 from typing import Any, Final, cast
 
 from kscope.sim.objects.documents import COLLECTIONS
-from kscope.sim.objects.objects import NAMESPACED
-from kscope.sim.objects.validation import is_known
+from kscope.sim.objects.kinds import NAMESPACED
+from kscope.sim.objects.validation.kinds import is_known
 
 Manifest = dict[str, Any]
 

@@ -6,12 +6,22 @@ file, document, line and field, and nothing comes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Any, Literal, Protocol, cast
+from typing import Any, cast
 
 from kscope.sim.input.cleaning import clean, clean_command
+from kscope.sim.input.load_result import (
+    FileContents,
+    LoadedObject,
+    LoadResult,
+    Manifest,
+    Origin,
+    Problem,
+    SetupCheck,
+    SetupFault,
+)
 from kscope.sim.input.scenario import parse_header, parse_recording
 from kscope.sim.objects.documents import (
     Document,
@@ -24,10 +34,10 @@ from kscope.sim.objects.documents import (
     show_path,
     too_large,
 )
-from kscope.sim.objects.unmodelled import SINCE_1_36, LeftOut, left_out
-from kscope.sim.objects.validation import Report, check_manifest, is_known, shown
-
-Manifest = dict[str, Any]
+from kscope.sim.objects.unmodelled import SINCE_1_36, left_out
+from kscope.sim.objects.validation.kinds import is_known
+from kscope.sim.objects.validation.manifests import check_manifest
+from kscope.sim.objects.validation.report import Report, shown
 
 # The keys of a kube-scheduler-simulator snapshot, whose items have no kind.
 _SNAPSHOT = {
@@ -49,87 +59,6 @@ _MAX_PROBLEMS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where an object stood; document and line count from 1."""
-
-    file: str
-    document: int
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}, document {self.document}, line {self.line}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """One thing wrong; line 0 and an empty field mean the whole file or document."""
-
-    file: str
-    message: str
-    document: int = 0
-    line: int = 0
-    field: str = ""
-    value: str = ""
-
-    def __str__(self) -> str:
-        where = [self.file]
-        where += [f"document {self.document}"] if self.document else []
-        where += [f"line {self.line}"] if self.line else []
-        where += [self.field] if self.field else []
-        return f"{', '.join(where)}: {self.message}"
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedObject:
-    """A manifest and where it stood."""
-
-    manifest: Manifest
-    origin: Origin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetupFault:
-    """What would keep a run from being set up, at a path like profiles[0].plugins.
-
-    The path begins in the scheduler's configuration, in the `spec` of the scenario, or in the
-    object at *place*.
-    """
-
-    part: Literal["configuration", "spec", "object"]
-    path: str
-    value: Any
-    message: str
-    place: int = 0
-
-
-@dataclass(slots=True)
-class SetupReport:
-    """What a SetupCheck found; `profile` is the one that the configuration needs, if any.
-
-    `allocates_devices` says that the version of the run acts on resource claims.
-    """
-
-    faults: list[SetupFault] = field(default_factory=list[SetupFault])
-    warnings: list[str] = field(default_factory=list[str])
-    profile: str = ""
-    allocates_devices: bool = False
-
-
-class SetupCheck(Protocol):
-    """What knows how a scheduler can be configured: the engine, which this room does not import."""
-
-    def __call__(
-        self,
-        scenario: Mapping[str, Any],
-        configuration: Manifest | None,
-        objects: Sequence[Manifest] = (),
-        /,
-    ) -> SetupReport:
-        """Look at a scenario's header, its scheduler's configuration, and what it begins with."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
 class _Place:
     """A document whose lines may be asked for once everything is read."""
 
@@ -137,61 +66,6 @@ class _Place:
     document: int
     data: bytes
     path: Path
-
-
-@dataclass(slots=True)
-class FileContents:
-    """How much of a file was understood: its documents, and its objects by kind."""
-
-    documents: int = 0
-    kinds: dict[str, int] = field(default_factory=dict[str, int])
-    aside: dict[str, int] = field(default_factory=dict[str, int])
-
-    def count(self, kind: str, *, aside: bool = False) -> None:
-        """One more object of *kind*, or of one that is kept aside."""
-        counts = self.aside if aside else self.kinds
-        counts[kind] = counts.get(kind, 0) + 1
-
-
-@dataclass(slots=True)
-class LoadResult:
-    """What the files hold. With problems, everything but `files` is empty."""
-
-    objects: list[LoadedObject] = field(default_factory=list[LoadedObject])
-    scenario: dict[str, Any] | None = None
-    # A KubeSchedulerConfiguration or a Policy, and where it stood.
-    configuration: Manifest | None = None
-    configuration_origin: Origin | None = None
-    kept_aside: list[LoadedObject] = field(default_factory=list[LoadedObject])
-    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
-    warnings: list[str] = field(default_factory=list[str])
-    problems: list[Problem] = field(default_factory=list[Problem])
-    # What each file holds by itself, also when it, or another one, has problems.
-    files: dict[str, FileContents] = field(default_factory=dict[str, FileContents])
-
-    @property
-    def ok(self) -> bool:
-        """Whether the files can be used."""
-        return not self.problems
-
-    @property
-    def manifests(self) -> list[Manifest]:
-        """The manifests of all objects, in file order."""
-        return [one.manifest for one in self.objects]
-
-    @property
-    def not_modelled(self) -> list[Manifest]:
-        """What the run will not do that a real cluster does: see unmodelled.LeftOut."""
-        return [one.to_dict() for one in self.left_out if not one.is_neutral]
-
-    @property
-    def aside_counts(self) -> dict[str, int]:
-        """How many objects of each unknown kind were kept aside."""
-        counts: dict[str, int] = {}
-        for one in self.kept_aside:
-            kind = one.manifest["kind"]
-            counts[kind] = counts.get(kind, 0) + 1
-        return dict(sorted(counts.items()))
 
 
 def load_paths(

@@ -8,7 +8,7 @@ from typing import Any, cast
 from kscope.sim.errors import SimError
 from kscope.sim.input.any_case import in_any_case
 from kscope.sim.input.scenario import parse_duration
-from kscope.sim.objects.validation import LONGEST_OBJECT_NAME, shown, text_fault
+from kscope.sim.objects.validation.report import LONGEST_OBJECT_NAME, shown, text_fault
 
 
 class ConfigurationError(SimError):

@@ -15,8 +15,8 @@ from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latency
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.documents import Path
 from kscope.sim.objects.durations import parse_duration
-from kscope.sim.objects.objects import NAMESPACED, entity_id
-from kscope.sim.objects.validation import LONGEST_ENTITY, Report, shown, text_fault
+from kscope.sim.objects.kinds import NAMESPACED, entity_id
+from kscope.sim.objects.validation.report import LONGEST_ENTITY, Report, shown, text_fault
 
 Manifest = dict[str, Any]
 

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from kscope.sim.kernel.units import LONGEST, SECOND
-from kscope.sim.objects.validation import shown
+from kscope.sim.objects.validation.report import shown
 
 _UNITS = {
     "h": 3600 * SECOND,

@@ -12,48 +12,12 @@ import orjson
 
 from kscope.sim.kernel.view import merge
 from kscope.sim.objects import quantity
+from kscope.sim.objects.kinds import NAMESPACED, entity_id, resource_of_kind
 
 Manifest = dict[str, Any]
 T = TypeVar("T")
 
 EMPTY: Mapping[str, Any] = {}
-
-# The short names of kinds in the view state and in events.
-_ID_PREFIX = {
-    "PersistentVolumeClaim": "claim",
-    "PersistentVolume": "volume",
-    "StorageClass": "class",
-}
-NAMESPACED = frozenset(
-    {
-        "Pod",
-        "PersistentVolumeClaim",
-        "PodDisruptionBudget",
-        "Service",
-        "ReplicationController",
-        "ReplicaSet",
-        "Deployment",
-        "StatefulSet",
-        "DaemonSet",
-        "Job",
-        "CSIStorageCapacity",
-        "ResourceClaim",
-        "ResourceClaimTemplate",
-        "ConfigMap",
-        "Secret",
-        "Lease",
-        "Event",
-        "ServiceAccount",
-        "Endpoints",
-        "LimitRange",
-        "ResourceQuota",
-    }
-)
-
-
-def entity_id(kind: str, key: str) -> str:
-    """How events and the view state call the object: "pod/default/web", "claim/default/data"."""
-    return f"{_ID_PREFIX.get(kind) or kind.lower()}/{key}"
 
 
 class derived(Generic[T]):
@@ -703,19 +667,6 @@ def group_resource(obj: ApiObject) -> str:
     return resource_of_kind(obj.kind, str(obj.raw.get("apiVersion") or ""))
 
 
-def resource_of_kind(kind: str, api_version: str) -> str:
-    """The resource of a kind, with its API group: Job of batch/v1 is jobs.batch.
-
-    Upstream: apimachinery schema.GroupResource String(), meta.UnsafeGuessKindToResource().
-    """
-    name = kind.lower()
-    plural = (
-        f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' * name.endswith('s') or 's'}"
-    )
-    group, is_grouped, _ = api_version.partition("/")
-    return f"{plural}.{group}" if is_grouped else plural
-
-
 def resource_units(quantities: Mapping[str, Any]) -> dict[str, int]:
     """A resource list as integers: cpu in milli, everything else in base units."""
     return {
@@ -724,12 +675,3 @@ def resource_units(quantities: Mapping[str, Any]) -> dict[str, int]:
         )
         for name, text in quantities.items()
     }
-
-
-_KIND_OF_PREFIX = {prefix: kind for kind, prefix in _ID_PREFIX.items()}
-
-
-def split_entity_id(entity: str) -> tuple[str, str]:
-    """The kind (or its lower-case form, if the id has only that) and key of an entity id."""
-    prefix, _, key = entity.partition("/")
-    return _KIND_OF_PREFIX.get(prefix, prefix), key

@@ -9,13 +9,14 @@ calculateResource(), predicates.go GetResourceRequest() (v1.16).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.quantity import NANO, Format, Quantity, counted, parse
 
 Manifest = Mapping[str, Any]
@@ -195,13 +196,13 @@ def resized_containers(pod: Manifest) -> list[tuple[Any, ...]] | None:
     status: Manifest = pod.get("status") or {}
     if "containerStatuses" not in status and "initContainerStatuses" not in status:
         return None
-    statuses = (*_items(status, "containerStatuses"), *_items(status, "initContainerStatuses"))
+    statuses = (*items(status, "containerStatuses"), *items(status, "initContainerStatuses"))
     # The last one of a name counts, as in a Go map.
     by_name = {entry.get("name"): entry for entry in statuses}
     resized: list[tuple[Any, ...]] = [
         (
             entry.get("name"),
-            _section(entry, "resources").get("requests"),
+            section(entry, "resources").get("requests"),
             entry.get("allocatedResources"),
         )
         for entry in by_name.values()
@@ -210,7 +211,7 @@ def resized_containers(pod: Manifest) -> list[tuple[Any, ...]] | None:
     if not resized:
         return None
     # Upstream: IsPodResizeInfeasible() goes by the first condition of that type.
-    conditions = _items(status, "conditions")
+    conditions = items(status, "conditions")
     pending = [one.get("reason") for one in conditions if one.get("type") == "PodResizePending"]
     infeasible = pending[:1] == ["Infeasible"]
     return [("", infeasible, None), *resized]
@@ -318,8 +319,8 @@ def aggregated(spec: Manifest, kind: str) -> dict[str, str]:
     """
     containers, init_containers = (
         [
-            (one.get("name"), _section(one, "resources").get(kind), one.get("restartPolicy"), None)
-            for one in _items(spec, name)
+            (one.get("name"), section(one, "resources").get(kind), one.get("restartPolicy"), None)
+            for one in items(spec, name)
         ]
         for name in ("containers", "initContainers")
     )
@@ -447,11 +448,3 @@ def _as_resources(amounts: dict[str, int]) -> Resources:
         ephemeral_storage=amounts.get("ephemeral-storage", 0),
         scalars=tuple(sorted(item for item in amounts.items() if is_scalar_resource_name(item[0]))),
     )
-
-
-def _items(manifest: Manifest, name: str) -> Sequence[Manifest]:
-    return manifest.get(name) or ()
-
-
-def _section(manifest: Manifest, name: str) -> Manifest:
-    return manifest.get(name) or {}

@@ -7,7 +7,7 @@ from typing import Any
 
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.pod_resources import HUGE_PAGES, aggregated
-from kscope.sim.objects.validation import DEFAULTS_SELECTOR
+from kscope.sim.objects.validation.workloads import DEFAULTS_SELECTOR
 
 Manifest = dict[str, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import ApiError
-from kscope.sim.input.loader import SetupFault
+from kscope.sim.input.load_result import SetupFault
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.objects import Manifest, Pod, from_manifest

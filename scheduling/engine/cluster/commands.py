@@ -13,6 +13,7 @@ from kscope.sim.input.scenario import STEP_VERBS, Step, grace_fault
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.documents import show_path
+from kscope.sim.objects.kinds import split_entity_id
 from kscope.sim.objects.objects import (
     ApiObject,
     Manifest,
@@ -20,9 +21,9 @@ from kscope.sim.objects.objects import (
     Pod,
     StorageClass,
     from_manifest,
-    split_entity_id,
 )
-from kscope.sim.objects.validation import LONGEST_ENTITY, Report, check_stored, shown, text_fault
+from kscope.sim.objects.validation.manifests import check_stored
+from kscope.sim.objects.validation.report import LONGEST_ENTITY, Report, shown, text_fault
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.api_server.eviction import evict
 from scheduling.engine.cluster.faults import FaultInjector

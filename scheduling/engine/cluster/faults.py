@@ -18,7 +18,7 @@ from kscope.sim.errors import Invalid, NotFound
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.rng import Streams
 from kscope.sim.objects.durations import parse_duration
-from kscope.sim.objects.objects import split_entity_id
+from kscope.sim.objects.kinds import split_entity_id
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.workloads.actors import WorkloadActors
 from volumes.engine.actors import VolumeActors

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from kscope.sim.input.loader import SetupFault, SetupReport
+from kscope.sim.input.load_result import SetupFault, SetupReport
 from kscope.sim.input.reading import ConfigurationError, Fields
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Manifest

@@ -44,10 +44,6 @@ from scheduling.engine.plugins.classic.optional_predicates import (
     EvenPodsSpread,
     HostName,
     MatchNodeSelector,
-    MaxAzureDiskVolumeCount,
-    MaxCinderVolumeCount,
-    MaxEBSVolumeCount,
-    MaxGCEPDVolumeCount,
     PodFitsHostPorts,
     PodFitsResources,
 )
@@ -58,6 +54,12 @@ from scheduling.engine.plugins.classic.optional_priorities import (
     ResourceLimitsPriority,
     ServiceAntiAffinityPriority,
     ServiceSpreadingPriority,
+)
+from scheduling.engine.plugins.classic.volume_counts import (
+    MaxAzureDiskVolumeCount,
+    MaxCinderVolumeCount,
+    MaxEBSVolumeCount,
+    MaxGCEPDVolumeCount,
 )
 from scheduling.engine.plugins.image_locality import ImageLocality
 from scheduling.engine.plugins.inter_pod_affinity import InterPodAffinity

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Pod
 from scheduling.engine.pods.pod_template import Taint
 
@@ -26,19 +26,6 @@ def taint_text(taint: Taint) -> str:
     """A taint as kubectl writes it."""
     key = f"{taint.key}={taint.value}" if taint.value else taint.key
     return f"{key}:{taint.effect}"
-
-
-def section(manifest: Mapping[str, Any], *path: str) -> Manifest:
-    """The mapping at *path* of a manifest; empty where it is absent."""
-    found: Any = manifest
-    for name in path:
-        found = found.get(name) or {}
-    return found
-
-
-def items(manifest: Mapping[str, Any], name: str) -> list[Manifest]:
-    """The list of mappings called *name*; empty where it is absent."""
-    return list(manifest.get(name) or ())
 
 
 def deep_copy(manifest: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kscope.sim.objects.objects import entity_id
+from kscope.sim.objects.kinds import entity_id
 from scheduling.engine.diagnosis.facts.fact import Fact
 
 # From what keeps the pod off every node to what is merely worth knowing.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import (
     Manifest,
     Node,
@@ -19,11 +20,7 @@ from scheduling.engine.diagnosis.candidates import (
     Situation,
     patched,
 )
-from scheduling.engine.diagnosis.manifests import (
-    HOSTNAME,
-    items,
-    section,
-)
+from scheduling.engine.diagnosis.manifests import HOSTNAME
 from scheduling.engine.diagnosis.world import World
 from volumes.engine.phases import NO_PROVISIONER, claim_class
 

@@ -6,14 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from kscope.sim.objects.objects import (
-    ApiObject,
-    Node,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Pod,
-    entity_id,
-)
+from kscope.sim.objects.kinds import entity_id
+from kscope.sim.objects.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
 from scheduling.engine.diagnosis.inquiry import diagnose_in_steps, last_of

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from kscope.sim.objects.kinds import split_entity_id
 from kscope.sim.objects.objects import (
     ApiObject,
     Manifest,
@@ -24,7 +25,6 @@ from kscope.sim.objects.objects import (
     Pod,
     StorageClass,
     from_manifest,
-    split_entity_id,
 )
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm

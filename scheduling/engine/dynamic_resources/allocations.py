@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject, Pod, from_manifest
 from kscope.sim.objects.resource_claims import FINALIZER, RESOURCE_CLAIM
 from scheduling.engine.dynamic_resources.allocator import AllocatedDevice
 from scheduling.engine.dynamic_resources.claims import EXTENDED_CLAIM, is_reserved_for, results_of
-from scheduling.engine.dynamic_resources.devices import NodeChoice, entries, section
+from scheduling.engine.dynamic_resources.devices import NodeChoice
 from scheduling.engine.dynamic_resources.plugin import Prepared
 from scheduling.engine.dynamic_resources.requests import ClaimRequests
 
@@ -67,9 +68,9 @@ def _node_selector(choices: Iterable[NodeChoice], node: str) -> Manifest | None:
         if choice.node_name:
             local = {"key": "metadata.name", "operator": "In", "values": [node]}
             return {"nodeSelectorTerms": [{"matchFields": [local]}]}
-        terms = entries(choice.manifest or {}, "nodeSelectorTerms")
+        terms = items(choice.manifest or {}, "nodeSelectorTerms")
         for part in ("matchFields", "matchExpressions"):
-            for requirement in entries(terms[0], part) if terms else ():
+            for requirement in items(terms[0], part) if terms else ():
                 if not any(_is_same(requirement, known) for known in term[part]):
                     term[part].append(requirement)
     written = {part: requirements for part, requirements in term.items() if requirements}
@@ -98,7 +99,7 @@ def with_user(claim: ApiObject, pod: Pod) -> list[Mapping[str, Any]]:
 
 def without_user(claim: ApiObject, pod: Pod) -> list[Mapping[str, Any]]:
     """The users of the claim but for the pod."""
-    users = entries(claim.status, "reservedFor")
+    users = items(claim.status, "reservedFor")
     return [each for each in users if each.get("uid") != pod.uid]
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.quantity import parse
 from kscope.sim.objects.resource_claims import pod_claims
 from scheduling.engine.dynamic_resources.counters import AllocatedState
-from scheduling.engine.dynamic_resources.devices import DeviceID, entries, section
+from scheduling.engine.dynamic_resources.devices import DeviceID
 
 Manifest = Mapping[str, Any]
 
@@ -69,17 +70,17 @@ def allocation_of(claim: ApiObject) -> Manifest | None:
 
 def results_of(claim: ApiObject) -> Sequence[Manifest]:
     """The devices of the claim, as its allocation lists them."""
-    return entries(section(allocation_of(claim) or {}, "devices"), "results")
+    return items(section(allocation_of(claim) or {}, "devices"), "results")
 
 
 def is_reserved_for(claim: ApiObject, pod: Pod) -> bool:
     """Whether the pod may use the claim. Upstream: IsReservedForPod()."""
-    return any(each.get("uid") == pod.uid for each in entries(claim.status, "reservedFor"))
+    return any(each.get("uid") == pod.uid for each in items(claim.status, "reservedFor"))
 
 
 def can_be_reserved(claim: ApiObject) -> bool:
     """Whether one more pod may use it. Upstream: CanBeReserved()."""
-    return len(entries(claim.status, "reservedFor")) < MAX_RESERVATIONS
+    return len(items(claim.status, "reservedFor")) < MAX_RESERVATIONS
 
 
 def allocated_state(claims: Iterable[ApiObject]) -> AllocatedState:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject
 from kscope.sim.objects.quantity import Quantity, parse
 from kscope.sim.objects.selectors import NodeSelector
@@ -13,19 +14,6 @@ from kscope.sim.objects.selectors import NodeSelector
 Manifest = Mapping[str, Any]
 Attribute = bool | int | str
 Counters = Mapping[str, int]
-
-
-def section(manifest: Manifest, name: str) -> Manifest:
-    """A part of a manifest; empty where it is not there."""
-    found: Manifest | None = manifest.get(name)
-    return {} if found is None else found
-
-
-def entries(manifest: Manifest, name: str) -> Sequence[Manifest]:
-    """A list in a manifest; empty where it is not there."""
-    found: Sequence[Manifest] | None = manifest.get(name)
-    return () if found is None else found
-
 
 DEVICE_CLASS = "DeviceClass"
 RESOURCE_SLICE = "ResourceSlice"
@@ -184,10 +172,10 @@ class Slice:
             slice_count=int(pool.get("resourceSliceCount") or 0),
             nodes=NodeChoice.parse(spec),
             chooses_per_device=bool(spec.get("perDeviceNodeSelection")),
-            devices=tuple(_device(pool_id, each) for each in entries(spec, "devices")),
+            devices=tuple(_device(pool_id, each) for each in items(spec, "devices")),
             counters=tuple(
                 (each["name"], _counters(section(each, "counters")))
-                for each in entries(spec, "sharedCounters")
+                for each in items(spec, "sharedCounters")
             ),
         )
 
@@ -215,7 +203,7 @@ class DeviceClass:
         """The class of a DeviceClass manifest."""
         return cls(
             name=obj.name,
-            selectors=expressions(entries(obj.spec, "selectors")),
+            selectors=expressions(items(obj.spec, "selectors")),
             extended_resource_name=obj.spec.get("extendedResourceName") or "",
         )
 
@@ -240,7 +228,7 @@ def _device(pool: PoolID, manifest: Manifest) -> Device:
         },
         consumes=tuple(
             (each["counterSet"], _counters(section(each, "counters")))
-            for each in entries(device, "consumesCounters")
+            for each in items(device, "consumesCounters")
         ),
         nodes=NodeChoice.parse(device),
         taints=tuple(
@@ -249,7 +237,7 @@ def _device(pool: PoolID, manifest: Manifest) -> Device:
                 value=each.get("value") or "",
                 effect=each.get("effect") or "",
             )
-            for each in entries(device, "taints")
+            for each in items(device, "taints")
         ),
         is_shared=bool(device.get("allowMultipleAllocations")),
         binding_conditions=tuple(conditions or ()),

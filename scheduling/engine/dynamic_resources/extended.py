@@ -9,14 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.pod_resources import is_extended_resource_name
 from kscope.sim.objects.quantity import parse
 from scheduling.engine.dynamic_resources.devices import (
     DEVICE_CLASS,
     DeviceClass,
-    entries,
-    section,
 )
 from scheduling.engine.dynamic_resources.requests import (
     EXACT_COUNT,
@@ -184,10 +183,10 @@ def _for_resource(
 
 def _containers(pod: Pod) -> tuple[list[_Container], list[_Container]]:
     """Those that run on, and the init containers that end."""
-    init = entries(pod.spec, "initContainers")
+    init = items(pod.spec, "initContainers")
     everything = [
         _Container(place, each)
-        for place, each in enumerate((*init, *entries(pod.spec, "containers")))
+        for place, each in enumerate((*init, *items(pod.spec, "containers")))
     ]
     passing = [
         each for each in everything[: len(init)] if each.manifest.get("restartPolicy") != "Always"

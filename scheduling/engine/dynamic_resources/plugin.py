@@ -12,6 +12,7 @@ from typing import ClassVar, Final, cast
 
 import numpy as np
 
+from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
 from kscope.sim.objects.selectors import NodeSelector
@@ -37,7 +38,6 @@ from scheduling.engine.dynamic_resources.devices import (
     DeviceClass,
     DeviceID,
     Slice,
-    entries,
 )
 from scheduling.engine.dynamic_resources.extended import (
     ListedClasses,
@@ -331,7 +331,7 @@ class DynamicResources(Plugin):
         pod = state.pod.pod
         for place in sorted(prepared.unavailable):
             claim = prepared.claims[place]
-            users = entries(claim.status, "reservedFor")
+            users = items(claim.status, "reservedFor")
             if all(each.get("uid") == pod.uid for each in users) and len(users) <= 1:
                 return "deallocation of ResourceClaim completed", claim
         return "still not schedulable", None

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject
 from kscope.sim.objects.quantity import Quantity, parse
-from scheduling.engine.dynamic_resources.devices import DeviceTaint, entries, expressions, section
+from scheduling.engine.dynamic_resources.devices import DeviceTaint, expressions
 
 Manifest = Mapping[str, Any]
 
@@ -84,7 +85,7 @@ class ClaimRequests:
     def parse(cls, claim: ApiObject) -> ClaimRequests:
         """Of a ResourceClaim of any version since resource.k8s.io/v1beta1."""
         devices = section(claim.spec, "devices")
-        requests = entries(devices, "requests")
+        requests = items(devices, "requests")
         return cls(
             key=claim.key,
             requests=tuple(_alternatives(each) for each in requests),
@@ -95,14 +96,14 @@ class ClaimRequests:
                     attribute=each.get("matchAttribute") or each.get("distinctAttribute") or "",
                     is_distinct=not each.get("matchAttribute"),
                 )
-                for each in entries(devices, "constraints")
+                for each in items(devices, "constraints")
             ),
         )
 
 
 def _alternatives(request: Manifest) -> tuple[DeviceRequest, ...]:
     name = request["name"]
-    several = entries(request, "firstAvailable")
+    several = items(request, "firstAvailable")
     if several:
         return tuple(_request(each["name"], name, each) for each in several)
     # v1beta1 has the fields of `exactly` in the request itself.
@@ -114,7 +115,7 @@ def _request(name: str, parent: str, fields: Manifest) -> DeviceRequest:
         name=name,
         parent=parent,
         class_name=fields.get("deviceClassName") or "",
-        selectors=expressions(entries(fields, "selectors")),
+        selectors=expressions(items(fields, "selectors")),
         mode=fields.get("allocationMode") or EXACT_COUNT,
         count=int(fields.get("count") or 1),
         admin_access=bool(fields.get("adminAccess")) and not parent,
@@ -125,7 +126,7 @@ def _request(name: str, parent: str, fields: Manifest) -> DeviceRequest:
                 value=each.get("value") or "",
                 effect=each.get("effect") or "",
             )
-            for each in entries(fields, "tolerations")
+            for each in items(fields, "tolerations")
         ),
         capacity={
             each: parse(amount)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
+from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.pod_resources import (
     HostPort,
     PodResources,
@@ -230,7 +231,7 @@ def _parsed(
     if known is not None and not resized:
         return known
     spec = pod.spec
-    affinity = _section(spec, "affinity")
+    affinity = section(spec, "affinity")
     parsed = (
         *requests_and_ports(pod.raw, spec, rules),
         parse_affinity(affinity, pod.namespace, pod.labels if rules.sums_exactly else None)
@@ -240,10 +241,6 @@ def _parsed(
     if not resized:
         pod.template[name] = parsed
     return parsed
-
-
-def _section(manifest: Manifest, name: str) -> Manifest:
-    return manifest.get(name) or {}
 
 
 def _required_terms(

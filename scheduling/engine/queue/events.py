@@ -7,9 +7,10 @@ internal/queue/events.go (v1.20, names only).
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.pod_resources import ResourceRules, pod_resources
 from kscope.sim.objects.quantity import Quantity, parse
 
@@ -228,11 +229,11 @@ ACTIVATION = ClusterEvent(WILD_CARD, Action.ALL, FORCE_ACTIVATE)
 
 def pod_scheduling_properties_change(new: Pod, old: Pod | None) -> list[ClusterEvent]:
     """The events that an update of a pod amounts to. Upstream: PodSchedulingPropertiesChange()."""
-    new_spec = _section(new, "spec")
+    new_spec = section(new.raw, "spec")
     resource = ASSIGNED_POD if new_spec.get("nodeName") else UNSCHEDULABLE_POD
     if old is None:
         return [ClusterEvent(resource, Action.UPDATE_POD_OTHER)]
-    old_spec = _section(old, "spec")
+    old_spec = section(old.raw, "spec")
     actions: list[Action] = []
     if new.labels != old.labels:
         actions.append(Action.UPDATE_POD_LABEL)
@@ -244,7 +245,8 @@ def pod_scheduling_properties_change(new: Pod, old: Pod | None) -> list[ClusterE
     if len(new_spec.get("tolerations") or ()) != len(old_spec.get("tolerations") or ()):
         actions.append(Action.UPDATE_POD_TOLERATION)
     if any(
-        (_section(new, "status").get(name) or None) != (_section(old, "status").get(name) or None)
+        (section(new.raw, "status").get(name) or None)
+        != (section(old.raw, "status").get(name) or None)
         for name in ("resourceClaimStatuses", "extendedResourceClaimStatus")
     ):
         actions.append(Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
@@ -256,7 +258,7 @@ def node_scheduling_properties_change(new: Node, old: Node) -> list[ClusterEvent
 
     What says the same in other words is no change: the API server would not have stored it.
     """
-    new_spec, old_spec = _section(new, "spec"), _section(old, "spec")
+    new_spec, old_spec = section(new.raw, "spec"), section(old.raw, "spec")
     actions: list[Action] = []
     if old_spec.get("unschedulable") and not new_spec.get("unschedulable"):
         actions.append(Action.UPDATE_NODE_TAINT)
@@ -278,7 +280,7 @@ def classic_node_change(new: Node, old: Node) -> ClusterEvent | None:
 
     Upstream: eventhandlers.go nodeSchedulingPropertiesChange(): the first difference decides.
     """
-    if _section(old, "spec").get("unschedulable") and not _section(new, "spec").get(
+    if section(old.raw, "spec").get("unschedulable") and not section(new.raw, "spec").get(
         "unschedulable"
     ):
         return NODE_SPEC_UNSCHEDULABLE_CHANGE
@@ -321,7 +323,7 @@ def _scaled_down(new: Pod, old: Pod) -> bool:
 
 
 def _allocatable(node: Node) -> dict[str, Quantity]:
-    amounts: Mapping[str, Any] = _section(node, "status").get("allocatable") or {}
+    amounts = section(node.raw, "status", "allocatable")
     return {name: parse(amount) for name, amount in amounts.items()}
 
 
@@ -330,9 +332,5 @@ def _taints(node: Node) -> list[dict[str, Any]]:
 
 
 def _conditions(node: Node) -> dict[str, str]:
-    conditions: Iterable[Mapping[str, Any]] = _section(node, "status").get("conditions") or ()
+    conditions = items(node.status, "conditions")
     return {condition.get("type") or "": condition.get("status") or "" for condition in conditions}
-
-
-def _section(thing: Pod | Node, name: str) -> Mapping[str, Any]:
-    return thing.raw.get(name) or {}

@@ -20,11 +20,9 @@ from scheduling.engine.workloads.controllers.resource_quota import ResourceQuota
 from scheduling.engine.workloads.controllers.stateful_set import StatefulSetController
 from scheduling.engine.workloads.disruption.disruption import DisruptionController
 from scheduling.engine.workloads.disruption.node_eviction import EvictingNodeController
-from scheduling.engine.workloads.disruption.node_lifecycle import (
-    NodeLifecycleController,
-    TaintManager,
-)
+from scheduling.engine.workloads.disruption.node_lifecycle import NodeLifecycleController
 from scheduling.engine.workloads.disruption.pod_gc import PodGarbageCollector
+from scheduling.engine.workloads.disruption.taint_manager import TaintManager
 from scheduling.engine.workloads.garbage_collector import GarbageCollector
 from scheduling.engine.workloads.listers import WorkloadListers
 from scheduling.engine.workloads.namespace import NamespaceController

@@ -14,7 +14,8 @@ from django.core.management.base import BaseCommand, CommandError
 from kscope.runs.drive.memory import Memory
 from kscope.sim.errors import SimError
 from kscope.sim.input.budget import Budget, Stop, read_amount
-from kscope.sim.input.loader import LoadResult, SetupReport, load_paths
+from kscope.sim.input.load_result import LoadResult, SetupReport
+from kscope.sim.input.loader import load_paths
 from kscope.sim.input.reading import ConfigurationError
 from kscope.sim.input.scenario import SEEDS, Scenario, parse_duration
 from kscope.sim.kernel.rng import Stream, Streams

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from kscope.sim.objects.objects import NAMESPACED
+from kscope.sim.objects.kinds import NAMESPACED
 from scheduling.engine.diagnosis.why import KIND_OF
 
 

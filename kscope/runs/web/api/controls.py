@@ -13,7 +13,7 @@ from kscope.runs.access import found_run
 from kscope.runs.models import Run
 from kscope.runs.web.api.schema import RUN
 from kscope.sim.input.budget import MOST
-from kscope.sim.objects.validation import LONGEST_ENTITY
+from kscope.sim.objects.validation.report import LONGEST_ENTITY
 
 
 def changed_run(

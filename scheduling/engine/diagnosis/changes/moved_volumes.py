@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim
 from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, Situation, made_again
 from scheduling.engine.diagnosis.facts.case import listed
-from scheduling.engine.diagnosis.manifests import deep_copy, items, section
+from scheduling.engine.diagnosis.manifests import deep_copy
 from volumes.engine.phases import NO_PROVISIONER, claim_class
 
 _NODES = 3

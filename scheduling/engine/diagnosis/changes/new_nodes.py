@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Node
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import (
@@ -15,14 +16,7 @@ from scheduling.engine.diagnosis.candidates import (
     Candidate,
     Situation,
 )
-from scheduling.engine.diagnosis.manifests import (
-    CONDITION,
-    HOSTNAME,
-    items,
-    section,
-    taint_of,
-    taint_text,
-)
+from scheduling.engine.diagnosis.manifests import CONDITION, HOSTNAME, taint_of, taint_text
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_template import Taint
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Node
 from kscope.sim.objects.selectors import NodeSelector, int64
 from scheduling.engine.cluster.commands import Command
@@ -17,9 +18,7 @@ from scheduling.engine.diagnosis.manifests import (
     CONDITION,
     HOSTNAME,
     REQUIRED,
-    items,
     node_terms,
-    section,
     taint_of,
     taint_text,
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.diagnosis.candidates import (
     NODES,
@@ -21,9 +22,7 @@ from scheduling.engine.diagnosis.manifests import (
     PREFERRED,
     REQUIRED,
     deep_copy,
-    items,
     node_terms,
-    section,
     taint_text,
 )
 from scheduling.engine.pods.pod_template import Taint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, resource_units
 from scheduling.engine.diagnosis.candidates import (
     NODES,
@@ -14,11 +15,7 @@ from scheduling.engine.diagnosis.candidates import (
     template_note,
 )
 from scheduling.engine.diagnosis.causes import shortages
-from scheduling.engine.diagnosis.manifests import (
-    deep_copy,
-    items,
-    section,
-)
+from scheduling.engine.diagnosis.manifests import deep_copy
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
 

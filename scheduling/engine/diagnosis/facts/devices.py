@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import ApiObject
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
-from scheduling.engine.diagnosis.manifests import section
 from scheduling.engine.dynamic_resources.devices import Slice
 from scheduling.engine.dynamic_resources.selectors import failing_parts
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from kscope.sim.objects.objects import ApiObject, entity_id
+from kscope.sim.objects.kinds import entity_id
+from kscope.sim.objects.objects import ApiObject
 
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine import names
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
-from scheduling.engine.diagnosis.manifests import (
-    HOSTNAME,
-    REQUIRED,
-    items,
-    node_terms,
-    section,
-)
+from scheduling.engine.diagnosis.manifests import HOSTNAME, REQUIRED, node_terms
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.plugins.node_affinity import REASON_ENFORCED
 

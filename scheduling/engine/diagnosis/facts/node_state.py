@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import Node
 from scheduling.engine.diagnosis.facts.case import FEW, Case
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.taints import condition_facts
-from scheduling.engine.diagnosis.manifests import (
-    items,
-)
 
 _HEALTHY = {"Ready": "True"}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kscope.sim.objects.manifest_parts import items
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
-from scheduling.engine.diagnosis.manifests import items
 
 
 def explain_zone(case: Case) -> Explanation:

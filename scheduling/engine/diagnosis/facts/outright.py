@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import Pod
 from scheduling.engine import names
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.facts.labels import conflicting_names
-from scheduling.engine.diagnosis.manifests import items
 from scheduling.engine.framework.messages import NO_NODES
 
 

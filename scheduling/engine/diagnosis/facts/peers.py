@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import Pod
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
-from scheduling.engine.diagnosis.manifests import (
-    items,
-)
 
 _ALONE = "ReadWriteOncePod"
 

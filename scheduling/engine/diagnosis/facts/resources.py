@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Node, Pod, resource_units
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
-from scheduling.engine.diagnosis.manifests import (
-    items,
-    section,
-)
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
 

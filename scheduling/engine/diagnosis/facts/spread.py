@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import Node
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, nodes_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.taints import untolerated
-from scheduling.engine.diagnosis.manifests import (
-    items,
-    taint_text,
-)
+from scheduling.engine.diagnosis.manifests import taint_text
 from scheduling.engine.plugins.spreading.domains import included
 from scheduling.engine.pods.pod_template import SpreadConstraint
 

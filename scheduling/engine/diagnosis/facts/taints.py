@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import Node
 from scheduling.engine.diagnosis.facts.case import FEW, Case
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.labels import RENAMED
-from scheduling.engine.diagnosis.manifests import (
-    items,
-    taint_of,
-    taint_text,
-)
+from scheduling.engine.diagnosis.manifests import taint_of, taint_text
 from scheduling.engine.pods.pod_template import Taint, Toleration
 
 # Well-known taints: who puts them on, and when they go. Upstream: api/core/v1/well_known_taints.go

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, Final
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import (
     ApiObject,
     Node,
@@ -18,10 +19,6 @@ from kscope.sim.objects.selectors import LabelSelector, NodeSelector
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, nodes_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.labels import described, holds
-from scheduling.engine.diagnosis.manifests import (
-    items,
-    section,
-)
 from scheduling.engine.plugins.classic import classic_predicates
 from scheduling.engine.plugins.volumes.volume_binding import REASON_NO_SPACE, REASON_NODE_CONFLICT
 from volumes.engine.matching.explanation import Fault, explain_candidates

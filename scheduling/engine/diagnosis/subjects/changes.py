@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import (
     ApiObject,
     Node,
@@ -13,14 +14,7 @@ from kscope.sim.objects.objects import (
 )
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, made_again, patched, replaced
-from scheduling.engine.diagnosis.manifests import (
-    CONDITION,
-    HOSTNAME,
-    items,
-    section,
-    taint_of,
-    taint_text,
-)
+from scheduling.engine.diagnosis.manifests import CONDITION, HOSTNAME, taint_of, taint_text
 from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.subjects.workloads import exceeded_limits, top_workload

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Final
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
@@ -16,7 +17,6 @@ from kscope.sim.objects.objects import (
 from scheduling.engine.diagnosis.facts.case import FEW, listed, owner_text
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.facts.volumes import fault_fact
-from scheduling.engine.diagnosis.manifests import items, section
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 from volumes.engine.matching.explanation import explain_candidates

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import Node, Pod
 from scheduling.engine.diagnosis.facts.case import FEW, listed
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.facts.taints import condition_facts, taint_facts
-from scheduling.engine.diagnosis.manifests import items
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes_of
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts

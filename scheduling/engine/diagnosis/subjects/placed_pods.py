@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import ApiObject, PersistentVolume, Pod
 from scheduling.engine.diagnosis.facts.case import listed, owner_text
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.facts.taints import condition_facts
-from scheduling.engine.diagnosis.manifests import section
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes_of
 from scheduling.engine.diagnosis.subjects.claims import claim_causes

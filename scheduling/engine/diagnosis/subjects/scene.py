@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import (
     ApiObject,
     Node,
@@ -16,7 +17,6 @@ from kscope.sim.objects.objects import (
 )
 from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
-from scheduling.engine.diagnosis.manifests import section
 from scheduling.engine.diagnosis.report import Cause, Severity
 
 

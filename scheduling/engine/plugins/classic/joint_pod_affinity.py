@@ -28,7 +28,7 @@ from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.nodes.arrays import BoolArray, Codes, IntArray
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.nodes.pod_counts import PodMatcher
-from scheduling.engine.plugins.classic.classic_predicates import (
+from scheduling.engine.plugins.classic.pod_affinity_predicate import (
     AffinityState,
     MatchInterPodAffinity,
 )

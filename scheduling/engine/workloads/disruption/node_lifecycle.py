@@ -1,6 +1,6 @@
-"""Node lifecycle: taints that follow a node's conditions, and the eviction of pods by taint.
+"""Node lifecycle: taints that follow the conditions of a node.
 
-Upstream: pkg/controller/nodelifecycle (node_lifecycle_controller.go, scheduler/taint_manager.go).
+Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go. `taint_manager` evicts by taint.
 """
 
 from contextlib import suppress
@@ -8,25 +8,23 @@ from typing import ClassVar, Final
 
 from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
-from kscope.sim.errors import ApiError, NotFound
-from kscope.sim.kernel.loop import Timer
-from kscope.sim.kernel.units import MILLISECOND, SECOND, nanoseconds, timestamp
-from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
-from scheduling.engine.pods.conditions import disruption_target, with_condition
+from kscope.sim.errors import ApiError
+from kscope.sim.kernel.units import SECOND, timestamp
+from kscope.sim.objects.objects import ApiObject, Manifest, Node
 from scheduling.engine.workloads.controller import ControllerContext
-from scheduling.engine.workloads.deletion import delete
 from scheduling.engine.workloads.disruption.taints import (
     DISK_PRESSURE,
     MEMORY_PRESSURE,
     NETWORK_UNAVAILABLE,
     NO_EXECUTE,
     NO_SCHEDULE,
+    NODE_CONTROLLER,
     NOT_READY,
     PID_PRESSURE,
     UNREACHABLE,
     UNSCHEDULABLE,
+    no_execute_taints,
     same_taint,
-    tolerates,
 )
 from scheduling.engine.workloads.ticker import Ticker
 from volumes.engine.ports import NORMAL, WARNING, EventSink
@@ -49,9 +47,6 @@ _BY_CONDITION: Final = {
 }
 _OURS: Final = (*_BY_CONDITION.values(), UNSCHEDULABLE)
 
-# How often, and how soon again, a pod's deletion is tried.
-_RETRIES: Final = 5
-_RETRY: Final = 10 * MILLISECOND
 
 # What is said of the conditions that a kubelet posts once it does not.
 _SILENT: Final = "Kubelet stopped posting node status."
@@ -65,7 +60,7 @@ _OLD_LABELS: Final = {
 class NodeLifecycleController:
     """Taints nodes by condition at once (NoSchedule) and with the next 5 s tick (NoExecute)."""
 
-    AUTHOR: ClassVar[str] = "node-controller"
+    AUTHOR: ClassVar[str] = NODE_CONTROLLER
     PARTS: ClassVar[tuple[str, ...]] = ("_queue", "ticker")
     # The conditions that a kubelet posts.
     POSTED: ClassVar[tuple[str, ...]] = ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
@@ -158,7 +153,7 @@ class NodeLifecycleController:
                 self._swap_at_tick(node, [], _no_execute_ours(node))
             return
         for node in nodes:
-            wanted = _no_execute_taints(node)
+            wanted = _wanted_no_execute_taints(node)
             ours = _no_execute_ours(node)
             removed = [t for t in ours if not any(same_taint(t, each) for each in wanted)]
             added = [t for t in wanted if not any(same_taint(t, each) for each in ours)]
@@ -273,120 +268,6 @@ class NodeLifecycleController:
         )
 
 
-class TaintManager:
-    """Evicts pods from nodes with NoExecute taints, each when its tolerations run out."""
-
-    AUTHOR: ClassVar[str] = "taint-controller"
-    PARTS: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, context: ControllerContext, events: EventSink) -> None:
-        self._loop = context.loop
-        self._store = context.store
-        self._listers = context.listers
-        self._rules = context.rules
-        self._events = events
-        # Pod key → since when it lives on borrowed time, and the timer of its eviction.
-        self._scheduled: dict[str, tuple[int, Timer]] = {}
-        self._listers.nodes.on_event(self._on_node)
-        self._listers.pods.on_event(self._on_pod)
-
-    def restarted(self, context: ControllerContext) -> "TaintManager":
-        """The same controller in a new process, which knows nothing yet."""
-        return TaintManager(context, self._events)
-
-    def _on_node(self, event: WatchEvent) -> None:
-        node, old = event.new, event.old
-        assert isinstance(node, Node)
-        if event.type == "DELETED":
-            return
-        if isinstance(old, Node) and _no_execute(old) == _no_execute(node):
-            return
-        if not _no_execute(node) and (old is None or event.type == "ADDED"):
-            return
-        for pod in self._listers.pods_on(node.name):
-            self._decide(pod, _no_execute(node))
-
-    def _on_pod(self, event: WatchEvent) -> None:
-        pod, old = event.new, event.old
-        assert isinstance(pod, Pod)
-        if event.type == "DELETED":
-            timer = self._scheduled.pop(pod.key, None)
-            if timer is not None:
-                timer[1].cancel()
-            return
-        if not pod.node_name:
-            return
-        if isinstance(old, Pod) and event.type == "MODIFIED":
-            same = old.spec.get("tolerations") == pod.spec.get("tolerations")
-            if same and old.node_name == pod.node_name:
-                return
-        node = self._listers.nodes.get(pod.node_name)
-        if node is not None and (_no_execute(node) or pod.key in self._scheduled):
-            self._decide(pod, _no_execute(node))
-
-    def _decide(self, pod: Pod, taints: list[Manifest]) -> None:
-        """Upstream: processPodOnNode()."""
-        if not taints:
-            self._cancel(pod)
-            return
-        seconds = _tolerated_for(pod, taints)
-        if seconds is None:
-            self._cancel(pod)
-            return
-        since = self._loop.now
-        if pod.key in self._scheduled:
-            since, timer = self._scheduled.pop(pod.key)
-            timer.cancel()
-        at = max(self._loop.now, since + nanoseconds(seconds))
-        self._scheduled[pod.key] = since, self._loop.call_at(at, self._evict, pod)
-
-    def _cancel(self, pod: Pod) -> None:
-        scheduled = self._scheduled.pop(pod.key, None)
-        if scheduled is None:
-            return
-        scheduled[1].cancel()
-        message = f"Cancelling deletion of Pod {pod.key}"
-        self._events.event(pod, NORMAL, "TaintManagerEviction", message)
-
-    def _evict(self, pod: Pod) -> None:
-        self._scheduled.pop(pod.key, None)
-        live = self._store.find("Pod", pod.key)
-        if live is None or live.uid != pod.uid or live.deletion_timestamp:
-            return
-        message = f"Marking for deletion Pod {pod.key}"
-        self._events.event(live, NORMAL, "TaintManagerEviction", message)
-        self._delete(pod, _RETRIES)
-
-    def _delete(self, pod: Pod, tries: int) -> None:
-        """Upstream: deletePodHandler(), which gives up after *tries*."""
-        live = self._store.find("Pod", pod.key)
-        if live is None or live.uid != pod.uid:
-            return
-        try:
-            if self._rules.disruption_conditions:
-                self._mark(live)
-            delete(
-                self._store,
-                live,
-                by=NodeLifecycleController.AUTHOR,
-                now=self._loop.now,
-                message="its tolerations of the node's taints have run out",
-            )
-        except NotFound:
-            return
-        except ApiError:
-            if tries > 1:
-                self._loop.call_after(_RETRY, self._delete, pod, tries - 1)
-
-    def _mark(self, pod: ApiObject) -> None:
-        message = "Taint manager: deleting due to NoExecute taint"
-        made = disruption_target("DeletionByTaintManager", message, self._loop.now)
-        patch: Manifest = {"status": {"conditions": with_condition(pod, made)}}
-        self._store.patch(
-            "Pod", pod.key, patch, by=NodeLifecycleController.AUTHOR, event="PodDisrupted"
-        )
-
-
 class Zones:
     """How many nodes each zone has at one tick, and how many of them are unwell."""
 
@@ -478,38 +359,23 @@ def _condition_taints(node: Node) -> list[str]:
     return [*keys, UNSCHEDULABLE] if node.unschedulable else keys
 
 
-def _no_execute(node: Node) -> list[Manifest]:
-    return [taint for taint in node.taints if taint.get("effect") == NO_EXECUTE]
-
-
 def _no_execute_ours(node: Node) -> list[Manifest]:
-    return [taint for taint in _no_execute(node) if taint.get("key") in (NOT_READY, UNREACHABLE)]
+    return [
+        taint for taint in no_execute_taints(node) if taint.get("key") in (NOT_READY, UNREACHABLE)
+    ]
 
 
 def is_unwell(node: Node) -> bool:
     """Whether it is not ready, or has stopped posting its status."""
-    return bool(_no_execute_taints(node))
+    return bool(_wanted_no_execute_taints(node))
 
 
-def _no_execute_taints(node: Node) -> list[Manifest]:
+def _wanted_no_execute_taints(node: Node) -> list[Manifest]:
     keys = (NOT_READY, UNREACHABLE)
     return [_taint(key, NO_EXECUTE) for key in _condition_taints(node) if key in keys]
 
 
 def _no_execute_wanted(node: Node) -> list[Manifest] | None:
     """The NoExecute taints by condition; None when the node has just these."""
-    wanted, ours = _no_execute_taints(node), _no_execute_ours(node)
+    wanted, ours = _wanted_no_execute_taints(node), _no_execute_ours(node)
     return None if [t["key"] for t in wanted] == [t["key"] for t in ours] else wanted
-
-
-def _tolerated_for(pod: Pod, taints: list[Manifest]) -> int | None:
-    """For how many seconds *pod* may stay; None for ever. Upstream: getMinTolerationTime()."""
-    given: list[Manifest] = pod.spec.get("tolerations") or []
-    limits: list[int] = []
-    for taint in taints:
-        fitting = next((each for each in given if tolerates(each, taint)), None)
-        if fitting is None:
-            return 0
-        if fitting.get("tolerationSeconds") is not None:
-            limits.append(max(0, fitting["tolerationSeconds"]))
-    return min(limits, default=None)

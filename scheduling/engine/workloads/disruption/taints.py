@@ -6,7 +6,7 @@ Upstream: k8s.io/api/core/v1/well_known_taints.go, component-helpers/scheduling/
 from collections.abc import Iterable
 from typing import Final
 
-from kscope.sim.objects.objects import Manifest
+from kscope.sim.objects.objects import Manifest, Node
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
@@ -15,6 +15,9 @@ MEMORY_PRESSURE: Final = "node.kubernetes.io/memory-pressure"
 DISK_PRESSURE: Final = "node.kubernetes.io/disk-pressure"
 PID_PRESSURE: Final = "node.kubernetes.io/pid-pressure"
 NETWORK_UNAVAILABLE: Final = "node.kubernetes.io/network-unavailable"
+
+# The author of changes that the node lifecycle controller and the taint manager make.
+NODE_CONTROLLER: Final = "node-controller"
 
 NO_SCHEDULE: Final = "NoSchedule"
 NO_EXECUTE: Final = "NoExecute"
@@ -47,3 +50,7 @@ def untolerated(
 def same_taint(first: Manifest, second: Manifest) -> bool:
     """Whether they have key and effect in common: a node has one of each. Upstream: MatchTaint()."""
     return (first.get("key"), first.get("effect")) == (second.get("key"), second.get("effect"))
+
+
+def no_execute_taints(node: Node) -> list[Manifest]:
+    return [taint for taint in node.taints if taint.get("effect") == NO_EXECUTE]

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from kscope.sim.objects.objects import Pod, entity_id
+from kscope.sim.objects.kinds import entity_id
+from kscope.sim.objects.objects import Pod
 from volumes.engine.kubelet.volume_manager.actual_state import ActualStateOfWorld
 from volumes.engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld
 from volumes.engine.kubelet.volume_manager.operations.executor import OperationExecutor

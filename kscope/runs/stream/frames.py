@@ -1,0 +1,173 @@
+"""Frames: the events of a range and the state after it, encoded once for all readers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from kscope.runs.selectors import NEWEST
+from kscope.runs.stream.counters import Sample, Samples, Tally, extend
+from kscope.sim.kernel.view import Attributes, Changes, NotComposable, State, compose, diff
+
+# How many times the length of its JSON text a value takes in memory, roughly.
+IN_MEMORY = 5
+
+
+Row = tuple[Any, ...]
+
+
+Rows = list[Row]
+
+
+Before = dict[str, Attributes | None]
+
+
+@dataclass(slots=True)
+class Frame:
+    """A contiguous range of events as one message; `full` is made when a client wants all events.
+
+    `events` are the newest of the range: all of them, unless it was joined from several frames.
+    `before` is what the hub knew of the changed entities when the range began, `counts` are the
+    samples of the range (see counters.py), where the state before it was known.
+    """
+
+    first: int
+    last: int
+    at: int
+    changes: Changes
+    events: list[bytes]
+    before: Before = field(default_factory=dict)
+    counts: list[Sample] | None = None
+    size: int = 0
+    _newest: str | None = None
+    _full: str | None = None
+
+    def weigh(self) -> None:
+        """Estimate the bytes of memory that it takes: its events, the changes, what was before."""
+        self.size = sum(map(len, self.events)) + 2 * IN_MEMORY * len(orjson.dumps(self.changes))
+
+    def forget_texts(self) -> None:
+        """Let go of the messages that were encoded; they can be again."""
+        self._newest = self._full = None
+
+    def text(self, *, full: bool) -> str:
+        """The message, encoded once."""
+        if full:
+            if self._full is None:
+                self._full = self._encode(self.events)
+            return self._full
+        if self._newest is None:
+            self._newest = self._encode(self.events[-NEWEST:])
+        return self._newest
+
+    def _encode(self, events: list[bytes]) -> str:
+        message = {
+            "type": "frame",
+            "first": self.first,
+            "last": self.last,
+            "at": self.at,
+            "changes": self.changes,
+            "events": [orjson.Fragment(event) for event in events],
+            "omitted": self.last - self.first + 1 - len(events),
+        }
+        if self.counts is not None:
+            message["counts"] = self.counts
+        return orjson.dumps(message).decode()
+
+
+def frame_folded(rows: Rows, state: State, tally: Tally | None = None) -> Frame:
+    """The rows of events as one frame, after folding them into *state*, of which *tally* keeps count.
+
+    Whoever has the state before them can be told in one merge patch what came of them, also where
+    the patches of the events have none in common.
+    """
+    before: Before = {}
+    samples = Samples(tally or Tally(state))
+    for row in rows:
+        changes: Changes = orjson.loads(row[8]) if row[8] else {}
+        for entity in changes:
+            if entity not in before:
+                before[entity] = state.get(entity)
+        samples.fold(row[1], changes)
+    first, last = rows[0], rows[-1]
+    events = [_encoded(row) for row in rows]
+    changed = _difference(before, state)
+    return Frame(first[0], last[0], last[1], changed, events, before, samples.taken)
+
+
+def frames_joined(frames: Sequence[Frame], state: State) -> Frame:
+    """Frames that follow each other up to *state* as one, with the newest events."""
+    before: Before = {}
+    events: list[bytes] = []
+    counts: list[Sample] = []
+    for frame in frames:
+        extend(counts, frame.counts or ())
+    for frame in reversed(frames):
+        before.update(frame.before)
+        if len(events) < NEWEST:
+            events = frame.events[-NEWEST:] + events
+    first, last = frames[0], frames[-1]
+    changes = _difference(before, state)
+    return Frame(first.first, last.last, last.at, changes, events[-NEWEST:], before, counts)
+
+
+def _difference(before: Before, state: State) -> Changes:
+    """The patch that brings the entities of *before* to what they are in *state*."""
+    changes: Changes = {}
+    for entity, old in before.items():
+        new = state.get(entity)
+        if new is None or old is None:
+            if new is not old:
+                changes[entity] = new
+        elif patch := diff(old, new):
+            changes[entity] = patch
+    return changes
+
+
+def frames_composed(rows: Rows) -> list[Frame]:
+    """Rows of events as frames, without knowing the state that they follow.
+
+    One frame, or more where their changes cannot be composed into one.
+    """
+    frames: list[Frame] = []
+    for row in rows:
+        seq, at = row[0], row[1]
+        changes: Changes = orjson.loads(row[8]) if row[8] else {}
+        try:
+            if not frames:
+                raise NotComposable
+            _add(frames[-1].changes, changes)
+        except NotComposable:
+            frames.append(Frame(seq, seq, at, changes, [_encoded(row)]))
+        else:
+            frame = frames[-1]
+            frame.last, frame.at = seq, at
+            frame.events.append(_encoded(row))
+    return frames
+
+
+def _add(known: Changes, later: Changes) -> None:
+    """Let *later* follow, at the cost of what it brings. If it cannot, nothing is added."""
+    joint = {
+        entity: compose(known[entity], patch) if entity in known else patch
+        for entity, patch in later.items()
+    }
+    known.update(joint)
+
+
+def _encoded(row: Row) -> bytes:
+    data, changes = row[7], row[8]
+    return orjson.dumps(
+        {
+            "seq": row[0],
+            "at": row[1],
+            "kind": row[2],
+            "object": row[3],
+            "component": row[4],
+            "cause": row[5],
+            "message": row[6],
+            "data": orjson.Fragment(data) if data else None,
+            "changes": orjson.Fragment(changes) if changes else None,
+        }
+    )

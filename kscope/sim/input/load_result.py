@@ -1,0 +1,147 @@
+"""What was read from files: objects and where they stood, problems, and the check of the setup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from kscope.sim.objects.unmodelled import LeftOut
+
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an object stood; document and line count from 1."""
+
+    file: str
+    document: int
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}, document {self.document}, line {self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong; line 0 and an empty field mean the whole file or document."""
+
+    file: str
+    message: str
+    document: int = 0
+    line: int = 0
+    field: str = ""
+    value: str = ""
+
+    def __str__(self) -> str:
+        where = [self.file]
+        where += [f"document {self.document}"] if self.document else []
+        where += [f"line {self.line}"] if self.line else []
+        where += [self.field] if self.field else []
+        return f"{', '.join(where)}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedObject:
+    """A manifest and where it stood."""
+
+    manifest: Manifest
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupFault:
+    """What would keep a run from being set up, at a path like profiles[0].plugins.
+
+    The path begins in the scheduler's configuration, in the `spec` of the scenario, or in the
+    object at *place*.
+    """
+
+    part: Literal["configuration", "spec", "object"]
+    path: str
+    value: Any
+    message: str
+    place: int = 0
+
+
+@dataclass(slots=True)
+class SetupReport:
+    """What a SetupCheck found; `profile` is the one that the configuration needs, if any.
+
+    `allocates_devices` says that the version of the run acts on resource claims.
+    """
+
+    faults: list[SetupFault] = field(default_factory=list[SetupFault])
+    warnings: list[str] = field(default_factory=list[str])
+    profile: str = ""
+    allocates_devices: bool = False
+
+
+class SetupCheck(Protocol):
+    """What knows how a scheduler can be configured: the engine, which this room does not import."""
+
+    def __call__(
+        self,
+        scenario: Mapping[str, Any],
+        configuration: Manifest | None,
+        objects: Sequence[Manifest] = (),
+        /,
+    ) -> SetupReport:
+        """Look at a scenario's header, its scheduler's configuration, and what it begins with."""
+        ...
+
+
+@dataclass(slots=True)
+class FileContents:
+    """How much of a file was understood: its documents, and its objects by kind."""
+
+    documents: int = 0
+    kinds: dict[str, int] = field(default_factory=dict[str, int])
+    aside: dict[str, int] = field(default_factory=dict[str, int])
+
+    def count(self, kind: str, *, aside: bool = False) -> None:
+        """One more object of *kind*, or of one that is kept aside."""
+        counts = self.aside if aside else self.kinds
+        counts[kind] = counts.get(kind, 0) + 1
+
+
+@dataclass(slots=True)
+class LoadResult:
+    """What the files hold. With problems, everything but `files` is empty."""
+
+    objects: list[LoadedObject] = field(default_factory=list[LoadedObject])
+    scenario: dict[str, Any] | None = None
+    # A KubeSchedulerConfiguration or a Policy, and where it stood.
+    configuration: Manifest | None = None
+    configuration_origin: Origin | None = None
+    kept_aside: list[LoadedObject] = field(default_factory=list[LoadedObject])
+    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    warnings: list[str] = field(default_factory=list[str])
+    problems: list[Problem] = field(default_factory=list[Problem])
+    # What each file holds by itself, also when it, or another one, has problems.
+    files: dict[str, FileContents] = field(default_factory=dict[str, FileContents])
+
+    @property
+    def ok(self) -> bool:
+        """Whether the files can be used."""
+        return not self.problems
+
+    @property
+    def manifests(self) -> list[Manifest]:
+        """The manifests of all objects, in file order."""
+        return [one.manifest for one in self.objects]
+
+    @property
+    def not_modelled(self) -> list[Manifest]:
+        """What the run will not do that a real cluster does: see unmodelled.LeftOut."""
+        return [one.to_dict() for one in self.left_out if not one.is_neutral]
+
+    @property
+    def aside_counts(self) -> dict[str, int]:
+        """How many objects of each unknown kind were kept aside."""
+        counts: dict[str, int] = {}
+        for one in self.kept_aside:
+            kind = one.manifest["kind"]
+            counts[kind] = counts.get(kind, 0) + 1
+        return dict(sorted(counts.items()))

@@ -1,0 +1,59 @@
+"""What kinds are called: in events and the view state, and by the API server."""
+
+# The short names of kinds in the view state and in events.
+_ID_PREFIX = {
+    "PersistentVolumeClaim": "claim",
+    "PersistentVolume": "volume",
+    "StorageClass": "class",
+}
+_KIND_OF_PREFIX = {prefix: kind for kind, prefix in _ID_PREFIX.items()}
+
+NAMESPACED = frozenset(
+    {
+        "Pod",
+        "PersistentVolumeClaim",
+        "PodDisruptionBudget",
+        "Service",
+        "ReplicationController",
+        "ReplicaSet",
+        "Deployment",
+        "StatefulSet",
+        "DaemonSet",
+        "Job",
+        "CSIStorageCapacity",
+        "ResourceClaim",
+        "ResourceClaimTemplate",
+        "ConfigMap",
+        "Secret",
+        "Lease",
+        "Event",
+        "ServiceAccount",
+        "Endpoints",
+        "LimitRange",
+        "ResourceQuota",
+    }
+)
+
+
+def entity_id(kind: str, key: str) -> str:
+    """How events and the view state call the object: "pod/default/web", "claim/default/data"."""
+    return f"{_ID_PREFIX.get(kind) or kind.lower()}/{key}"
+
+
+def split_entity_id(entity: str) -> tuple[str, str]:
+    """The kind (or its lower-case form, if the id has only that) and key of an entity id."""
+    prefix, _, key = entity.partition("/")
+    return _KIND_OF_PREFIX.get(prefix, prefix), key
+
+
+def resource_of_kind(kind: str, api_version: str) -> str:
+    """The resource of a kind, with its API group: Job of batch/v1 is jobs.batch.
+
+    Upstream: apimachinery schema.GroupResource String(), meta.UnsafeGuessKindToResource().
+    """
+    name = kind.lower()
+    plural = (
+        f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' * name.endswith('s') or 's'}"
+    )
+    group, is_grouped, _ = api_version.partition("/")
+    return f"{plural}.{group}" if is_grouped else plural

@@ -1,0 +1,90 @@
+"""Checks whole manifests: name, namespace, metadata, and the rule of the kind."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from kscope.sim.objects.documents import Path
+from kscope.sim.objects.kinds import NAMESPACED
+from kscope.sim.objects.validation.kinds import KINDS, STORED_KINDS, is_known, unknown_kind
+from kscope.sim.objects.validation.report import LONGEST_OBJECT_NAME, Report, shown, text_fault
+from kscope.sim.objects.validation.rules import DNS_LABEL
+from kscope.sim.objects.validation.shared import METADATA
+
+_SUBDOMAIN = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
+)
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}", re.ASCII)
+# Names of these kinds are path segments, not DNS names. Upstream: ValidatePathSegmentName.
+_LOOSE_NAMES = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Event"})
+
+
+def check_manifest(raw: dict[str, Any], path: Path, report: Report) -> None:
+    """Report everything wrong with a manifest that has a kind and metadata."""
+    # Of a kind that no engine reads the name alone counts, and may be a path segment.
+    kind = raw["kind"] if is_known(raw) else "Event"
+    METADATA(raw.get("metadata"), (*path, "metadata"), report)
+    metadata = raw.get("metadata")
+    if isinstance(metadata, dict):
+        _check_name(kind, cast("dict[str, Any]", metadata), (*path, "metadata"), report)
+    rule = KINDS.get(kind)
+    if rule is not None:
+        rule(raw, path, report)
+
+
+def check_stored(raw: dict[str, Any], path: Path, report: Report) -> None:
+    """As check_manifest, for what an engine is going to store, of whatever kind it is.
+
+    A file's objects of kinds that no engine reads are left out; a command's are stored.
+    """
+    check_manifest(raw, path, report)
+    if is_known(raw):
+        return
+    kind: str = raw["kind"]
+    if not _KIND.fullmatch(kind):
+        wrong = f"{shown(kind)} is not a kind: at most 63 letters and digits, a letter first"
+        report.add((*path, "kind"), kind, wrong)
+    elif kind in KINDS:
+        version: Any = raw.get("apiVersion")
+        wrong = f"the {kind} of {shown(version)} is another kind than the one that is simulated"
+        report.add((*path, "apiVersion"), version, wrong)
+    metadata = raw.get("metadata")
+    for name, longest in ("name", LONGEST_OBJECT_NAME), ("namespace", 63):
+        value = cast("dict[str, Any]", metadata).get(name) if isinstance(metadata, dict) else None
+        fault = text_fault(value, longest) if isinstance(value, str) else None
+        if fault is not None:
+            report.add((*path, "metadata", name), value, fault)
+    STORED_KINDS.get(kind, unknown_kind)(raw, path, report)
+
+
+def _check_name(kind: str, metadata: dict[str, Any], path: Path, report: Report) -> None:
+    name = metadata.get("name")
+    if name is None or name == "":
+        hint = "; generateName alone does not name it" if metadata.get("generateName") else ""
+        report.add((*path, "name"), name, f"a {kind} needs a name{hint}")
+    elif not isinstance(name, str) or kind in _LOOSE_NAMES:
+        return
+    elif kind == "Namespace":
+        _check_namespace(name, (*path, "name"), report)
+    elif len(name) > 253 or not _SUBDOMAIN.fullmatch(name):
+        report.add(
+            (*path, "name"),
+            name,
+            f'{shown(name)} is not a name: at most 253 lower case letters, digits, "-" or ".", '
+            "with a letter or digit at both ends",
+        )
+    namespace = metadata.get("namespace")
+    if kind in NAMESPACED and isinstance(namespace, str) and namespace:
+        _check_namespace(namespace, (*path, "namespace"), report)
+
+
+def _check_namespace(name: str, path: Path, report: Report) -> None:
+    """Upstream: apimachinery validation.ValidateNamespaceName, IsDNS1123Label()."""
+    if len(name) > 63 or not DNS_LABEL.fullmatch(name):
+        report.add(
+            path,
+            name,
+            f"{shown(name)} is not the name of a namespace: at most 63 lower case letters, digits "
+            'or "-", with a letter or digit at both ends',
+        )

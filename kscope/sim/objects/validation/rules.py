@@ -1,0 +1,217 @@
+"""Rules for values, and for mappings and lists of them.
+
+A rule is a function of (value, path, report). An absent or null value is no value, as in the API.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any, cast
+
+from kscope.sim.objects.documents import Path
+from kscope.sim.objects.quantity import QuantityError
+from kscope.sim.objects.quantity import parse as parse_quantity
+from kscope.sim.objects.selectors import (
+    LabelSelector,
+    NodeSelector,
+    NodeSelectorTerm,
+    SelectorError,
+    label_key_fault,
+    label_value_fault,
+)
+from kscope.sim.objects.validation.report import LONGEST_OBJECT_NAME, Report, shown, text_fault
+
+Rule = Callable[[Any, Path, "Report"], None]
+DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_PART = re.compile(r"([A-Za-z0-9_./-]*?)((?:\[[0-9]+\])*)(?:\.|$)")
+
+
+def text(value: Any, path: Path, report: Report) -> None:
+    if not isinstance(value, str):
+        quotes = "; put it in quotes" if isinstance(value, (bool, int, float)) else ""
+        report.add(path, value, f"expected a text, found {shown(value)}{quotes}")
+
+
+def object_name(value: Any, path: Path, report: Report) -> None:
+    """A text no longer than the name of an object may be."""
+    text(value, path, report)
+    fault = text_fault(value, LONGEST_OBJECT_NAME) if isinstance(value, str) else None
+    if fault is not None:
+        report.add(path, value, fault)
+
+
+def dns_label(value: Any, path: Path, report: Report) -> None:
+    """Upstream: IsDNS1123Label()."""
+    text(value, path, report)
+    if isinstance(value, str) and (len(value) > 63 or not DNS_LABEL.fullmatch(value)):
+        report.add(
+            path,
+            value,
+            f'{shown(value)} is not a name here: at most 63 lower case letters, digits or "-", '
+            "with a letter or digit at both ends",
+        )
+
+
+def boolean(value: Any, path: Path, report: Report) -> None:
+    if not isinstance(value, bool):
+        report.add(path, value, f"expected true or false, found {shown(value)}")
+
+
+def integer(low: int = -(2**31), high: int = 2**31 - 1) -> Rule:
+    def check(value: Any, path: Path, report: Report) -> None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            report.add(path, value, f"expected an integer, found {shown(value)}")
+        elif value < low:
+            report.add(path, value, f"{value} is less than {low}")
+        elif value > high:
+            report.add(path, value, f"{value} is more than {high}")
+
+    return check
+
+
+def one_of(*allowed: str) -> Rule:
+    def check(value: Any, path: Path, report: Report) -> None:
+        if value not in allowed:
+            report.add(path, value, f"{shown(value)} is not one of {', '.join(allowed)}")
+
+    return check
+
+
+def timestamp(value: Any, path: Path, report: Report) -> None:
+    if not isinstance(value, str):
+        report.add(path, value, f"expected a timestamp, found {shown(value)}")
+        return
+    try:
+        moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        report.add(path, value, f"{shown(value)} is not a timestamp like 2026-01-31T12:00:00Z")
+
+
+def quantity(value: Any, path: Path, report: Report) -> None:
+    try:
+        amount = parse_quantity(value)
+    except QuantityError as error:
+        report.add(path, value, str(error))
+        return
+    if amount.nanos < 0:
+        report.add(path, value, f"{shown(value)} is less than 0")
+
+
+def list_of(rule: Rule, *, at_least: int = 0) -> Rule:
+    def check(value: Any, path: Path, report: Report) -> None:
+        if not isinstance(value, list):
+            report.add(path, value, f"expected a list, found {shown(value)}")
+            return
+        items = cast("list[Any]", value)
+        if len(items) < at_least:
+            report.add(path, value, f"needs at least {at_least}")
+        for index, item in enumerate(items):
+            rule(item, (*path, index), report)
+
+    return check
+
+
+def map_of(rule: Rule) -> Rule:
+    def check(value: Any, path: Path, report: Report) -> None:
+        if not isinstance(value, dict):
+            report.add(path, value, f"expected a mapping, found {shown(value)}")
+            return
+        for key, item in cast("dict[str, Any]", value).items():
+            rule(item, (*path, key), report)
+
+    return check
+
+
+def fields(required: Iterable[str] = (), /, **rules: Rule) -> Rule:
+    """A mapping whose named fields follow their rules; other fields are left alone."""
+    needed = tuple(required)
+
+    def check(value: Any, path: Path, report: Report) -> None:
+        if not isinstance(value, dict):
+            report.add(path, value, f"expected a mapping, found {shown(value)}")
+            return
+        parts = cast("dict[str, Any]", value)
+        for name in needed:
+            if parts.get(name) is None:
+                report.add((*path, name), None, "is missing")
+        for name, part in parts.items():
+            rule = rules.get(name)
+            if rule is not None and part is not None:
+                rule(part, (*path, name), report)
+
+    return check
+
+
+def labels(value: Any, path: Path, report: Report) -> None:
+    if not isinstance(value, dict):
+        report.add(path, value, f"expected a mapping, found {shown(value)}")
+        return
+    for key, item in cast("dict[str, Any]", value).items():
+        fault = label_key_fault(key)
+        if not isinstance(item, str):
+            text(item, (*path, key), report)
+        else:
+            fault = fault or label_value_fault(item)
+        if fault is not None:
+            report.add((*path, key), item, fault)
+
+
+def _selector(parse: Callable[[Any], object]) -> Rule:
+    def check(value: Any, path: Path, report: Report) -> None:
+        try:
+            parse(value)
+        except SelectorError as error:
+            report.add(path + _parts(error.path), error.value, error.why)
+
+    return check
+
+
+def _parts(path: str) -> Path:
+    """ "matchExpressions[1].operator" as a tuple. A dotted label key stays at its parent."""
+    if path.startswith("matchLabels."):
+        return ("matchLabels", path.removeprefix("matchLabels."))
+    found: list[str | int] = []
+    for name, indices in _PART.findall(path):
+        if name:
+            found.append(name)
+        found.extend(int(index) for index in re.findall(r"[0-9]+", indices))
+    return tuple(found)
+
+
+def _selector_of_labels(value: Any) -> None:
+    """Nothing is selected by what no label can be.
+
+    Upstream: ValidateLabelSelector(). Older versions let the values of matchExpressions pass; then
+    the scheduler could not read the selector, and the pod failed in every attempt.
+    """
+    selector = LabelSelector.parse(value)
+    fields: dict[str, Any] = value or {}
+    pairs: dict[str, str] = fields.get("matchLabels") or {}
+    for key, item in pairs.items():
+        _refuse(f"matchLabels.{key}", item, label_key_fault(key) or label_value_fault(item))
+    for index, requirement in enumerate(selector.requirements[len(pairs) :]):
+        for place, item in enumerate(requirement.values):
+            path = f"matchExpressions[{index}].values[{place}]"
+            _refuse(path, item, label_value_fault(item))
+
+
+def _refuse(path: str, value: str, fault: str | None) -> None:
+    if fault is not None:
+        raise SelectorError(path, value, fault)
+
+
+label_selector = _selector(_selector_of_labels)
+node_terms = _selector(NodeSelector.parse)
+
+node_selector_term = _selector(NodeSelectorTerm.parse)
+
+
+def node_selector(value: Any, path: Path, report: Report) -> None:
+    if isinstance(value, dict) and not cast("dict[str, Any]", value).get("nodeSelectorTerms"):
+        report.add((*path, "nodeSelectorTerms"), None, "needs at least one term")
+        return
+    node_terms(value, path, report)
