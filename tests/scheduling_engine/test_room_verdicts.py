@@ -212,9 +212,9 @@ class Cluster:
         chance = pickle.dumps(self.ties)
         start = self.algorithm.handle.next_start
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(self.algorithm, "_ties", pickle.loads(chance))
-            evaluator = self.algorithm._evaluator
-            patch.setattr(evaluator, "_ties", self.algorithm._ties)
+            ties = pickle.loads(chance)
+            patch.setattr(self.algorithm.hosts, "_ties", ties)
+            patch.setattr(self.algorithm._evaluator, "_ties", ties)
             patch.setattr(room_verdicts.KeptRoomVerdicts, "_of", _nothing_kept)
             patch.setattr(preemption, "_MANY_ROWS", 10**9)
             yield
