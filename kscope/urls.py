@@ -6,6 +6,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView
 
+import kscope.accounts.schema  # noqa: F401  # the schema names our ways to authenticate
 from kscope.api_docs import api_docs
 from kscope.glossary import glossary
 from kscope.unavailable import handle_server_error

@@ -17,8 +17,6 @@ class AccountsConfig(AppConfig):
         """Users may be made in many ways, `createsuperuser` among them."""
         from django.contrib.auth import get_user_model
 
-        import kscope.accounts.schema  # noqa: F401
-
         post_save.connect(_give_account, sender=get_user_model(), dispatch_uid="give-account")
 
 

@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, TypeVar, cast
-
-import cel
-from cel.stdlib import add_stdlib_to_context
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kscope.sim.objects.cel_text import expression_fault, without_bind
 from scheduling.engine.dynamic_resources.cel_functions import FUNCTIONS, quantity, semver
 from scheduling.engine.dynamic_resources.devices import Attribute, Capacity, Device, Version
+
+if TYPE_CHECKING:
+    import cel
 
 _WORD = re.compile(r"\w+")
 # An expression with one of these may look at the names of attributes, not only at their values.
@@ -45,6 +45,11 @@ def selector(expression: str) -> Selector:
     Raises:
         SelectorError: it is no CEL, or one that may run for too long.
     """
+    # Imported by the first expression: the library brings its command line with it, which costs
+    # every process a third of a second.
+    import cel
+    from cel.stdlib import add_stdlib_to_context
+
     fault = expression_fault(expression)
     if fault is not None:
         raise SelectorError("compile", fault)
