@@ -104,7 +104,7 @@ class SchedulerReplicas:
 
     @property
     def is_leading(self) -> bool:
-        """Whether anybody schedules."""
+        """Whether one of the replicas schedules."""
         return bool(self.leader)
 
     @property

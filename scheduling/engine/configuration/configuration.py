@@ -189,21 +189,23 @@ def _check_queue_sorts(first: Fields, other: Fields) -> None:
 
     Upstream: validateCommonQueueSort().
     """
-    told, expected = _queue_sort_of(other), _queue_sort_of(first)
-    if told != expected:
+    found, expected = _queue_sort_of(other), _queue_sort_of(first)
+    if found != expected:
         path = other.at("plugins.queueSort")
-        raise ConfigurationError(path, told, "must be the same for all profiles")
+        raise ConfigurationError(path, found, "must be the same for all profiles")
 
 
 def _queue_sort_of(profile: Fields) -> dict[str, list[Any]]:
     """Upstream: mergePluginSet() keeps only the names of disabled plugins."""
     plugins = profile.mapping("plugins")
-    told = None if plugins is None else plugins.mapping("queueSort")
-    if told is None:
+    queue_sort = None if plugins is None else plugins.mapping("queueSort")
+    if queue_sort is None:
         return {"enabled": [], "disabled": []}
     return {
-        "enabled": [(one.text("name"), one.integer("weight", 0)) for one in told.items("enabled")],
-        "disabled": [one.text("name") for one in told.items("disabled")],
+        "enabled": [
+            (one.text("name"), one.integer("weight", 0)) for one in queue_sort.items("enabled")
+        ],
+        "disabled": [one.text("name") for one in queue_sort.items("disabled")],
     }
 
 
@@ -246,7 +248,7 @@ def _read_profile(fields: Fields, percentage: int, kubernetes: KubernetesVersion
     if rules.checks_preparation:
         _check_prepared(fields, sets, catalogue)
     binding = arguments.get(names.VOLUME_BINDING) or {}
-    told = binding.get("bindTimeoutSeconds")
+    timeout_seconds = binding.get("bindTimeoutSeconds")
     evictions = {
         key: value
         for key, value in (arguments.get(names.DEFAULT_PREEMPTION) or {}).items()
@@ -263,7 +265,7 @@ def _read_profile(fields: Fields, percentage: int, kubernetes: KubernetesVersion
         pre_filters=sets.of("preFilter"),
         scores=scores,
         scores_volumes=names.VOLUME_BINDING in sets.of("score"),
-        bind_timeout=DEFAULT_BIND_TIMEOUT if told is None else told * SECOND,
+        bind_timeout=DEFAULT_BIND_TIMEOUT if timeout_seconds is None else timeout_seconds * SECOND,
         arguments=arguments,
         pre_enqueues=tuple(
             name
@@ -353,9 +355,9 @@ def _scores(
             raise ConfigurationError(fields.at("plugins.score.enabled"), name, problem)
         scores[known.plugin] = sets.weight(name) * known.scale
         if known.strategy:
-            told: dict[str, Any] = {"type": known.strategy, **arguments.pop(name, {})}
+            strategy: dict[str, Any] = {"type": known.strategy, **arguments.pop(name, {})}
             own = arguments.get(known.plugin, {})
-            arguments[known.plugin] = {**own, "scoringStrategy": told}
+            arguments[known.plugin] = {**own, "scoringStrategy": strategy}
     merged = {name: dict(one) for name, one in kubernetes.plugins.arguments.items()}
     for name, one in arguments.items():
         merged[name] = {**merged.get(name, {}), **one}
@@ -414,8 +416,8 @@ def _read_without_profiles(fields: Fields, kubernetes: KubernetesVersion) -> Sch
         profile = replace(profile, post_filters=())
     affinity = names.INTER_POD_AFFINITY_PRIORITY
     if affinity not in profile.arguments:
-        told = {affinity: {"hardPodAffinitySymmetricWeight": weight}}
-        profile = replace(profile, arguments={**profile.arguments, **told})
+        added = {affinity: {"hardPodAffinitySymmetricWeight": weight}}
+        profile = replace(profile, arguments={**profile.arguments, **added})
     timeout = fields.integer("bindTimeoutSeconds", DEFAULT_BIND_TIMEOUT // SECOND, low=0)
     profile = replace(profile, bind_timeout=timeout * SECOND)
     initial = fields.integer("podInitialBackoffSeconds", 1, low=1)
@@ -444,8 +446,8 @@ def _algorithm_source(
             raise source.error(
                 "policy", "a file or ConfigMap is not read; hand the Policy in as a document"
             )
-        told = {"featureGates": gates, **policy.raw}
-        return parse_policy(told, kubernetes, policy.path, hard_weight=hard_weight)
+        with_gates = {"featureGates": gates, **policy.raw}
+        return parse_policy(with_gates, kubernetes, policy.path, hard_weight=hard_weight)
     name = source.text("provider", "DefaultProvider")
     try:
         return provider(kubernetes, name, gates)
@@ -459,11 +461,11 @@ def _leader_election(fields: Fields, *, only_leases: bool = False) -> LeaderElec
 
     Upstream: component-base/config/validation ValidateLeaderElectionConfiguration().
     """
-    told = fields.mapping("leaderElection")
+    settings = fields.mapping("leaderElection")
     defaults = LeaderElection()
-    if told is None:
+    if settings is None:
         return defaults
-    told.only(
+    settings.only(
         "leaderElect",
         "leaseDuration",
         "renewDeadline",
@@ -473,21 +475,21 @@ def _leader_election(fields: Fields, *, only_leases: bool = False) -> LeaderElec
         "resourceNamespace",
     )
     election = LeaderElection(
-        lease_duration=told.duration("leaseDuration", 0) or defaults.lease_duration,
-        renew_deadline=told.duration("renewDeadline", 0) or defaults.renew_deadline,
-        retry_period=told.duration("retryPeriod", 0) or defaults.retry_period,
-        resource_namespace=told.text("resourceNamespace") or defaults.resource_namespace,
-        resource_name=told.text("resourceName") or defaults.resource_name,
+        lease_duration=settings.duration("leaseDuration", 0) or defaults.lease_duration,
+        renew_deadline=settings.duration("renewDeadline", 0) or defaults.renew_deadline,
+        retry_period=settings.duration("retryPeriod", 0) or defaults.retry_period,
+        resource_namespace=settings.text("resourceNamespace") or defaults.resource_namespace,
+        resource_name=settings.text("resourceName") or defaults.resource_name,
     )
-    lock = told.text("resourceLock") or "leases"
-    if only_leases and told.boolean("leaderElect", default=True) and lock != "leases":
-        raise told.error("resourceLock", 'resourceLock value must be "leases"')
+    lock = settings.text("resourceLock") or "leases"
+    if only_leases and settings.boolean("leaderElect", default=True) and lock != "leases":
+        raise settings.error("resourceLock", 'resourceLock value must be "leases"')
     if election.retry_period <= 0:
-        raise told.error("retryPeriod", "must be greater than zero")
+        raise settings.error("retryPeriod", "must be greater than zero")
     if election.lease_duration <= election.renew_deadline:
-        raise told.error("leaseDuration", "must be greater than `RenewDeadline`")
+        raise settings.error("leaseDuration", "must be greater than `RenewDeadline`")
     if election.renew_deadline <= election.retry_period:
-        raise told.error("renewDeadline", "RenewDeadline must be greater than RetryPeriod")
+        raise settings.error("renewDeadline", "RenewDeadline must be greater than RetryPeriod")
     return election
 
 
@@ -502,13 +504,13 @@ def check_setup(
     A scenario that does not name its profile gets the one that its configuration is for.
     """
     report = SetupReport(faults=refused_objects(objects), warnings=missing_classes(objects))
-    told = str(scenario.get("profile") or "")
+    named = str(scenario.get("profile") or "")
     entries = scenario.get("schedulers") or ()
-    unknown = unknown_profile(told)
+    unknown = unknown_profile(named)
     if unknown is not None:
         report.faults.append(unknown)
         return report
-    version = told or _profile_of(configuration)
+    version = named or _profile_of(configuration)
     report.allocates_devices = VERSIONS[version].cycle.allocates_devices
     part = "spec" if entries else "configuration"
     try:
@@ -526,7 +528,7 @@ def check_setup(
             "the scheduler configuration among the files is not used: "
             "the scenario says how its schedulers are configured"
         )
-    if version not in (told, DEFAULT.name):
+    if version not in (named, DEFAULT.name):
         report.profile = version
         report.warnings.append(f"runs under profile {version}, which its configuration is for")
     return report
@@ -605,11 +607,11 @@ def _read_scheduler(item: Fields, version: str) -> SchedulerSpec:
     version = item.text("profile", version)
     if version not in VERSIONS:
         raise item.error("profile", f'"{version}" is not one of {", ".join(VERSIONS)}')
-    told = item.get("configuration")
+    given = item.get("configuration")
     setup = default_setup(version)
-    if told is not None:
+    if given is not None:
         try:
-            setup = read_setup(told, version)
+            setup = read_setup(given, version)
         except ConfigurationError as fault:
             path = f"{item.at('configuration')}.{fault.path}".rstrip(".")
             raise ConfigurationError(path, fault.value, fault.problem) from fault

@@ -13,7 +13,7 @@ class CacheRules:
 
     resources: ResourceRules
     assume_ttl: int
-    """How long an assumed pod stays after its binding finished, if no update confirms it; 0 is for ever."""
+    """How long an assumed pod stays after its binding finished, if no update confirms it; 0 is without limit."""
     clean_period: int
     """How often the cache looks for assumed pods that have expired."""
     beta_zones_only: bool

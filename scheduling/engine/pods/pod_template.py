@@ -296,7 +296,7 @@ def spread_constraints(pod: PodInfo) -> tuple[SpreadConstraint, ...]:
     if not pod.rules.sums_exactly:
         entries = [{key: each[key] for key in _FIRST_FIELDS if key in each} for each in entries]
     found = tuple(spread_constraint(each, pod.pod.labels) for each in entries)
-    # Upstream: countPodsMatchSelector() counts nobody for the empty selector since v1.27 only.
+    # Upstream: since v1.27 countPodsMatchSelector() counts no pods for the empty selector.
     return (
         found if pod.rules.sums_exactly else tuple(replace(one, selects_all=False) for one in found)
     )

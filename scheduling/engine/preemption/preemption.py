@@ -26,7 +26,7 @@ from scheduling.engine.preemption.budgets import Budgets
 from scheduling.engine.preemption.dry_run import NO_VICTIMS, Candidate, DryRun, PreemptionRules
 from scheduling.engine.preemption.room_verdicts import KeptRoomVerdicts
 from scheduling.engine.preemption.victims import (
-    NOBODY,
+    NO_LOWER_PODS,
     NOT_STARTED,
     RUNGS,
     KeptRuns,
@@ -106,7 +106,9 @@ class Runs:
 
     def _status(self, code: int) -> Status:
         """In the words of the resource filter."""
-        return NO_VICTIMS if code == NOBODY else self.room_verdicts.lacks_room(self.state, code)
+        return (
+            NO_VICTIMS if code == NO_LOWER_PODS else self.room_verdicts.lacks_room(self.state, code)
+        )
 
 
 class Preemption:

@@ -258,8 +258,8 @@ def _check(
         unknown = unknown_profile(str(scenario.get("profile") or ""))
         faults = [] if unknown is None else [unknown]
         return SetupReport(faults=faults + refused_objects(objects))
-    told = {"profile": options["profile"]} if options["profile"] else {}
-    return check_setup({**scenario, **told}, configuration, objects)
+    header = {"profile": options["profile"]} if options["profile"] else {}
+    return check_setup({**scenario, **header}, configuration, objects)
 
 
 def _configured(scenario: Scenario, options: dict[str, Any]) -> Scenario:

@@ -140,7 +140,7 @@ class TaintManager:
 
 
 def _tolerated_for(pod: Pod, taints: list[Manifest]) -> int | None:
-    """For how many seconds *pod* may stay; None for ever. Upstream: getMinTolerationTime()."""
+    """For how many seconds *pod* may stay; None without limit. Upstream: getMinTolerationTime()."""
     given: list[Manifest] = pod.spec.get("tolerations") or []
     limits: list[int] = []
     for taint in taints:
