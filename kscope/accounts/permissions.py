@@ -1,4 +1,4 @@
-"""What every REST view asks before it looks at anything."""
+"""The permissions that every REST view checks first."""
 
 from typing import Any
 

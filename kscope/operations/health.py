@@ -1,4 +1,4 @@
-"""Is kscope well? `/healthz` says that the web process serves, `/readyz` that it can do its work."""
+"""Health: `/healthz` says that the web process serves, `/readyz` that it can do its work."""
 
 import logging
 from collections.abc import Callable

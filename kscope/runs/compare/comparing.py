@@ -1,4 +1,4 @@
-"""Reading two runs beside each other: where they part, and what is where at an instant of each."""
+"""Reads two runs for a comparison: their first difference, and their states at two instants."""
 
 from dataclasses import asdict
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The verdicts that are kept per pod template and priority if other pods only matter by their room.
+"""Verdicts that are kept per pod template and priority, where other pods matter by requests only.
 
 If taints, labels and the like are settled, and only the requests of other pods vary, the verdict on
 a node changes only when pods arrive or leave there, or are nominated to it. So the verdicts on all

@@ -68,7 +68,7 @@ class QueuedPodInfo:
         self.pod_info = self.pod_info.updated(pod)
 
     def rejected_by(self, *plugins: str, pending: tuple[str, ...] = ()) -> None:
-        """Note who rejected the pod in this attempt. Called between pop and coming back."""
+        """Note the plugins that rejected the pod in this attempt. Call it before it is put back."""
         for plugin in plugins:
             self.unschedulable_plugins[plugin] = None
         for plugin in pending:
