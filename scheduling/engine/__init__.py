@@ -2,7 +2,7 @@
 
     diagnosis     why a pod is pending, and what would fix it
     cluster       everything put together: a scenario becomes a running cluster
-    cycle         one pod's way through a scheduler
+    cycle         what a scheduler does with one pod
     configuration from a file to profiles and plugins
     queue, preemption, plugins
     columns       kept answers of plugins, for speed only

@@ -134,7 +134,7 @@ class Pool:
         job.answer.set_exception(refusal)
 
     def _abandon(self, job: Job) -> None:
-        """A waiting question goes; one that is computed only gives way when others wait."""
+        """Drop a waiting question; stop one that is being computed only if others wait."""
         if self._waiting.remove(job.key, job):
             self._refuse(job, "No request waits for the answer any more.", 503)
         self._dispatch()

@@ -202,7 +202,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         self.scope.get("kscope.abort", lambda: None)()
 
     async def _catch_up(self) -> None:
-        """Send one message that brings a reader on, by whichever way is cheapest.
+        """Send one message that brings a reader forward, in the cheapest form.
 
         Sending waits for a slow reader. Meanwhile the run goes on, so what follows is chosen anew
         afterwards: nothing is kept for a reader but what is on its way.

@@ -3,7 +3,7 @@
     schedule ─▶ the nominated node alone ─▶ the fast path ─▶ every node in full
     preempt  ─▶ post-filters, for a pod that fits nowhere
 
-Each way is tried if the one before gives no result, and all give the same decision. The caller
+Each step is tried if the one before gives no result, and all give the same decision. The caller
 keeps the node table and the listers up to date.
 
 Upstream: pkg/scheduler/schedule_one.go schedulePod(), handleSchedulingFailure().

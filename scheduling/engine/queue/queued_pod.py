@@ -12,7 +12,7 @@ Place = Literal["", "gated", "active", "backoff", "unschedulable", "in_flight"]
 
 
 class QueuedPodInfo:
-    """A pod on its way through the queue. Times in nanoseconds. Upstream: framework.QueuedPodInfo.
+    """A pod in the queue, or in flight. Times in nanoseconds. Upstream: framework.QueuedPodInfo.
 
     `timestamp` is when the pod entered the queue last, which orders activeQ among equals;
     `backoff_expiration` is None while nothing has been worked out. The plugin sets are dicts, for
