@@ -75,7 +75,7 @@ class Hub:
         self.ready = asyncio.Event()
         self.gone = False
         self._read_at = time.monotonic()
-        # Rises when what was read is no longer what the run is; readers begin anew then.
+        # Rises when the run is no longer what was read; readers then start again.
         self.generation = 0
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -182,7 +182,7 @@ class Hub:
                 await asyncio.sleep(RETRY_SECONDS)
 
     def _forget(self) -> None:
-        """Read the run anew. The state is a new object: the old one does not change."""
+        """Read the run again. The state is a new object: the old one does not change."""
         self.generation += 1
         self.ready.clear()
         self.state = {}

@@ -95,7 +95,7 @@ class SchedulerReplicas:
     def restart(self, identity: str) -> str:
         """Kill a replica and start it at once; returns "" or why that cannot be.
 
-        Its queue and its cache are lost. Alone, it lists the cluster anew; of several, the one that
+        Its queue and its cache are lost. Alone, it lists the cluster again; of several, the one that
         led is a standby now, and the Lease has to run out first.
         """
         return self.stop(identity) or self.start(identity)

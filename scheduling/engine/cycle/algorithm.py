@@ -126,7 +126,7 @@ class SchedulingAlgorithm:
     ) -> ScheduleResult:
         """Decide on *pod*. Does not preempt; see `preempt`.
 
-        With *explain* the result has every verdict and score. They are computed anew, or with
+        With *explain* the result has every verdict and score. They are computed afresh, or with
         *by_columns* only as far as they changed since the template's last decision. Without
         *explain* a pod that fits somewhere costs only such changes; one that fits nowhere is
         explained in any case. With *keep* the result has an explanation that can be kept and read

@@ -87,7 +87,7 @@ class Watches:
         if old is None:
             binding = self._bindings.get(new.key)
             if binding is not None:
-                # The cache knows pods by name: the namesake makes room for the new pod.
+                # The cache knows pods by name, so the old pod of that name leaves it before the new one.
                 self._binding.forget(binding)
             self._queue.add(PodInfo(new, self._rules))
         elif new.key in self._cache.assumed:

@@ -50,7 +50,7 @@ class Runs:
     """Dry runs in columns, as of when they were made.
 
     `rows` are the candidate nodes, `pods` the pods on them, `marks` which of these are victims;
-    `rungs` has the candidates that are left after each rung. `hopeless` are the other rows, and
+    `rungs` has the candidates that are left after each rung. `unresolvable` are the other rows, and
     `codes` what they lack. `covered` has the dry runs of rows on which budgets cover pods.
     """
 
@@ -61,7 +61,7 @@ class Runs:
     pods: PodLists
     marks: Marks
     rungs: list[tuple[str, IntArray]]
-    hopeless: IntArray
+    unresolvable: IntArray
     codes: IntArray
     violations: IntArray
     covered: dict[int, RowRun]
@@ -97,11 +97,11 @@ class Runs:
         return reasons
 
     def statuses(self) -> dict[str, Status]:
-        """Why each of the hopeless nodes is no candidate."""
+        """Why each of the unresolvable nodes is no candidate."""
         known = {code: self._status(code) for code in np.unique(self.codes).tolist()}
         return {
             self.table.name(row): known[code]
-            for row, code in zip(self.hopeless.tolist(), self.codes.tolist(), strict=True)
+            for row, code in zip(self.unresolvable.tolist(), self.codes.tolist(), strict=True)
         }
 
     def _status(self, code: int) -> Status:
@@ -174,7 +174,7 @@ class Preemption:
     def reasons(self) -> tuple[dict[str, int], int]:
         """How many nodes are no candidates for each reason, and how many these nodes are."""
         if self.runs is not None:
-            return self.runs.reasons(), len(self.runs.hopeless)
+            return self.runs.reasons(), len(self.runs.unresolvable)
         reasons: dict[str, int] = {}
         for status in self._statuses.values():
             for reason in status.reasons:

@@ -93,7 +93,7 @@ class RoomVerdicts:
             del self.counts[kind]
 
     def count(self, rows: IntArray) -> None:
-        """Count the verdicts of all *rows* of the table anew."""
+        """Count the verdicts of all *rows* of the table from scratch."""
         verdicts = Verdicts(rows, self.plugin.take(rows), self.code.take(rows))
         self.counts = {(plugin, code): count for plugin, code, count in verdicts.kinds()}
         fitting = int(np.count_nonzero(verdicts.fits))
@@ -127,7 +127,7 @@ class KeptRoomVerdicts:
             yield self._of(state)
 
     def forget(self) -> None:
-        """Compute everything anew."""
+        """Compute everything from scratch."""
         self._kept.clear()
 
     def lacks_room(self, state: CycleState, code: int) -> Status:
