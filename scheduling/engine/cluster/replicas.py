@@ -23,7 +23,7 @@ from kscope.sim.kernel.loop import Timer
 from kscope.sim.kernel.units import SECOND, timestamp
 from kscope.sim.kernel.view import Attributes, Changes
 from kscope.sim.objects.objects import from_manifest
-from scheduling.engine.configuration.configuration import SchedulerSpec
+from scheduling.engine.configuration.scenario_schedulers import SchedulerSpec
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings
