@@ -88,7 +88,7 @@ def cluster_of(draw: random.Random, version: str) -> Twins:
     return played(draw, version, draw.choice([8, 40]), 60, by_name=False)
 
 
-@pytest.mark.parametrize("version", ["v1.11", "v1.16", "v1.20", "v1.34"])
+@pytest.mark.parametrize("version", ["v1.11", "v1.16", "v1.20", "v1.34", "v1.36"])
 @pytest.mark.parametrize("seed", range(4))
 def test_one_row_is_decided_as_columns_are(seed: int, version: str) -> None:
     draw = random.Random(f"twins {seed} {version}")
