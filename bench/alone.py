@@ -15,8 +15,8 @@ from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.cluster.cluster import Slice
 from scheduling.engine.cluster.commands import Manifest
 from scheduling.engine.cluster.replicas import SchedulerReplicas
-from scheduling.engine.configuration.configuration import read_schedulers
 from scheduling.engine.configuration.extenders import ExtenderCalls
+from scheduling.engine.configuration.scenario_schedulers import read_schedulers
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings
 from scheduling.engine.versions.registry import VERSIONS

@@ -13,7 +13,7 @@ class SchedulingConfig(AppConfig):
         """Register engine, task and tables."""
         from kscope.runs.engine import wiring
         from scheduling import models, selectors, services, tasks
-        from scheduling.engine.configuration.configuration import check_setup
+        from scheduling.engine.configuration.scenario_schedulers import check_setup
         from scheduling.engine.framework.source import fingerprint
         from scheduling.engine.versions.choices import version_choices
 

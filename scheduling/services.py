@@ -30,7 +30,7 @@ def cluster_create(run: Run) -> Cluster:
 
 
 def cluster_prepare(cluster: Cluster, run_id: int) -> None:
-    """Give the cluster what a checkpoint leaves out: the way to extenders, and their answers.
+    """Give the cluster what a checkpoint leaves out: the transport to extenders, and their answers.
 
     What is on the run's record already is answered from there, so that a replay calls no extender.
     """

@@ -4,14 +4,14 @@
 |---|---|---|---|
 | owner | reads, changes | reads, changes | reads, changes |
 | any other account | – | reads | reads |
-| nobody logged in | – | – | reads |
+| not logged in | – | – | reads |
 
 A viewer changes nothing, not even what is theirs. An admin reads and changes everything. A token
 with the scope `read` changes nothing, not even for an admin. Forking and comparing need to read; the account that
 forks owns the fork.
 
 Where no login is required (`settings.LOGIN_REQUIRED`), a visitor without an account acts as an
-editor, and what has no owner belongs to everybody at this machine.
+editor, and what has no owner belongs to every user of this machine.
 """
 
 from dataclasses import dataclass

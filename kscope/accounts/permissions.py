@@ -1,4 +1,4 @@
-"""What every REST view asks before it looks at anything."""
+"""The permissions that every REST view checks first."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from kscope.accounts.access import refuse, visitor_of
 class ReadersAndEditors(BasePermission):
     """Reading is open: views show only what the visitor may see. Writing needs an editor.
 
-    The answer to a write by anybody else does not depend on whether its object exists.
+    For all others the answer to a write does not depend on whether its object exists.
     """
 
     def has_permission(self, request: Request, view: Any) -> bool:

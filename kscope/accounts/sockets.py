@@ -1,4 +1,4 @@
-"""Who is behind a WebSocket, now and a while later."""
+"""The account behind a WebSocket: found when it opens, and checked again while it is open."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 
 def may_operate(request: HttpRequest) -> bool:
-    """Admins; everybody where no login is required, as on one's own machine."""
+    """Admins; every visitor where no login is required, as on one's own machine."""
     if not getattr(settings, "LOGIN_REQUIRED", True):
         return True
     user = getattr(request, "user", None)

@@ -1,4 +1,4 @@
-"""Is kscope well? `/healthz` says that the web process serves, `/readyz` that it can do its work."""
+"""Health: `/healthz` says that the web process serves, `/readyz` that it can do its work."""
 
 import logging
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def _looked_at(check: Callable[[], str]) -> dict[str, Any]:
     except NotReady as problem:
         ok, detail = False, str(problem)
     except (psycopg.Error, redis.RedisError, OSError) as problem:
-        # Anybody may ask; where our servers are is for the log.
+        # The answer is public, so the addresses of our servers go to the log only.
         log.warning("not ready: %s", problem)
         ok, detail = False, "cannot be reached"
     return {"ok": ok, "detail": detail, "seconds": round(monotonic() - began, 4)}

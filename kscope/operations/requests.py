@@ -1,4 +1,4 @@
-"""Around every request: its id, its line in the log, its place in the counts."""
+"""Gives every request an id, logs it, and counts it."""
 
 import logging
 import re

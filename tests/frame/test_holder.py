@@ -18,7 +18,7 @@ def sleeper(log: Path) -> Child:
     return Child("sleeper", process, log, ())
 
 
-def test_sweep_ends_a_process_that_an_earlier_start_left(tmp_path: Path) -> None:
+def test_sweep_ends_a_process_left_by_another_start(tmp_path: Path) -> None:
     child = sleeper(tmp_path / "log")
     write_run_file(tmp_path, Servers("p", "r"), "http://x/", tmp_path / "kscope-x", [child])
     try:
@@ -29,7 +29,7 @@ def test_sweep_ends_a_process_that_an_earlier_start_left(tmp_path: Path) -> None
         child.process.kill()
 
 
-def test_sweep_spares_a_process_that_only_has_the_same_pid(tmp_path: Path) -> None:
+def test_sweep_spares_a_process_with_a_reused_pid(tmp_path: Path) -> None:
     child = sleeper(tmp_path / "log")
     write_run_file(tmp_path, Servers("p", "r"), "http://x/", tmp_path / "kscope-x", [child])
     content = json.loads((tmp_path / "run.json").read_text())
@@ -43,7 +43,7 @@ def test_sweep_spares_a_process_that_only_has_the_same_pid(tmp_path: Path) -> No
         child.process.wait()
 
 
-def test_the_environment_wins_over_the_servers_of_a_running_up(tmp_path: Path) -> None:
+def test_given_addresses_win_over_running_servers(tmp_path: Path) -> None:
     write_run_file(tmp_path, Servers("postgresql:///a", "unix:///b"), "", tmp_path, [])
     assert known_servers({}, tmp_path) == Servers("postgresql:///a", "unix:///b")
     given = known_servers({"DATABASE_URL": "postgresql://h/d"}, tmp_path)

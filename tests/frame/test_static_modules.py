@@ -10,7 +10,7 @@ from django.template import Context, Template
 from kscope.static_finder import MODULES, ModuleFinder, static_names
 
 
-def test_the_import_map_points_at_files_that_are_found() -> None:
+def test_the_import_map_names_existing_files() -> None:
     html = Template("{% load kscope_static %}{% importmap %}").render(Context({"CSP_NONCE": "n"}))
     match = re.fullmatch(r'<script type="importmap" nonce="n">(.*)</script>', html, re.DOTALL)
     assert match

@@ -30,7 +30,7 @@ def data() -> Iterator[Path]:
         yield Path(folder) / "data"
 
 
-def test_first_start_shows_password_and_ctrl_c_ends_it(data: Path) -> None:
+def test_first_start_shows_password_ctrl_c_ends_it(data: Path) -> None:
     with Up(data) as up:
         up.wait_until_serving()
         family = up.family()
@@ -60,7 +60,7 @@ def test_several_signals_at_once_stop_it_once(moment: str) -> None:
         assert not Path(folder, "data", "run.json").exists()
 
 
-def test_it_serves_on_when_nobody_reads_its_output_any_more(data: Path) -> None:
+def test_it_serves_on_when_its_output_is_unread(data: Path) -> None:
     with Up(data, output=subprocess.PIPE) as up:
         assert up.process.stdout
         while b"kscope is at" not in up.process.stdout.readline():
@@ -81,7 +81,7 @@ def test_a_second_start_names_the_first_process(data: Path) -> None:
         assert first.answers()
 
 
-def test_kill_9_leaves_nothing_running_and_the_next_start_works(data: Path) -> None:
+def test_after_kill_9_nothing_runs_and_up_restarts(data: Path) -> None:
     with Up(data) as up:
         up.wait_until_serving()
         family = up.family()

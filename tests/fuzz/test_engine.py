@@ -15,7 +15,7 @@ from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.documents import DocumentError, parse_json
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.configuration.configuration import check_setup
+from scheduling.engine.configuration.scenario_schedulers import check_setup
 from tests.fuzz import samples
 from tests.fuzz.limits import Tally, numbers_of
 

@@ -64,7 +64,7 @@ def played_on(run: Run) -> str:
     return run.head_digest
 
 
-def test_a_restored_run_is_whole_and_goes_on_alike(
+def test_a_restored_run_goes_on_as_before(
     start: Start, empty_database: Callable[[], None], tmp_path: Path
 ) -> None:
     run, said = midway(start), io.StringIO()
@@ -117,7 +117,7 @@ def test_an_event_that_was_changed_is_noticed(driven: Run) -> None:
     assert [each.is_whole for each in backup.histories_checked()] == [False]
 
 
-def test_a_backup_without_a_server_says_what_to_do(
+def test_a_backup_without_server_says_what_helps(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     connection.close()

@@ -49,7 +49,7 @@ def line(form: str, **fields: object) -> str:
         return made.format(record)
 
 
-def test_a_line_for_people_ends_with_what_is_bound() -> None:
+def test_a_readable_line_ends_with_bound_values() -> None:
     assert line("lines", run=3, seq=120, epoch=2).endswith(
         "WARNING kscope.x: run 3 is slow [epoch=2 run=3 seq=120]"
     )

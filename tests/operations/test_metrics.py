@@ -34,7 +34,7 @@ def samples() -> dict[str, float]:
     return found
 
 
-def test_what_a_worker_counted_is_served_by_the_web_process(start: Callable[..., Run]) -> None:
+def test_the_web_process_serves_a_workers_counts(start: Callable[..., Run]) -> None:
     run = start(play=True, speed="max")
     reporter = presence.Reporter("worker")
     runner.run_drive(run.pk)
@@ -48,7 +48,7 @@ def test_what_a_worker_counted_is_served_by_the_web_process(start: Callable[...,
     assert found["kscope_processes{role=worker}"] == 1
 
 
-def test_counts_of_two_processes_are_added_up_and_stay(nobody_reports: object) -> None:
+def test_counts_of_two_processes_add_up(nobody_reports: object) -> None:
     first, second = presence.Reporter("worker"), presence.Reporter("worker")
     measures.EVENTS.inc(5)
     first.report()
@@ -94,7 +94,7 @@ def test_histograms_are_whole_after_valkey_forgot_them(nobody_reports: Any) -> N
     assert found["kscope_slice_seconds_count"] == 1
 
 
-def test_requests_are_counted_by_the_name_of_their_view(client: Client) -> None:
+def test_requests_are_counted_by_view_name(client: Client) -> None:
     reporter = presence.Reporter("web")
     client.get("/api/runs/7777/")
     client.get("/api/runs/8888/")

@@ -22,7 +22,7 @@ pytestmark = [
 Start = Callable[..., Run]
 
 
-def test_a_lease_is_shown_with_its_owner_and_epoch(start: Start) -> None:
+def test_a_lease_shows_its_owner_and_epoch(start: Start) -> None:
     run = start(play=True)
     reporter = presence.Reporter("worker")
     reporter.report()
@@ -35,7 +35,7 @@ def test_a_lease_is_shown_with_its_owner_and_epoch(start: Start) -> None:
     assert found["processes"][0]["drives"] == [run.pk]
 
 
-def test_a_command_that_waits_is_shown_with_its_age(start: Start) -> None:
+def test_a_waiting_command_shows_its_age(start: Start) -> None:
     run = start()
     command = services.command_submit(run=run, body={"verb": "cordon", "object": "node/n1"})
     Command.objects.update(created="2026-01-01T00:00:00Z")
@@ -44,7 +44,7 @@ def test_a_command_that_waits_is_shown_with_its_age(start: Start) -> None:
     assert shown["age_s"] > 24 * 3600
 
 
-def test_runs_that_cannot_go_on_are_shown_with_the_reason(start: Start) -> None:
+def test_stuck_runs_are_shown_with_the_reason(start: Start) -> None:
     failed, older = start(), start()
     Run.objects.filter(pk=failed.pk).update(status="failed", error="ZeroDivisionError: no")
     digest = wiring.engine_digest()
@@ -57,7 +57,7 @@ def test_runs_that_cannot_go_on_are_shown_with_the_reason(start: Start) -> None:
     }
 
 
-def test_the_largest_runs_tell_the_size_of_their_checkpoints(driven: Run) -> None:
+def test_the_largest_runs_show_their_checkpoint_sizes(driven: Run) -> None:
     (row,) = overview()["largest"]
     checkpoint = driven.checkpoints.get()
     assert (row["run"], row["events"], row["checkpoints"]) == (driven.pk, driven.head_seq, 1)

@@ -38,7 +38,7 @@ def test_by_default_nothing_ever_goes(driven: Run) -> None:
     assert Run.objects.filter(pk=driven.pk).exists()
 
 
-def test_every_periodic_task_is_known_and_left_to_the_sweeper(settings: Any) -> None:
+def test_every_periodic_task_belongs_to_the_sweeper(settings: Any) -> None:
     celery.loader.import_default_modules()
     for entry in settings.CELERY_BEAT_SCHEDULE.values():
         assert entry["task"] in celery.tasks
@@ -116,7 +116,7 @@ def test_thinning_keeps_first_last_and_spaced_checkpoints(driven: Run) -> None:
     assert left == [first.seq, 50_000, 100_000, 150_000, 200_000]
 
 
-def test_a_thinned_run_is_still_shown_at_every_event(driven: Run) -> None:
+def test_a_thinned_run_is_shown_at_every_event(driven: Run) -> None:
     before = [run_state_at(driven, seq=seq).state for seq in range(driven.head_seq + 1)]
     aged(driven)
     retention_apply(Policy(thin_runs_days=30))
@@ -163,7 +163,7 @@ def test_a_run_is_kept_over_rest(driven: Run, client: Client) -> None:
     assert len(retention_apply(DELETE).deleted) == 1
 
 
-def test_the_parent_of_a_fork_on_its_way_stays(driven: Run) -> None:
+def test_the_parent_of_an_unfinished_fork_stays(driven: Run) -> None:
     fork = services.run_fork(run=driven, seq=5)
     aged(driven)
     assert not retention_apply(DELETE).deleted

@@ -3,7 +3,7 @@
 import pytest
 
 from kscope.sim.input.loader import load_files
-from scheduling.engine.configuration.configuration import check_setup
+from scheduling.engine.configuration.scenario_schedulers import check_setup
 from tests.scenarios.played import FOLDER, Played, demo
 from tests.scheduling_engine.comparer import cache_differences
 

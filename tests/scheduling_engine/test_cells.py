@@ -88,7 +88,7 @@ class Twins:
 
     def schedule(self, template: dict[str, Any]) -> ScheduleResult:
         self.pods += 1
-        pod = PodInfo(_pod(self.draw, template, self.pods), self.rules)
+        pod = PodInfo(random_pod(self.draw, template, self.pods), self.rules)
         # A new one every time: its plugins have kept nothing, either.
         self.full = SchedulingAlgorithm(self.config, self.full.handle, ties=self.ties)
         expected = self.full.schedule(pod, explain=True)
@@ -128,7 +128,7 @@ def _node(draw: random.Random, number: int, *, has_doubles: bool) -> Any:
     )
 
 
-def _pod(draw: random.Random, template: dict[str, Any], number: int) -> Pod:
+def random_pod(draw: random.Random, template: dict[str, Any], number: int) -> Pod:
     pod = make_pod(
         f"pod-{number:04d}",
         cpu=template["cpu"],
@@ -143,7 +143,7 @@ def _pod(draw: random.Random, template: dict[str, Any], number: int) -> Pod:
     return Pod({**pod.raw, "metadata": metadata})
 
 
-def _template(draw: random.Random) -> dict[str, Any]:
+def random_template(draw: random.Random) -> dict[str, Any]:
     app = draw.choice(APPS)
     return {
         "app": app,
@@ -233,14 +233,14 @@ def _disturb(twins: Twins, count: int) -> None:
         twins.put_object("Service", f"s{draw.randrange(3)}", draw.choice(NAMESPACES), spec=spec)
 
 
-def _played(draw: random.Random, profile: str, nodes: int, pods: int, *, by_name: bool) -> Twins:
+def played(draw: random.Random, profile: str, nodes: int, pods: int, *, by_name: bool) -> Twins:
     twins = Twins(draw, profile, by_name=by_name)
     for number in range(nodes):
         twins.put_node(number)
     for app in APPS:
         spec = {"selector": {"matchLabels": {"app": app}}}
         twins.put_object("ReplicaSet", app, draw.choice(NAMESPACES), spec=spec)
-    templates = [_template(draw) for _ in range(8)]
+    templates = [random_template(draw) for _ in range(8)]
     for _ in range(pods):
         twins.schedule(draw.choice(templates))
         _disturb(twins, nodes)
@@ -254,7 +254,7 @@ def test_decisions_by_cells_are_those_of_the_full_path(
     seed: int, profile: str, by_name: bool
 ) -> None:
     draw = random.Random(f"{seed} {profile} {by_name}")
-    _played(draw, profile, draw.choice([8, 60, 140]), 130, by_name=by_name)
+    played(draw, profile, draw.choice([8, 60, 140]), 130, by_name=by_name)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_no_limit_of_what_is_kept_changes_a_decision(
     seed: int, module: Any, limit: str, value: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, limit, value)
-    _played(random.Random(f"{seed} {limit}"), "v1.34", 60, 100, by_name=False)
+    played(random.Random(f"{seed} {limit}"), "v1.34", 60, 100, by_name=False)
 
 
 def _plain_nodes(count: int) -> list[Any]:
@@ -357,7 +357,7 @@ def test_the_number_of_domains_counts_for_single_nodes(seed: int) -> None:
         }
         for key in (ZONE, SERIAL)
     ]
-    template = _template(twins.draw) | {"namespace": "default", "app": "web", "any_app": True}
+    template = random_template(twins.draw) | {"namespace": "default", "app": "web", "any_app": True}
     template |= {"spec": {"topologySpreadConstraints": constraints}, "cpu": "", "memory": ""}
     for _ in range(120):
         twins.schedule(template)
@@ -370,12 +370,12 @@ def _must_not_be(*_: Any) -> None:
 
 
 def test_a_checkpoint_carries_nothing_of_what_is_kept() -> None:
-    twins = _played(random.Random(5), "v1.34", 60, 60, by_name=False)
+    twins = played(random.Random(5), "v1.34", 60, 60, by_name=False)
     restored: SchedulingAlgorithm = pickle.loads(pickle.dumps(twins.fast))
     fast: FastPath = restored._fast  # pyright: ignore[reportPrivateUsage]
     assert fast._kept.kept == {}  # pyright: ignore[reportPrivateUsage]
     twins.fast = restored
-    templates = [_template(twins.draw) for _ in range(4)]
+    templates = [random_template(twins.draw) for _ in range(4)]
     for _ in range(60):
         twins.schedule(twins.draw.choice(templates))
         _disturb(twins, 60)

@@ -11,8 +11,8 @@ from kscope.sim.input.scenario import STEP_VERBS, Scenario, parse_duration
 from kscope.sim.kernel.latency import Latency
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.cluster.commands import VERBS
-from scheduling.engine.configuration.configuration import check_setup
 from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.configuration.scenario_schedulers import check_setup
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 

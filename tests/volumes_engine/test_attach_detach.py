@@ -347,7 +347,7 @@ def test_a_failed_attach_is_reported_and_repeated(machine: Machine) -> None:
     assert told[0] == 'AttachVolume.Attach failed for volume "pv-1" : no capacity'
 
 
-def test_a_failed_mount_is_repeated_after_half_a_second(machine: Machine) -> None:
+def test_a_failed_mount_is_repeated_after_500_ms(machine: Machine) -> None:
     machine.plugins.faults.inject(Fault(call="SetUp", text="busy", count=3))
     machine.add_pod("a", "node-1")
     machine.run(20)

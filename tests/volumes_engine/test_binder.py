@@ -118,7 +118,7 @@ def local_claim(name: str, size: str = "1Gi") -> dict[str, Any]:
     return make_claim(name, size, storageClassName="local")
 
 
-def test_a_delayed_claim_is_bound_where_the_pod_goes() -> None:
+def test_a_delayed_claim_binds_where_the_pod_goes() -> None:
     scheduler = Scheduler()
     scheduler.storage.create(local("v1", "n1"), local("v2", "n2"), local_claim("c"))
     pod = scheduler.the_pod("p", "c")
@@ -193,7 +193,7 @@ def test_removing_the_selected_node_ends_the_wait() -> None:
     assert reasons == []
 
 
-def test_a_provisioner_that_never_answers_times_the_wait_out() -> None:
+def test_a_silent_provisioner_times_the_wait_out() -> None:
     scheduler = Scheduler()
     scheduler.storage.provisioners.faults.absent = ("csi.example.com",)
     scheduler.storage.create(make_claim("c", storageClassName="csi"))

@@ -107,7 +107,7 @@ def test_a_reserved_volume_says_so() -> None:
     assert verdicts(found)["mine"] == ("chosen", "its claimRef names the claim: 9Gi for 1Gi")
 
 
-def test_a_claim_that_names_a_volume_accepts_no_other() -> None:
+def test_a_claim_naming_a_volume_accepts_no_other() -> None:
     naming = claim("2Gi").patched({"spec": {"volumeName": "small"}})
     found = ask(naming, volume("small"), volume("large", "2Gi"))
     assert found.chosen == ""

@@ -26,7 +26,7 @@ def select(storage: Storage, node: str) -> None:
     storage.store.patch("PersistentVolumeClaim", "default/c", patch, by="scheduler")
 
 
-def test_a_delayed_claim_is_provisioned_where_the_scheduler_chose() -> None:
+def test_delayed_claims_are_provisioned_for_the_selected_node() -> None:
     storage = Storage(rules=VERSIONS["v1.20"].controller)
     two_zones(storage, "WaitForFirstConsumer")
     storage.run(5)

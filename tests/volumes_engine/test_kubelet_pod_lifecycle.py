@@ -99,14 +99,14 @@ def test_a_kubelet_rejects_an_over_committing_pod(machine: Machine) -> None:
     )
 
 
-def test_a_node_has_room_for_so_many_pods_only(machine: Machine) -> None:
+def test_a_node_admits_a_limited_number_of_pods(machine: Machine) -> None:
     for number in range(4):
         machine.add_pod(f"web-{number}")
     machine.run(1)
     assert machine.pod("web-3").status["reason"] == "OutOfpods"
 
 
-def test_a_pod_that_never_restarts_succeeds_after_its_run(machine: Machine) -> None:
+def test_a_never_restarting_pod_succeeds_after_its_run(machine: Machine) -> None:
     machine.add_pod("job", restartPolicy="Never", annotations={"kscope.dev/run-for": "10s"})
     machine.run(10.79)
     assert machine.pod("job").phase == "Running"
@@ -121,7 +121,7 @@ def test_a_pod_over_its_active_deadline_fails(machine: Machine) -> None:
     assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
 
 
-def test_a_finished_pod_no_longer_counts_against_its_node(machine: Machine) -> None:
+def test_a_finished_pod_frees_its_place(machine: Machine) -> None:
     machine.add_pod("job", cpu="2", restartPolicy="Never", annotations={"kscope.dev/run-for": "1s"})
     machine.run(3)
     machine.add_pod("web", cpu="2")
@@ -196,7 +196,7 @@ def test_idle_nodes_schedule_nothing() -> None:
     assert machine.loop.next_at is None
 
 
-def test_a_kubelet_ignores_a_new_pod_of_that_name() -> None:
+def test_a_kubelet_ignores_an_unbound_namesake() -> None:
     machine = Machine()
     slow = Kubelets(
         KubeletContext(

@@ -54,7 +54,7 @@ def test_a_long_wait_for_volumes_emits_an_event() -> None:
     ]
 
 
-def test_a_claim_that_names_another_claims_volume_is_refused(machine: Machine) -> None:
+def test_a_claim_naming_anothers_volume_is_refused(machine: Machine) -> None:
     other = {"spec": {"claimRef": {"uid": "someone-else"}}}
     machine.store.patch("PersistentVolume", "pv-1", other, by="api")
     machine.add_pod("a", "node-1")

@@ -47,7 +47,7 @@ def test_fewer_access_modes_beat_a_reserved_volume() -> None:
     assert best(volumes, claim()) == "plain"
 
 
-def test_a_volume_of_an_earlier_claim_is_not_taken() -> None:
+def test_a_released_volume_is_not_taken() -> None:
     assert best([volume("old", claimRef=ref("other-uid"))], claim()) is None
 
 

@@ -49,7 +49,7 @@ def test_the_old_region_key_follows_the_old_zone() -> None:
     ]
 
 
-def test_a_label_counts_where_the_affinity_names_no_zone() -> None:
+def test_zone_labels_count_without_a_zone_affinity() -> None:
     assert translated(labels={ZONE: "b__a__ __b"}) == [[f"{EBS} in (a,b)"]]
     any_zone = {"key": ZONE, "operator": "Exists"}
     assert translated([any_zone], labels={ZONE: "a"}) == [[ZONE, f"{EBS} in (a)"]]

@@ -52,7 +52,7 @@ def test_a_claim_stays_for_an_undelivered_pod() -> None:
         storage.claim("c")
 
 
-def test_a_bound_volume_is_terminating_until_its_claim_goes() -> None:
+def test_a_bound_volume_is_deleted_after_its_claim() -> None:
     storage = Storage()
     storage.create(make_volume("v"), make_claim("c"))
     storage.run(20)

@@ -101,7 +101,7 @@ def test_a_claim_that_waits_keeps_the_resync_going() -> None:
     assert storage.loop.next_at == 75 * SECOND
 
 
-def test_a_claim_whose_volume_goes_is_lost_at_once() -> None:
+def test_a_claim_that_loses_its_volume_is_lost() -> None:
     storage = Storage()
     storage.create(make_volume("v"), make_claim("c"))
     storage.run(20)

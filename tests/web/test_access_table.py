@@ -279,7 +279,7 @@ def test_every_role_may_what_the_table_says(world: World, role: str) -> None:
 
 
 @pytest.mark.parametrize("role", ["nobody", "owner", "write token"])
-def test_methods_that_are_not_in_the_table_are_refused(world: World, role: str) -> None:
+def test_methods_outside_the_table_are_refused(world: World, role: str) -> None:
     client = world.client(role)
     world.show("public")
     answered = [
@@ -293,7 +293,7 @@ def test_methods_that_are_not_in_the_table_are_refused(world: World, role: str) 
 
 
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS"])
-def test_heads_and_options_tell_nothing_of_a_hidden_run(world: World, method: str) -> None:
+def test_head_and_options_reveal_no_hidden_run(world: World, method: str) -> None:
     client = world.client("editor")
     world.show("private")
     hidden = world.run.pk
@@ -305,7 +305,7 @@ def test_heads_and_options_tell_nothing_of_a_hidden_run(world: World, method: st
         assert of_hidden.status_code == of_none.status_code, route
 
 
-def test_a_hidden_run_answers_as_one_that_is_not_there(world: World) -> None:
+def test_a_hidden_run_answers_like_a_missing_one(world: World) -> None:
     client = world.client("editor")
     world.show("private")
     hidden = client.get(f"/api/runs/{world.run.pk}/")

@@ -87,7 +87,7 @@ def test_the_query_finds_exactly_what_may_be_read() -> None:
         assert mine == {each for each in Scenario.objects.all() if visitor.owns(each)}
 
 
-def test_whoever_is_at_the_machine_acts_as_an_editor(settings: Any) -> None:
+def test_a_visitor_without_login_acts_as_editor(settings: Any) -> None:
     settings.LOGIN_REQUIRED = False
     visitor = visitor_for(AnonymousUser())
     assert (visitor.may_create, visitor.is_admin) == (True, False)
@@ -102,7 +102,7 @@ def test_no_header_says_where_a_request_is_from(client: Client, on_a_server: Non
         assert answer.status_code == 404
 
 
-def test_a_new_role_holds_from_the_next_request_on(on_a_server: None) -> None:
+def test_a_new_role_applies_to_the_next_request(on_a_server: None) -> None:
     user = editor()
     client = logged_in(user)
     assert client.get("/scenarios/upload/").status_code == 200
@@ -176,7 +176,7 @@ def test_what_one_makes_is_ones_own_and_private(on_a_server: None) -> None:
     assert (run["owner"], run["visibility"]) == ("eva", "private")
 
 
-def test_the_same_file_of_two_owners_is_kept_for_each(on_a_server: None) -> None:
+def test_each_owner_keeps_a_copy_of_a_file(on_a_server: None) -> None:
     one, other = logged_in(editor("one")), logged_in(editor("other"))
     first, second = upload(one).json(), upload(other).json()
     assert first["id"] != second["id"]
@@ -194,7 +194,7 @@ def test_an_upload_without_runs_can_be_deleted(on_a_server: None) -> None:
     assert client.delete(f"/api/scenarios/{scenario}/").status_code == 204
 
 
-def test_the_home_page_sorts_runs_by_whose_they_are(on_a_server: None) -> None:
+def test_the_home_page_groups_runs_by_owner(on_a_server: None) -> None:
     eva, tom = editor(), editor("tom")
     scenario = a_scenario(visibility="shared", owner=tom)
     Run.objects.create(scenario=scenario, name="of-eva", owner=eva)
@@ -252,7 +252,7 @@ def test_an_address_that_guesses_tokens_has_to_wait(
 # Tokens
 
 
-def test_a_token_is_shown_once_and_stored_as_a_digest(on_a_server: None) -> None:
+def test_a_token_is_shown_once_and_stored_hashed(on_a_server: None) -> None:
     client = logged_in(editor())
     page = client.post("/account/", {"name": "ci", "scope": "write", "days": "30"})
     text = page.context["new_token"]
@@ -278,7 +278,7 @@ def test_tokens_of_a_deactivated_account_are_refused(client: Client, on_a_server
 
 
 @pytest.mark.parametrize("words", ["Token", "Token a b", "Token \xff", "Token é", "Token ' OR 1=1"])
-def test_a_header_that_holds_no_token_is_refused_in_words(
+def test_a_header_without_token_is_refused_in_words(
     client: Client, on_a_server: None, words: str
 ) -> None:
     answer = client.get("/api/runs/", headers={"Authorization": words})
@@ -311,7 +311,7 @@ def test_accounts_are_made_and_listed_by_a_command(client: Client) -> None:
         called("account", "create", "ann")
 
 
-def test_tokens_are_made_listed_and_revoked_by_a_command(client: Client) -> None:
+def test_a_command_makes_lists_and_revokes_tokens(client: Client) -> None:
     editor()
     text = called("token", "create", "eva", "ci", "--scope", "write").strip()
     headers = {"Authorization": f"Token {text}"}
@@ -324,7 +324,7 @@ def test_tokens_are_made_listed_and_revoked_by_a_command(client: Client) -> None
 # Rate limits and quotas
 
 
-def test_one_request_too_many_is_told_when_to_come_back(
+def test_one_request_too_many_gets_a_retry_time(
     client: Client, on_a_server: None, settings: Any, slow_clock: None
 ) -> None:
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous_read": Rate(2, 60)}
@@ -404,7 +404,7 @@ def test_the_account_page_shows_what_is_used(on_a_server: None) -> None:
 # At the machine
 
 
-def test_a_page_of_another_site_cannot_write_without_a_session(client: Client) -> None:
+def test_another_sites_page_cannot_write_without_a_session(client: Client) -> None:
     scenario = a_scenario()
     body = {"scenario": scenario.pk}
     for origin in ("https://example.org", "http://localhost:9", "null"):
@@ -422,7 +422,7 @@ def test_a_foreign_name_that_points_here_is_refused(client: Client) -> None:
     assert client.get("/api/runs/", headers={"Host": "evil.example"}).status_code == 400
 
 
-def test_a_read_token_limits_even_who_is_at_the_machine(client: Client) -> None:
+def test_a_read_token_limits_even_a_local_visitor(client: Client) -> None:
     scenario = a_scenario()
     headers = {
         "Authorization": f"Token {token_create(user=editor(), name='r', scope=Scope.READ)[1]}"

@@ -120,7 +120,7 @@ def test_tainting_a_node_reports_the_commands_outcome(admin: Client, driven: Run
     assert node.manifest["spec"]["taints"] == taints
 
 
-def test_what_the_engine_refuses_is_told_and_changes_nothing(admin: Client, driven: Run) -> None:
+def test_an_engine_refusal_is_shown_and_changes_nothing(admin: Client, driven: Run) -> None:
     pod = Pod.objects.get(run=driven, key="default/web")
     manifest = {**pod.manifest, "spec": {**pod.manifest["spec"], "nodeName": "n2"}}
     manifest["spec"]["hostNetwork"] = True
@@ -148,7 +148,7 @@ def test_an_older_form_cannot_wipe_a_newer_taint(admin: Client, driven: Run) -> 
     assert "typed" not in node.manifest["metadata"]["labels"]
 
 
-def test_a_form_submitted_again_changes_only_its_own_fields(admin: Client, driven: Run) -> None:
+def test_a_resubmitted_form_changes_only_its_own_fields(admin: Client, driven: Run) -> None:
     node = Node.objects.get(run=driven, key="n1")
     older = opened(admin, node)
     edit(admin, driven, node, taints=json.dumps([TAINT]))
@@ -160,7 +160,7 @@ def test_a_form_submitted_again_changes_only_its_own_fields(admin: Client, drive
     assert node.manifest["metadata"]["labels"] == {"typed": "here"}
 
 
-def test_what_was_typed_outlives_a_refusal_by_the_engine(admin: Client, driven: Run) -> None:
+def test_typed_values_survive_a_refusal_by_the_engine(admin: Client, driven: Run) -> None:
     pod = Pod.objects.get(run=driven, key="default/web")
     typed = json.dumps({**pod.manifest, "spec": {**pod.manifest["spec"], "hostNetwork": True}})
     page = edit(admin, driven, pod, manifest=typed)
@@ -170,7 +170,7 @@ def test_what_was_typed_outlives_a_refusal_by_the_engine(admin: Client, driven: 
 
 
 @pytest.mark.parametrize("what", ["change", "delete"])
-def test_the_filter_of_the_list_outlives_saving_and_deleting(
+def test_the_list_filter_survives_saving_and_deleting(
     admin: Client, driven: Run, what: str
 ) -> None:
     pod = Pod.objects.get(run=driven, key="default/giant")
@@ -190,7 +190,7 @@ def test_the_filter_of_the_list_outlives_saving_and_deleting(
     assert answer.headers["Location"].endswith(f"/admin/scheduling/pod/?{wanted}")
 
 
-def test_a_manifest_of_another_object_is_refused_by_the_form(admin: Client, driven: Run) -> None:
+def test_the_form_refuses_a_manifest_of_another_object(admin: Client, driven: Run) -> None:
     node = Node.objects.get(run=driven, key="n1")
     other = {**node.manifest, "metadata": {**node.manifest["metadata"], "name": "n9"}}
     page = edit(admin, driven, node, manifest=json.dumps(other))
@@ -198,7 +198,7 @@ def test_a_manifest_of_another_object_is_refused_by_the_form(admin: Client, driv
     assert not Command.objects.exists()
 
 
-def test_a_taint_without_an_effect_is_refused_by_the_form(admin: Client, driven: Run) -> None:
+def test_the_form_refuses_a_taint_without_effect(admin: Client, driven: Run) -> None:
     node = Node.objects.get(run=driven, key="n1")
     page = edit(admin, driven, node, taints='[{"key": "k"}]')
     assert "taints[0].effect" in page

@@ -88,7 +88,7 @@ async def test_requests_beyond_the_places_wait_for_their_turn(busy: Any) -> None
     assert served == ["a", "b"]
 
 
-async def test_one_address_with_many_requests_does_not_hold_up_another(busy: Any) -> None:
+async def test_one_busy_address_does_not_delay_another(busy: Any) -> None:
     application, served, may_end = busy
     asked = [
         asyncio.create_task(request(application, Reader(), path=f"a{place}")) for place in range(9)
@@ -101,7 +101,7 @@ async def test_one_address_with_many_requests_does_not_hold_up_another(busy: Any
     assert served.index("b") <= 2
 
 
-async def test_requests_that_compute_for_long_leave_places_for_others(busy: Any) -> None:
+async def test_long_computations_leave_places_for_other_requests(busy: Any) -> None:
     application, served, may_end = busy
     heavy = [
         asyncio.create_task(request(application, Reader(), path=f"/api/runs/{run}/state/"))
@@ -114,7 +114,7 @@ async def test_requests_that_compute_for_long_leave_places_for_others(busy: Any)
     await asyncio.gather(light, *heavy)
 
 
-async def test_a_request_about_no_run_passes_the_many_about_one() -> None:
+async def test_requests_without_a_run_pass_a_busy_run() -> None:
     runs = [request_key(scope(path)) for path in ("/api/runs/7/state/", "/api/runs/")]
     assert runs[0][:2] == runs[1][:2]
     assert [key[2] for key in runs] == ["7", ""]
@@ -138,7 +138,7 @@ async def test_too_many_waiting_requests_are_refused_for_now(busy: Any) -> None:
     assert {reader.body for reader in readers[:-1]} == {b"ok"}
 
 
-async def test_the_place_of_a_client_who_left_is_reused() -> None:
+async def test_the_place_of_a_departed_client_is_reused() -> None:
     places = Places(1)
     await places.take(("a",))
     left, stays = (asyncio.create_task(places.take((name,))) for name in "bc")
@@ -149,7 +149,7 @@ async def test_the_place_of_a_client_who_left_is_reused() -> None:
     await asyncio.wait_for(stays, 5)
 
 
-async def test_who_waits_too_long_for_a_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_too_long_for_a_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "WAIT_SECONDS", 0.01)
     places = Places(1)
     await places.take(("a",))
@@ -159,7 +159,7 @@ async def test_who_waits_too_long_for_a_place_is_refused(monkeypatch: pytest.Mon
     await asyncio.wait_for(places.take(("c",)), 5)
 
 
-async def test_a_slow_reader_of_a_response_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_reader_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "WEB_PLACES", 1)
     content = bytes(300_000)
 
@@ -203,7 +203,7 @@ async def test_waiting_for_an_engine_holds_no_place(monkeypatch: pytest.MonkeyPa
     await asyncio.gather(*asking)
 
 
-def test_the_readers_that_take_longest_are_cut_off_first() -> None:
+def test_the_slowest_readers_are_cut_off_first() -> None:
     cut: list[str] = []
     sending = Sending(limit=250_000)
     with (

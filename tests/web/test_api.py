@@ -65,7 +65,7 @@ def test_the_state_at_a_moment_includes_its_events(client: Client, driven: Run) 
     assert head["events"][-1]["seq"] == driven.head_seq
 
 
-def test_a_state_that_does_not_exist_yet_is_not_found(client: Client, driven: Run) -> None:
+def test_a_future_state_is_not_found(client: Client, driven: Run) -> None:
     answer = client.get(f"/api/runs/{driven.pk}/state/?seq={driven.head_seq + 1}")
     assert answer.status_code == 404
     assert answer.json()["head"] == driven.head_seq
@@ -82,7 +82,7 @@ def test_pages_of_events_join_without_gap_or_repetition(client: Client, driven: 
     assert (page["lowest"], page["highest"]) == (1, driven.head_seq)
 
 
-def test_events_are_filtered_by_kind_object_component_and_time(client: Client, driven: Run) -> None:
+def test_events_filter_by_kind_object_component_and_time(client: Client, driven: Run) -> None:
     path = f"/api/runs/{driven.pk}/events/"
     bound = client.get(f"{path}?kind=PodBound,PodRunning").json()["events"]
     assert {event["kind"] for event in bound} == {"PodBound", "PodRunning"}
@@ -101,7 +101,7 @@ def test_events_are_filtered_by_kind_object_component_and_time(client: Client, d
     assert newest[0]["seq"] == driven.head_seq
 
 
-def test_a_filter_that_matches_nothing_gives_an_empty_list(client: Client, driven: Run) -> None:
+def test_a_filter_without_matches_gives_an_empty_list(client: Client, driven: Run) -> None:
     assert client.get(f"/api/runs/{driven.pk}/events/?kind=Nothing").json()["events"] == []
 
 
@@ -112,7 +112,7 @@ async def test_ndjson_holds_every_event_on_a_line(driven: Run) -> None:
     assert events[0]["changes"]["run"]["name"] == "small"
 
 
-async def test_csv_has_a_head_and_json_in_its_last_columns(driven: Run) -> None:
+async def test_csv_has_a_header_and_json_columns(driven: Run) -> None:
     text = (await exported(f"/api/runs/{driven.pk}/events/?format=csv")).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == driven.head_seq
@@ -145,7 +145,7 @@ def test_the_time_of_events_never_goes_back(driven: Run) -> None:
     assert times == sorted(times)
 
 
-def test_events_from_a_moment_to_a_moment_include_both(client: Client, driven: Run) -> None:
+def test_a_time_range_includes_both_ends(client: Client, driven: Run) -> None:
     times = sorted(set(RunEvent.objects.filter(run=driven).values_list("at", flat=True)))
     start, end = times[1], times[-2]
     path = f"/api/runs/{driven.pk}/events/?limit=1000"
@@ -168,7 +168,7 @@ def object_at(client: Client, run: Run, entity: str, seq: int) -> Any:
     return answer.json() if answer.status_code == 200 else answer.status_code
 
 
-def test_an_object_is_shown_as_it_was_after_any_event(client: Client, driven: Run) -> None:
+def test_an_object_can_be_read_at_any_event(client: Client, driven: Run) -> None:
     told = RunEvent.objects.filter(run=driven, object="pod/default/late")
     created = told.order_by("seq")[0].seq
     bound = told.get(kind="PodBound").seq
@@ -190,7 +190,7 @@ def test_a_manifest_can_be_read_as_yaml(client: Client, driven: Run) -> None:
     assert client.get(f"{path}?format=xml").status_code == 400
 
 
-def test_every_version_of_every_object_can_be_seen_again(client: Client, driven: Run) -> None:
+def test_every_version_of_every_object_is_readable(client: Client, driven: Run) -> None:
     cluster = cluster_create(driven)
     versions: dict[str, Any] = {}
     while cluster.next_at is not None:
@@ -262,16 +262,14 @@ def test_a_command_answers_with_its_outcome(client: Client, driven: Run) -> None
     assert (event.kind, event.changes["node/n1"]["taints"]) == ("NodeUpdated", [taint])
 
 
-def test_a_command_that_is_none_is_refused_at_once(client: Client, driven: Run) -> None:
+def test_an_invalid_command_is_refused_at_once(client: Client, driven: Run) -> None:
     answer = post(client, f"/api/runs/{driven.pk}/commands/", {"verb": "explode"})
     assert answer.status_code == 400
     assert "cordon" in answer.json()["message"]
 
 
 @pytest.mark.parametrize("metadata", ["web", {"name": 7}, {"name": "x", "namespace": ["a"]}])
-def test_a_manifest_that_is_none_is_refused_by_the_engine(
-    client: Client, driven: Run, metadata: Any
-) -> None:
+def test_the_engine_refuses_an_invalid_manifest(client: Client, driven: Run, metadata: Any) -> None:
     manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}
     with driving(driven):
         body = {"verb": "create", "manifest": manifest}
@@ -310,15 +308,13 @@ def test_a_number_beyond_64_bits_becomes_a_float(client: Client, driven: Run) ->
 @pytest.mark.parametrize(
     "path", ["objects/pod/default/%00/", "events/?kind=%00", "events/?after=²", "state/?seq=1²"]
 )
-def test_an_address_that_cannot_be_looked_for_is_refused(
-    client: Client, driven: Run, path: str
-) -> None:
+def test_an_address_no_query_can_hold_is_refused(client: Client, driven: Run, path: str) -> None:
     answer = client.get(f"/api/runs/{driven.pk}/{path}")
     assert answer.status_code == 400
     assert answer.json()["message"]
 
 
-def test_an_object_is_given_back_with_fields_nobody_knows(client: Client, driven: Run) -> None:
+def test_an_object_keeps_its_unknown_fields(client: Client, driven: Run) -> None:
     manifest = client.get(f"/api/runs/{driven.pk}/objects/pod/default/web/").json()
     assert manifest["spec"]["containers"][0]["image"] == "app:1"
 
@@ -335,7 +331,7 @@ def test_a_missing_run_has_the_usual_error_shape(client: Client) -> None:
     assert "message" in answer.json()
 
 
-def test_a_run_with_an_odd_name_can_be_exported(client: Client, driven: Run) -> None:
+def test_a_run_with_odd_name_can_be_exported(client: Client, driven: Run) -> None:
     Run.objects.update(name='a\r\nX-Evil: 1 "b" é')
     answer = client.get(f"/api/runs/{driven.pk}/events/?format=csv&limit=1")
     assert answer.status_code == 200

@@ -80,7 +80,7 @@ def slowly(run_id: int = 1, **options: Any) -> Question:
     return question(take_long, run_id, arguments={"seconds": 600.0 + run_id}, **options)
 
 
-async def test_an_object_of_the_past_is_computed_in_another_process(
+async def test_another_process_computes_objects_of_the_past(
     engines: Pool, driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(past, "_stretches", {})
@@ -98,7 +98,7 @@ async def test_a_refusal_is_told_with_its_words(engines: Pool) -> None:
     assert (told.value.message, told.value.extra, told.value.status) == ("not so", {"head": 7}, 409)
 
 
-async def test_a_mistake_is_told_and_the_next_call_works(engines: Pool) -> None:
+async def test_a_failing_call_leaves_the_process_usable(engines: Pool) -> None:
     with pytest.raises(RuntimeError, match="what is this"):
         await answer(engines, break_down)
     assert await answer(engines, process_id)
@@ -133,7 +133,7 @@ async def test_what_nobody_waits_for_gives_way(engines: Pool) -> None:
     assert len(engines.processes) == alone
 
 
-async def test_a_question_left_before_its_turn_is_not_computed(engines: Pool) -> None:
+async def test_an_abandoned_question_is_not_computed(engines: Pool) -> None:
     slow = asyncio.create_task(engines.ask(slowly(), "a"))
     left = asyncio.create_task(engines.ask(question(process_id), "a"))
     await until(lambda: len(engines._waiting) == 1)
@@ -150,7 +150,7 @@ async def test_the_same_question_is_computed_once_for_all(engines: Pool) -> None
     assert await asyncio.gather(*asked) == [b"null"] * 8
 
 
-async def test_too_many_of_one_asker_are_refused_for_now(
+async def test_too_many_questions_of_one_asker_are_refused(
     engines: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = [
@@ -164,7 +164,7 @@ async def test_too_many_of_one_asker_are_refused_for_now(
     assert not any(task.done() for task in asked)
 
 
-async def test_who_waits_too_long_is_asked_to_come_back(
+async def test_waiting_too_long_is_answered_with_retry_later(
     engines: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = asyncio.create_task(engines.ask(slowly(), "a"))
@@ -176,7 +176,7 @@ async def test_who_waits_too_long_is_asked_to_come_back(
     assert not slow.done()
 
 
-async def test_the_process_that_knows_the_run_is_asked_again(engines: Pool) -> None:
+async def test_the_process_holding_the_run_is_reused(engines: Pool) -> None:
     engines.size = 3
     both = await asyncio.gather(
         *(answer(engines, process_id, run, asker=f"{run}") for run in (1, 2))
@@ -190,7 +190,7 @@ async def test_the_process_that_knows_the_run_is_asked_again(engines: Pool) -> N
     ]
 
 
-async def test_an_answer_that_needs_too_much_memory_is_refused(engines: Pool) -> None:
+async def test_an_answer_needing_too_much_memory_is_refused(engines: Pool) -> None:
     before = await answer(engines, process_id)
     with pytest.raises(ApplicationError, match="more memory"):
         await answer(engines, take_memory)

@@ -102,7 +102,7 @@ def why(run: Run) -> str:
     return f"/api/runs/{run.pk}/pods/default/giant/why/"
 
 
-async def test_the_list_of_runs_is_served_while_questions_wait(
+async def test_the_run_list_is_served_while_questions_wait(
     driven: Run, engine: Engine, opened: Any
 ) -> None:
     waiting = [await asked(opened(why(driven))) for _ in range(5)]
@@ -133,7 +133,7 @@ async def test_a_refusal_says_when_to_come_back(driven: Run, engine: Engine, ope
     assert headers["Retry-After"] == "3"
 
 
-async def test_askers_without_an_account_are_told_apart_by_address(
+async def test_askers_without_account_are_distinguished_by_address(
     driven: Run, engine: Engine, opened: Any
 ) -> None:
     engine.answer.set_result(b"{}")

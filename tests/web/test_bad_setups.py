@@ -87,20 +87,20 @@ def test_a_bad_setup_is_reported_with_its_place(
     assert problem.message.startswith(message)
 
 
-def test_the_document_is_told_where_a_file_has_several() -> None:
+def test_the_message_names_the_document_among_several() -> None:
     taken = upload(f"{NODE}---\n{MODERN}percentageOfNodesToScore: 300\n")
     (problem,) = taken.report.files[0].problems
     assert (problem.document, problem.line) == (2, 8)
 
 
-def test_a_configuration_for_another_profile_than_the_scenarios_is_refused() -> None:
+def test_a_configuration_of_another_profile_is_refused() -> None:
     taken = upload(NODE, HEADER + "spec: {profile: v1.16}\n", MODERN)
     (problem,) = [one for file in taken.report.files for one in file.problems]
     assert (problem.file, problem.field) == ("2.yaml", "apiVersion")
     assert "the scheduler's profile is v1.16" in problem.message
 
 
-def test_a_policy_brings_the_profile_that_it_is_for() -> None:
+def test_a_policy_sets_the_profile_it_belongs_to() -> None:
     taken = upload(NODE, "kind: Policy\napiVersion: v1\npredicates: [{name: HostName, order: 1}]\n")
     assert taken.scenario is not None
     assert taken.scenario.document["profile"] == "v1.16"

@@ -31,7 +31,7 @@ def _driven(run: Run) -> Run:
     return Run.described().get(pk=run.pk)
 
 
-def test_a_run_pauses_at_the_events_of_its_budget(start: Start) -> None:
+def test_a_run_pauses_at_its_budget_of_events(start: Start) -> None:
     run = _limited(start, events=15)
     assert (run.status, run.stopped_by) == (Run.Status.PAUSED, "events")
     assert run.stop_reason == "Stopped at 15 events, the budget of this run. Raise it to go on."
@@ -52,7 +52,7 @@ def test_a_raised_budget_lets_a_run_go_on(start: Start) -> None:
     assert run.head_digest == whole.digest()
 
 
-def test_a_run_stops_at_the_same_event_at_every_speed(start: Start) -> None:
+def test_every_speed_stops_at_the_same_event(start: Start) -> None:
     fast = _limited(start, events=15)
     stepped = start(speed="max")
     services.run_budget_change(run=stepped, wanted={"events": 15})
@@ -97,7 +97,7 @@ def test_a_run_pauses_before_it_takes_the_machine(
     assert run.pk not in engines._live
 
 
-def test_a_run_that_ends_has_not_used_up_its_memory(
+def test_a_finished_run_has_not_exhausted_its_memory(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "resident_bytes", lambda: 3 * 2**30)
@@ -110,7 +110,7 @@ def test_a_fork_has_the_budget_of_its_parent(start: Start) -> None:
     assert services.run_fork(run=run).budget_events == 15
 
 
-def test_a_fork_under_another_profile_stops_on_its_way(driven: Run) -> None:
+def test_a_fork_under_another_profile_also_stops(driven: Run) -> None:
     services.run_budget_change(run=driven, wanted={"time": SECOND})
     fork = _driven(services.run_fork(run=driven, profile="v1.20"))
     assert (fork.stopped_by, fork.goal_at) == ("time", driven.head_at)
@@ -119,7 +119,7 @@ def test_a_fork_under_another_profile_stops_on_its_way(driven: Run) -> None:
     assert (fork.stopped_by, fork.goal_at) == ("", None)
 
 
-def test_a_corrupted_cache_ends_a_run_with_its_reason(
+def test_a_corrupted_cache_ends_the_run_with_reason(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = start(speed="max", play=True)

@@ -81,7 +81,7 @@ def test_a_volume_is_told_which_claims_it_fits(client: Client) -> None:
     assert client.get(address.format("nothing")).status_code == 404
 
 
-def test_what_is_not_there_is_a_404_in_words(client: Client) -> None:
+def test_an_unknown_object_is_a_404_in_words(client: Client) -> None:
     run = played("smallest-fit")
     for path, message in (
         (

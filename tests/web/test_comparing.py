@@ -41,7 +41,7 @@ def parted_by_hand(a: Run, b: Run) -> int | None:
     return None
 
 
-def test_a_fork_and_its_parent_part_with_the_first_command(client: Client, driven: Run) -> None:
+def test_fork_and_parent_part_with_the_first_command(client: Client, driven: Run) -> None:
     fork = cordoned(driven)
     told = compared(client, driven, fork)
     assert told["shared"] == fork.forked_seq == told["divergence"]["seq"] - 1
@@ -50,7 +50,7 @@ def test_a_fork_and_its_parent_part_with_the_first_command(client: Client, drive
     assert told["divergence"]["seq"] == parted_by_hand(driven, fork)
 
 
-def test_a_pod_waiting_in_one_run_names_the_deciding_event(client: Client, driven: Run) -> None:
+def test_a_waiting_pod_names_the_deciding_event(client: Client, driven: Run) -> None:
     fork = cordoned(driven)
     told = compared(client, driven, fork)
     [row] = told["placements"]["rows"]
@@ -81,7 +81,7 @@ def test_a_run_that_goes_on_has_not_parted(client: Client, driven: Run) -> None:
 
 
 @pytest.mark.parametrize("choice", [{"profile": "v1.16"}, {"seed": 5}])
-def test_another_profile_or_seed_parts_where_its_content_does(
+def test_other_profiles_part_where_event_content_differs(
     client: Client, driven: Run, choice: dict[str, Any]
 ) -> None:
     fork = forked(driven, **choice)

@@ -39,7 +39,7 @@ def test_differences_are_dated_after_the_runs_part() -> None:
     assert comparison.in_order([never, deleted, moved], 60) == [moved, deleted, never]
 
 
-def test_pods_that_have_ended_are_neither_bound_nor_pending() -> None:
+def test_ended_pods_are_neither_bound_nor_pending() -> None:
     state = {
         "pod/x/a": {"phase": "Running", "node": "n1"},
         "pod/x/b": {"phase": "Pending"},
@@ -52,7 +52,7 @@ def test_pods_that_have_ended_are_neither_bound_nor_pending() -> None:
     assert list(found.resources.items()) == [("cpu", (1500, 8000)), ("pods", (0, 20))]
 
 
-def test_a_measure_that_one_run_lacks_has_no_difference() -> None:
+def test_a_measure_of_one_run_has_no_difference() -> None:
     empty = comparison.totals({})
     rows = comparison.measures(
         empty, empty, [("worst", "ns", None, 5), ("attempts", "count", 3, 5)]
@@ -61,7 +61,7 @@ def test_a_measure_that_one_run_lacks_has_no_difference() -> None:
     assert (found["worst"], found["attempts"]) == (None, 2)
 
 
-def test_the_reason_is_the_refusal_where_there_is_one() -> None:
+def test_the_reason_is_the_refusal_if_any() -> None:
     a = {"nodes": ["n1", "n2"], "verdicts": {}}
     b = {"nodes": ["n1", "n2"], "verdicts": {"n1": {"plugin": "P", "text": "cpu 250m short"}}}
     assert comparison.reason("n1", "n2", a, b, NAMES) == "#2 could not use n1: cpu 250m short"
@@ -79,7 +79,7 @@ def test_else_the_reason_is_the_points() -> None:
     assert comparison.reason("n1", "n2", None, tie, NAMES) == ""
 
 
-def test_one_sentence_says_how_far_they_are_the_same() -> None:
+def test_one_sentence_says_how_far_runs_agree() -> None:
     parted = {"at": 70, "a": event("PodBound", 70), "b": event("NodeCordoned", 70, "node/n1")}
     heads = {"a": [20, 2 * 10**9], "b": [20, 2 * 10**9]}
     told = comparison.parting(parted, 12, NAMES, heads)
@@ -100,7 +100,7 @@ def test_one_sentence_says_how_far_they_are_the_same() -> None:
     )
 
 
-def test_one_event_of_both_is_not_two_that_part() -> None:
+def test_one_shared_event_is_not_two_differing_ones() -> None:
     heads = {"a": [20, 2 * 10**9], "b": [20, 2 * 10**9]}
     named = [event("PodQueued", 10**9, message=name) for name in ("UnschedulablePodAdd", "PodAdd")]
     told = comparison.parting({"at": 10**9, "a": named[0], "b": named[1]}, 12, NAMES, heads)
@@ -114,7 +114,7 @@ def test_one_event_of_both_is_not_two_that_part() -> None:
     )
 
 
-def test_rows_with_the_same_words_say_what_else_differs() -> None:
+def test_rows_with_equal_text_name_another_difference() -> None:
     changes = [{"pod/shop/web": {"mover": mover}} for mover in ("PodAdd", "UnschedulablePodAdd")]
     a, b = (event("PodQueued", 5, changes=each) for each in changes)
     [row] = comparison.aligned([a], [b])
@@ -130,7 +130,7 @@ def test_equal_points_within_a_run_are_a_tie() -> None:
     )
 
 
-def test_the_first_pod_elsewhere_is_told_in_a_sentence() -> None:
+def test_a_sentence_names_the_first_pod_elsewhere() -> None:
     first = Difference(
         "pod/x/a", Spot("placed", "n1", 7, 10**9), Spot("waits", words="cpu 1 short")
     )

@@ -54,7 +54,7 @@ def test_counts_begin_where_the_window_begins(driven: Run) -> None:
     assert sum(sample[1] for sample in counts["samples"]) == 2
 
 
-def test_a_pod_created_with_a_node_is_not_counted() -> None:
+def test_a_pod_created_with_node_is_not_counted() -> None:
     samples = Samples(Tally({}), since=0)
     samples.fold(5 * MILLISECOND, {"pod/a/p": {"node": "n1"}, "pod/a/q": {"queue": "active"}})
     samples.fold(6 * MILLISECOND, {"pod/a/q": {"queue": None, "node": "n1"}})

@@ -50,14 +50,14 @@ def test_a_drain_counts_what_goes_and_what_stays(client: Client, run: Run) -> No
     assert told(client, run) == {"evicted": 2, "daemon": 1, "budgets": []}
 
 
-def test_a_budget_says_how_many_of_its_pods_may_go(client: Client, run: Run) -> None:
+def test_a_budget_says_how_many_pods_may_go(client: Client, run: Run) -> None:
     pod(run, "web-1")
     pod(run, "web-2")
     budget(run, allowed=1)
     assert told(client, run)["budgets"] == [{"name": "shop/web", "pods": 2, "allowed": 1}]
 
 
-def test_pods_that_are_over_are_held_by_no_budget(client: Client, run: Run) -> None:
+def test_ended_pods_are_held_by_no_budget(client: Client, run: Run) -> None:
     pod(run, "done", phase="Succeeded")
     budget(run, allowed=0)
     assert told(client, run) == {"evicted": 1, "daemon": 0, "budgets": []}

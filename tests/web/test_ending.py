@@ -37,7 +37,7 @@ async def test_a_task_that_forgets_its_cancellation_ends(
     assert task.cancelled()
 
 
-async def test_a_task_that_fails_while_it_ends_disturbs_nobody() -> None:
+async def test_a_task_failing_at_its_end_disturbs_nothing() -> None:
     task = asyncio.create_task(fails_when_cancelled())
     await asyncio.sleep(0)
     await end(task)

@@ -82,7 +82,7 @@ def test_recovery_takes_the_answers_from_the_record(extender: Extender) -> None:
     assert len(extender.asked) == asked
 
 
-def test_recovery_from_a_checkpoint_knows_what_was_answered_since(extender: Extender) -> None:
+def test_recovery_from_a_checkpoint_reuses_later_answers(extender: Extender) -> None:
     run = _after_one_bound_pod(extender)
     first = RunEvent.objects.filter(run=run, kind="ExtenderCalled").order_by("seq").first()
     assert first is not None
@@ -95,7 +95,7 @@ def test_recovery_from_a_checkpoint_knows_what_was_answered_since(extender: Exte
     assert len(extender.asked) == asked
 
 
-def test_a_recovered_run_goes_on_asking_where_it_left_off(extender: Extender) -> None:
+def test_a_recovered_run_resumes_asking_extenders(extender: Extender) -> None:
     run = _after_one_bound_pod(extender)
     services.run_transport(run=run, action="play", speed="max")
     runner.run_drive(run.pk)
@@ -106,7 +106,7 @@ def test_a_recovered_run_goes_on_asking_where_it_left_off(extender: Extender) ->
     assert len(extender.asked) == len(calls)
 
 
-def test_an_answer_too_odd_to_store_is_an_extender_error(
+def test_an_unstorable_answer_is_an_extender_error(
     extender: Extender,
 ) -> None:
     extender.replies["filter"] = lambda body: {"Error": "a\0b"}
@@ -120,7 +120,7 @@ def test_an_answer_too_odd_to_store_is_an_extender_error(
 
 
 @pytest.mark.slow
-def test_a_killed_worker_asks_again_only_what_was_never_committed(extender: Extender) -> None:
+def test_a_killed_worker_repeats_only_uncommitted_calls(extender: Extender) -> None:
     run = _run(extender, play=True, speed="max")
     chance = Random(5)
     for _ in range(5):

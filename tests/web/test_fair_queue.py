@@ -23,7 +23,7 @@ def test_equal_keys_are_served_first_come_first_served() -> None:
     assert emptied(filled(("a",), ("a",), ("a",))) == ["a 0", "a 1", "a 2"]
 
 
-def test_a_newcomer_is_served_before_the_many_of_another() -> None:
+def test_a_newcomer_is_served_before_anothers_backlog() -> None:
     assert emptied(filled(("a",), ("a",), ("a",), ("b",))) == ["a 0", "b 3", "a 1", "a 2"]
 
 

@@ -131,7 +131,7 @@ def test_a_fork_repeats_its_parents_commands_in_place(
         assert list(Command.objects.filter(run=fork).values_list(*names)) == done
 
 
-def test_a_fork_of_a_fork_has_the_history_of_both(driven: Run) -> None:
+def test_a_fork_of_a_fork_keeps_both_histories(driven: Run) -> None:
     third, half = driven.head_seq // 3, driven.head_seq // 2
     fork = forked(driven, seq=third)
     command(fork, verb="cordon", object="node/n2")
@@ -152,7 +152,7 @@ def test_another_profile_gets_the_commands_in_time(driven: Run) -> None:
     assert Node.objects.get(run=fork, key="n1").unschedulable
 
 
-def test_what_a_user_wants_meanwhile_comes_after_the_way(driven: Run) -> None:
+def test_commands_during_a_replay_wait_until_its_end(driven: Run) -> None:
     fork = services.run_fork(run=driven, seq=driven.head_seq // 2)
     wish = services.command_submit(run=fork, body={"verb": "cordon", "object": "node/n1"})
     fork = drive(fork)
@@ -172,7 +172,7 @@ def test_a_run_plays_until_a_pod_is_bound(driven: Run) -> None:
     assert fork.head_seq - bound.seq < 5
 
 
-def test_a_run_plays_until_a_pod_is_refused_again(driven: Run) -> None:
+def test_a_run_plays_until_the_next_refusal(driven: Run) -> None:
     refused = RunEvent.objects.filter(run=driven, kind="FailedScheduling").order_by("seq")[0]
     fork = forked(driven, seq=1)
     services.run_transport(run=fork, action="play", until_pod=refused.object)
@@ -199,7 +199,7 @@ def test_a_nominated_pod_is_not_decided_on() -> None:
     assert not pod_is_decided([told("PodBound")], "pod/x/b")
 
 
-def test_an_event_that_there_is_not_is_refused_in_words(driven: Run) -> None:
+def test_a_missing_event_is_refused_in_words(driven: Run) -> None:
     with pytest.raises(ApplicationError, match=f"the run has events 1 to {driven.head_seq}"):
         services.run_fork(run=driven, seq=driven.head_seq + 1)
     with pytest.raises(ApplicationError, match="seq is -1"):
@@ -223,7 +223,7 @@ def test_an_unreadable_checkpoint_costs_time_only(driven: Run) -> None:
     assert "pod/default/web" in objects(fork)
 
 
-def test_a_fork_over_http_answers_when_it_is_there(client: Client, driven: Run) -> None:
+def test_an_http_fork_answers_when_it_exists(client: Client, driven: Run) -> None:
     fork = services.run_fork(run=driven)
     assert fork.goal_at == driven.head_at
     with driving(Run(pk=fork.pk + 1)):

@@ -27,9 +27,7 @@ def addresses() -> list[str]:
     return [address.format(run=run.pk) for address in PAGES] + [f"/runs/{run.pk}/timeline/"]
 
 
-def test_only_scripts_with_the_nonce_of_the_answer_run(
-    client: Client, addresses: list[str]
-) -> None:
+def test_only_scripts_with_the_response_nonce_run(client: Client, addresses: list[str]) -> None:
     nonces: set[str] = set()
     for address in addresses:
         answer = client.get(address)

@@ -69,7 +69,7 @@ def test_a_run_outlives_the_longest_names(client: Client, driven: Run, body: Any
         ("transport", {"action": "play", "until_pod": "p" * 400}, "until_pod"),
     ],
 )
-def test_a_value_beyond_its_column_is_refused_by_name(
+def test_an_overlong_value_is_refused_by_name(
     client: Client, driven: Run, path: str, body: Any, field: str
 ) -> None:
     answer = posted(client, driven, path, body)

@@ -52,7 +52,7 @@ def test_no_command_leaves_a_value_in_a_table(driven: Run, body: dict[str, Any])
     assert not [text for text in kept_texts() if SECRET in text]
 
 
-def test_no_file_or_step_leaves_a_value_in_a_table(client: Client) -> None:
+def test_no_file_or_step_stores_a_value(client: Client) -> None:
     step = {"at": 1, "create": {**POD, "metadata": {"name": "later"}}}
     header = {"apiVersion": "kscope.dev/v1", "kind": "Scenario", "spec": {"steps": [step]}}
     files = [

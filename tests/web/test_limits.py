@@ -40,7 +40,7 @@ def test_the_list_of_runs_comes_in_pages(client: Client, start: Start) -> None:
     assert ([run["id"] for run in second["runs"]], second["next"]) == ([ids[0]], None)
 
 
-def test_a_crowd_of_requests_does_not_wait_for_workers(
+def test_many_requests_do_not_wait_for_workers(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(waiting.MOST):
@@ -74,7 +74,7 @@ async def test_streams_share_a_few_connections(links: Links) -> None:
         one_more.cancel()
 
 
-async def test_an_export_beyond_the_bound_waits_for_another_to_end(start: Start) -> None:
+async def test_an_export_beyond_the_limit_waits(start: Start) -> None:
     run = await sync_to_async(start)()
     query = await sync_to_async(export.event_query)(
         run, EventFilter(), descending=False, limit=None
@@ -89,7 +89,7 @@ async def test_an_export_beyond_the_bound_waits_for_another_to_end(start: Start)
     await sync_to_async(connections.close_all)()
 
 
-def test_every_way_to_start_the_web_process_bounds_it() -> None:
+def test_every_start_of_the_web_process_bounds_it() -> None:
     files = ("kscope/up/supervisor.py", "docker-compose.yml", "Dockerfile", "bench/servers.py")
     for name in files:
         words = re.sub(r'[",\\\s]+', " ", (ROOM / name).read_text())

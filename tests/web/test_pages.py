@@ -80,7 +80,7 @@ def test_the_login_says_where_the_password_is(client: Client) -> None:
     assert "manage.py changepassword admin" in asked.content.decode()
 
 
-def test_a_form_without_its_token_is_refused_in_words() -> None:
+def test_a_form_without_token_is_refused_in_words() -> None:
     answer = Client(enforce_csrf_checks=True).post("/scenarios/1/start/")
     assert answer.status_code == 403
     assert "reload the page" in answer.content.decode()
@@ -117,7 +117,7 @@ def test_a_pod_has_a_page_before_it_exists(client: Client) -> None:
     assert client.get("/runs/987654/pods/shop/web-1/").status_code == 404
 
 
-def test_the_pages_of_nodes_know_their_run_and_each_other(client: Client, driven: Run) -> None:
+def test_node_pages_link_their_run_and_each_other(client: Client, driven: Run) -> None:
     text = page(client, f"/runs/{driven.pk}/nodes/n1/")
     assert 'data-node="n1"' in text
     assert f'data-page="nodes" href="/runs/{driven.pk}/nodes/"' in text
@@ -132,7 +132,7 @@ def forked(client: Client, scenario: Scenario) -> tuple[Run, Run]:
     return parent, fork
 
 
-def test_forks_name_their_parent_and_lead_to_the_instant(client: Client) -> None:
+def test_forks_link_their_parent_at_the_instant(client: Client) -> None:
     parent, fork = forked(client, Scenario.objects.create(name="s", digest="s", document={}))
     link = f'href="/runs/{parent.pk}/?seq=7"'
     assert link in page(client, "/")
@@ -186,7 +186,7 @@ def test_tabs_of_a_pods_page_keep_that_pod(client: Client, lone_run: Run) -> Non
     assert tab(client, f"{here}/pods/shop/web-1/?seq=9", "board") == f"{here}/?pod=shop/web-1&seq=9"
 
 
-def test_what_an_address_says_is_escaped_in_the_tabs(client: Client, lone_run: Run) -> None:
+def test_tabs_escape_values_from_the_address(client: Client, lone_run: Run) -> None:
     path = f"/runs/{lone_run.pk}/?pod=%22%3E%3Cscript%3E&seq=x"
     assert tab(client, path, "pods") == f"/runs/{lone_run.pk}/pods/?pod=%22%3E%3Cscript%3E"
 

@@ -94,13 +94,13 @@ def test_stopping_during_a_replay_changes_nothing(start: Start, stopping: None) 
     assert (run.head_seq, run.head_digest) == (before.head_seq, before.head_digest)
 
 
-def test_the_sweep_has_a_queue_that_runs_do_not_fill() -> None:
+def test_runs_do_not_fill_the_sweepers_queue() -> None:
     route = celery.amqp.router.route({}, sweep_runs.name)
     assert route["queue"].name == "sweeps"
     assert celery.amqp.router.route({}, run_simulation.name)["queue"].name == "kscope"
 
 
-def test_a_database_that_was_away_does_not_fail_the_run(
+def test_a_database_outage_does_not_fail_the_run(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, commit = start(play=True, speed="max"), slices.slice_commit
@@ -150,7 +150,7 @@ def test_a_connection_cut_during_commit_fails_no_run(
     assert run.status == Run.Status.FINISHED
 
 
-def test_the_lease_holds_while_a_large_engine_is_built(
+def test_the_lease_holds_while_an_engine_is_built(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build = engines.engine_created
@@ -173,9 +173,7 @@ def test_the_lease_holds_while_a_large_engine_is_built(
         owner.join()
 
 
-def test_a_task_that_finds_nothing_to_do_does_not_linger(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_task_without_work_does_not_linger(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     run = start()
     in_thread(run).join()
     driven: list[int] = []
@@ -196,9 +194,7 @@ def test_a_playing_run_yields_to_a_waiting_one(
     assert (asked, first.status, first.lease_until) == ([first.pk], "playing", None)
 
 
-def test_a_run_stands_in_the_line_once_until_its_turn(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_queued_once_until_its_turn(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else every sweep adds a message, and who comes last waits for all of them."""
     run, sent = start(), list[int]()
     monkeypatch.setattr(tasks.run_simulation, "delay", sent.append)
@@ -212,7 +208,7 @@ def test_a_run_stands_in_the_line_once_until_its_turn(
     assert sent == [run.pk, run.pk]
 
 
-def test_an_idle_owner_does_not_linger_while_another_run_waits(
+def test_an_idle_owner_yields_to_a_waiting_run(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(driving, "LINGER_SECONDS", 2 * HANG_SECONDS)
@@ -232,7 +228,7 @@ def test_a_refused_command_leaves_a_finished_run_finished(start: Start) -> None:
     assert (command.status, run.status) == ("rejected", "finished")
 
 
-def test_a_run_deleted_while_it_plays_leaves_no_rows(start: Start) -> None:
+def test_a_run_deleted_while_playing_leaves_no_rows(start: Start) -> None:
     run = start(play=True, speed="100")
     number, owner = run.pk, in_thread(run)
     wait_until_beyond(run, 0)
@@ -257,9 +253,7 @@ def test_no_slice_follows_one_that_the_database_lost(start: Start, stopping: Non
     assert (run.status, run.error) == (Run.Status.PLAYING, "")
 
 
-def test_a_run_is_made_although_the_broker_is_down(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_made_without_the_broker(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_run_id: int) -> None:
         raise BrokerDown("no broker")
 

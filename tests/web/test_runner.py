@@ -28,12 +28,12 @@ def seqs(run: Run) -> list[int]:
     return list(RunEvent.objects.filter(run=run).order_by("seq").values_list("seq", flat=True))
 
 
-def test_a_run_played_to_its_end_is_finished_and_whole(driven: Run) -> None:
+def test_a_run_played_out_is_finished_and_whole(driven: Run) -> None:
     assert driven.status == Run.Status.FINISHED
     assert seqs(driven) == list(range(1, driven.head_seq + 1))
 
 
-def test_the_rows_of_objects_show_what_became_of_them(driven: Run) -> None:
+def test_object_rows_show_the_final_state(driven: Run) -> None:
     assert Pod.objects.get(run=driven, key="default/web").phase == "Running"
     assert Pod.objects.get(run=driven, key="default/giant").node_name == ""
     assert set(Node.objects.filter(run=driven).values_list("zone", flat=True)) == {"za", "zb"}
@@ -46,7 +46,7 @@ def test_attempts_are_kept_with_their_evidence(driven: Run) -> None:
     assert attempt.evidence
 
 
-def test_the_history_is_the_same_as_without_a_database(driven: Run) -> None:
+def test_the_history_equals_one_without_database(driven: Run) -> None:
     cluster = cluster_create(driven)
     cluster.advance(60 * 10**9)
     cluster.take()
@@ -66,7 +66,7 @@ def test_a_paused_run_takes_one_step_when_asked(start: Callable[..., Run]) -> No
     assert run.steps_wanted == 0
 
 
-def test_a_step_of_a_cycle_ends_with_one_more_attempt(start: Callable[..., Run]) -> None:
+def test_stepping_one_cycle_adds_one_attempt(start: Callable[..., Run]) -> None:
     run = start()
     services.run_transport(run=run, action="step", unit="cycle")
     runner.run_drive(run.pk)
@@ -126,7 +126,7 @@ def test_a_checkpoint_holds_the_state_of_its_seq(driven: Run) -> None:
         assert checkpoint_view(checkpoint) == run_state_at(driven, seq=checkpoint.seq).state
 
 
-def test_two_runs_of_one_scenario_and_seed_have_one_digest(start: Callable[..., Run]) -> None:
+def test_equal_scenario_and_seed_give_equal_digests(start: Callable[..., Run]) -> None:
     runs = [start(play=True, speed="max") for _ in range(2)]
     for run in runs:
         runner.run_drive(run.pk)

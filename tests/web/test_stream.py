@@ -110,7 +110,7 @@ async def test_a_newcomer_gets_the_state_as_it_is(driven: Run) -> None:
     assert snapshot["run"]["status"] == "finished"
 
 
-async def test_frames_continue_the_snapshot_and_fold_to_the_same_state(crowd: Run) -> None:
+async def test_snapshot_and_frames_fold_to_the_state(crowd: Run) -> None:
     async with watching(crowd) as socket:
         snapshot = await message(socket, "snapshot")
         state: State = snapshot["state"]
@@ -131,7 +131,7 @@ async def test_frames_continue_the_snapshot_and_fold_to_the_same_state(crowd: Ru
     assert state == (await sync_to_async(run_state_at)(run, seq=run.head_seq)).state
 
 
-async def test_a_client_cut_at_random_moments_sees_each_event_once(crowd: Run) -> None:
+async def test_a_disconnected_client_sees_each_event_once(crowd: Run) -> None:
     driving = asyncio.create_task(sync_to_async(drive, thread_sensitive=False)(crowd.pk))
     chance, seen, head = Random(4), [0], 0
     while not head or seen[-1] < head:
@@ -149,7 +149,7 @@ async def test_a_client_cut_at_random_moments_sees_each_event_once(crowd: Run) -
     assert await RunEvent.objects.filter(run=crowd).acount() == seen[-1]
 
 
-async def test_a_client_a_little_behind_continues_where_it_was(driven: Run) -> None:
+async def test_a_client_slightly_behind_continues_from_its_place(driven: Run) -> None:
     async with watching(driven, "after=5&events=all") as socket:
         seen = await seqs_until(socket, driven.head_seq)
     assert seen == list(range(6, driven.head_seq + 1))
@@ -228,7 +228,7 @@ def frames_among(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [each for each in messages if each["type"] == "frame"]
 
 
-async def test_a_slow_reader_gets_what_it_missed_as_one_frame(
+async def test_a_slow_reader_gets_missed_events_at_once(
     crowd: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streaming, "RANGE", 40)
@@ -306,7 +306,7 @@ def keep_frame(hub: streaming.Hub, seq: int) -> streaming.Hub:
     return hub
 
 
-def test_the_largest_ring_goes_first_when_all_are_too_much() -> None:
+def test_the_largest_ring_is_shed_first() -> None:
     room = new_hub().room
     large, small = room.hubs[1], streaming.Hub(2, room)
     room.hubs[2] = small
@@ -319,7 +319,7 @@ def test_the_largest_ring_goes_first_when_all_are_too_much() -> None:
     assert (len(large.ring), len(small.ring)) == (1, 4)
 
 
-def test_no_more_runs_are_watched_when_states_are_too_much() -> None:
+def test_too_many_states_refuse_further_watchers() -> None:
     room = new_hub().room
     room.hubs[1].state = {"pod/a": {"phase": "Running"}}
     room.hubs[1]._counts = [[0, 0]]
@@ -366,7 +366,7 @@ def test_an_object_deleted_and_recreated_is_one_patch() -> None:
     assert [orjson.loads(event)["seq"] for event in joint.events] == [1, 2, 3, 4, 5]
 
 
-async def test_a_run_that_does_not_exist_closes_the_socket(transactional_db: Any) -> None:
+async def test_a_missing_run_closes_the_socket(transactional_db: Any) -> None:
     socket = opened(999)
     await socket.send_input({"type": "websocket.connect"})
     assert (await socket.receive_output(timeout=HANG_SECONDS))["type"] == "websocket.accept"
@@ -376,7 +376,7 @@ async def test_a_run_that_does_not_exist_closes_the_socket(transactional_db: Any
     await socket.wait(timeout=HANG_SECONDS)
 
 
-async def test_readers_begin_anew_when_the_run_was_set_back(driven: Run) -> None:
+async def test_readers_restart_when_the_run_was_rewound(driven: Run) -> None:
     async with watching(driven) as socket:
         shown = await message(socket, "snapshot")
         earlier = shown["seq"] - 3
@@ -389,7 +389,7 @@ async def test_readers_begin_anew_when_the_run_was_set_back(driven: Run) -> None
     assert anew["state"] == instant.state
 
 
-async def test_a_hub_that_is_told_news_while_it_stops_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stopping_hub_ends_despite_news(monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[int] = []
 
     async def read(self: streaming.Hub, link: Any) -> bool:
@@ -442,7 +442,7 @@ async def test_an_idle_connection_has_a_heartbeat(
         assert await message(socket, "heartbeat") == {"type": "heartbeat"}
 
 
-async def test_a_hub_that_cannot_read_says_so_in_its_heartbeat(
+async def test_a_failing_hub_says_so_in_its_heartbeat(
     driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumers, "HEARTBEAT_SECONDS", 0.01)

@@ -58,7 +58,7 @@ def test_a_promise_is_kept_in_the_fork(driven: Run, place: int) -> None:
     assert (fork.status, fork.until_pod, fork.head_at) == (Run.Status.PAUSED, "", fix["at"])
 
 
-def test_the_end_of_an_older_attempt_is_no_answer(driven: Run) -> None:
+def test_an_older_attempts_end_is_no_answer(driven: Run) -> None:
     seq = moments(driven)[0]
     label = {"metadata": {"labels": {"team": "a"}}}
     commands = [{"verb": "patch", "object": GIANT, "patch": label}]
@@ -70,7 +70,7 @@ def test_the_end_of_an_older_attempt_is_no_answer(driven: Run) -> None:
     assert fork.status == Run.Status.PAUSED
 
 
-def test_a_promise_that_is_not_kept_ends_at_its_instant(driven: Run) -> None:
+def test_a_broken_promise_ends_at_its_instant(driven: Run) -> None:
     seq = moments(driven)[1]
     at = RunEvent.objects.get(run=driven, seq=seq).at + 3 * SECOND
     fork = tried(driven, seq, [], {"order": "Nothing", "node": "n1", "at": at})
@@ -78,7 +78,7 @@ def test_a_promise_that_is_not_kept_ends_at_its_instant(driven: Run) -> None:
     assert (fork.status, fork.head_at, fork.until_pod) == (Run.Status.PAUSED, at, "")
 
 
-def test_what_was_only_decided_on_is_given_six_minutes(driven: Run) -> None:
+def test_a_mere_decision_is_given_six_minutes(driven: Run) -> None:
     fork = services.run_fork(run=driven, seq=moments(driven)[1])
     promise = {"order": "Ask for less", "node": "n1", "at": None}
     services.run_transport(run=fork, action="play", until_pod=GIANT, trial=promise)
@@ -87,7 +87,7 @@ def test_what_was_only_decided_on_is_given_six_minutes(driven: Run) -> None:
     assert (fork.trial["object"], fork.trial["order"]) == (GIANT, "Ask for less")
 
 
-def test_a_trial_of_another_object_ends_at_its_instant(driven: Run) -> None:
+def test_another_objects_trial_ends_at_its_instant(driven: Run) -> None:
     seq = moments(driven)[1]
     at = RunEvent.objects.get(run=driven, seq=seq).at + 5 * SECOND
     fork = services.run_fork(run=driven, seq=seq)
@@ -100,7 +100,7 @@ def test_a_trial_of_another_object_ends_at_its_instant(driven: Run) -> None:
     assert (fork.trial["object"], fork.trial["outcome"]) == ("node/n1", "it is ready")
 
 
-def test_a_pod_without_a_promised_node_is_followed_to_the_instant(driven: Run) -> None:
+def test_pods_without_promise_are_followed_to_their_instant(driven: Run) -> None:
     bound = RunEvent.objects.get(run=driven, object="pod/default/late", kind="PodBound")
     fork = services.run_fork(run=driven, seq=bound.seq - 4)
     runner.run_drive(fork.pk)
@@ -134,7 +134,7 @@ def test_only_an_attempt_after_the_command_decides() -> None:
     assert wait.is_over([told(13, "PodBound")], began=9, now=0)
 
 
-def test_a_refusal_before_the_promised_instant_does_not_decide() -> None:
+def test_an_earlier_refusal_does_not_decide() -> None:
     wait = Wait(GIANT, at=5 * SECOND)
     refusal = told(13, "FailedScheduling", type="Warning")
     assert not wait.is_over([refusal], began=11, now=4 * SECOND)

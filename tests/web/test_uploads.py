@@ -84,7 +84,7 @@ async def answered(sender: Sender, path: str, **headers: str) -> tuple[int, str]
 
 
 @pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/scenarios/"])
-async def test_a_body_announced_as_too_long_is_refused_unread(path: str) -> None:
+async def test_a_body_declared_too_long_is_refused_unread(path: str) -> None:
     sender = Sender(3_200)
     status, body = await answered(sender, path, content_length=str(200 * 1_048_576))
     assert (status, sender.taken) == (413, 0)
@@ -101,7 +101,7 @@ async def test_a_body_of_unknown_length_is_limited(path: str, settings: Any) -> 
     assert "more than 1 MiB were sent" in body
 
 
-def test_the_refusal_does_not_need_the_token_of_the_form() -> None:
+def test_the_refusal_needs_no_form_token() -> None:
     strict = Client(enforce_csrf_checks=True)
     answer = strict.post("/scenarios/upload/", b"", CONTENT_LENGTH=str(2**30), content_type="x/y")
     assert answer.status_code == 413
@@ -156,7 +156,7 @@ def test_too_many_files_are_refused_with_the_limit(
     assert not Scenario.objects.exists()
 
 
-def test_a_file_for_each_of_300_namespaces_is_read(client: Client) -> None:
+def test_files_of_300_namespaces_are_read(client: Client) -> None:
     text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: n%d}\n"
     files = [("all.yaml", text % place) for place in range(300)]
     assert upload(client, ("nodes.yaml", NODE), *files).status_code == 200
@@ -185,7 +185,7 @@ def test_a_name_that_no_column_holds_is_refused(client: Client, name: str) -> No
     ("header", "field"),
     [("metadata: {name: LONG}", "metadata.name"), ("spec: {title: LONG}", "spec.title")],
 )
-def test_too_long_a_name_in_a_header_is_refused(client: Client, header: str, field: str) -> None:
+def test_an_overlong_name_in_a_header_is_refused(client: Client, header: str, field: str) -> None:
     text = f"apiVersion: kscope.dev/v1\nkind: Scenario\n{header}\n".replace("LONG", "n" * 300)
     given = SimpleUploadedFile("a.yaml", f"{text}---\n{NODE}".encode())
     answer = client.post("/api/scenarios/", {"files": [given]})

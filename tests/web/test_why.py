@@ -19,7 +19,7 @@ def why(client: Client, run: Run, pod: str = "default/giant", query: str = "") -
     return answer.json()
 
 
-def test_a_pending_pod_is_diagnosed_at_the_newest_event(client: Client, driven: Run) -> None:
+def test_a_pending_pod_is_diagnosed_at_the_head(client: Client, driven: Run) -> None:
     told = why(client, driven)
     assert (told["run"], told["seq"], told["pod"]) == (driven.pk, driven.head_seq, "default/giant")
     assert told["sentence"] == "Fits none of 2 nodes; closest is n2: cpu 1 short."
@@ -65,7 +65,7 @@ def test_the_run_is_left_as_it_is(client: Client, driven: Run) -> None:
     assert before == after
 
 
-def test_what_is_not_there_is_a_404_in_words(client: Client, driven: Run) -> None:
+def test_an_unknown_object_is_a_404_in_words(client: Client, driven: Run) -> None:
     answer = client.get(f"/api/runs/{driven.pk}/pods/default/nobody/why/")
     assert (answer.status_code, answer.json()["message"]) == (
         404,
@@ -79,9 +79,7 @@ def test_what_is_not_there_is_a_404_in_words(client: Client, driven: Run) -> Non
 
 
 @pytest.mark.parametrize("kind", ["requests", "node"])
-def test_an_offered_change_sent_as_a_command_places_the_pod(
-    client: Client, driven: Run, kind: str
-) -> None:
+def test_sending_an_offered_change_places_the_pod(client: Client, driven: Run, kind: str) -> None:
     fix = next(each for each in why(client, driven)["fixes"] if each["kind"] == kind)
     with driving(driven):
         answer = client.post(
@@ -97,7 +95,7 @@ def test_an_offered_change_sent_as_a_command_places_the_pod(
     assert (bound.changes["pod/default/giant"]["node"], bound.at) == (fix["node"], fix["at"])
 
 
-def test_a_run_that_has_not_begun_can_be_asked(client: Client, start: Callable[..., Run]) -> None:
+def test_a_run_that_never_began_can_be_asked(client: Client, start: Callable[..., Run]) -> None:
     run = start()
     told = client.get(f"/api/runs/{run.pk}/pods/default/giant/why/").json()
     assert told["state"] == "unseen"

@@ -58,7 +58,7 @@ def test_a_run_is_written_whole_by_the_process(
 
 
 @pytest.mark.usefixtures("writer")
-def test_who_lost_the_lease_hears_it_from_the_process(start: Start) -> None:
+def test_the_process_reports_a_lost_lease(start: Start) -> None:
     run = start()
     epoch = slices.lease_take(run.pk, "first")
     assert epoch is not None
@@ -71,7 +71,7 @@ def test_who_lost_the_lease_hears_it_from_the_process(start: Start) -> None:
     assert not RunEvent.objects.filter(run=run).exists()
 
 
-def test_a_run_whose_writer_was_killed_goes_on_later(
+def test_a_run_outlives_its_killed_writer(
     start: Start, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send = Writer.send
@@ -95,7 +95,7 @@ def test_a_run_whose_writer_was_killed_goes_on_later(
     assert run.head_digest == played_alone(run)
 
 
-def test_a_slice_that_cannot_be_written_gives_the_cause(writer: Writer) -> None:
+def test_an_unwritable_slice_gives_the_cause(writer: Writer) -> None:
     writer.send(1, 1, "no commit")  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="has no attribute"):
         writer.answer()

@@ -1,4 +1,4 @@
-"""What every template knows of the visitor."""
+"""What every template knows about the visitor."""
 
 from typing import Any
 

@@ -7,7 +7,8 @@ processes answer (ADR 0017):
     view ── Question ──▶ Pool ── fair queue ──▶ EngineProcess ══ pipe ══▶ child.main
                            ◀──────────────── JSON text of the answer ◀───────
 
-Who waits holds neither a place among the requests nor a connection: see `answers.EngineView`.
+A waiting request holds neither a place among the requests nor a connection: see
+`answers.EngineView`.
 """
 
 from asyncio import AbstractEventLoop, get_running_loop

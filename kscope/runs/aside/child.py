@@ -57,7 +57,7 @@ def main() -> None:
 
     limit = settings.ENGINE_MEMORY_MIB * _MEBIBYTE
     _limit_memory(limit)
-    # Engines are large and leave garbage only when they are let go of, which is after an answer.
+    # Engines are large and leave garbage only when they are dropped, which is after an answer.
     gc.set_threshold(50_000, 50, 50)
     # Read without a buffer of Python's: select would not see the lines in it.
     questions = os.fdopen(0, "rb", buffering=0)

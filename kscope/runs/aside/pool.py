@@ -28,7 +28,7 @@ _TOO_MANY_OF_YOURS = f"{WAITING_EACH} of your questions wait already; try again 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A question and everybody who waits for its answer."""
+    """A question and all who wait for its answer."""
 
     question: Question
     asker: str
@@ -134,9 +134,9 @@ class Pool:
         job.answer.set_exception(refusal)
 
     def _abandon(self, job: Job) -> None:
-        """A waiting question goes; one that is computed only gives way when others wait."""
+        """Drop a waiting question; stop one that is being computed only if others wait."""
         if self._waiting.remove(job.key, job):
-            self._refuse(job, "Nobody waits for the answer.", 503)
+            self._refuse(job, "No request waits for the answer any more.", 503)
         self._dispatch()
 
     # Computing.
@@ -202,7 +202,7 @@ class Pool:
             self._refuse(job, "The process that computed this has ended.", 503)
         except asyncio.CancelledError:
             process.kill()
-            self._refuse(job, "Nobody waits for the answer.", 503)
+            self._refuse(job, "No request waits for the answer any more.", 503)
         except Exception as problem:  # noqa: BLE001 those who wait get it, and the pool continues
             job.answer.set_exception(problem)
         finally:

@@ -178,7 +178,7 @@ def request_key(scope: dict[str, Any]) -> Key:
 
 
 class _Response:
-    """A response on its way: kept until Django has made it, unless it is made bit by bit."""
+    """A response in the making: its place is held until Django has made it, unless it streams."""
 
     def __init__(self, send: Send, turn: Turn) -> None:
         self._send = send

@@ -1,4 +1,4 @@
-"""A queue that takes turns between those who put something in.
+"""A queue that serves its clients in turn, however much each of them has queued.
 
 Used wherever several clients wait for few places: requests for a thread, questions for an engine.
 """

@@ -1,4 +1,4 @@
-"""What is being sent: a text stays in memory until its reader has taken it.
+"""Limits the memory of what is being sent: a text is kept until its reader has taken it.
 
 The bytes of all responses and of all large messages to sockets count against one budget. When it is
 exceeded, the readers that have taken the longest are cut off; pages come back by themselves.

@@ -1,4 +1,4 @@
-"""Waiting in a thread for what a worker will write, without keeping anybody else from a thread."""
+"""Waiting in a thread for what a worker will write, while enough threads stay free for others."""
 
 import time
 from collections.abc import Iterator

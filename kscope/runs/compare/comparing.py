@@ -1,4 +1,4 @@
-"""Reading two runs beside each other: where they part, and what is where at an instant of each."""
+"""Reads two runs for a comparison: their first difference, and their states at two instants."""
 
 from dataclasses import asdict
 from itertools import pairwise
@@ -111,8 +111,8 @@ def both_reached(a: Run, b: Run) -> int:
 
 # Where they part
 
-# Uids are drawn from the seed; that they differ says nothing. Nor does the choice of profile and
-# seed, of which RunCreated tells.
+# Different uids are no difference, because they are drawn from the seed. Neither is the choice of
+# profile and seed, which RunCreated records.
 _CONTENT = """md5(ROW(at, kind, object, component, data,
     CASE WHEN kind <> 'RunCreated' THEN changes END, regexp_replace(message,
     '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}', '', 'g'))::text)"""

@@ -2,7 +2,7 @@
 
     runner ─▶ driver ─▶ committer ─▶ writer (thread or process) ─▶ slices ─▶ PostgreSQL
        │                                                       └── now and then a checkpoint
-       └─ engines ─▶ replay: the way back to a recorded position; forks: a replay that ends in a new run
+       └─ engines ─▶ replay: back to a recorded position; forks: a replay that ends in a new run
 
 Celery tasks and tests start it; pages never do. docs/architecture.md, "A run".
 """

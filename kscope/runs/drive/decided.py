@@ -1,4 +1,4 @@
-"""When a pod that a user waits for has been decided on.
+"""Whether the pod that a user waits for has been decided on.
 
 waits ──bound, deleted──▶ decided
   ├──refused, by an attempt that began after the newest command, not before `at`──▶ decided

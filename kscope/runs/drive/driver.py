@@ -19,7 +19,7 @@ from kscope.runs.drive.checkpoints import CheckpointSchedule
 from kscope.runs.drive.committer import Committer
 from kscope.runs.drive.decided import Attempts
 from kscope.runs.drive.engines import engine_for
-from kscope.runs.drive.forks import Journey, follows_another_engine, journey_of, parting_seq
+from kscope.runs.drive.forks import GoalReplay, follows_another_engine, parting_seq, replay_to_goal
 from kscope.runs.drive.garbage import uncollected
 from kscope.runs.drive.memory import BudgetGuard
 from kscope.runs.drive.replay import Diverged, RecordedOtherwise
@@ -66,7 +66,7 @@ class Driver:
     def __init__(self, run_id: int, epoch: int) -> None:
         self.run_id = run_id
         self.epoch = epoch
-        self.made_way = False
+        self.yielded = False
         run = Run.objects.select_related("scenario").get(pk=run_id)
         self.commands = run.head_commands
         self.controls = _controls(run)
@@ -87,7 +87,7 @@ class Driver:
         self._pace = Pace(self.engine.now, self.controls.speed)
         self._committer = Committer(run_id, epoch)
         self._is_started = run.is_started
-        self._journey: Journey | None = journey_of(run)
+        self._goal_replay: GoalReplay | None = replay_to_goal(run)
         self._follows_another_engine = follows_another_engine(run)
         self._budget = BudgetGuard(self.engine)
 
@@ -122,12 +122,12 @@ class Driver:
         idle_since = turn_began = time.monotonic()
         while True:
             if is_stopping():
-                self.made_way = True
+                self.yielded = True
                 return
             if time.monotonic() - turn_began > self._turn:
                 turn_began = time.monotonic()
-                self.made_way = _others_wait()
-                if self.made_way:
+                self.yielded = _others_wait()
+                if self.yielded:
                     return
             if self._slice():
                 idle_since = time.monotonic()
@@ -155,8 +155,8 @@ class Driver:
 
     def _hold_to_budget(self) -> None:
         """Limit the engine to the budget, except along its parent's history."""
-        journey = self._journey
-        along_parent = journey is not None and journey.is_along_parent
+        replay = self._goal_replay
+        along_parent = replay is not None and replay.is_along_parent
         self._budget.hold(None if along_parent else self.controls.budget)
 
     def _look(self) -> None:
@@ -170,10 +170,10 @@ class Driver:
         """Commands, then a step or a stretch of time, then one commit; False when idle."""
         self._began = time.monotonic()
         self._hold_to_budget()
-        if self._journey:
+        if self._goal_replay:
             if self.controls.stopped_by:
                 return False
-            self._travel(self._journey)
+            self._replay_slice(self._goal_replay)
             return True
         done = self._carry_out()
         steps, decided = 0, False
@@ -221,16 +221,16 @@ class Driver:
             at,
         )
 
-    def _travel(self, journey: Journey) -> None:
-        """One slice on the way to where a fork begins, whatever its user wants meanwhile."""
+    def _replay_slice(self, replay: GoalReplay) -> None:
+        """Replay one slice of a fork's past. Its user's commands wait until the replay is over."""
         done: list[slices.Done] = []
         deadline = time.monotonic() + SLICE_SECONDS
-        while not journey.is_over(self.engine) and time.monotonic() < deadline:
-            self._go_on(journey)
-            done += [self._apply(command) for command in journey.take_commands(self.engine)]
+        while not replay.is_over(self.engine) and time.monotonic() < deadline:
+            self._advance_replay(replay)
+            done += [self._apply(command) for command in replay.take_commands(self.engine)]
             if self.engine.budget_stop:
                 break
-        over = journey.is_over(self.engine)
+        over = replay.is_over(self.engine)
         if over and self._follows_another_engine:
             self._check_parent(done)
             done = []
@@ -239,15 +239,15 @@ class Driver:
         )
         if over:
             self._committer.wait()
-            self._journey = None
+            self._goal_replay = None
             self._pace = Pace(self.engine.now, self.controls.speed)
             if wiring.prepare:
                 wiring.prepare(self.engine, self.run_id)
             publish_head(self.run_id, self.engine.seq)
 
-    def _go_on(self, journey: Journey) -> None:
+    def _advance_replay(self, replay: GoalReplay) -> None:
         try:
-            journey.go_on(self.engine)
+            replay.advance(self.engine)
         except Diverged as problem:
             if not self._follows_another_engine:
                 raise
@@ -255,7 +255,7 @@ class Driver:
             raise RecordedOtherwise(fork, self.engine.seq + 1) from problem
 
     def _check_parent(self, done: list[slices.Done]) -> None:
-        """Raises RecordedOtherwise when the way to the goal was not the one that the parent took."""
+        """Raises RecordedOtherwise if the replay differs from the history of the parent."""
         self._commit(done)
         self._committer.wait()
         fork = Run.objects.get(pk=self.run_id)

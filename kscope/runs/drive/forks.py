@@ -1,10 +1,10 @@
-"""Forks: what a run takes over from its parent, and its way to the instant it begins at.
+"""Forks: what a run takes over from its parent, and the replay up to the instant it begins at.
 
 With the profile and the seed of its parent a fork has the parent's history up to that instant. The
 events up to the parent's newest checkpoint before it are copied, together with that checkpoint;
 from there the runner goes on as it always does, in committed slices, and carries out the parent's
 commands where the parent did. Otherwise the fork begins at the beginning, and the commands come at
-the same virtual times. Either way a worker that is killed meanwhile costs a slice.
+the same virtual times. In both cases a worker that is killed costs one slice.
 """
 
 from collections.abc import Iterable
@@ -24,18 +24,18 @@ CHUNK = 200  # callbacks between two looks at the wall clock
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The moment a fork is to be brought to; along its parent's history also the event or step."""
+    """The instant at which a fork begins; with its parent's history also the event or step."""
 
     at: int
     seq: int | None = None
     steps: int | None = None
 
 
-class Journey:
-    """The way of an engine to a goal, with the recorded *commands* that are still to be taken.
+class GoalReplay:
+    """The replay of an engine up to a goal, with the recorded *commands* that are still to be done.
 
-    Along the history of the parent they are carried out at the very step, else once everything due
-    up to their moment was done. What a user did in one go is done in one go again.
+    With the history of the parent they are carried out at the recorded step, otherwise after
+    everything that is due up to their time. Commands of one request are carried out together again.
     """
 
     def __init__(self, goal: Goal, commands: Iterable[Command]) -> None:
@@ -46,7 +46,7 @@ class Journey:
 
     @property
     def is_along_parent(self) -> bool:
-        """Whether it is the history of the parent, which was within a budget, once more."""
+        """Whether it repeats the history of the parent, which stayed within its budget."""
         return self._goal.seq is not None
 
     def is_over(self, engine: Engine) -> bool:
@@ -59,14 +59,14 @@ class Journey:
         return engine.seq >= goal.seq
 
     def take_commands(self, engine: Engine) -> list[Command]:
-        """The commands of the place where the engine stands; they are the caller's from now on."""
+        """Take the commands that are due where the engine stands."""
         if not self._stops:
             return []
         first = self._stops[0][0]
         return self._stops.pop(0) if self._stands_at(engine, first.position, first.at or 0) else []
 
-    def go_on(self, engine: Engine) -> None:
-        """A few callbacks nearer to the next command, or to the goal. Raises Diverged."""
+    def advance(self, engine: Engine) -> None:
+        """Run a few callbacks towards the next command, or the goal. Raises Diverged."""
         goal = self._goal
         if self._stops:
             stop = self._stops[0][0]
@@ -103,12 +103,12 @@ class Journey:
             engine.advance(engine.next_at, max_steps=1)
 
 
-def journey_of(run: Run) -> Journey | None:
-    """The way that *run* has still to go to where it begins as a fork; None when it is there."""
+def replay_to_goal(run: Run) -> GoalReplay | None:
+    """The replay that *run* still needs before it begins as a fork; None if it needs none."""
     if run.goal_at is None:
         return None
     recorded = Command.objects.filter(run=run, status=Command.Status.PENDING, at__isnull=False)
-    return Journey(Goal(run.goal_at, run.goal_seq, run.goal_steps), recorded.order_by("id"))
+    return GoalReplay(Goal(run.goal_at, run.goal_seq, run.goal_steps), recorded.order_by("id"))
 
 
 def history_copy(parent: Run, fork: Run, *, seq: int) -> None:

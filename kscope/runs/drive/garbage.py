@@ -1,4 +1,4 @@
-"""When to look for garbage: engines are half a million objects that live long, in one large circle."""
+"""When to collect garbage: an engine is half a million long-lived objects in cycles."""
 
 import gc
 import time

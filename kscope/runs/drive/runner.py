@@ -53,9 +53,9 @@ def _drive_owned(run_id: int, epoch: int) -> str:
         slices.lease_release(run_id, epoch)
         if driver.controls.stopped_by != "memory":
             engine_keep(run_id, Live(driver.engine, epoch))
-        if driver.made_way and wiring.enqueue:
+        if driver.yielded and wiring.enqueue:
             wiring.enqueue(run_id)
-        return "turn" if driver.made_way else "idle"
+        return "turn" if driver.yielded else "idle"
     except slices.LostLease as lost:
         log.warning("%s", lost)
         engine_forget(run_id)

@@ -1,4 +1,4 @@
-"""A child process works on the database of its parent, whatever its settings call it: tests rename it."""
+"""Gives a child process the database of its parent; in tests the settings name another one."""
 
 from django.db import connection
 

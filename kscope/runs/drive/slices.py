@@ -386,7 +386,7 @@ def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]
         " AND (r.status = 'playing' OR r.steps_wanted > 0 OR NOT r.is_started"
         "  OR r.goal_at IS NOT NULL OR EXISTS"
         "  (SELECT FROM runs_command c WHERE c.run_id = r.id AND c.status = 'pending'))"
-        # On its way to where it begins, a fork that has used up its budget takes no commands either.
+        # A fork that uses up its budget before it begins takes no commands either.
         f" AND (r.goal_at IS NULL OR r.stopped_by = '') {only}"
         " ORDER BY r.id",
         [wiring.engine_digest(), *([run_ids] if run_ids is not None else [])],

@@ -1,7 +1,7 @@
 """How the drivers in the pool of a worker learn that the worker is to stop.
 
-A warm shutdown waits for tasks to end, and the task of a playing run ends only when somebody else
-waits for a turn. So the main process raises a flag that its children see: one byte of memory that
+A warm shutdown waits for tasks to end, and the task of a playing run ends only when another run
+waits for its turn. So the main process raises a flag that its children see: one byte of memory that
 was shared when they were forked. A driver that sees it commits, gives its lease back, and leaves
 the run to the next worker.
 """

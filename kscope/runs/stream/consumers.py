@@ -202,9 +202,9 @@ class RunConsumer(AsyncWebsocketConsumer):
         self.scope.get("kscope.abort", lambda: None)()
 
     async def _catch_up(self) -> None:
-        """Send one message that brings a reader on, by whichever way is cheapest.
+        """Send one message that brings a reader forward, in the cheapest form.
 
-        Sending waits for a slow reader. Meanwhile the run goes on, so what follows is chosen anew
+        Sending waits for a slow reader. Meanwhile the run goes on, so the next message is chosen
         afterwards: nothing is kept for a reader but what is on its way.
         """
         hub = self.hub

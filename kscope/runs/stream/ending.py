@@ -1,4 +1,4 @@
-"""Ending a task for certain."""
+"""Cancels an asyncio task and waits until it has ended."""
 
 import asyncio
 from typing import Any

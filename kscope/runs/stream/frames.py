@@ -79,8 +79,8 @@ class Frame:
 def frame_folded(rows: Rows, state: State, tally: Tally | None = None) -> Frame:
     """The rows of events as one frame, after folding them into *state*, of which *tally* keeps count.
 
-    Whoever has the state before them can be told in one merge patch what came of them, also where
-    the patches of the events have none in common.
+    One merge patch leads from the state before the events to the state after them, even if their own
+    patches do not compose into one.
     """
     before: Before = {}
     samples = Samples(tally or Tally(state))

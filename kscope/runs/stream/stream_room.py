@@ -91,7 +91,7 @@ class HeadNews:
             await end(self._task)
 
     async def _listen(self) -> None:
-        """Listen for ever. Without Redis the hubs find what is new a little later."""
+        """Listen until it is cancelled. Without Redis the hubs find new events a little later."""
         while True:
             try:
                 await self._listen_once()

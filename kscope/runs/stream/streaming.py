@@ -1,9 +1,9 @@
 """The live stream: one hub per watched run and process, one reading of each range of events.
 
 PostgreSQL is the truth. A nudge over Redis, or a look once a second, says that there is more; the
-hub then reads the range once, folds it, encodes one frame, and hands the same text to everybody.
-Each connection keeps only a cursor. Who is a little behind gets what they missed composed into one
-frame, who is far behind a fresh snapshot.
+hub then reads the range once, folds it, encodes one frame, and hands the same text to all readers.
+Each connection keeps only a cursor. A reader who is a little behind gets the missed events composed
+into one frame, and one who is far behind gets a new snapshot.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ class _Rewound(Exception):
 
 
 class Hub:
-    """Reads one run for everybody in this process who watches it."""
+    """Reads one run for all of its watchers in this process."""
 
     def __init__(self, run_id: int, room: "Room") -> None:
         self.run_id = run_id
@@ -75,7 +75,7 @@ class Hub:
         self.ready = asyncio.Event()
         self.gone = False
         self._read_at = time.monotonic()
-        # Rises when what was read is no longer what the run is; readers begin anew then.
+        # Rises when the run is no longer what was read; readers then start again.
         self.generation = 0
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -159,7 +159,7 @@ class Hub:
         return frames_composed(found)
 
     async def _run(self) -> None:
-        """Read for ever; whatever breaks is begun anew after a moment."""
+        """Read until it is cancelled; start again a moment after an error."""
         while True:
             try:
                 await self._load()
@@ -182,7 +182,7 @@ class Hub:
                 await asyncio.sleep(RETRY_SECONDS)
 
     def _forget(self) -> None:
-        """Read the run anew. The state is a new object: the old one does not change."""
+        """Read the run again. The state is a new object: the old one does not change."""
         self.generation += 1
         self.ready.clear()
         self.state = {}
@@ -205,7 +205,7 @@ class Hub:
         self._counts = [[since, 0, *self._tally.sizes]]
         self.ready.set()
         self._tell()
-        self.snapshot()  # whoever waits for it is about to ask, and its length tells the state's
+        self.snapshot()  # the waiting readers ask for it next, and its length gives the state's size
         self.room.shed()
 
     async def _follow(self) -> None:

@@ -1,4 +1,4 @@
-"""Objects as they were at an event: a stretch of the run is replayed, and each write noted down.
+"""Objects as they were at an event: a part of the run is replayed, and each write is noted.
 
 Rows hold only the newest manifests, and events carry what pages draw, not whole manifests. Replaying
 from the checkpoint before gives every version again, in a process beside this one (aside), which

@@ -1,4 +1,4 @@
-"""When an author has the API server's answers to its writes."""
+"""When a component receives the API server's answers to its writes."""
 
 from kscope.sim.api_server.faults import ApiFaults
 from kscope.sim.kernel.loop import EventLoop

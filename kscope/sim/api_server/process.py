@@ -1,4 +1,4 @@
-"""What has to go when the process of a component dies: its callbacks, its watches, its handlers.
+"""Ends what belongs to the process of a component: its callbacks, its watches, its handlers.
 
 A component names in PARTS those of its attributes that act by themselves: queues, tickers,
 informers. The component and these are all that the loop and the store may still call; with them

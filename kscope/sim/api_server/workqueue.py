@@ -71,7 +71,7 @@ class WorkQueue:
         self.add_after(key, min(self.BASE_DELAY << min(failures, 40), self.MAX_DELAY))
 
     def forget(self, key: str) -> None:
-        """Let *key*'s exponential delay begin anew."""
+        """Reset the exponential delay of *key*."""
         self._failures.pop(key, None)
 
     def _work(self) -> None:

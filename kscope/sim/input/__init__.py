@@ -2,5 +2,6 @@
 
     loader: bytes ─▶ documents ─▶ cleaning ─▶ validation ─▶ Scenario
 
-Every problem is reported with its file, document, line, field and value.
+`load_result` holds what was read: objects and their origins, or every problem with its file,
+document, line, field and value.
 """

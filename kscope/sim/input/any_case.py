@@ -1,4 +1,4 @@
-"""Reading JSON as Go does: encoding/json does not mind the case of a key, and the last one counts."""
+"""Reading JSON as Go does: encoding/json ignores the case of a key, and the last one counts."""
 
 from collections.abc import Mapping
 from typing import Any, cast

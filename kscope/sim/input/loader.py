@@ -1,4 +1,4 @@
-"""Files to manifests: everything a person may hand in, checked, with where it stood.
+"""Reads uploaded files into checked manifests, each with its file, document and line.
 
 Either all files are fine and their objects come back, or `problems` says what is wrong in which
 file, document, line and field, and nothing comes back.

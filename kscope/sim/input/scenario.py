@@ -1,4 +1,4 @@
-"""A scenario: what a cluster holds at first, and what happens to it when.
+"""A scenario: the objects that a cluster begins with, and the steps that change it at set times.
 
 The file format is described in docs/scenario-format.md.
 """

@@ -40,7 +40,7 @@ DEFAULT_LATENCIES: Mapping[str, int] = {
     "image_pull": 500 * MILLISECOND,
     "container_start": 300 * MILLISECOND,
     "stop": 1 * SECOND,
-    # How long a pod with restartPolicy Never runs that does not say so itself; 0 is for ever.
+    # How long a pod with restartPolicy Never runs, unless it says so itself; 0 means without end.
     "run": 0,
     "node_status": 200 * MILLISECOND,
 }

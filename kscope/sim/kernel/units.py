@@ -9,7 +9,7 @@ MILLISECOND = 1_000_000
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
-# 73 years, as good as for ever: two of them from any moment of a run are still within 64 bits.
+# 73 years, longer than any run: two of them from any moment of a run are still within 64 bits.
 LONGEST = 2**61
 
 # What an API timestamp shows at virtual time 0. Any fixed instant would do; a recent one reads well.

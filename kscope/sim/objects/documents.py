@@ -514,7 +514,7 @@ def _check_depth(value: Any, limits: Limits) -> int:
     return keys
 
 
-# What ends a key, at a glance. Where a string holds such a thing all keys are looked at.
+# A quick test for the end of a key. Where a string contains one, all keys are checked.
 _KEY_END = re.compile(rb'(?<!\\)"\s*:')
 
 

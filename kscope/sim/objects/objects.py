@@ -206,7 +206,7 @@ class PodFacts(NamedTuple):
 class Template(dict[str, Any]):
     """What was derived from a pod's spec: the same object for all versions with that spec.
 
-    Pickled it is still the same one, but empty: what it held is worked out again when asked for.
+    A pickle keeps its identity but not its content, which is computed again on demand.
     """
 
     __slots__ = ("facts",)
@@ -220,9 +220,9 @@ class Template(dict[str, Any]):
 
 
 class Templates:
-    """Pods made alike share one template, so that what follows from a spec is worked out once.
+    """Pods with equal specs share one template, so that what follows from a spec is computed once.
 
-    Only the most recent kinds of pods are remembered: those of a workload come together.
+    Only recent templates are remembered, because the pods of a workload are created together.
     """
 
     __slots__ = ("_known",)
@@ -231,11 +231,11 @@ class Templates:
         self._known: dict[bytes, Template] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What pods hold of it is theirs; a run that goes on from here begins a new collection.
+        # Pods keep the templates that they have; a restored run begins a new collection.
         return (Templates, ())
 
     def shared(self, pod: "Pod") -> Template:
-        """The template for *pod*, which is new: that of its like, or else its own."""
+        """The template for *pod*, which is new: that of a pod with an equal spec, or its own."""
         metadata = pod.metadata
         labels = [metadata.get(name) for name in _TEMPLATE_METADATA]
         try:
@@ -246,7 +246,7 @@ class Templates:
         if template is None:
             if len(self._known) >= _TEMPLATES_KEPT:
                 self._known.clear()
-            # The claims of ephemeral volumes are named after the pod: it has no like.
+            # The claims of ephemeral volumes are named after the pod, so no other pod is equal.
             if b'"ephemeral"' in essence:
                 return pod.template
             template = self._known[essence] = pod.template

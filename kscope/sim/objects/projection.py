@@ -157,7 +157,7 @@ def _claim_attributes(claim: PersistentVolumeClaim) -> Attributes:
 
 
 def _claim_changes(old: PersistentVolumeClaim, new: PersistentVolumeClaim) -> Attributes | None:
-    """Of a claim's progress that of which the parts were written anew; None when it asks for more."""
+    """The attributes of a claim's progress whose parts were rewritten; None if its request grew."""
     changes: Attributes = {}
     before, after = old.raw, new.raw
     if before.get("status") is not after.get("status"):
@@ -208,7 +208,7 @@ def _volume_attributes(volume: PersistentVolume) -> Attributes:
 
 
 def _volume_changes(old: PersistentVolume, new: PersistentVolume) -> Attributes | None:
-    """Of a volume's progress that of which the parts were written anew; None when it offers more."""
+    """The attributes of a volume's progress whose parts were rewritten; None if its capacity grew."""
     changes: Attributes = {}
     before, after = old.raw, new.raw
     if before.get("status") is not after.get("status"):

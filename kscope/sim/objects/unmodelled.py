@@ -1,4 +1,4 @@
-"""What kscope does not model, said in plain words: kinds of objects, and needs of pods.
+"""What kscope does not model, in words for users: kinds of objects, and needs of pods.
 
 A kind that scheduling and storage do not depend on is left out without consequences. Any other kind
 that is left out makes the simulation differ from the real cluster, and its note says how.

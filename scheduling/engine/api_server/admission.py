@@ -211,7 +211,7 @@ class Admission:
         return {"priority": found.raw["value"], **_policy_of(found, pod)}
 
     def _policy(self, pod: Pod) -> Manifest:
-        """Of a pod whose priority is told already: what its class says of preemption."""
+        """The preemption policy of the class of a pod that has its priority already."""
         name = pod.spec.get("priorityClassName") or ""
         found = self._store.find("PriorityClass", name) if name else None
         return {} if found is None else _policy_of(found, pod)

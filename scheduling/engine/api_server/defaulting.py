@@ -99,5 +99,5 @@ def _of_pod(resources: Manifest, spec: Mapping[str, Any]) -> Manifest:
         for name, amount in limits.items():
             if name in ("cpu", "memory") or name.startswith(HUGE_PAGES):
                 requests.setdefault(name, amount)
-    told = {"limits": limits, "requests": requests}
-    return {**resources, **{name: amounts for name, amounts in told.items() if amounts}}
+    filled = {"limits": limits, "requests": requests}
+    return {**resources, **{name: amounts for name, amounts in filled.items() if amounts}}

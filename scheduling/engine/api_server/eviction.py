@@ -34,7 +34,7 @@ def evict(store: ObjectStore, pod: Pod, now: int) -> None:
     if len(budgets) > 1:
         raise ApiError(_SEVERAL)
     (budget,) = budgets
-    # Upstream: checkAndDecrement(). Without a status nobody has counted the pods yet.
+    # Upstream: checkAndDecrement(). A budget without a status has not been counted yet.
     if not is_counted(budget):
         raise TooManyRequests(_NOT_COUNTED.format(budget.name))
     allowed: int = budget.status.get("disruptionsAllowed") or 0

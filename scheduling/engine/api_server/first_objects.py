@@ -1,4 +1,4 @@
-"""What a scenario begins with, looked at before a run is made of it."""
+"""Checks the objects that a scenario begins with, before a run is made of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the API server words what admission does not allow."""
+"""The messages with which the API server refuses an object in admission."""
 
 from kscope.sim.errors import Forbidden
 from kscope.sim.objects.objects import ApiObject, group_resource

@@ -26,8 +26,8 @@ from scheduling.engine.cluster.commands import Command, CommandExecutor, Outcome
 from scheduling.engine.cluster.faults import FaultInjector
 from scheduling.engine.cluster.initial_objects import create_initial_objects
 from scheduling.engine.cluster.replicas import SchedulerReplicas, scheduler_replicas
-from scheduling.engine.configuration.configuration import read_schedulers
 from scheduling.engine.configuration.extenders import ExtenderCalls
+from scheduling.engine.configuration.scenario_schedulers import read_schedulers
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings

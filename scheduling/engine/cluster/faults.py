@@ -26,7 +26,7 @@ from volumes.engine.csi.driver_faults import PROVISIONING_FAILED, ProvisionFault
 from volumes.engine.plugins.simulated import Fault
 
 COMPONENT = "fault"
-# As good as for ever: a call that fails with a probability does so to the end of the run.
+# Long enough for any run: a call that fails with a probability does so to the end of the run.
 _ALWAYS = 1 << 60
 
 
@@ -113,7 +113,7 @@ class FaultInjector:
         self._api.lag(fault["lag"], parse_duration(fault.get("delay", 0)))
 
     def _cut(self, fault: Mapping[str, Any]) -> None:
-        """Watches break: of everybody, or of the schedulers alone."""
+        """Break the watches of all clients, or of the schedulers alone."""
         kind = fault["cut"]
         owners = [one.scheduler.watches for one in self.schedulers] if fault.get("of") else None
         self._api.cut(kind, self._store.watches.watchers_of(kind, owners))

@@ -23,7 +23,7 @@ from kscope.sim.kernel.loop import Timer
 from kscope.sim.kernel.units import SECOND, timestamp
 from kscope.sim.kernel.view import Attributes, Changes
 from kscope.sim.objects.objects import from_manifest
-from scheduling.engine.configuration.configuration import SchedulerSpec
+from scheduling.engine.configuration.scenario_schedulers import SchedulerSpec
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings
@@ -95,7 +95,7 @@ class SchedulerReplicas:
     def restart(self, identity: str) -> str:
         """Kill a replica and start it at once; returns "" or why that cannot be.
 
-        Its queue and its cache are lost. Alone, it lists the cluster anew; of several, the one that
+        Its queue and its cache are lost. Alone, it lists the cluster again; of several, the one that
         led is a standby now, and the Lease has to run out first.
         """
         return self.stop(identity) or self.start(identity)
@@ -104,7 +104,7 @@ class SchedulerReplicas:
 
     @property
     def is_leading(self) -> bool:
-        """Whether anybody schedules."""
+        """Whether one of the replicas schedules."""
         return bool(self.leader)
 
     @property

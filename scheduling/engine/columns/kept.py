@@ -45,5 +45,5 @@ class Kept:
         return log.since(position)
 
     def forget(self) -> None:
-        """Have the answer computed anew."""
+        """Have the answer computed from scratch."""
         self.position = _NEVER

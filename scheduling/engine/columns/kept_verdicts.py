@@ -394,7 +394,7 @@ class KeptVerdicts:
                 self._ask_again_about(history, list(dict.fromkeys(changed)))
 
     def _work_out(self, history: History) -> None:
-        """Compute everything anew: nodes were added, removed or changed."""
+        """Compute everything from scratch: nodes were added, removed or changed."""
         history.ledger.grow(self._table.capacity)
         self._work_out_filters(history, self._table.active)
         history.scores, history.moving_scores = {}, []

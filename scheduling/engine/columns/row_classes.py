@@ -23,7 +23,7 @@ from scheduling.engine.columns.kept import Kept
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.node_table import NodeTable
 
-# If more than one row in this many has changed, all are sorted anew.
+# If more than one row in this many has changed, all are sorted again.
 _ROWS_FOR_A_CHANGE = 4
 # How many kinds of nodes are distinguished.
 _MOST_KINDS = 64

@@ -229,7 +229,7 @@ def _group(affinity: NodeSelector | None, table: NodeTable) -> Group:
 
 @dataclass(slots=True)
 class KeptVolumeChoices:
-    """The choices of one scheduler. A checkpoint does not contain them; they are built anew."""
+    """The choices of one scheduler. A checkpoint does not contain them; they are built again."""
 
     table: NodeTable
     listers: Listers
@@ -272,7 +272,7 @@ class KeptVolumeChoices:
         return choices if choices.cells <= _MAX_CELLS else None
 
     def _follow(self, choices: VolumeChoices, wanted: Wanted) -> bool:
-        """Apply the volumes that were taken since; False if the choices must be built anew."""
+        """Apply the volumes that were taken since; False if the choices must be built again."""
         volumes = self.listers.volumes
         changed = volumes.free_changed_since(choices.position)
         if changed is None:

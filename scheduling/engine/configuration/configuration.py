@@ -6,16 +6,13 @@ Upstream: pkg/scheduler/apis/config (defaults, validation) and framework/runtime
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
-from kscope.sim.input.load_result import SetupFault, SetupReport
 from kscope.sim.input.reading import ConfigurationError, Fields
 from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.objects import Manifest
 from scheduling.engine import names
-from scheduling.engine.api_server.first_objects import missing_classes, refused_objects
 from scheduling.engine.configuration.extenders import read_extenders
 from scheduling.engine.configuration.plugin_arguments import check_arguments
 from scheduling.engine.configuration.plugin_sets import (
@@ -26,12 +23,11 @@ from scheduling.engine.configuration.plugin_sets import (
 )
 from scheduling.engine.configuration.policy import parse_policy, provider
 from scheduling.engine.configuration.profiles import Profile, default_profile
-from scheduling.engine.configuration.registry import IN_TREE, UnknownPlugin, factory_of
-from scheduling.engine.configuration.setup import LeaderElection, SchedulerSetup, default_setup
-from scheduling.engine.framework.handle import Handle
+from scheduling.engine.configuration.registry import IN_TREE, UnknownPlugin
+from scheduling.engine.configuration.setup import LeaderElection, SchedulerSetup
 from scheduling.engine.versions.cycle_rules import CycleRules
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
-from scheduling.engine.versions.registry import DEFAULT, VERSIONS
+from scheduling.engine.versions.registry import VERSIONS
 from volumes.engine.binding.binder import DEFAULT_BIND_TIMEOUT
 
 GROUP = "kubescheduler.config.k8s.io"
@@ -40,8 +36,6 @@ POLICY = "Policy"
 _API_VERSIONS = ("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1")
 # The format of the time before profiles: one scheduler, by a provider or a Policy.
 _BEFORE_PROFILES = "v1alpha1"
-# A scenario can have this many schedulers, each with a queue and a cache of its own.
-MOST_SCHEDULERS = 50
 # Plugins that the format v1 no longer has. Upstream: invalidPluginsByVersion.
 _TAKEN_OUT = frozenset(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"))
 
@@ -189,21 +183,23 @@ def _check_queue_sorts(first: Fields, other: Fields) -> None:
 
     Upstream: validateCommonQueueSort().
     """
-    told, expected = _queue_sort_of(other), _queue_sort_of(first)
-    if told != expected:
+    found, expected = _queue_sort_of(other), _queue_sort_of(first)
+    if found != expected:
         path = other.at("plugins.queueSort")
-        raise ConfigurationError(path, told, "must be the same for all profiles")
+        raise ConfigurationError(path, found, "must be the same for all profiles")
 
 
 def _queue_sort_of(profile: Fields) -> dict[str, list[Any]]:
     """Upstream: mergePluginSet() keeps only the names of disabled plugins."""
     plugins = profile.mapping("plugins")
-    told = None if plugins is None else plugins.mapping("queueSort")
-    if told is None:
+    queue_sort = None if plugins is None else plugins.mapping("queueSort")
+    if queue_sort is None:
         return {"enabled": [], "disabled": []}
     return {
-        "enabled": [(one.text("name"), one.integer("weight", 0)) for one in told.items("enabled")],
-        "disabled": [one.text("name") for one in told.items("disabled")],
+        "enabled": [
+            (one.text("name"), one.integer("weight", 0)) for one in queue_sort.items("enabled")
+        ],
+        "disabled": [one.text("name") for one in queue_sort.items("disabled")],
     }
 
 
@@ -246,7 +242,7 @@ def _read_profile(fields: Fields, percentage: int, kubernetes: KubernetesVersion
     if rules.checks_preparation:
         _check_prepared(fields, sets, catalogue)
     binding = arguments.get(names.VOLUME_BINDING) or {}
-    told = binding.get("bindTimeoutSeconds")
+    timeout_seconds = binding.get("bindTimeoutSeconds")
     evictions = {
         key: value
         for key, value in (arguments.get(names.DEFAULT_PREEMPTION) or {}).items()
@@ -263,7 +259,7 @@ def _read_profile(fields: Fields, percentage: int, kubernetes: KubernetesVersion
         pre_filters=sets.of("preFilter"),
         scores=scores,
         scores_volumes=names.VOLUME_BINDING in sets.of("score"),
-        bind_timeout=DEFAULT_BIND_TIMEOUT if told is None else told * SECOND,
+        bind_timeout=DEFAULT_BIND_TIMEOUT if timeout_seconds is None else timeout_seconds * SECOND,
         arguments=arguments,
         pre_enqueues=tuple(
             name
@@ -353,9 +349,9 @@ def _scores(
             raise ConfigurationError(fields.at("plugins.score.enabled"), name, problem)
         scores[known.plugin] = sets.weight(name) * known.scale
         if known.strategy:
-            told: dict[str, Any] = {"type": known.strategy, **arguments.pop(name, {})}
+            strategy: dict[str, Any] = {"type": known.strategy, **arguments.pop(name, {})}
             own = arguments.get(known.plugin, {})
-            arguments[known.plugin] = {**own, "scoringStrategy": told}
+            arguments[known.plugin] = {**own, "scoringStrategy": strategy}
     merged = {name: dict(one) for name, one in kubernetes.plugins.arguments.items()}
     for name, one in arguments.items():
         merged[name] = {**merged.get(name, {}), **one}
@@ -414,8 +410,8 @@ def _read_without_profiles(fields: Fields, kubernetes: KubernetesVersion) -> Sch
         profile = replace(profile, post_filters=())
     affinity = names.INTER_POD_AFFINITY_PRIORITY
     if affinity not in profile.arguments:
-        told = {affinity: {"hardPodAffinitySymmetricWeight": weight}}
-        profile = replace(profile, arguments={**profile.arguments, **told})
+        added = {affinity: {"hardPodAffinitySymmetricWeight": weight}}
+        profile = replace(profile, arguments={**profile.arguments, **added})
     timeout = fields.integer("bindTimeoutSeconds", DEFAULT_BIND_TIMEOUT // SECOND, low=0)
     profile = replace(profile, bind_timeout=timeout * SECOND)
     initial = fields.integer("podInitialBackoffSeconds", 1, low=1)
@@ -444,8 +440,8 @@ def _algorithm_source(
             raise source.error(
                 "policy", "a file or ConfigMap is not read; hand the Policy in as a document"
             )
-        told = {"featureGates": gates, **policy.raw}
-        return parse_policy(told, kubernetes, policy.path, hard_weight=hard_weight)
+        with_gates = {"featureGates": gates, **policy.raw}
+        return parse_policy(with_gates, kubernetes, policy.path, hard_weight=hard_weight)
     name = source.text("provider", "DefaultProvider")
     try:
         return provider(kubernetes, name, gates)
@@ -459,11 +455,11 @@ def _leader_election(fields: Fields, *, only_leases: bool = False) -> LeaderElec
 
     Upstream: component-base/config/validation ValidateLeaderElectionConfiguration().
     """
-    told = fields.mapping("leaderElection")
+    settings = fields.mapping("leaderElection")
     defaults = LeaderElection()
-    if told is None:
+    if settings is None:
         return defaults
-    told.only(
+    settings.only(
         "leaderElect",
         "leaseDuration",
         "renewDeadline",
@@ -473,149 +469,19 @@ def _leader_election(fields: Fields, *, only_leases: bool = False) -> LeaderElec
         "resourceNamespace",
     )
     election = LeaderElection(
-        lease_duration=told.duration("leaseDuration", 0) or defaults.lease_duration,
-        renew_deadline=told.duration("renewDeadline", 0) or defaults.renew_deadline,
-        retry_period=told.duration("retryPeriod", 0) or defaults.retry_period,
-        resource_namespace=told.text("resourceNamespace") or defaults.resource_namespace,
-        resource_name=told.text("resourceName") or defaults.resource_name,
+        lease_duration=settings.duration("leaseDuration", 0) or defaults.lease_duration,
+        renew_deadline=settings.duration("renewDeadline", 0) or defaults.renew_deadline,
+        retry_period=settings.duration("retryPeriod", 0) or defaults.retry_period,
+        resource_namespace=settings.text("resourceNamespace") or defaults.resource_namespace,
+        resource_name=settings.text("resourceName") or defaults.resource_name,
     )
-    lock = told.text("resourceLock") or "leases"
-    if only_leases and told.boolean("leaderElect", default=True) and lock != "leases":
-        raise told.error("resourceLock", 'resourceLock value must be "leases"')
+    lock = settings.text("resourceLock") or "leases"
+    if only_leases and settings.boolean("leaderElect", default=True) and lock != "leases":
+        raise settings.error("resourceLock", 'resourceLock value must be "leases"')
     if election.retry_period <= 0:
-        raise told.error("retryPeriod", "must be greater than zero")
+        raise settings.error("retryPeriod", "must be greater than zero")
     if election.lease_duration <= election.renew_deadline:
-        raise told.error("leaseDuration", "must be greater than `RenewDeadline`")
+        raise settings.error("leaseDuration", "must be greater than `RenewDeadline`")
     if election.renew_deadline <= election.retry_period:
-        raise told.error("renewDeadline", "RenewDeadline must be greater than RetryPeriod")
+        raise settings.error("renewDeadline", "RenewDeadline must be greater than RetryPeriod")
     return election
-
-
-# -- a scenario's schedulers -----------------------------------------------------------------------
-
-
-def check_setup(
-    scenario: Mapping[str, Any], configuration: Any, objects: Sequence[Manifest] = ()
-) -> SetupReport:
-    """What is wrong with a scenario's schedulers and initial objects; see loader.SetupCheck.
-
-    A scenario that does not name its profile gets the one that its configuration is for.
-    """
-    report = SetupReport(faults=refused_objects(objects), warnings=missing_classes(objects))
-    told = str(scenario.get("profile") or "")
-    entries = scenario.get("schedulers") or ()
-    unknown = unknown_profile(told)
-    if unknown is not None:
-        report.faults.append(unknown)
-        return report
-    version = told or _profile_of(configuration)
-    report.allocates_devices = VERSIONS[version].cycle.allocates_devices
-    part = "spec" if entries else "configuration"
-    try:
-        specs = read_schedulers(entries, configuration, version)
-        for spec in specs:
-            report.warnings += spec.setup.warnings
-            for profile in spec.setup.profiles:
-                _try_plugins(profile)
-    except ConfigurationError as fault:
-        found = SetupFault(part=part, path=fault.path, value=fault.value, message=fault.problem)
-        report.faults.append(found)
-        return report
-    if entries and configuration is not None:
-        report.warnings.append(
-            "the scheduler configuration among the files is not used: "
-            "the scenario says how its schedulers are configured"
-        )
-    if version not in (told, DEFAULT.name):
-        report.profile = version
-        report.warnings.append(f"runs under profile {version}, which its configuration is for")
-    return report
-
-
-def unknown_profile(name: str) -> SetupFault | None:
-    """The fault of a scenario whose profile is no version; "" is the default."""
-    if not name or name in VERSIONS:
-        return None
-    message = f'"{name}" is not one of {", ".join(VERSIONS)}'
-    return SetupFault(part="spec", path="profile", value=name, message=message)
-
-
-def _profile_of(configuration: Any) -> str:
-    """The default version if it reads the format of *configuration*, or else the newest that does."""
-    if not isinstance(configuration, dict):
-        return DEFAULT.name
-    document = cast("dict[str, Any]", configuration)
-    api_version = str(document.get("apiVersion") or "").removeprefix(f"{GROUP}/")
-    format_ = POLICY if document.get("kind") == POLICY else api_version
-    if format_ in DEFAULT.formats:
-        return DEFAULT.name
-    readers = (name for name, one in VERSIONS.items() if format_ in one.formats)
-    return next(readers, DEFAULT.name)
-
-
-def _try_plugins(profile: Profile) -> None:
-    """Raise ConfigurationError where a plugin that is not in-tree refuses its arguments."""
-    for name in profile.custom_plugins:
-        try:
-            factory_of(name)(profile.arguments.get(name) or {}, Handle())
-        except (KeyError, TypeError, ValueError) as refusal:
-            problem = f"plugin {name} does not take its arguments: {refusal!r}"
-            raise ConfigurationError("", None, problem) from refusal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulerSpec:
-    """One scheduler of a scenario: its setup, and how many replicas of it there are."""
-
-    setup: SchedulerSetup
-    replicas: int = 1
-
-
-def read_schedulers(
-    entries: Iterable[Any], configuration: Any, version: str
-) -> tuple[SchedulerSpec, ...]:
-    """The schedulers of a scenario.
-
-    *entries* are `{name, profile, configuration, replicas}`; without any there is one scheduler,
-    as *configuration* says, or as the version comes. Raises ConfigurationError.
-    """
-    items = [Fields(entry, f"schedulers[{place}]") for place, entry in enumerate(entries)]
-    if not items:
-        setup = (
-            default_setup(version) if configuration is None else read_setup(configuration, version)
-        )
-        return (SchedulerSpec(setup=setup),)
-    if len(items) > MOST_SCHEDULERS:
-        problem = f"there are {len(items):,} schedulers; at most {MOST_SCHEDULERS} are run"
-        raise ConfigurationError("schedulers", None, problem)
-    found: list[SchedulerSpec] = []
-    taken: dict[str, None] = {}
-    for item in items:
-        spec = _read_scheduler(item, version)
-        for name in spec.setup.names:
-            if name in taken:
-                raise item.error("name", f'two schedulers answer to schedulerName "{name}"')
-            taken[name] = None
-        found.append(spec)
-    return tuple(found)
-
-
-def _read_scheduler(item: Fields, version: str) -> SchedulerSpec:
-    item.only("name", "profile", "configuration", "replicas")
-    version = item.text("profile", version)
-    if version not in VERSIONS:
-        raise item.error("profile", f'"{version}" is not one of {", ".join(VERSIONS)}')
-    told = item.get("configuration")
-    setup = default_setup(version)
-    if told is not None:
-        try:
-            setup = read_setup(told, version)
-        except ConfigurationError as fault:
-            path = f"{item.at('configuration')}.{fault.path}".rstrip(".")
-            raise ConfigurationError(path, fault.value, fault.problem) from fault
-    name = item.object_name("name")
-    if name and name not in setup.names:
-        if len(setup.profiles) > 1:
-            raise item.error("name", f"is not among {', '.join(setup.names)}")
-        setup = setup.named(name)
-    return SchedulerSpec(setup=setup, replicas=item.integer("replicas", 1, low=1, high=9))

@@ -2,7 +2,7 @@
 
 Engines do no I/O: the request goes out through an `ExtenderTransport` that is put in from outside
 (scheduling.extender_client). Each answer, or failure to answer, becomes an ExtenderCalled event;
-a run that is replayed is given those back and calls nobody.
+a replay of the run reads these events and calls no extender.
 
 Upstream: pkg/scheduler/extender.go; the shapes are those of k8s.io/kube-scheduler/extender/v1,
 whose keys are Go's field names and are decoded without regard to case.
@@ -252,8 +252,8 @@ class Extender:
             raise ExtenderError(f"extender {self.name}: expected a list of host priorities")
         scores: dict[str, int] = {}
         for entry in cast("list[Any]", answer):
-            told = self._mapping(entry)
-            host, score = str(told.get("host") or ""), told.get("score") or 0
+            score_fields = self._mapping(entry)
+            host, score = str(score_fields.get("host") or ""), score_fields.get("score") or 0
             if isinstance(score, bool) or not isinstance(score, int):
                 raise ExtenderError(f"extender {self.name}: {score!r} is not an integer")
             # What it says of a node more than once is added up.
@@ -284,16 +284,16 @@ class Extender:
         answer = self._mapping(
             self._calls.post(self.settings, self.settings.preempt_verb, pod, body)
         )
-        told: dict[str, Preempted] = {}
+        preempted: dict[str, Preempted] = {}
         try:
             found: Mapping[str, Any] = answer.get("nodenametometavictims") or {}
             for node, entry in found.items():
                 parts = folded(entry)
                 uids = [str(folded(each).get("uid", "")) for each in parts.get("pods") or ()]
-                told[node] = Preempted(uids, int(parts.get("numpdbviolations") or 0))
+                preempted[node] = Preempted(uids, int(parts.get("numpdbviolations") or 0))
         except (AttributeError, TypeError, ValueError) as error:
             raise self._misshapen("victims", error) from error
-        return told
+        return preempted
 
     def bind(self, pod: PodInfo, node: str) -> None:
         """Ask the extender to bind the pod. Raises ExtenderError."""
@@ -427,14 +427,14 @@ def _read_extender(fields: Fields, legacy: bool) -> ExtenderSettings:
 def _check_tls(fields: Fields, legacy: bool) -> None:
     """Calls are made as the transport makes them; what is said here only has to be readable."""
     fields.boolean("enableHTTPS")
-    told = fields.mapping("tlsConfig")
-    if told is None:
+    tls = fields.mapping("tlsConfig")
+    if tls is None:
         return
     if not legacy:
-        told.only("insecure", *_TLS_TEXTS)
-    told.boolean("insecure")
+        tls.only("insecure", *_TLS_TEXTS)
+    tls.boolean("insecure")
     for name in _TLS_TEXTS:
-        told.text(name)
+        tls.text(name)
 
 
 def _timeout(fields: Fields, legacy: bool) -> int:

@@ -210,9 +210,9 @@ def _with_predicates(
     made_up: dict[str, str] = {}
     for item in fields.items("predicates"):
         name = item.text("name")
-        told = _custom_predicate(item, name)
-        if told is not None:
-            made_up[name], arguments[name] = told
+        custom = _custom_predicate(item, name)
+        if custom is not None:
+            made_up[name], arguments[name] = custom
         elif name not in made_up:
             kind = _registered_predicate(item, name, gates, profile.kubernetes)
             if kind != name:
@@ -263,8 +263,8 @@ def _custom_predicate(item: Fields, name: str) -> tuple[str, Mapping[str, Any]] 
     if affinity is not None:
         return names.CHECK_SERVICE_AFFINITY, {"labels": affinity.texts("labels")}
     assert presence is not None
-    told = {"labels": presence.texts("labels"), "presence": presence.boolean("presence")}
-    return names.CHECK_NODE_LABEL_PRESENCE, told
+    arguments = {"labels": presence.texts("labels"), "presence": presence.boolean("presence")}
+    return names.CHECK_NODE_LABEL_PRESENCE, arguments
 
 
 def _check_argument(item: Fields, kind: str, name: str, choices: Sequence[Fields | None]) -> None:
@@ -320,9 +320,9 @@ def _with_priorities(
                 "weight",
                 f"Priority {name} should have a positive weight applied to it or it has overflown",
             )
-        told = _custom_priority(item, name, profile.kubernetes)
-        if told is not None:
-            made_up[name], arguments[name] = told
+        custom = _custom_priority(item, name, profile.kubernetes)
+        if custom is not None:
+            made_up[name], arguments[name] = custom
         elif name not in made_up:
             _check_priority(item, name, gates, profile.kubernetes)
         warnings += _ignored(item)
@@ -350,8 +350,11 @@ def _custom_priority(
     if anti is not None:
         return names.SERVICE_ANTI_AFFINITY_PRIORITY, {"label": anti.text("label")}
     if preference is not None:
-        told = {"label": preference.text("label"), "presence": preference.boolean("presence")}
-        return names.NODE_LABEL_PRIORITY, told
+        label_arguments = {
+            "label": preference.text("label"),
+            "presence": preference.boolean("presence"),
+        }
+        return names.NODE_LABEL_PRIORITY, label_arguments
     assert ratio is not None
     return names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY, _ratio(ratio, version)
 
@@ -360,13 +363,13 @@ def _ratio(fields: Fields, version: KubernetesVersion) -> Mapping[str, Any]:
     """The shape and, where the version reads them, the resources with their weights."""
     check_shape(fields, "shape", 10)
     rules = _rules(version)
-    told: dict[str, Any] = {"shape": fields.values("shape"), **rules.ratio_arguments}
+    arguments: dict[str, Any] = {"shape": fields.values("shape"), **rules.ratio_arguments}
     if not rules.ratio_reads_resources:
-        return told
+        return arguments
     for resource in fields.items("resources"):
         resource.text("name")
         resource.integer("weight", 0)
-    return {**told, "resources": fields.values("resources")}
+    return {**arguments, "resources": fields.values("resources")}
 
 
 def _check_priority(

@@ -1,4 +1,4 @@
-"""One pod's way through a scheduler: taken from the queue, decided, reserved, bound; or refused.
+"""What a scheduler does with one pod: take it from the queue, decide, reserve, bind; or refuse it.
 
     scheduler ─▶ algorithm (filter, score, choose, preempt) ─▶ extension points ─▶ binding
         └─ chronicle records every step; explain puts codes into words

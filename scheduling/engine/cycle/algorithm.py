@@ -3,7 +3,7 @@
     schedule ─▶ the nominated node alone ─▶ the fast path ─▶ every node in full
     preempt  ─▶ post-filters, for a pod that fits nowhere
 
-Each way is tried if the one before gives no result, and all give the same decision. The caller
+Each step is tried if the one before gives no result, and all give the same decision. The caller
 keeps the node table and the listers up to date.
 
 Upstream: pkg/scheduler/schedule_one.go schedulePod(), handleSchedulingFailure().
@@ -126,7 +126,7 @@ class SchedulingAlgorithm:
     ) -> ScheduleResult:
         """Decide on *pod*. Does not preempt; see `preempt`.
 
-        With *explain* the result has every verdict and score. They are computed anew, or with
+        With *explain* the result has every verdict and score. They are computed afresh, or with
         *by_columns* only as far as they changed since the template's last decision. Without
         *explain* a pod that fits somewhere costs only such changes; one that fits nowhere is
         explained in any case. With *keep* the result has an explanation that can be kept and read

@@ -45,7 +45,7 @@ def decide(
     """All decisions of *profile* on the cluster that *objects* describe.
 
     *others* schedule the pods that name them. The smallest node name wins a tie, or *ties* draws.
-    *evidence* is computed anew for every attempt, unless *by_columns*.
+    *evidence* is computed from scratch for every attempt, unless *by_columns*.
     """
     handle = Handle()
     nominated = Nominated(handle.table)

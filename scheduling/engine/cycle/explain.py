@@ -31,13 +31,13 @@ _ROWS_PER_KIND = 20
 
 def summary(decision: ScheduleResult) -> Evidence:
     """The numbers of a decision that its event records."""
-    told: Evidence = {"evaluated": decision.evaluated, "feasible": decision.feasible}
+    outcome: Evidence = {"evaluated": decision.evaluated, "feasible": decision.feasible}
     tied = len(decision.tied_rows)
     if tied > 1:
-        told["tied"] = tied
+        outcome["tied"] = tied
     if decision.scores is not None:
-        told["score"] = int(decision.scores.total.max())
-    return told
+        outcome["score"] = int(decision.scores.total.max())
+    return outcome
 
 
 def rejecting_plugins(decision: ScheduleResult) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def evidence(
 ) -> Evidence:
     """Everything about one attempt, as kept beside the events (docs/evidence.md)."""
     table = algorithm.table
-    told: Evidence = {
+    details: Evidence = {
         "pod": decision.pod.key,
         "number": number,
         "cycle": cycle,
@@ -87,21 +87,21 @@ def evidence(
     }
     search = decision.search
     if search is None:
-        return told
+        return details
     if not search.status.is_success:
-        told["prefilter"] = {
+        details["prefilter"] = {
             "plugin": search.status.plugin,
             "code": search.status.code.value,
             "reasons": list(search.status.reasons),
         }
     if RECORD in search.state.data:
-        told["extension_points"] = dict(record_of(search.state))
-    told["verdicts"] = _verdicts(search, algorithm)
+        details["extension_points"] = dict(record_of(search.state))
+    details["verdicts"] = _verdicts(search, algorithm)
     looked_at = frozenset(table.names(search.verdicts.rows.tolist()))
-    told["not_evaluated"] = [name for name in told["nodes"] if name not in looked_at]
-    told["skipped"] = sorted(search.state.skip_filter)
-    told["sampling"] = {"wanted": algorithm.wanted_nodes, "start": algorithm.handle.next_start}
-    return told
+    details["not_evaluated"] = [name for name in details["nodes"] if name not in looked_at]
+    details["skipped"] = sorted(search.state.skip_filter)
+    details["sampling"] = {"wanted": algorithm.wanted_nodes, "start": algorithm.handle.next_start}
+    return details
 
 
 def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
@@ -110,7 +110,7 @@ def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
     places = np.flatnonzero(~verdicts.fits).tolist()
     failing = _failing(search, algorithm, [int(verdicts.rows[place]) for place in places])
     filters = {plugin.name: place for place, plugin in enumerate(framework.plugins.filter, 1)}
-    told: Evidence = {}
+    by_node: Evidence = {}
     for place in places:
         row = int(verdicts.rows[place])
         plugin, code = int(verdicts.plugin[place]), int(verdicts.code[place])
@@ -129,8 +129,8 @@ def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
         }
         if others:
             verdict["also"] = others
-        told[table.name(row)] = verdict
-    return dict(sorted(told.items()))
+        by_node[table.name(row)] = verdict
+    return dict(sorted(by_node.items()))
 
 
 def _refusal_evidence(
@@ -138,7 +138,7 @@ def _refusal_evidence(
 ) -> Evidence:
     """The refusal of one node by one filter, with its numbers."""
     status = algorithm.framework.explain(search.state, plugin, code)
-    told: Evidence = {
+    refusal: Evidence = {
         "plugin": status.plugin,
         "code": status.code.value,
         "reasons": list(status.reasons),
@@ -146,9 +146,9 @@ def _refusal_evidence(
         "detail": dict(detail.numbers),
     }
     if detail.short is not None:
-        told["short"] = detail.short
-        told["unit"] = detail.unit
-    return told
+        refusal["short"] = detail.short
+        refusal["unit"] = detail.unit
+    return refusal
 
 
 # The filters that refuse a row without nominated pods, in order, with their codes.
@@ -193,7 +193,7 @@ def _scores(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidenc
         for score in scores.plugins
     ]
     totals = scores.total.tolist()
-    told = {
+    by_name = {
         algorithm.table.name(row): {
             "total": totals[place],
             "plugins": {
@@ -203,7 +203,7 @@ def _scores(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidenc
         }
         for place, row in enumerate(scores.rows.tolist())
     }
-    return dict(sorted(told.items()))
+    return dict(sorted(by_name.items()))
 
 
 def _weights(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidence:
@@ -258,7 +258,7 @@ def blocker(
             return _refused_outright(decision, attempt)
         fixes = _fixes(decision.pod, algorithm, refusals, kept)
     nearest = refusals[0]
-    told: Evidence = {
+    shown: Evidence = {
         "plugin": nearest.plugin,
         "node": nearest.node,
         "value": nearest.detail.short,
@@ -270,11 +270,11 @@ def blocker(
     if chosen is not None:
         victims = [pod.pod.name for pod in chosen.victims]
         leaving = victims[0] if len(victims) == 1 else f"{len(victims)} pods"
-        told["sentence"] = f"Waits for {leaving} to leave {chosen.node}."
-        told["short"] = f"Nominated to {chosen.node}"
-        return told
-    told["sentence"], told["short"] = _sentence(decision, nearest)
-    return told
+        shown["sentence"] = f"Waits for {leaving} to leave {chosen.node}."
+        shown["short"] = f"Nominated to {chosen.node}"
+        return shown
+    shown["sentence"], shown["short"] = _sentence(decision, nearest)
+    return shown
 
 
 def closest(
@@ -359,13 +359,13 @@ def _fixes(
 ) -> list[Evidence]:
     """Single changes after which the pod fits a node that only one filter refuses."""
     fixes: list[Evidence] = []
-    told: dict[str, None] = {}
+    named: dict[str, None] = {}
     for refusal in refusals:
-        if len(refusal.failing) != 1 or refusal.plugin in told:
+        if len(refusal.failing) != 1 or refusal.plugin in named:
             continue
         fix = _fix(pod, algorithm, refusal, kept)
         if fix is not None:
-            told[refusal.plugin] = None
+            named[refusal.plugin] = None
             fixes.append(fix)
     return fixes[:3]
 

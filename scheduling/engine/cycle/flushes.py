@@ -73,7 +73,7 @@ class PeriodicFlushes:
         self._wake()
 
     def _expire_assumed(self) -> None:
-        """Assumptions that nobody confirmed in time are given up (v1.16, v1.20)."""
+        """Give up assumptions that no update has confirmed in time (v1.16, v1.20)."""
         self._loop.cause = 0
         for info in self._cache.cleanup_assumed_pods():
             self._gauges.settled(info.node_name, info)

@@ -143,7 +143,7 @@ class VolumeWork:
         volumes: PodVolumes,
         done: Callable[[str | None], None],
     ) -> PodBinding:
-        """Write the assumptions, then wait for the PV controller; *done* is told how it ended."""
+        """Write the assumptions and wait for the PV controller; *done* gets the error, or None."""
         timeout = self.timeouts[info.pod.scheduler_name]
         binding = PodBinding(self._loop, self.binder, info.pod, node, volumes)
         binding.start(done, timeout)

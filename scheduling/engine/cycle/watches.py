@@ -87,7 +87,7 @@ class Watches:
         if old is None:
             binding = self._bindings.get(new.key)
             if binding is not None:
-                # The cache knows pods by name: the namesake makes room for the new pod.
+                # The cache knows pods by name, so the old pod of that name leaves it before the new one.
                 self._binding.forget(binding)
             self._queue.add(PodInfo(new, self._rules))
         elif new.key in self._cache.assumed:
@@ -144,7 +144,7 @@ class Watches:
             self._queue.assigned_pod_deleted(binding.info.pod)
 
     def pod_assigned(self, old: Pod | None, new: Pod) -> None:
-        """The pod has a node: ours comes back confirmed, or somebody else put it there."""
+        """The pod has a node: our own binding is confirmed, or another client bound it."""
         binding = self._bindings.pop(new.key, None)
         assumed = new.key in self._cache.assumed
         if assumed and binding is not None:

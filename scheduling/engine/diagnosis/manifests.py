@@ -19,7 +19,7 @@ PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 def taint_of(raw: Manifest) -> Taint:
     """A taint as plugins read it."""
-    return Taint(raw.get("key") or "", raw.get("value") or "", raw.get("effect") or "")
+    return Taint.parse(raw)
 
 
 def taint_text(taint: Taint) -> str:

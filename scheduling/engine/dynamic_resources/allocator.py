@@ -343,7 +343,7 @@ class _Search:
         *,
         must: bool,
     ) -> Callable[[], None] | None:
-        """Choose the device; returns how to undo it, or None where it cannot be had.
+        """Choose the device; returns how to undo it, or None if it is not available.
 
         Raises:
             AllocationError: a device that *must* be taken breaks a constraint.

@@ -15,7 +15,7 @@ class Constraint(Protocol):
     """Follows the devices that are chosen for a claim."""
 
     def add(self, request: DeviceRequest, device: Device) -> bool:
-        """Take the device up; False, and nothing is changed, where that would break the rule."""
+        """Add the device to the claim; False, without a change, if that would break the rule."""
         ...
 
     def remove(self, request: DeviceRequest, device: Device) -> None:

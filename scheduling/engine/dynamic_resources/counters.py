@@ -38,7 +38,7 @@ class CounterUse:
         self._taken: dict[str, PoolCounters] = {}
 
     def take(self, device: Device, pool: Pool) -> bool:
-        """Take what the device consumes; False, and nothing is taken, where that is not left.
+        """Take what the device consumes; False, without a change, if too little is left.
 
         Every counter of the pool is looked at, as upstream does.
         """

@@ -10,6 +10,7 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject
 from kscope.sim.objects.quantity import Quantity, parse
 from kscope.sim.objects.selectors import NodeSelector
+from scheduling.engine.pods.pod_template import Taint
 
 Manifest = Mapping[str, Any]
 Attribute = bool | int | str
@@ -114,15 +115,6 @@ class Capacity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceTaint:
-    """A taint of a device."""
-
-    key: str
-    value: str
-    effect: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
     """One device, with its attributes and capacities by name, with or without a domain."""
 
@@ -132,7 +124,7 @@ class Device:
     consumes: tuple[tuple[str, Counters], ...]
     """Counters by the set that they are in, in thousand-millionths."""
     nodes: NodeChoice
-    taints: tuple[DeviceTaint, ...]
+    taints: tuple[Taint, ...]
     is_shared: bool
     """It can be allocated to several claims, each of which consumes some of its capacity."""
     binding_conditions: tuple[str, ...]
@@ -231,14 +223,7 @@ def _device(pool: PoolID, manifest: Manifest) -> Device:
             for each in items(device, "consumesCounters")
         ),
         nodes=NodeChoice.parse(device),
-        taints=tuple(
-            DeviceTaint(
-                key=each.get("key") or "",
-                value=each.get("value") or "",
-                effect=each.get("effect") or "",
-            )
-            for each in items(device, "taints")
-        ),
+        taints=tuple(map(Taint.parse, items(device, "taints"))),
         is_shared=bool(device.get("allowMultipleAllocations")),
         binding_conditions=tuple(conditions or ()),
         binding_failure_conditions=tuple(device.get("bindingFailureConditions") or ()),

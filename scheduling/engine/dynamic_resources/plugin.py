@@ -368,8 +368,8 @@ def _summary(found: Sequence[DeviceObstacle]) -> str:
         return "no device"
     first = [each for each in found if each.request == found[0].request]
     counts = Counter(each.kind for each in first)
-    told = [f"{counts[kind]} {text}" for kind, text in _SUMMARY.items() if counts[kind]]
-    return f"devices for {first[0].request}: {', '.join(told)}"
+    parts = [f"{counts[kind]} {text}" for kind, text in _SUMMARY.items() if counts[kind]]
+    return f"devices for {first[0].request}: {', '.join(parts)}"
 
 
 def _preference(allocation: NodeAllocation) -> int:

@@ -9,7 +9,8 @@ from typing import Any
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject
 from kscope.sim.objects.quantity import Quantity, parse
-from scheduling.engine.dynamic_resources.devices import DeviceTaint, expressions
+from scheduling.engine.dynamic_resources.devices import expressions
+from scheduling.engine.pods.pod_template import Toleration, parse_tolerations
 
 Manifest = Mapping[str, Any]
 
@@ -17,26 +18,6 @@ ALL = "All"
 EXACT_COUNT = "ExactCount"
 # Upstream: resourceapi.FirstAvailableDeviceRequestMaxSize.
 MAX_ALTERNATIVES = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceToleration:
-    """A taint of devices that a request accepts."""
-
-    key: str
-    operator: str
-    value: str
-    effect: str
-
-    def tolerates(self, taint: DeviceTaint) -> bool:
-        """Upstream: resourceclaim.ToleratesTaint()."""
-        if self.effect and self.effect != taint.effect:
-            return False
-        if self.key and self.key != taint.key:
-            return False
-        if self.operator in ("", "Equal"):
-            return self.value == taint.value
-        return self.operator == "Exists"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +32,7 @@ class DeviceRequest:
     mode: str
     count: int
     admin_access: bool
-    tolerations: tuple[DeviceToleration, ...]
+    tolerations: tuple[Toleration, ...]
     capacity: Mapping[str, Quantity]
     """How much of which capacities it needs."""
 
@@ -119,15 +100,7 @@ def _request(name: str, parent: str, fields: Manifest) -> DeviceRequest:
         mode=fields.get("allocationMode") or EXACT_COUNT,
         count=int(fields.get("count") or 1),
         admin_access=bool(fields.get("adminAccess")) and not parent,
-        tolerations=tuple(
-            DeviceToleration(
-                key=each.get("key") or "",
-                operator=each.get("operator") or "",
-                value=each.get("value") or "",
-                effect=each.get("effect") or "",
-            )
-            for each in items(fields, "tolerations")
-        ),
+        tolerations=parse_tolerations(fields),
         capacity={
             each: parse(amount)
             for each, amount in section(section(fields, "capacity"), "requests").items()

@@ -1,4 +1,4 @@
-"""The shortest way to write a plugin: one pod, one node, one answer.
+"""`SimplePlugin`, the simplest form of a plugin: one pod, one node, one answer.
 
 A `SimplePlugin` answers for one node at a time, over plain values. `columns_of` turns it into the
 plugin that the framework runs, which answers for many nodes at once.

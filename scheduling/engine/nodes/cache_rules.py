@@ -13,7 +13,7 @@ class CacheRules:
 
     resources: ResourceRules
     assume_ttl: int
-    """How long an assumed pod stays after its binding finished, if no update confirms it; 0 is for ever."""
+    """How long an assumed pod stays after its binding finished, if no update confirms it; 0 is without limit."""
     clean_period: int
     """How often the cache looks for assumed pods that have expired."""
     beta_zones_only: bool
@@ -25,7 +25,7 @@ class CacheRules:
     update_adds_to_tree: bool
     """An update of a node that was never added puts it into the node tree."""
     relists_after_any_change: bool
-    """Any change of a node makes the snapshot list the nodes anew, which may change their order."""
+    """Any change of a node makes the snapshot list the nodes again, which may change their order."""
     errors_name_pod: bool
     """Errors name the pod beside its uid."""
     missing_uid_error: str

@@ -135,10 +135,7 @@ class NodeTaints:
 
     def read(self, row: int, node: Node) -> None:
         """Take over the taints of *node*, which is new or has changed."""
-        taints = tuple(
-            Taint(taint.get("key") or "", taint.get("value") or "", taint.get("effect") or "")
-            for taint in node.taints
-        )
+        taints = tuple(map(Taint.parse, node.taints))
         code = self._index.get(taints)
         if code is None:
             code = self._index[taints] = len(self.groups)

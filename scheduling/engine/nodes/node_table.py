@@ -239,7 +239,7 @@ class NodeTable:
         self.touch(row)
 
     def touch(self, row: int) -> None:
-        """Have what is kept of *row* computed anew, though none of its columns has changed."""
+        """Have what is kept for *row* computed again, although no column of it has changed."""
         self.log.note(row)
 
     def _insert(self, node: Node) -> int:

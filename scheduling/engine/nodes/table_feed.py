@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class TableFeed:
     """The cache's observer: a `ReplacingObserver` that writes what it hears into *table*.
 
-    *lists_anew* says that any change of a node makes the snapshot list the nodes anew. Since v1.18
+    *lists_anew* says that any change of a node makes the snapshot list the nodes again. Since v1.18
     the list is kept until a node comes or goes. Upstream: UpdateSnapshot(), updateAllLists.
     """
 

@@ -145,7 +145,7 @@ class PodTopologySpread(Plugin):
             self._looked.clear()
         domains = self._all_domains(state, constraints, live=True)
         traits = [*_hard_traits(domains, constraints), *self._soft_traits(constraints)]
-        lasts = all(domain.eligible.everybody for domain in domains)
+        lasts = all(domain.eligible.all_labelled for domain in domains)
         known = Looked(generation, constraints, traits, domains if lasts else None)
         self._looked[key] = known
         return known
@@ -303,5 +303,5 @@ class PodTopologySpread(Plugin):
 def _hard_traits(found: list[Domains], constraints: Constraints) -> Iterator[Trait]:
     for domains, tally in zip(found, constraints.hard_tallies, strict=True):
         yield Trait(key=domains.constraint.topology_key, tally=tally)
-        if not domains.eligible.everybody:
+        if not domains.eligible.all_labelled:
             yield Trait(column=domains.eligible.rows)

@@ -55,16 +55,16 @@ class AffinityTerm:
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        told = self.namespaces, self.selector, self.topology_key, self.namespace_selector
-        object.__setattr__(self, "_hash", hash((*told, self.weight)))
+        identity = self.namespaces, self.selector, self.topology_key, self.namespace_selector
+        object.__setattr__(self, "_hash", hash((*identity, self.weight)))
 
     def __hash__(self) -> int:
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process hashes strings differently.
-        told = self.namespaces, self.selector, self.topology_key, self.namespace_selector
-        return _remade_term, (*told, self.weight)
+        identity = self.namespaces, self.selector, self.topology_key, self.namespace_selector
+        return _remade_term, (*identity, self.weight)
 
     def matches(
         self,
@@ -172,7 +172,7 @@ PRESENT_BUT_EMPTY = PodAffinity(present=True)
 
 
 def requests_changed(old: Pod, new: Pod, rules: ResourceRules) -> bool:
-    """Whether a resize that only the status tells of has changed what the pod requests."""
+    """Whether a resize that only the status shows has changed what the pod requests."""
     if not rules.sums_exactly or not (may_resize(old.status) or may_resize(new.status)):
         return False
     return PodInfo(old, rules).resources != PodInfo(new, rules).resources

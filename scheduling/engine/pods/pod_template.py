@@ -41,18 +41,33 @@ class Taint:
     value: str
     effect: str
 
+    @classmethod
+    def parse(cls, raw: Manifest) -> Taint:
+        """A taint of a node or a device as the API has it."""
+        return cls(raw.get("key") or "", raw.get("value") or "", raw.get("effect") or "")
+
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """One toleration. Upstream: core/v1/toleration.go ToleratesTaint()."""
+    """One toleration of a pod or a device request. Upstream: core/v1/toleration.go."""
 
     key: str
     operator: str
     value: str
     effect: str
 
+    @classmethod
+    def parse(cls, raw: Manifest) -> Toleration:
+        """A toleration as the API has it."""
+        return cls(
+            key=raw.get("key") or "",
+            operator=raw.get("operator") or "",
+            value=raw.get("value") or "",
+            effect=raw.get("effect") or "",
+        )
+
     def tolerates(self, taint: Taint) -> bool:
-        """Whether this toleration makes up for *taint*."""
+        """Whether the pod accepts *taint* because of this toleration. Upstream: ToleratesTaint()."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
@@ -231,15 +246,7 @@ def _image_volumes(spec: Manifest) -> tuple[str, ...]:
 
 def parse_tolerations(spec: Manifest) -> tuple[Toleration, ...]:
     """The tolerations of a pod spec."""
-    return tuple(
-        Toleration(
-            key=entry.get("key") or "",
-            operator=entry.get("operator") or "",
-            value=entry.get("value") or "",
-            effect=entry.get("effect") or "",
-        )
-        for entry in spec.get("tolerations") or ()
-    )
+    return tuple(map(Toleration.parse, spec.get("tolerations") or ()))
 
 
 def _preferred_nodes(node_affinity: Manifest) -> tuple[tuple[int, NodeSelector], ...]:
@@ -296,7 +303,7 @@ def spread_constraints(pod: PodInfo) -> tuple[SpreadConstraint, ...]:
     if not pod.rules.sums_exactly:
         entries = [{key: each[key] for key in _FIRST_FIELDS if key in each} for each in entries]
     found = tuple(spread_constraint(each, pod.pod.labels) for each in entries)
-    # Upstream: countPodsMatchSelector() counts nobody for the empty selector since v1.27 only.
+    # Upstream: since v1.27 countPodsMatchSelector() counts no pods for the empty selector.
     return (
         found if pod.rules.sums_exactly else tuple(replace(one, selects_all=False) for one in found)
     )

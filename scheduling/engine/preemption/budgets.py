@@ -1,4 +1,4 @@
-"""Disruption budgets as preemption sees them: whom they cover, and whose eviction breaks one.
+"""Disruption budgets as preemption sees them: pods that they cover, evictions that break one.
 
 Upstream: plugins/defaultpreemption/default_preemption.go filterPodsWithPDBViolation() (1.34);
 core/generic_scheduler.go (1.16).

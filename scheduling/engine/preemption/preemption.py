@@ -26,7 +26,7 @@ from scheduling.engine.preemption.budgets import Budgets
 from scheduling.engine.preemption.dry_run import NO_VICTIMS, Candidate, DryRun, PreemptionRules
 from scheduling.engine.preemption.room_verdicts import KeptRoomVerdicts
 from scheduling.engine.preemption.victims import (
-    NOBODY,
+    NO_LOWER_PODS,
     NOT_STARTED,
     RUNGS,
     KeptRuns,
@@ -50,7 +50,7 @@ class Runs:
     """Dry runs in columns, as of when they were made.
 
     `rows` are the candidate nodes, `pods` the pods on them, `marks` which of these are victims;
-    `rungs` has the candidates that are left after each rung. `hopeless` are the other rows, and
+    `rungs` has the candidates that are left after each rung. `unresolvable` are the other rows, and
     `codes` what they lack. `covered` has the dry runs of rows on which budgets cover pods.
     """
 
@@ -61,7 +61,7 @@ class Runs:
     pods: PodLists
     marks: Marks
     rungs: list[tuple[str, IntArray]]
-    hopeless: IntArray
+    unresolvable: IntArray
     codes: IntArray
     violations: IntArray
     covered: dict[int, RowRun]
@@ -97,16 +97,18 @@ class Runs:
         return reasons
 
     def statuses(self) -> dict[str, Status]:
-        """Why each of the hopeless nodes is no candidate."""
+        """Why each of the unresolvable nodes is no candidate."""
         known = {code: self._status(code) for code in np.unique(self.codes).tolist()}
         return {
             self.table.name(row): known[code]
-            for row, code in zip(self.hopeless.tolist(), self.codes.tolist(), strict=True)
+            for row, code in zip(self.unresolvable.tolist(), self.codes.tolist(), strict=True)
         }
 
     def _status(self, code: int) -> Status:
         """In the words of the resource filter."""
-        return NO_VICTIMS if code == NOBODY else self.room_verdicts.lacks_room(self.state, code)
+        return (
+            NO_VICTIMS if code == NO_LOWER_PODS else self.room_verdicts.lacks_room(self.state, code)
+        )
 
 
 class Preemption:
@@ -172,7 +174,7 @@ class Preemption:
     def reasons(self) -> tuple[dict[str, int], int]:
         """How many nodes are no candidates for each reason, and how many these nodes are."""
         if self.runs is not None:
-            return self.runs.reasons(), len(self.runs.hopeless)
+            return self.runs.reasons(), len(self.runs.unresolvable)
         reasons: dict[str, int] = {}
         for status in self._statuses.values():
             for reason in status.reasons:

@@ -1,4 +1,4 @@
-"""The verdicts that are kept per pod template and priority if other pods only matter by their room.
+"""Verdicts that are kept per pod template and priority, where other pods matter by requests only.
 
 If taints, labels and the like are settled, and only the requests of other pods vary, the verdict on
 a node changes only when pods arrive or leave there, or are nominated to it. So the verdicts on all
@@ -93,7 +93,7 @@ class RoomVerdicts:
             del self.counts[kind]
 
     def count(self, rows: IntArray) -> None:
-        """Count the verdicts of all *rows* of the table anew."""
+        """Count the verdicts of all *rows* of the table from scratch."""
         verdicts = Verdicts(rows, self.plugin.take(rows), self.code.take(rows))
         self.counts = {(plugin, code): count for plugin, code, count in verdicts.kinds()}
         fitting = int(np.count_nonzero(verdicts.fits))
@@ -127,7 +127,7 @@ class KeptRoomVerdicts:
             yield self._of(state)
 
     def forget(self) -> None:
-        """Compute everything anew."""
+        """Compute everything from scratch."""
         self._kept.clear()
 
     def lacks_room(self, state: CycleState, code: int) -> Status:

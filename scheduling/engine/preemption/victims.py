@@ -26,8 +26,8 @@ from scheduling.engine.preemption.budgets import Budgets
 
 # No pod is below this, so that empty places never count as victims.
 _EMPTY = np.iinfo(np.int64).max
-# In place of what a row misses: there is nobody of lower priority on it.
-NOBODY = -1
+# In place of what a row misses: it has no pods of lower priority.
+NO_LOWER_PODS = -1
 # Keeps a few victims of negative priority from looking worse than many.
 PRIORITY_OFFSET = 1 << 31
 # Up to this many rows are run one by one.
@@ -65,10 +65,10 @@ def _empty_cube() -> NDArray[np.int64]:
 
 @dataclass(slots=True)
 class DryRuns:
-    """For each of `rows`: whether it would do, who would have to go, or why not.
+    """For each of `rows`: whether the pod would fit, its victims, or what is missing.
 
     `victims` are marks in the grid of places; `missing` is the resource filter's code without its
-    top bit, 0 where the pod fits after all evictions, and `NOBODY` where there is nobody to evict.
+    top bit, 0 where the pod fits after all evictions, and `NO_LOWER_PODS` where there is none to evict.
     """
 
     rows: IntArray
@@ -222,7 +222,7 @@ class VictimColumns:
         first = next((at for at, pod in enumerate(pods) if pod.priority < priority), len(pods))
         lower = pods[first:]
         if not lower:
-            return RowRun(NOBODY)
+            return RowRun(NO_LOWER_PODS)
         held = {pod.key: dict(self.table.amounts(pod.resources.requested)) for pod in lower}
         room = self._room_without(wanted, row, held, reserved)
         if room.missing:
@@ -263,7 +263,7 @@ class VictimColumns:
         return Room(missing, places, free)
 
     def dry_run(self, priority: int, wanted: Wanted, rows: IntArray, reserved: Reserved) -> DryRuns:
-        """Evict everybody below *priority* on each of *rows*, then put back who may stay.
+        """Evict all pods below *priority* on each of *rows*, then put back those that may stay.
 
         *wanted* are columns and amounts that the pod asks for; what is *reserved* is not its to
         take. Pods that are nominated are too important to be among the victims, and a node that
@@ -285,7 +285,7 @@ class VictimColumns:
             missing |= (room < 0).astype(np.int64) << bit
             free.append(room)
             held.append(amounts)
-        missing[~lower.any(axis=1)] = NOBODY
+        missing[~lower.any(axis=1)] = NO_LOWER_PODS
         fits = missing == 0
         victims = lower & fits[:, None]
         for place in range(self.width):
@@ -301,9 +301,9 @@ class VictimColumns:
         return DryRuns(rows, fits, missing, victims)
 
     def costs(self, runs: DryRuns) -> NDArray[np.int64]:
-        """What each of the runs would cost, by `RUNGS`: the less the better.
+        """What each of the runs would cost, by `RUNGS`: less is better.
 
-        Nobody is covered by a budget here.
+        No pod is covered by a budget here.
         """
         priority = np.where(runs.victims, self.priority[runs.rows], np.iinfo(np.int64).min)
         highest = priority.max(axis=1)
@@ -419,7 +419,7 @@ class KeptRuns:
         return {row: self._covered[row] for row in rows.tolist() if row in self._covered}
 
     def rungs(self, rows: IntArray) -> list[tuple[str, IntArray]]:
-        """The rungs of the choice among *rows*, which all would do: who is left after each."""
+        """The rungs of the choice among *rows*, which all fit the pod, and the rows left after each."""
         rungs: list[tuple[str, IntArray]] = []
         for name, costs in zip(RUNGS, self._costs, strict=True):
             values = costs.take(rows)

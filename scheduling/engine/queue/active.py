@@ -19,7 +19,7 @@ class QueueSort(Protocol):
 
 
 class PrioritySort:
-    """Priority, highest first; then who has been in the queue longest."""
+    """Priority, highest first; then the pod that has been in the queue longest."""
 
     name = "PrioritySort"
 

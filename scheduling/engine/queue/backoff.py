@@ -1,6 +1,6 @@
 """backoffQ: the pods that may be tried again once their penalty is over; and the penalty itself.
 
-Three ways to reckon it, one per era; `QueueRules.backoff` says which.
+The penalty is computed as the version does; `QueueRules.backoff` says how.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ class Action(enum.IntFlag):
     UPDATE_POD_TOLERATION = enum.auto()
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = enum.auto()
     UPDATE_POD_GENERATED_RESOURCE_CLAIM = enum.auto()
-    # Any other change of a pod: of interest only to who registered for every update.
+    # Any other change of a pod, which only plugins that register for every update hear of.
     UPDATE_POD_OTHER = enum.auto()
-    # An update of an object whose changes are not told apart.
+    # An update of an object, where the kinds of changes are not distinguished.
     UPDATE = (
         UPDATE_NODE_ALLOCATABLE
         | UPDATE_NODE_LABEL
@@ -131,9 +131,9 @@ class ClusterEvent:
     """Something happened to a kind of object; *custom_label* replaces the name made of both.
 
     There is one object for each such event, which is therefore looked up by its identity: every pod
-    that moves asks who listens. `label` is the name v1.34 gives it, as in its metrics,
+    that moves asks for the listeners. `label` is the name v1.34 gives it, as in its metrics,
     `classic_label` that of v1.20; v1.16 has no names and borrows these. `is_wild_card` says that it
-    concerns every pod, whoever rejected it.
+    concerns every pod, no matter which plugin rejected it.
     """
 
     __slots__ = ("action", "classic_label", "custom_label", "is_wild_card", "label", "resource")
@@ -186,7 +186,7 @@ UNSCHEDULED_POD_DELETE = ClusterEvent(UNSCHEDULABLE_POD, Action.DELETE)
 UNSCHEDULED_POD_LABEL_UPDATE = ClusterEvent(UNSCHEDULABLE_POD, Action.UPDATE_POD_LABEL)
 NODE_ADD = ClusterEvent(NODE, Action.ADD)
 NODE_DELETE = ClusterEvent(NODE, Action.DELETE)
-# v1.16 and v1.20 tell an uncordoned node from a tainted one; v1.34 does not.
+# v1.16 and v1.20 distinguish an uncordoned node from an untainted one; v1.34 does not.
 NODE_SPEC_UNSCHEDULABLE_CHANGE = ClusterEvent(
     NODE, Action.UPDATE_NODE_TAINT, "NodeSpecUnschedulableChange"
 )
@@ -221,7 +221,7 @@ DEVICE_CLASS_DELETE = ClusterEvent(DEVICE_CLASS, Action.DELETE)
 SERVICE_ADD = ClusterEvent(SERVICE, Action.ADD)
 SERVICE_UPDATE = ClusterEvent(SERVICE, Action.UPDATE)
 SERVICE_DELETE = ClusterEvent(SERVICE, Action.DELETE)
-# v1.20's name for a node update that nobody looked into.
+# v1.20's name for a node update that was not examined.
 NODE_UNKNOWN_CHANGE = ClusterEvent(NODE, Action.UPDATE, "Unknown")
 TIMEOUT = ClusterEvent(WILD_CARD, Action.ALL, UNSCHEDULABLE_TIMEOUT)
 ACTIVATION = ClusterEvent(WILD_CARD, Action.ALL, FORCE_ACTIVATE)
@@ -241,7 +241,7 @@ def pod_scheduling_properties_change(new: Pod, old: Pod | None) -> list[ClusterE
         actions.append(Action.UPDATE_POD_SCALE_DOWN)
     if old_spec.get("schedulingGates") and not new_spec.get("schedulingGates"):
         actions.append(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
-    # Tolerations can only be added, so their number tells.
+    # Tolerations can only be added, so a change of their number is a change of them.
     if len(new_spec.get("tolerations") or ()) != len(old_spec.get("tolerations") or ()):
         actions.append(Action.UPDATE_POD_TOLERATION)
     if any(
@@ -304,7 +304,7 @@ def moves_classic_queue(event: ClusterEvent, new: Any) -> bool:
     if event.is_wild_card:
         return True
     if event.resource == STORAGE_CLASS:
-        # onStorageClassAdd(): an immediate class makes nobody wait for it.
+        # onStorageClassAdd(): no pod waits for a class that binds immediately.
         return (
             event.action == Action.ADD
             and new is not None
@@ -328,7 +328,7 @@ def _allocatable(node: Node) -> dict[str, Quantity]:
 
 
 def _taints(node: Node) -> list[dict[str, Any]]:
-    return [{key: told for key, told in taint.items() if told} for taint in node.taints]
+    return [{key: value for key, value in taint.items() if value} for taint in node.taints]
 
 
 def _conditions(node: Node) -> dict[str, str]:

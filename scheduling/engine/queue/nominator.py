@@ -1,4 +1,4 @@
-"""Which pods are promised which node after a preemption, although they do not run there yet."""
+"""Nominations: pods that wait for the node on which a preemption makes room for them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class NominationListener(Protocol):
-    """Hears who is nominated for which node, and who no longer is for any."""
+    """Is called for every nomination that is made or removed."""
 
     def add(self, node: str, pod: PodInfo) -> None:
         """*pod* is nominated for *node* from now on."""
         ...
 
     def remove(self, key: str) -> None:
-        """The pod with this namespace/name is nominated no more."""
+        """The pod with this namespace/name is no longer nominated."""
         ...
 
 

@@ -12,7 +12,7 @@ Place = Literal["", "gated", "active", "backoff", "unschedulable", "in_flight"]
 
 
 class QueuedPodInfo:
-    """A pod on its way through the queue. Times in nanoseconds. Upstream: framework.QueuedPodInfo.
+    """A pod in the queue, or in flight. Times in nanoseconds. Upstream: framework.QueuedPodInfo.
 
     `timestamp` is when the pod entered the queue last, which orders activeQ among equals;
     `backoff_expiration` is None while nothing has been worked out. The plugin sets are dicts, for
@@ -68,7 +68,7 @@ class QueuedPodInfo:
         self.pod_info = self.pod_info.updated(pod)
 
     def rejected_by(self, *plugins: str, pending: tuple[str, ...] = ()) -> None:
-        """Note who rejected the pod in this attempt. Called between pop and coming back."""
+        """Note the plugins that rejected the pod in this attempt. Call it before it is put back."""
         for plugin in plugins:
             self.unschedulable_plugins[plugin] = None
         for plugin in pending:

@@ -100,7 +100,7 @@ class Requeueing:
         """
         uid = info.pod_info.uid
         if not (info.unschedulable_plugins or info.pending_plugins) or uid not in in_flight:
-            # It failed by accident: no event would bring it back.
+            # It failed with an error, so no event would bring it back.
             return Strategy.AFTER_BACKOFF
         strategy = Strategy.SKIP
         for missed in in_flight.events_for(uid):

@@ -9,8 +9,8 @@ from scheduling.engine.queue.queued_pod import QueuedPodInfo
 class UnschedulablePods:
     """Pods by key, in order of arrival. Upstream: unschedulable_pods.go UnschedulablePods.
 
-    Beside them a heap by timestamp says whose stay is the longest. A gate is opened by its plugin,
-    never by waiting, so gated pods are not in it.
+    A heap by timestamp beside them finds the pod that has been there longest. Gated pods are not in
+    it, because a plugin opens their gates, and waiting does not.
     """
 
     __slots__ = ("_by_age", "gated_count", "pods")

@@ -1,4 +1,4 @@
-"""What configurations and Policies can say to a version, and which plugins it has by default."""
+"""What the configurations and Policies of a version may contain, and its default plugins."""
 
 from __future__ import annotations
 

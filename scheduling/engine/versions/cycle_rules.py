@@ -1,4 +1,4 @@
-"""How the scheduling and binding cycles of versions differ, and their dealings with extenders.
+"""How the scheduling and binding cycles of versions differ, and how they call extenders.
 
 They stand here and not beside their code because `configuration` and `cycle`, which follow them,
 are above the versions.

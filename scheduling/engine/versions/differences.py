@@ -122,12 +122,12 @@ def _rules_of_plugins() -> Iterator[Rule]:
         )
     for name, settings in SETTINGS.items():
         for setting, sentence in settings.items():
-            told = [one.arguments.get(name) for one in defaults]
+            arguments = [one.arguments.get(name) for one in defaults]
             yield Rule(
                 area="Plugin settings",
                 name=f"{name}: {setting}",
                 sentence=sentence,
-                values=tuple(NONE if one is None else _text(one[setting]) for one in told),
+                values=tuple(NONE if one is None else _text(one[setting]) for one in arguments),
                 plugin=name,
             )
 

@@ -35,7 +35,7 @@ class Expectations:
         expected.deletions = dict.fromkeys(deletions)
 
     def created(self, key: str, count: int = 1) -> None:
-        """Creations were seen, or did not come about."""
+        """Creations were observed, or have failed."""
         expected = self._expected.get(key)
         if expected is not None:
             expected.creations = max(0, expected.creations - count)

@@ -24,8 +24,9 @@ from kscope.sim.objects.documents import DocumentError, Limits, read_documents
 from kscope.sim.objects.objects import Manifest, from_manifest
 from scheduling.engine.api_server.first_objects import refused_objects
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.configuration.configuration import check_setup, read_setup, unknown_profile
+from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.extenders import Extender, ExtenderCalls
+from scheduling.engine.configuration.scenario_schedulers import check_setup, unknown_profile
 from scheduling.engine.configuration.setup import SchedulerSetup, default_setup
 from scheduling.engine.cycle.decisions import decide
 from scheduling.engine.diagnosis.why import KIND_OF, explain_object
@@ -258,8 +259,8 @@ def _check(
         unknown = unknown_profile(str(scenario.get("profile") or ""))
         faults = [] if unknown is None else [unknown]
         return SetupReport(faults=faults + refused_objects(objects))
-    told = {"profile": options["profile"]} if options["profile"] else {}
-    return check_setup({**scenario, **told}, configuration, objects)
+    header = {"profile": options["profile"]} if options["profile"] else {}
+    return check_setup({**scenario, **header}, configuration, objects)
 
 
 def _configured(scenario: Scenario, options: dict[str, Any]) -> Scenario:

@@ -1,4 +1,4 @@
-"""Who attaches the volumes of a node: the attach/detach controller or the kubelet itself."""
+"""Whether the attach/detach controller or the kubelet itself attaches the volumes of a node."""
 
 from typing import Final
 

@@ -33,7 +33,7 @@ class Command(BaseCommand):
         tokens = Token.objects.filter(user=user)
         if action == "list":
             for token in tokens:
-                until = f"until {token.expiry:%Y-%m-%d}" if token.expiry else "for ever"
+                until = f"until {token.expiry:%Y-%m-%d}" if token.expiry else "without expiry"
                 self.stdout.write(f"{token.name}\t{token.scope}\t{until}")
             return
         named = tokens.filter(name=options["name"])

@@ -33,7 +33,7 @@ class NewCommand(serializers.Serializer):
 
 
 class RunCommands(APIView):
-    """Everything that was done to the run, and a way to do more."""
+    """The commands that users sent to the run; a POST sends another."""
 
     @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{commands: [Command]}"))
     def get(self, request: Request, run_id: int) -> Response:

@@ -1,4 +1,4 @@
-"""What a run recorded: its state at an instant, its events, objects, and what is drawn of them."""
+"""What a run recorded: its state at an instant, its events, objects and statistics."""
 
 import json
 import re

@@ -126,7 +126,7 @@ class NewFork(serializers.Serializer):
 
 
 class RunFork(APIView):
-    """Copies of a run that go another way from an instant on."""
+    """Copies of a run that go on differently from an instant on."""
 
     @extend_schema(request=NewFork, responses={201: RUN})
     def post(self, request: Request, run_id: int) -> Response:

@@ -47,7 +47,9 @@ RUN = inline_serializer(
         "not_modelled": serializers.ListField(
             child=serializers.DictField(), help_text="kinds that the run leaves out, and its effect"
         ),
-        "owner": serializers.CharField(help_text="an account's name; empty where nobody logs in"),
+        "owner": serializers.CharField(
+            help_text="an account's name; empty where no login is required"
+        ),
         "visibility": serializers.ChoiceField(Visibility.choices),
         "created": serializers.CharField(),
     },

@@ -1,4 +1,4 @@
-"""What the objects of a namespace take of a quota, counted anew.
+"""What the objects of a namespace take of a quota, counted from scratch.
 
 Upstream: apiserver pkg/quota/v1/resources.go (CalculateUsage), generic/evaluator.go
 (CalculateUsageStats), pkg/quota/v1/evaluator/core/registry.go.

@@ -44,7 +44,7 @@ class Evictions:
             return self._evict_in_turn(chosen.victims, queued.pod_info, chosen.node, message)
         victims = [victim for victim in chosen.victims if not victim.pod.deletion_timestamp]
         if victims:
-            # Before anybody is evicted (since 1.32); nothing is done where nobody has to be.
+            # Before the first eviction (since 1.32), and only if a pod has to be evicted.
             self._clear_lower_nominations(queued.pod_info, chosen.node)
             self._evict_all(victims, queued.pod, message)
         return True
@@ -100,7 +100,8 @@ class Evictions:
             self._chronicle.record_event(victim.pod, "Preempted", "Normal", message)
             return True
         stored = self._store.find("Pod", victim.key)
-        # A namesake goes in its stead: no precondition tells them apart. Upstream: DeletePod().
+        # There is no precondition on the uid, so a new pod of the same name is deleted instead.
+        # Upstream: DeletePod().
         if not isinstance(stored, Pod):
             return None
         grace = stored.grace_period_seconds
@@ -126,8 +127,8 @@ class Evictions:
         message = f"{preemptor.scheduler_name}: preempting to accommodate a higher priority pod"
         condition = disruption_target("PreemptionByScheduler", message, self._loop.now)
         conditions: list[dict[str, Any]] = victim.status.get("conditions") or []
-        told = {name: value for name, value in condition.items() if name != "lastTransitionTime"}
-        if any(told.items() <= each.items() for each in conditions):
+        fields = {name: value for name, value in condition.items() if name != "lastTransitionTime"}
+        if any(fields.items() <= each.items() for each in conditions):
             return
         self._writer.patch_status(
             victim, {"conditions": with_condition(victim, condition)}, "PodDisrupted"

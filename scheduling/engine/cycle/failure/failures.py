@@ -135,7 +135,7 @@ class FailureHandler:
         self._writer.patch_condition(pod, reason, message, nominated)
 
     def _nominate_in_writing(self, queued: QueuedPodInfo, node: str) -> bool:
-        """Nominate the pod, in the queue and in writing; without that nobody has to leave.
+        """Nominate the pod, in the queue and in its status; if that fails, no pod is evicted.
 
         Upstream: v1.16 scheduler.go preempt().
         """

@@ -30,7 +30,7 @@ class PodStatusWriter:
         stored = self._store.find("Pod", pod.key)
         if not isinstance(stored, Pod) or stored.uid != pod.uid:
             return False
-        # A patch that changes nothing is no event.
+        # A patch without a change makes no event.
         if stored.nominated_node_name != (node or ""):
             fact = "PodNominated" if node else "NominationCleared"
             try:

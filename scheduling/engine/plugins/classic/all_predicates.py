@@ -51,9 +51,9 @@ class AllPredicates(Plugin):
         for status in statuses:
             if status.code is Code.ERROR:
                 return status
-        hopeless = any(status.code is Code.UNRESOLVABLE for status in statuses)
+        unresolvable = any(status.code is Code.UNRESOLVABLE for status in statuses)
         return Status(
-            Code.UNRESOLVABLE if hopeless else Code.UNSCHEDULABLE,
+            Code.UNRESOLVABLE if unresolvable else Code.UNSCHEDULABLE,
             tuple(reason for status in statuses for reason in status.reasons),
             statuses[0].plugin,
         )

@@ -232,12 +232,12 @@ def _controller_of(pod: PodInfo) -> dict[str, Any] | None:
 
 
 def _avoids(text: str, owner: dict[str, Any]) -> bool:
-    """Upstream: GetAvoidPodsFromNodeAnnotations(); what cannot be read avoids nobody."""
-    told = owner.get("kind") or "", owner.get("uid") or ""
+    """Upstream: GetAvoidPodsFromNodeAnnotations(); an annotation that cannot be read avoids no pods."""
+    owner_id = owner.get("kind") or "", owner.get("uid") or ""
     found: list[tuple[str, str]] = []
     try:
         avoided: dict[str, Any] = orjson.loads(text) or {}
-        # All are read, also beyond the one that is looked for.
+        # All entries are read, because one that cannot be read makes the whole annotation void.
         for entry in in_any_case(avoided, "preferAvoidPods") or ():
             signature: dict[str, Any] = in_any_case(entry, "podSignature") or {}
             controller: dict[str, Any] = in_any_case(signature, "podController") or {}
@@ -246,7 +246,7 @@ def _avoids(text: str, owner: dict[str, Any]) -> bool:
             )
     except (orjson.JSONDecodeError, AttributeError, TypeError):
         return False
-    return told in found
+    return owner_id in found
 
 
 class EqualPriority(_Priority):
@@ -257,7 +257,7 @@ class EqualPriority(_Priority):
     is_static: ClassVar[bool] = True
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
-        """1 for everybody."""
+        """1 for every node."""
         return np.ones(len(rows), np.int64)
 
 

@@ -284,7 +284,7 @@ class _Service:
     A nominated fellow is at `_NOWHERE`.
     """
 
-    told: dict[str, str]
+    selected: dict[str, str]
     fellows: dict[str, int] | None
 
 
@@ -305,9 +305,11 @@ class CheckServiceAffinity(Plugin):
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Upstream: serviceAffinityMetadataProducer()."""
         selector: Mapping[str, str] = state.pod.pod.spec.get("nodeSelector") or {}
-        told = {label: selector[label] for label in self._labels if label in selector}
-        asks = len(told) < len(self._labels) and bool(service_selectors(state.pod, self._listers))
-        state.data[self.name] = _Service(told, self._fellows(state.pod) if asks else None)
+        selected = {label: selector[label] for label in self._labels if label in selector}
+        asks = len(selected) < len(self._labels) and bool(
+            service_selectors(state.pod, self._listers)
+        )
+        state.data[self.name] = _Service(selected, self._fellows(state.pod) if asks else None)
         return PRE_FILTER_OK
 
     def clone_state(self, data: object) -> object:
@@ -333,7 +335,7 @@ class CheckServiceAffinity(Plugin):
     def _wanted(self, state: CycleState) -> dict[str, str]:
         """The pod's own labels, and those of the first fellow's node for the others."""
         service = cast("_Service", state.data[self.name])
-        wanted = dict(service.told)
+        wanted = dict(service.selected)
         first = self._first(state)
         found: Mapping[str, str] = {} if first is None else self._table.node(first).labels
         for label in self._labels:

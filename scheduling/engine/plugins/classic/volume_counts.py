@@ -76,8 +76,8 @@ class _MaxVolumeCount(Plugin):
 
     def _limit(self, row: int) -> int:
         node = self._table.node(row)
-        told = node.allocatable_units.get(self.resource) if self._reads_allocatable else None
-        return self.limit_of(node) if told is None else told
+        published = node.allocatable_units.get(self.resource) if self._reads_allocatable else None
+        return self.limit_of(node) if published is None else published
 
     def limit_of(self, node: Node) -> int:
         """What a node can attach that does not say so itself."""

@@ -20,14 +20,14 @@ from scheduling.engine.pods.pod_template import PodTemplate, SpreadConstraint
 class Eligible:
     """The rows that a constraint counts for a template, and their domains.
 
-    With `everybody` every node with the label counts, so the table's own sums are correct.
+    With `all_labelled` every node with the label counts, so the table's own sums are correct.
     """
 
     rows: BoolArray
     codes: Codes
     present: BoolArray
     domains: int
-    everybody: bool
+    all_labelled: bool
 
 
 class TopologyDomains:
@@ -93,8 +93,8 @@ class TopologyDomains:
         codes = column.codes[rows]
         present = np.zeros(max(1, len(column.values)), np.bool_)
         present[codes] = True
-        everybody = len(codes) == int(np.count_nonzero(has_label))
-        return Eligible(rows, codes, present, int(present.sum()), everybody)
+        all_labelled = len(codes) == int(np.count_nonzero(has_label))
+        return Eligible(rows, codes, present, int(present.sum()), all_labelled)
 
     def pods_per_domain(
         self, constraint: SpreadConstraint, tally: Tally | None, eligible: Eligible
@@ -103,7 +103,7 @@ class TopologyDomains:
         size = len(eligible.present)
         if tally is None:
             return np.zeros(size, np.int64)
-        if eligible.everybody:
+        if eligible.all_labelled:
             return self._table.pod_counts.per_domain(tally, constraint.topology_key)
         weights = tally.counts[eligible.rows]
         return np.bincount(eligible.codes, weights=weights, minlength=size).astype(np.int64)

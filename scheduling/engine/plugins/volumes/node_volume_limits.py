@@ -241,7 +241,7 @@ class CsiVolumes:
         return found
 
     def with_csi_node(self, rows: IntArray) -> BoolArray:
-        """Which of *rows* have a CSINode, without which nothing is migrated."""
+        """Which of *rows* have a CSINode, without which no in-tree plugin counts as migrated."""
         name, get = self._table.name, self._listers.get
         return np.array([get("CSINode", name(row)) is not None for row in rows.tolist()], np.bool_)
 

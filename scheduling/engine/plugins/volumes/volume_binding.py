@@ -56,7 +56,7 @@ _NOT_EXIST, _NODE_CONFLICT, _UNTRANSLATED = 1, 2, 16
 
 
 class VolumeBinding(Plugin):
-    """Refuses nodes where the pod's claims cannot be had."""
+    """Refuses nodes on which the pod's claims can have no volumes."""
 
     name: ClassVar[str] = names.VOLUME_BINDING
     needs_volumes: ClassVar[bool] = True

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kscope.sim.objects.selectors import NodeSelector
+from scheduling.engine.plugins.node_unschedulable import UNSCHEDULABLE_TAINT
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.pods.pod_template import Taint, parse_tolerations
 from scheduling.engine.queue.hints.registrations import HintWorld
 
 if TYPE_CHECKING:
@@ -18,8 +20,9 @@ def itself_updated(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
 
 
 def itself_tolerates_unschedulable(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
-    taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
-    return itself_updated(world, pod, old, new) and _tolerates(new, taint)
+    return itself_updated(world, pod, old, new) and any(
+        one.tolerates(UNSCHEDULABLE_TAINT) for one in parse_tolerations(new.spec)
+    )
 
 
 def became_schedulable(world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None) -> bool:
@@ -77,23 +80,9 @@ def _required_node_affinity(pod: Pod) -> NodeSelector | None:
 
 
 def _tolerates_all(pod: Pod, node: Node) -> bool:
+    tolerations = parse_tolerations(pod.spec) if node.taints else ()
     return all(
-        _tolerates(pod, taint)
-        for taint in node.taints
-        if taint.get("effect") in ("NoSchedule", "NoExecute")
+        any(one.tolerates(taint) for one in tolerations)
+        for taint in map(Taint.parse, node.taints)
+        if taint.effect in ("NoSchedule", "NoExecute")
     )
-
-
-def _tolerates(pod: Pod, taint: Manifest) -> bool:
-    """Upstream: v1.Toleration.ToleratesTaint()."""
-    tolerations: list[Manifest] = pod.spec.get("tolerations") or []
-    for toleration in tolerations:
-        key, effect = toleration.get("key") or "", toleration.get("effect") or ""
-        if (effect and effect != taint.get("effect")) or (key and key != taint.get("key")):
-            continue
-        operator = toleration.get("operator") or "Equal"
-        if operator == "Exists" or (
-            operator == "Equal" and (toleration.get("value") or "") == (taint.get("value") or "")
-        ):
-            return True
-    return False

@@ -1,4 +1,4 @@
-"""What controllers do about creations that the API server may refuse."""
+"""How controllers create pods, and what they do when the API server refuses one."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -6,8 +6,8 @@
 
 A zone takes one node in ten seconds, more slowly or not at all while most of it is unwell. While
 no node is ready nothing is evicted, and when some are ready again, the five minutes start again.
-Taints by condition and taint based evictions are alpha there. NoExecute taints that somebody else
-puts on a node count nevertheless: the taint manager is on.
+Taints by condition and taint based evictions are alpha there. The taint manager is on, however,
+and acts on NoExecute taints that users put on a node.
 
 Upstream: v1.11 pkg/controller/nodelifecycle/node_lifecycle_controller.go, monitorNodeStatus(),
 doEvictionPass(); pkg/controller/util/node/controller_utils.go, DeletePods().
@@ -51,7 +51,7 @@ class EvictingNodeController(NodeLifecycleController):
         self._waiting: dict[str, dict[str, None]] = {}
         # Those that have had their turn, or wait for it.
         self._chosen: dict[str, None] = {}
-        # Zone → how long to wait between two nodes; None for ever.
+        # Zone → how long to wait between two nodes; None: no node is evicted.
         self._intervals: dict[str, int | None] = {}
         self._all_were_unwell = False
         self._passes = Ticker(context.loop, EVICTION_PERIOD, self._eviction_pass)

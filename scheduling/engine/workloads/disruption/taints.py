@@ -1,12 +1,12 @@
-"""The taints that the control plane puts on nodes, and who tolerates what for how long.
+"""The taints that the control plane puts on nodes.
 
 Upstream: k8s.io/api/core/v1/well_known_taints.go, component-helpers/scheduling/corev1.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 from kscope.sim.objects.objects import Manifest, Node
+from scheduling.engine.pods.pod_template import Taint, Toleration
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
@@ -23,27 +23,15 @@ NO_SCHEDULE: Final = "NoSchedule"
 NO_EXECUTE: Final = "NoExecute"
 
 
-def tolerates(toleration: Manifest, taint: Manifest) -> bool:
-    """Whether *toleration* makes up for *taint*."""
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
-        return False
-    if toleration.get("key") and toleration["key"] != taint.get("key"):
-        return False
-    if (toleration.get("operator") or "Equal") == "Exists":
-        return True
-    return (toleration.get("value") or "") == (taint.get("value") or "")
-
-
 def untolerated(
-    taints: list[Manifest], tolerations: list[Manifest], effects: Iterable[str]
+    taints: list[Manifest], tolerations: list[Manifest], effects: tuple[str, ...]
 ) -> Manifest | None:
-    """The first taint of these effects that none of *tolerations* makes up for, or None."""
-    wanted = tuple(effects)
-    for taint in taints:
-        if taint.get("effect") in wanted and not any(
-            tolerates(each, taint) for each in tolerations
-        ):
-            return taint
+    """The first taint with one of *effects* that *tolerations* do not tolerate, or None."""
+    accepted = [Toleration.parse(each) for each in tolerations]
+    for raw in taints:
+        taint = Taint.parse(raw)
+        if taint.effect in effects and not any(each.tolerates(taint) for each in accepted):
+            return raw
     return None
 
 

@@ -24,12 +24,12 @@ export class VersionFilters {
   }
 
   choice() {
-    const told = new FormData(this.form);
+    const form = new FormData(this.form);
     return {
-      area: told.get("area"),
-      plugin: told.get("plugin"),
-      versions: told.getAll("version").map(Number),
-      differences: told.has("differences"),
+      area: form.get("area"),
+      plugin: form.get("plugin"),
+      versions: form.getAll("version").map(Number),
+      differences: form.has("differences"),
     };
   }
 }

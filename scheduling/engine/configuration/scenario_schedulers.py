@@ -1,0 +1,148 @@
+"""The schedulers of a scenario: several beside each other, and the check before a run is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from kscope.sim.input.load_result import SetupFault, SetupReport
+from kscope.sim.input.reading import ConfigurationError, Fields
+from kscope.sim.objects.objects import Manifest
+from scheduling.engine.api_server.first_objects import missing_classes, refused_objects
+from scheduling.engine.configuration.configuration import GROUP, POLICY, read_setup
+from scheduling.engine.configuration.profiles import Profile
+from scheduling.engine.configuration.registry import factory_of
+from scheduling.engine.configuration.setup import SchedulerSetup, default_setup
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.versions.registry import DEFAULT, VERSIONS
+
+# A scenario can have this many schedulers, each with a queue and a cache of its own.
+MOST_SCHEDULERS = 50
+
+
+def check_setup(
+    scenario: Mapping[str, Any], configuration: Any, objects: Sequence[Manifest] = ()
+) -> SetupReport:
+    """What is wrong with a scenario's schedulers and initial objects; see loader.SetupCheck.
+
+    A scenario that does not name its profile gets the one that its configuration is for.
+    """
+    report = SetupReport(faults=refused_objects(objects), warnings=missing_classes(objects))
+    named = str(scenario.get("profile") or "")
+    entries = scenario.get("schedulers") or ()
+    unknown = unknown_profile(named)
+    if unknown is not None:
+        report.faults.append(unknown)
+        return report
+    version = named or _profile_of(configuration)
+    report.allocates_devices = VERSIONS[version].cycle.allocates_devices
+    part = "spec" if entries else "configuration"
+    try:
+        specs = read_schedulers(entries, configuration, version)
+        for spec in specs:
+            report.warnings += spec.setup.warnings
+            for profile in spec.setup.profiles:
+                _try_plugins(profile)
+    except ConfigurationError as fault:
+        found = SetupFault(part=part, path=fault.path, value=fault.value, message=fault.problem)
+        report.faults.append(found)
+        return report
+    if entries and configuration is not None:
+        report.warnings.append(
+            "the scheduler configuration among the files is not used: "
+            "the scenario says how its schedulers are configured"
+        )
+    if version not in (named, DEFAULT.name):
+        report.profile = version
+        report.warnings.append(f"runs under profile {version}, which its configuration is for")
+    return report
+
+
+def unknown_profile(name: str) -> SetupFault | None:
+    """The fault of a scenario whose profile is no version; "" is the default."""
+    if not name or name in VERSIONS:
+        return None
+    message = f'"{name}" is not one of {", ".join(VERSIONS)}'
+    return SetupFault(part="spec", path="profile", value=name, message=message)
+
+
+def _profile_of(configuration: Any) -> str:
+    """The default version if it reads the format of *configuration*, or else the newest that does."""
+    if not isinstance(configuration, dict):
+        return DEFAULT.name
+    document = cast("dict[str, Any]", configuration)
+    api_version = str(document.get("apiVersion") or "").removeprefix(f"{GROUP}/")
+    format_ = POLICY if document.get("kind") == POLICY else api_version
+    if format_ in DEFAULT.formats:
+        return DEFAULT.name
+    readers = (name for name, one in VERSIONS.items() if format_ in one.formats)
+    return next(readers, DEFAULT.name)
+
+
+def _try_plugins(profile: Profile) -> None:
+    """Raise ConfigurationError where a plugin that is not in-tree refuses its arguments."""
+    for name in profile.custom_plugins:
+        try:
+            factory_of(name)(profile.arguments.get(name) or {}, Handle())
+        except (KeyError, TypeError, ValueError) as refusal:
+            problem = f"plugin {name} does not take its arguments: {refusal!r}"
+            raise ConfigurationError("", None, problem) from refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerSpec:
+    """One scheduler of a scenario: its setup, and how many replicas of it there are."""
+
+    setup: SchedulerSetup
+    replicas: int = 1
+
+
+def read_schedulers(
+    entries: Iterable[Any], configuration: Any, version: str
+) -> tuple[SchedulerSpec, ...]:
+    """The schedulers of a scenario.
+
+    *entries* are `{name, profile, configuration, replicas}`; without any there is one scheduler,
+    as *configuration* says, or as the version comes. Raises ConfigurationError.
+    """
+    items = [Fields(entry, f"schedulers[{place}]") for place, entry in enumerate(entries)]
+    if not items:
+        setup = (
+            default_setup(version) if configuration is None else read_setup(configuration, version)
+        )
+        return (SchedulerSpec(setup=setup),)
+    if len(items) > MOST_SCHEDULERS:
+        problem = f"there are {len(items):,} schedulers; at most {MOST_SCHEDULERS} are run"
+        raise ConfigurationError("schedulers", None, problem)
+    found: list[SchedulerSpec] = []
+    taken: dict[str, None] = {}
+    for item in items:
+        spec = _read_scheduler(item, version)
+        for name in spec.setup.names:
+            if name in taken:
+                raise item.error("name", f'two schedulers answer to schedulerName "{name}"')
+            taken[name] = None
+        found.append(spec)
+    return tuple(found)
+
+
+def _read_scheduler(item: Fields, version: str) -> SchedulerSpec:
+    item.only("name", "profile", "configuration", "replicas")
+    version = item.text("profile", version)
+    if version not in VERSIONS:
+        raise item.error("profile", f'"{version}" is not one of {", ".join(VERSIONS)}')
+    given = item.get("configuration")
+    setup = default_setup(version)
+    if given is not None:
+        try:
+            setup = read_setup(given, version)
+        except ConfigurationError as fault:
+            path = f"{item.at('configuration')}.{fault.path}".rstrip(".")
+            raise ConfigurationError(path, fault.value, fault.problem) from fault
+    name = item.object_name("name")
+    if name and name not in setup.names:
+        if len(setup.profiles) > 1:
+            raise item.error("name", f"is not among {', '.join(setup.names)}")
+        setup = setup.named(name)
+    return SchedulerSpec(setup=setup, replicas=item.integer("replicas", 1, low=1, high=9))

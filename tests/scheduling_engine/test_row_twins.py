@@ -1,0 +1,109 @@
+"""A rule that plugins have twice, for columns and for one row in plain ints, is one rule (ADR 0024)."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from scheduling.engine import names
+from scheduling.engine.columns.row_plugins import (
+    JudgesRow,
+    MakesRowFilter,
+    MakesRowScore,
+    MaySkip,
+    TellsApart,
+)
+from scheduling.engine.configuration.profiles import Profile
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.framework.framework import FITS, Code, CycleState, FilterPlugin
+from scheduling.engine.framework.runtime import Framework
+from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.pods.pod_info import PodInfo
+from tests.scheduling_engine.test_cells import Twins, played, random_pod, random_template
+
+OPTIONAL = (
+    names.CHECK_NODE_LABEL_PRESENCE,
+    names.CHECK_NODE_CONDITION,
+    names.CHECK_NODE_MEMORY_PRESSURE,
+    names.CHECK_NODE_DISK_PRESSURE,
+    names.CHECK_NODE_PID_PRESSURE,
+)
+
+
+def with_optional_predicates(profile: Profile) -> Profile:
+    if not profile.rules.uses_predicates:
+        return profile
+    labels = {names.CHECK_NODE_LABEL_PRESENCE: {"labels": ["disk"], "presence": True}}
+    filters = tuple(dict.fromkeys((*profile.filters, *OPTIONAL)))
+    return replace(profile, filters=filters, arguments={**profile.arguments, **labels})
+
+
+def assert_rows_filtered_alike(framework: Framework, state: CycleState, rows: IntArray) -> int:
+    compared = 0
+    for plugin in framework.plugins.filter:
+        if not isinstance(plugin, MakesRowFilter):
+            continue
+        quick = plugin.row_filter(state)
+        if quick is None:
+            continue
+        expected = (plugin.filter(state, rows) == FITS).tolist()
+        assert quick.fits(rows).tolist() == expected, plugin.name
+        assert [quick.fits_row(row) for row in rows.tolist()] == expected, plugin.name
+        compared += 1
+    return compared
+
+
+def assert_rows_scored_alike(framework: Framework, state: CycleState, rows: IntArray) -> int:
+    compared = 0
+    for preparing in framework.plugins.pre_score:
+        if preparing.pre_score(state, rows).code is Code.SKIP:
+            state.skip_score.add(preparing.name)
+    for plugin, _ in framework.plugins.score:
+        if plugin.name in state.skip_score:
+            continue
+        quick = plugin.row_score(state) if isinstance(plugin, MakesRowScore) else None
+        if quick is None:
+            continue
+        expected = plugin.score(state, rows).tolist()
+        assert quick.score(rows).tolist() == expected, plugin.name
+        assert [quick.score_row(row) for row in rows.tolist()] == expected, plugin.name
+        compared += 1
+    return compared
+
+
+def assert_rows_judged_alike(plugin: FilterPlugin, state: CycleState, rows: IntArray) -> int:
+    if not (isinstance(plugin, JudgesRow) and isinstance(plugin, TellsApart)):
+        return 0
+    if isinstance(plugin, MaySkip) and not plugin.concerns(state):
+        return 0
+    if plugin.look(state) is None or plugin.name in state.skip_filter:
+        return 0
+    expected = (plugin.filter(state, rows) == FITS).tolist()
+    assert [plugin.fits_row(state, row) for row in rows.tolist()] == expected, plugin.name
+    return 1
+
+
+def cluster_of(draw: random.Random, version: str) -> Twins:
+    return played(draw, version, draw.choice([8, 40]), 60, by_name=False)
+
+
+@pytest.mark.parametrize("version", ["v1.11", "v1.16", "v1.20", "v1.34", "v1.36"])
+@pytest.mark.parametrize("seed", range(4))
+def test_one_row_is_decided_as_columns_are(seed: int, version: str) -> None:
+    draw = random.Random(f"twins {seed} {version}")
+    twins = cluster_of(draw, version)
+    profile = with_optional_predicates(twins.config)
+    algorithm = SchedulingAlgorithm(profile, twins.full.handle)
+    framework, rows = algorithm.framework, np.array(twins.full.table.active, np.int64)
+    compared = 0
+    for number in range(12):
+        pod = PodInfo(random_pod(draw, random_template(draw), number), twins.rules)
+        state = framework.new_state(pod)
+        status, _, _ = framework.run_pre_filters(state)
+        if status.is_success:
+            compared += assert_rows_filtered_alike(framework, state, rows)
+            compared += assert_rows_scored_alike(framework, state, rows)
+        for plugin in framework.plugins.filter:
+            compared += assert_rows_judged_alike(plugin, framework.new_state(pod), rows)
+    assert compared >= 12
