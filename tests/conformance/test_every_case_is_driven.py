@@ -25,7 +25,6 @@ PLAYED = {
     "TestPriorityQueue_Pop": "test_v1_20_pop_returns_an_added_pod_at_once",
     "TestSchedulingQueue_Close": "test_v1_20_pop_returns_an_added_pod_at_once",
     "TestPriorityQueue_NewWithOptions": "test_v1_20_backoff_comes_from_the_configuration",
-    "TestBackOffFlow": "test_v1_20_backoff_flows_as_upstream",
     "TestNodeTree_List_Exhausted": "test_listing_a_miscounted_tree_is_an_error",
     # Sequences that the vectors give in words.
     "TestRestorePV (same for TestRestorePVC)": "test_a_restored_object_is_kept_as_upstream",
