@@ -211,11 +211,15 @@ class Search:
         assert detail.text, "a refusal without an explanation"
         return None, [*WORDING_1_20.of(self.plugin.explain(self.state, code)).reasons]
 
-    def bindings(self) -> list[tuple[Json, Json]]:
+    def bound_pairs(self) -> list[tuple[PersistentVolume, PersistentVolumeClaim]]:
         """The volume and the claim of each binding, in the order in which they were found."""
         plan, listers = self.plugin.plan(self.state, self.row), self.handle.listers
         found = [(listers.volume(volume), listers.claim(key)) for key, volume in plan.bind.items()]
-        return [(pruned(v.raw), pruned(c.raw)) for v, c in found if v is not None and c is not None]
+        return [(volume, claim) for volume, claim in found if volume is not None and claim]
+
+    def bindings(self) -> list[tuple[Json, Json]]:
+        """The manifests of `bound_pairs`."""
+        return [(pruned(volume.raw), pruned(claim.raw)) for volume, claim in self.bound_pairs()]
 
     def provisions(self) -> list[Json]:
         """The claims to provision."""
@@ -257,6 +261,44 @@ def check_find(case: Json, variant: Json) -> None:
         assert search.bindings() == expected_pairs(case["expectedBindings"])
     if "expectedProvisionsEffective" in case:
         assert search.provisions() == expected(case["expectedProvisionsEffective"])
+
+
+@pytest.mark.parametrize("case", group("TestCapacity"))
+def test_published_capacity_decides_as_upstream(case: Json) -> None:
+    env = Env(case)
+    env.init_claims(case["pvcs"], case["pvcs"])
+    driver = case["csiDriver"] if case["csiStorageCapacityFeature"] else None
+    search = Search(env, obj(Node, case["node"]), driver)
+    for place, raw in enumerate(case["capacities"] or ()):
+        # All of a case have one name; the API server would keep only the last.
+        metadata = {**raw["metadata"], "name": f"{raw['metadata']['name']}-{place}"}
+        renamed = {**raw, "kind": "CSIStorageCapacity", "metadata": metadata}
+        search.handle.listers.put(obj(ApiObject, renamed))
+    error, reasons = search.run()
+    assert error == case["actual"]["error"]
+    assert reasons == (case["actual"]["reasons"] or [])
+    if not reasons:
+        actual = case["actual"]["podVolumes"]
+        assert search.bindings() == expected_pairs(actual["StaticBindings"])
+        assert search.provisions() == expected(actual["DynamicProvisions"])
+
+
+@pytest.mark.parametrize("case", group("TestFindAssumeVolumes"))
+def test_an_assumed_volume_is_found_again(case: Json) -> None:
+    env = Env(case)
+    env.init_volumes(case["pvs"], case["pvs"])
+    env.init_claims(case["podPVCs"], case["podPVCs"])
+    node = obj(Node, case["node"])
+    first = Search(env, node, None)
+    assert first.run() == (None, [])
+    found = [Binding(volume, claim) for volume, claim in first.bound_pairs()]
+    volumes = PodVolumes(found, [])
+    env.binder.assume_pod_volumes(env.pod, node.name, volumes)
+    assumed = case["actual"]["bindingsAfterAssume"]
+    check_assumed(env, volumes, assumed["StaticBindings"], assumed["DynamicProvisions"])
+    again = Search(env, node, None)
+    assert again.run() == (None, [])
+    assert again.bindings() == expected_pairs(assumed["StaticBindings"])
 
 
 def assume_env(case: Json) -> tuple[Env, PodVolumes]:

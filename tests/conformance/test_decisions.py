@@ -86,6 +86,9 @@ def _check(path: Path, profile: str) -> None:
     assert actual["final"]["pods"] == {
         key: node or "" for key, node in expected["final"]["pods"].items()
     }
+    # v1.11 and v1.16 have none.
+    if "claims" in expected["final"]:
+        assert actual["final"]["claims"] == expected["final"]["claims"]
     assert actual["final"].get("devices") == expected["final"].get("devices")
 
 
@@ -112,6 +115,33 @@ def test_decisions_are_those_of_kube_scheduler_1_16(path: Path) -> None:
 @pytest.mark.parametrize("path", _scenarios("v1.11"))
 def test_decisions_are_those_of_kube_scheduler_1_11(path: Path) -> None:
     _check(path, "v1.11")
+
+
+def _sample(profile: str) -> list[Any]:
+    """Every twentieth scenario."""
+    return _scenarios(profile)[::20]
+
+
+def _without_uids(manifest: dict[str, Any]) -> dict[str, Any]:
+    metadata = {key: value for key, value in manifest["metadata"].items() if key != "uid"}
+    return {**manifest, "metadata": metadata}
+
+
+@pytest.mark.parametrize("path", [*_sample("v1.34"), *_sample("v1.16")])
+def test_claims_without_a_uid_are_decided_alike(path: Path) -> None:
+    loaded = load_files([(path.name, path.read_bytes())])
+    bare = [
+        _without_uids(raw) if raw["kind"] == "PersistentVolumeClaim" else raw
+        for raw in loaded.manifests
+    ]
+    profile = PROFILES["v1.34" if path.parent.name == "decisions-v1.34" else "v1.16"]
+    with_uids, without = (
+        decide([from_manifest(raw) for raw in manifests], profile)
+        for manifests in (loaded.manifests, bare)
+    )
+    # The names of provisioned volumes follow from the claims' uids.
+    del with_uids["final"]["claims"], without["final"]["claims"]
+    assert without == with_uids
 
 
 def _played(profile: str) -> list[Any]:

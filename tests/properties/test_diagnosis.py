@@ -16,6 +16,8 @@ from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose
 from scheduling.engine.diagnosis.facts.fact import Fact
+from scheduling.engine.diagnosis.subjects.goals import Goal
+from scheduling.engine.diagnosis.trials import seconds
 from scheduling.engine.diagnosis.why import ASKED, explain_object
 from tests.properties.clusters import random_scenario
 
@@ -105,7 +107,35 @@ def test_every_offered_change_gets_the_pod_scheduled(place: tuple[int, str, int]
         found = diagnose(cluster, key)
         for fix in found.fixes:
             assert fix.shown == "fork"
+            assert fix.note, (place, key, fix)
             assert _bound(blob, found, fix) == (fix.node, fix.at), (place, key, fix)
+
+
+@settings(max_examples=10, deadline=None)
+@given(PLACES)
+def test_every_fix_of_an_object_keeps_its_promise(place: tuple[int, str, int]) -> None:
+    cluster = _cluster(place)
+    blob = cluster.checkpoint()
+    for kind in ASKED:
+        for obj in cluster.store.objects(kind)[:1]:
+            for fix in explain_object(cluster, kind, obj.key).fixes:
+                assert fix.note, (place, obj.id, fix)
+                assert _as_promised(blob, fix, kind, obj.key), (place, obj.id, fix)
+
+
+def _as_promised(blob: bytes, fix: Fix, kind: str, key: str) -> bool:
+    """Whether a run has the outcome that the text of *fix* ends in, at the moment it names."""
+    fork = Cluster.restore(blob)
+    for command in fix.commands:
+        outcome = fork.apply(Command.from_dict(command))
+        assert outcome.applied, outcome.reason
+    assert fix.at is not None
+    fork.advance(fix.at)
+    obj = fork.store.find(kind, key)
+    if fix.node:
+        return obj is not None and obj.spec.get("nodeName") == fix.node
+    reached = [Goal(kind, key, drains=drains).outcome(fork) for drains in (False, True)]
+    return any(one and fix.text.endswith(f": {one} at {seconds(fix.at)}.") for one in reached)
 
 
 def _bound(blob: bytes, found: Diagnosis, fix: Fix) -> tuple[str, int]:

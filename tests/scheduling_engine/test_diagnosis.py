@@ -312,7 +312,7 @@ def test_a_gated_pod_that_would_not_fit_either_gets_two_changes() -> None:
     assert fix.text.startswith(
         "Remove the scheduling gate quota, and ask for 4 cpu instead of 9: it is bound to n at "
     )
-    assert fix.note == "These two together; neither is enough alone."
+    assert fix.note.startswith("These two together; neither is enough alone. ")
     assert [command["verb"] for command in fix.commands] == ["patch", "patch"]
     assert dict(found.tried)["gate"] == 1
     assert dict(found.tried)["pair"] > 0
@@ -404,7 +404,7 @@ def test_a_change_that_lets_the_pod_evict_others_needs_no_second_one(profile: st
     )
     assert _kinds(found)[0] == "toleration"
     assert found.fixes[0].then is None
-    assert found.fixes[0].note == "It then evicts pods of lower priority."
+    assert found.fixes[0].note.endswith(" It then evicts pods of lower priority.")
 
 
 def test_a_pod_that_never_preempts_may_be_let() -> None:
@@ -432,8 +432,38 @@ def test_what_a_workload_makes_is_mended_in_its_template_too() -> None:
     found = diagnose(cluster, made.key)
     _every_fix_works(cluster, found)
     assert _fix(found, "requests").note == (
+        "Less is reserved for it: measure first what it uses. "
         "The template of ReplicaSet web stays as it is: change it there for good."
     )
+
+
+def _full_of(owned: bool) -> Diagnosis:
+    """A pod that no node has room for, beside one of equal priority."""
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": pod("x", cpu="4")["spec"]}
+    web = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template},
+    }
+    there = web if owned else pod("web", cpu="4")
+    late = (5, "create", {"manifest": pod("p", cpu="4", priority=0)})
+    return _diagnosed(node("n", cpu="4"), there, steps=[late])
+
+
+def test_room_is_added_before_a_workload_loses_a_pod() -> None:
+    kinds = _kinds(_full_of(owned=True))
+    assert "node" in kinds
+    assert "pod" not in kinds[: kinds.index("node")]
+
+
+def test_a_lone_pod_may_go_before_room_is_added() -> None:
+    found = _full_of(owned=False)
+    kinds = _kinds(found)
+    assert kinds.index("pod") < kinds.index("node")
+    note = "Its work ends: no workload creates that pod again."
+    assert _fix(found, "pod").note.startswith(note)
 
 
 # -- changes of nodes ----------------------------------------------------------------------------
@@ -858,7 +888,7 @@ def test_a_pod_that_only_the_flush_brings_back_is_told_so() -> None:
     fix = _fix(found, "pod")
     assert fix.at is not None
     assert fix.at > 300 * SECOND
-    assert fix.note == "Nothing but the periodic flush of the queue has it tried again."
+    assert fix.note.endswith(" Nothing but the periodic flush of the queue has it tried again.")
 
 
 def test_a_pod_that_nothing_wakes_is_touched() -> None:

@@ -43,7 +43,8 @@ _HARD = ("NoSchedule", "NoExecute")
 class Candidate:
     """One change that is worth trying.
 
-    `text` says what to do, as an order without a full stop. Where `decidable` is false only a fork
+    `text` says what to do, as an order without a full stop; `note` says in full sentences what it
+    costs and what it may break. Where `decidable` is false only a fork
     can tell what comes of it, because a controller has to act first. Where `evicts` is true the pod
     gets its node by evictions.
     """
@@ -51,9 +52,9 @@ class Candidate:
     kind: str
     text: str
     command: Command
+    note: str
     decidable: bool = True
     evicts: bool = False
-    note: str = ""
     # What has to be done after `command`, in order.
     more: tuple[Command, ...] = ()
 
@@ -119,8 +120,13 @@ def made_again(obj: ApiObject, fields: Mapping[str, Any]) -> Command:
     return Command(verb="replace", manifest=manifest)
 
 
-def replaced(pod: Pod, fields: Mapping[str, Any], *, kind: str, text: str) -> Candidate:
-    """The pod deleted and created anew with other fields in its spec, which cannot be patched."""
+def replaced(
+    pod: Pod, fields: Mapping[str, Any], *, kind: str, text: str, breaks: str = ""
+) -> Candidate:
+    """The pod deleted and created anew with other fields in its spec, which cannot be patched.
+
+    *breaks* is a sentence on what the change may break.
+    """
     spec = {key: value for key, value in {**pod.spec, **fields}.items() if key != "nodeName"}
     kept = ("name", "namespace", "labels", "annotations", "ownerReferences", "generateName")
     manifest = {
@@ -130,12 +136,15 @@ def replaced(pod: Pod, fields: Mapping[str, Any], *, kind: str, text: str) -> Ca
         "spec": spec,
     }
     command = Command(verb="replace", manifest=manifest)
-    return Candidate(kind=kind, text=text, command=command, note=template_note(pod, anew=True))
+    note = template_note(pod, anew=True, breaks=breaks)
+    return Candidate(kind=kind, text=text, command=command, note=note)
 
 
-def template_note(pod: Pod, *, anew: bool = False) -> str:
-    """What else there is to know of a change of this pod."""
+def template_note(pod: Pod, *, anew: bool = False, breaks: str = "") -> str:
+    """What a change of this pod costs: that it is created anew, what it *breaks*, its template."""
     notes = ["The pod is deleted and created anew."] if anew else []
+    if breaks:
+        notes.append(breaks)
     owner = next((each for each in pod.owner_references if each.get("controller")), None)
     if owner is not None:
         kind, name = owner.get("kind"), owner.get("name")

@@ -526,6 +526,7 @@ class _Inquiry:
                 text=f"Start the scheduler {identity}",
                 command=Command(verb="start_scheduler", object=f"scheduler/{identity}"),
                 decidable=False,
+                note="It schedules every pod that waits for it, not this one alone.",
             )
 
     def _forced_deletions(self) -> Iterator[Candidate]:
@@ -548,6 +549,7 @@ class _Inquiry:
             text="Give the pod a label, so that the queue takes it up again",
             command=patched(self._pod.id, {"metadata": {"labels": {"kscope.dev/retry": "1"}}}),
             decidable=False,
+            note="The label stays on the pod, where selectors can see it.",
         )
         yield replaced(self._pod, {}, kind="retry", text="Create the pod anew, just as it is")
 

@@ -83,6 +83,7 @@ def _claim(namespace: str, name: str, spec: Manifest) -> Candidate:
         text=f"Create the claim {namespace}/{name}, {size} {of_class}",
         command=Command(verb="create", manifest=manifest),
         decidable=False,
+        note="The claim starts empty and takes storage of its own.",
     )
 
 
@@ -110,6 +111,7 @@ def missing_classes(situation: Situation) -> Iterator[Candidate]:
                     text=f"Give the claim {claim.key} the class {storage_class.name}",
                     command=patched(claim.id, patch),
                     decidable=False,
+                    note="The class of a claim cannot be changed afterwards.",
                 )
 
 
@@ -123,6 +125,7 @@ def _class_like(storage_class: StorageClass, name: str) -> Candidate:
         text=f"Create the class {name}, like {storage_class.name}",
         command=command,
         decidable=False,
+        note="Other claims that name the class are then provisioned, too.",
     )
 
 
@@ -142,6 +145,7 @@ def more_volumes(situation: Situation) -> Iterator[Candidate]:
                 text=f"Add a volume of {size}{of_class}{where}",
                 command=Command(verb="create", manifest=manifest),
                 decidable=delayed,
+                note="The storage behind it has to exist; another claim may take it first.",
             )
 
 
@@ -160,6 +164,7 @@ def lost_volumes(situation: Situation) -> Iterator[Candidate]:
                 text=f"Create the volume {claim.volume_name} again, {size}",
                 command=Command(verb="create", manifest=manifest),
                 decidable=False,
+                note="It has to point at the old storage: a new one does not hold its data.",
             )
 
 
@@ -270,6 +275,7 @@ def more_capacity(situation: Situation) -> Iterator[Candidate]:
                 kind="capacity",
                 text=f"Let storage {capacity.name} of class {claim_class(claim)} have room for {size}",
                 command=patched(capacity.id, patch),
+                note="The driver publishes what its storage has: add storage there.",
             )
 
 
@@ -299,6 +305,7 @@ def published_capacity(situation: Situation) -> Iterator[Candidate]:
             text=f"Let {driver.name} be placed without its capacity (storageCapacity: false)",
             command=patched(driver.id, {"spec": {"storageCapacity": False}}),
             decidable=False,
+            note="Pods may then go to nodes where its provisioner has no room left.",
         )
 
 

@@ -58,7 +58,16 @@ def _fewer_pods(situation: Situation, *, owned: bool) -> Iterator[Candidate]:
             command=Command(verb="delete", object=other.pod.id),
             # Its volumes have to be detached first.
             decidable=not leaving.detaches,
+            note=_deletion_note(other.pod),
         )
+
+
+def _deletion_note(pod: Pod) -> str:
+    owner = next(iter(pod.owner_references), None)
+    if owner is None:
+        return "Its work ends: no workload creates that pod again."
+    again = f"{owner.get('kind')} {owner.get('name')} creates another pod"
+    return f"Its work is interrupted; {again}, which needs room elsewhere."
 
 
 def _may_go(pod: Pod) -> bool:

@@ -22,6 +22,7 @@ from scheduling.engine.pods.pod_template import Taint
 
 # For how many of the shapes there are a node that differs is tried.
 _UNLIKE = 3
+_MACHINE = "It costs one more machine, and the time to set it up."
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,7 @@ def _one_more(situation: Situation, like: Node, difference: Difference) -> Candi
         kind="node",
         text=f"{text}, but {difference}" if str(difference) else text,
         command=Command(verb="create", manifest=manifest),
+        note=_MACHINE,
     )
 
 
@@ -119,6 +121,7 @@ def _first_node(situation: Situation) -> Candidate:
         kind="node",
         text=f"Add a node with at least {cpu} cpu and {memory} memory",
         command=Command(verb="create", manifest=manifest),
+        note=_MACHINE,
     )
 
 

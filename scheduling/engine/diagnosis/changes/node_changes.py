@@ -34,7 +34,12 @@ def uncordoned(situation: Situation) -> Iterator[Candidate]:
     for each in situation.refused:
         if situation.world.table.node(each.row).unschedulable:
             command = Command(verb="uncordon", object=f"node/{each.node}")
-            yield Candidate(kind="uncordon", text=f"Uncordon {each.node}", command=command)
+            yield Candidate(
+                kind="uncordon",
+                text=f"Uncordon {each.node}",
+                command=command,
+                note="New pods may be placed on it at once: finish its maintenance first.",
+            )
 
 
 def recovered_nodes(situation: Situation) -> Iterator[Candidate]:
@@ -52,6 +57,7 @@ def recovered_nodes(situation: Situation) -> Iterator[Candidate]:
             text=f"Bring {each.node} back, so that it is Ready",
             command=patched(node.id, {"status": {"conditions": conditions}}),
             decidable=False,
+            note="Its kubelet has to run again: repair the machine or its network.",
         )
 
 
@@ -69,6 +75,7 @@ def removed_taints(situation: Situation) -> Iterator[Candidate]:
                 kind="taint",
                 text=f"Remove the taint {taint_text(taint)} from {each.node}",
                 command=patched(node.id, {"spec": {"taints": left}}),
+                note="Pods that the taint keeps away may then be placed on it.",
             )
 
 
@@ -85,10 +92,14 @@ def node_labels(situation: Situation) -> Iterator[Candidate]:
                 continue
             if value is None:
                 text = f"Remove the label {key} from {each.node}"
+                note = "New pods that select the label no longer fit there."
             else:
                 text = f"Label {each.node} {key}={value}"
+                note = "Other pods that select the label may be placed there, too."
+                if key.startswith(_FACTS):
+                    note = "The label has to be true of the machine. " + note
             command = patched(node.id, {"metadata": {"labels": {key: value}}})
-            yield Candidate(kind="label", text=text, command=command)
+            yield Candidate(kind="label", text=text, command=command, note=note)
 
 
 def _labels_for_selector(situation: Situation, node: Node) -> dict[str, str | None]:

@@ -27,6 +27,11 @@ from scheduling.engine.diagnosis.manifests import (
 )
 from scheduling.engine.pods.pod_template import Taint
 
+_AFFINITY_BREAKS = {
+    "podAntiAffinity": "Pods that were to stay apart may then fail together.",
+    "podAffinity": "It may then run far from the pods that it works with.",
+}
+
 
 def gates(situation: Situation) -> Iterator[Candidate]:
     """Take the gates off."""
@@ -37,6 +42,7 @@ def gates(situation: Situation) -> Iterator[Candidate]:
             kind="gate",
             text=f"Remove the scheduling gate{several} {', '.join(pod.scheduling_gates)}",
             command=patched(pod.id, {"spec": {"schedulingGates": []}}),
+            note="What the gate waits for may not be ready: its controller should remove it.",
         )
 
 
@@ -58,7 +64,7 @@ def tolerations(situation: Situation) -> Iterator[Candidate]:
             kind="toleration",
             text=f"Tolerate {taint_text(taint)}",
             command=patched(pod.id, {"spec": {"tolerations": [*old, toleration]}}),
-            note=template_note(pod),
+            note=template_note(pod, breaks="It may then run on any node with that taint."),
         )
 
 
@@ -182,7 +188,13 @@ def _with_constraint(
 ) -> Candidate:
     changed = {k: v for k, v in {**constraints[place], **changes}.items() if v is not None}
     spread = [*constraints[:place], changed, *constraints[place + 1 :]]
-    return replaced(pod, {"topologySpreadConstraints": spread}, kind="spread", text=text)
+    return replaced(
+        pod,
+        {"topologySpreadConstraints": spread},
+        kind="spread",
+        text=text,
+        breaks="More of its kind may then fail with one domain.",
+    )
 
 
 def pod_affinities(situation: Situation) -> Iterator[Candidate]:
@@ -201,6 +213,7 @@ def pod_affinities(situation: Situation) -> Iterator[Candidate]:
                 {"affinity": changed},
                 kind="affinity",
                 text=f"Prefer the pod {words} over {term.get('topologyKey')}, do not require it",
+                breaks=_AFFINITY_BREAKS[side],
             )
 
 

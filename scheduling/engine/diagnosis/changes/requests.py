@@ -19,6 +19,8 @@ from scheduling.engine.diagnosis.manifests import deep_copy
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
 
+_LESS = "Less is reserved for it: measure first what it uses."
+
 
 def smaller_requests(situation: Situation) -> Iterator[Candidate]:
     """Ask for exactly so much less that a node has room; the smallest part of a request first."""
@@ -44,9 +46,10 @@ def smaller_requests(situation: Situation) -> Iterator[Candidate]:
         if set(changed) <= {"containers", "initContainers"}:
             patch = {"spec": {field: smaller[field] for field in changed}}
             command = patched(pod.id, patch)
-            yield Candidate(kind="requests", text=text, command=command, note=template_note(pod))
+            note = template_note(pod, breaks=_LESS)
+            yield Candidate(kind="requests", text=text, command=command, note=note)
         else:
-            yield replaced(pod, smaller, kind="requests", text=text)
+            yield replaced(pod, smaller, kind="requests", text=text, breaks=_LESS)
 
 
 def _share_and_name(entry: tuple[tuple[str, int], float]) -> tuple[float, str]:
