@@ -20,7 +20,11 @@ from tests.conformance.vectors import Json
 from tests.vectors import vector_set
 from tests.workloads.recorded import KINDS, History, histories
 
-FOLDER = vector_set("control-plane-1.20")
+# By profile, the recordings of a control plane of that version.
+FOLDERS = {
+    "v1.20": vector_set("control-plane-1.20"),
+    "v1.36": vector_set("control-plane-1.36"),
+}
 # The recordings' controllers started this long before the first step: the phase of their periods.
 ORIGIN = 4_120 * MILLISECOND
 # The initial objects were created this long before it, one after the other.
@@ -49,11 +53,12 @@ Facts = dict[str, list[list[Told]]]
 
 
 class Recording:
-    """A folder of the recordings."""
+    """A folder of the recordings; *profile* is the version of its control plane."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, profile: str = "v1.20") -> None:
         self.name = name
-        folder = FOLDER / name
+        self.profile = profile
+        self.folder = folder = FOLDERS[profile] / name
         self.timeline: Json = json.loads((folder / "timeline.json").read_text())
         lines = (folder / "recording.jsonl").read_text().splitlines()
         self.lines: list[Json] = [json.loads(line) for line in lines]
@@ -108,7 +113,7 @@ class Recording:
 
     def scores(self) -> Scores:
         """The weighted scores of the scheduler's log, where there is one."""
-        log = FOLDER / self.name / "scheduler.log"
+        log = self.folder / "scheduler.log"
         told: Scores = {}
         for line in log.read_text().splitlines() if log.exists() else ():
             found = _SCORED.search(line)

@@ -63,10 +63,12 @@ _KINDS = {
 }
 
 
-# Plugins that go by another name here; see docs/conformance.md, Profile v1.20.
+# By profile, plugins that go by another name here; see docs/conformance.md, Profile v1.20.
 _PLUGINS = {
-    "NodeResourcesFit": "NodeResourcesLeastAllocated",
-    "NodePreferAvoidPodsPriority": "NodePreferAvoidPods",
+    "v1.20": {
+        "NodeResourcesFit": "NodeResourcesLeastAllocated",
+        "NodePreferAvoidPodsPriority": "NodePreferAvoidPods",
+    },
 }
 
 
@@ -92,7 +94,7 @@ class Rerun:
         scenario = recording.shifted()
         races = {name: RACES[name] for name in chances.races}
         scenario = replace(scenario, latencies={**scenario.latencies, **races})
-        self.cluster = Cluster.create(scenario, profile="v1.20", seed=chances.seed)
+        self.cluster = Cluster.create(scenario, profile=recording.profile, seed=chances.seed)
         # The stand-ins: the kubelet looks for its volumes all the time, and the provisioner does
         # not try again what has failed.
         self.cluster.volumes.kubelets.volumes.options.verify_backs_off = False
@@ -142,12 +144,13 @@ class Rerun:
     def scores(self) -> Scores:
         """The weighted scores, by upstream's names of the plugins."""
         told: Scores = {}
+        plugins = _PLUGINS.get(self.recording.profile, {})
         for attempt in self.tried:
             nodes = (attempt.evidence or {}).get("scores") or {}
             for node, scored in nodes.items():
                 for plugin, (_, _, weighted) in scored["plugins"].items():
                     of_pod = told.setdefault(attempt.pod, {})
-                    of_pod.setdefault(_PLUGINS.get(plugin, plugin), {})[node] = weighted
+                    of_pod.setdefault(plugins.get(plugin, plugin), {})[node] = weighted
         return told
 
     def statuses(self) -> dict[str, History]:

@@ -1,4 +1,4 @@
-"""How the admission of LimitRanges and ResourceQuotas differs between versions, as data."""
+"""How admission differs between versions, as data."""
 
 from dataclasses import dataclass
 
@@ -31,3 +31,5 @@ class AdmissionRules:
     """The scope VolumeAttributesClass selects claims."""
     spares_node_ports: bool = True
     """A load balancer can do without node ports, and then takes none."""
+    topology_labels: bool = True
+    """A pod gets the labels for zone and region of its node when it is bound, or created with a node."""

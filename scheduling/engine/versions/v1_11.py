@@ -224,6 +224,7 @@ V1_11 = KubernetesVersion(
         allocated_storage=False,
         attributes_class_scope=False,
         spares_node_ports=False,
+        topology_labels=False,
     ),
     workloads=WorkloadRules(
         taints_by_condition=False,

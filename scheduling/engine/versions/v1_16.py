@@ -211,6 +211,7 @@ V1_16 = KubernetesVersion(
         allocated_storage=False,
         attributes_class_scope=False,
         spares_node_ports=False,
+        topology_labels=False,
     ),
     workloads=WorkloadRules(
         taints_by_condition=True,

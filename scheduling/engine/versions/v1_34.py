@@ -244,6 +244,7 @@ V1_34 = KubernetesVersion(
         allocated_storage=True,
         attributes_class_scope=True,
         spares_node_ports=True,
+        topology_labels=False,
     ),
     workloads=WorkloadRules(
         taints_by_condition=True,

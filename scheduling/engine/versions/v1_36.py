@@ -248,10 +248,11 @@ V1_36 = KubernetesVersion(
         allocated_storage=True,
         attributes_class_scope=True,
         spares_node_ports=True,
+        topology_labels=True,
     ),
     workloads=WorkloadRules(
         taints_by_condition=True,
-        taints_new_nodes=False,
+        taints_new_nodes=True,
         disruption_conditions=True,
         scaled_from=True,
         log_scale_down=True,
