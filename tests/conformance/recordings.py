@@ -239,9 +239,12 @@ _DELETERS = {
     "pvc-protection-controller": "namespace-controller",
 }
 
-# Who takes the last finalizer off a volume: protection and the stand-in for the attacher do not
-# wait for each other.
-_LAST_HOLDERS = {"csi-attacher": "pv-protection-controller"}
+# Who takes the last finalizer off a volume: protection, the stand-in for the attacher and, since
+# it has one, the provisioner do not wait for each other.
+_LAST_HOLDERS = {
+    "csi-attacher": "pv-protection-controller",
+    "external-provisioner": "pv-protection-controller",
+}
 
 # What the scheduler's log says of a plugin: the pod, and each node with its score.
 _SCORED = re.compile(r"Plugin (\w+) scores on (\S+) => \[(.*)\]")

@@ -57,6 +57,10 @@ class StorageRules:
     """The attach/detach controller reads VolumeAttachments when it starts."""
     reconstructs_all: bool
     """A kubelet that starts takes over every volume that it finds on its disk."""
+    provisioners_hold_volumes: bool
+    """External provisioners keep a finalizer on volumes until they have deleted the storage, and do not delete it while it is attached."""
+    expanding_event: tuple[str, str]
+    """Type and message of the Event ExternalExpanding."""
 
 
 class StorageVersion(Protocol):
@@ -199,12 +203,13 @@ class VolumeActors:
             self._sidecar_context(listers),
             self._events(EXTERNAL_PROVISIONER),
             faults=self.driver_faults,
+            holds_volumes=self._rules.provisioners_hold_volumes,
             watch_latency=self._watch,
         )
 
     def _new_expand_controller(self, listers: InformerListers) -> ExpandController:
         events = self._events(EXPAND_CONTROLLER)
-        return ExpandController(self._loop, listers, events)
+        return ExpandController(self._loop, listers, events, self._rules.expanding_event)
 
     def _new_resizers(self, listers: InformerListers, absent: tuple[str, ...]) -> ExternalResizers:
         return ExternalResizers(

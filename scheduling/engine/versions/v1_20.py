@@ -274,6 +274,12 @@ V1_20 = KubernetesVersion(
         migrates_in_tree=False,
         recovers_attachments=False,
         reconstructs_all=False,
+        provisioners_hold_volumes=False,
+        expanding_event=(
+            "Warning",
+            "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
+            "an external controller to process this PVC.",
+        ),
     ),
     controller=ControllerRules(
         provisioner_annotations=(BETA_STORAGE_PROVISIONER,),

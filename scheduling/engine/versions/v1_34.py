@@ -265,6 +265,12 @@ V1_34 = KubernetesVersion(
         migrates_in_tree=True,
         recovers_attachments=True,
         reconstructs_all=True,
+        provisioners_hold_volumes=False,
+        expanding_event=(
+            "Warning",
+            "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
+            "an external controller to process this PVC.",
+        ),
     ),
     controller=ControllerRules(
         provisioner_annotations=(BETA_STORAGE_PROVISIONER, STORAGE_PROVISIONER),

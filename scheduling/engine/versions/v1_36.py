@@ -269,6 +269,8 @@ V1_36 = KubernetesVersion(
         migrates_in_tree=True,
         recovers_attachments=True,
         reconstructs_all=True,
+        provisioners_hold_volumes=True,
+        expanding_event=("Normal", "waiting for an external controller to expand this PVC"),
     ),
     controller=ControllerRules(
         provisioner_annotations=(BETA_STORAGE_PROVISIONER, STORAGE_PROVISIONER),
