@@ -75,7 +75,7 @@ class Recording:
             Step(at=SET_UP + place * 3 * MILLISECOND, verb="create", manifest=manifest)
             for place, manifest in enumerate(scenario.objects)
         ]
-        steps = [replace(step, at=step.at + ORIGIN) for step in scenario.steps]
+        steps = [_merged(replace(step, at=step.at + ORIGIN)) for step in scenario.steps]
         return replace(
             scenario,
             objects=(),
@@ -209,6 +209,15 @@ class Recording:
 
     def _names(self) -> dict[str, str]:
         return made_up_names({**each["object"], "kind": each["kind"]} for each in self.lines)
+
+
+def _merged(step: Step) -> Step:
+    """*step*, whose patch of a pod's conditions leaves PodScheduled: theirs merge conditions by type."""
+    conditions = ((step.patch or {}).get("status") or {}).get("conditions")
+    if not conditions or not step.object.startswith("pod/"):
+        return step
+    scheduled = {"type": "PodScheduled", "status": "True"}
+    return replace(step, patch={"status": {"conditions": [scheduled, *conditions]}})
 
 
 # Components that do not wait for each other: their Events come in any order.

@@ -254,6 +254,9 @@ V1_20 = KubernetesVersion(
         attributes_class_scope=False,
         spares_node_ports=False,
         topology_labels=False,
+        gated_condition=False,
+        marks_evicted=False,
+        unready_evictions=False,
     ),
     workloads=WorkloadRules(
         taints_by_condition=True,

@@ -245,6 +245,9 @@ V1_34 = KubernetesVersion(
         attributes_class_scope=True,
         spares_node_ports=True,
         topology_labels=False,
+        gated_condition=True,
+        marks_evicted=True,
+        unready_evictions=True,
     ),
     workloads=WorkloadRules(
         taints_by_condition=True,

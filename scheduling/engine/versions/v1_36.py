@@ -249,6 +249,9 @@ V1_36 = KubernetesVersion(
         attributes_class_scope=True,
         spares_node_ports=True,
         topology_labels=True,
+        gated_condition=True,
+        marks_evicted=True,
+        unready_evictions=True,
     ),
     workloads=WorkloadRules(
         taints_by_condition=True,
