@@ -138,12 +138,15 @@ class Rerun:
 
     def attempts(self) -> Facts:
         """The attempts at scheduling that found no node, with why."""
-        failed = [
-            ((each.at - ORIGIN) / SECOND, each.pod, each.message)
+        tried = [
+            (
+                (each.at - ORIGIN) / SECOND,
+                each.pod,
+                each.message if each.result == UNSCHEDULABLE else "",
+            )
             for each in self.tried
-            if each.result == UNSCHEDULABLE
         ]
-        return attempts_told(failed, self._names())
+        return attempts_told(tried, self._names(), self.recording.profile)
 
     def scores(self) -> Scores:
         """The weighted scores, by upstream's names of the plugins."""
@@ -178,7 +181,7 @@ class Rerun:
             if event.component == "external-provisioner":
                 about += BY_PROVISIONER
             told.setdefault(about, []).append((at, text))
-        return events_told(told, self._names())
+        return events_told(told, self._names(), self.recording.profile)
 
     def _names(self) -> dict[str, str]:
         return made_up_names(raw for _, _, _, raw in self.writes)

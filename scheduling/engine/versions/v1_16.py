@@ -230,11 +230,14 @@ V1_16 = KubernetesVersion(
         monitor_grace=40 * SECOND,
         warns_pods_of_node=False,
         failed_daemons_count=False,
+        reports_spared_pods=False,
+        pods_leave_namespace_first=False,
     ),
     storage=StorageRules(
         migrates_in_tree=False,
         recovers_attachments=False,
         reconstructs_all=False,
+        healthy_nodes_keep_volumes=False,
         provisioners_hold_volumes=False,
         expanding_event=(
             "Warning",

@@ -263,11 +263,14 @@ V1_34 = KubernetesVersion(
         monitor_grace=50 * SECOND,
         warns_pods_of_node=True,
         failed_daemons_count=True,
+        reports_spared_pods=False,
+        pods_leave_namespace_first=False,
     ),
     storage=StorageRules(
         migrates_in_tree=True,
         recovers_attachments=True,
         reconstructs_all=True,
+        healthy_nodes_keep_volumes=True,
         provisioners_hold_volumes=False,
         expanding_event=(
             "Warning",

@@ -33,3 +33,7 @@ class WorkloadRules:
     """The pods of a node that becomes unknown get an Event."""
     failed_daemons_count: bool
     """The status of a DaemonSet is written even when a pod of it was refused."""
+    reports_spared_pods: bool
+    """A pod that is deleted while it tolerates a NoExecute taint for a time gets the Event that its eviction is cancelled."""
+    pods_leave_namespace_first: bool
+    """A deleted namespace loses its pods first; all else is deleted once none is left."""
