@@ -121,6 +121,8 @@ class Watches:
         waiting = self._handle.waiting_pods.get(old.uid)
         if waiting is not None:
             self._waiting_pod_deleted(old, waiting)
+        elif (binding := self._bindings.get(old.key)) is not None:
+            self._binding.pod_deleted(binding)
 
     def _waiting_pod_deleted(self, pod: Pod, waiting: WaitingPod) -> None:
         """A deleted pod no longer waits in Permit. Upstream: deletePodFromSchedulingQueue()."""
