@@ -277,6 +277,9 @@ V1_20 = KubernetesVersion(
         failed_daemons_count=False,
         reports_spared_pods=False,
         pods_leave_namespace_first=False,
+        claim_retention=False,
+        awaits_claim_deletion=False,
+        capital_events=False,
     ),
     storage=StorageRules(
         migrates_in_tree=False,

@@ -268,6 +268,9 @@ V1_34 = KubernetesVersion(
         failed_daemons_count=True,
         reports_spared_pods=False,
         pods_leave_namespace_first=False,
+        claim_retention=True,
+        awaits_claim_deletion=True,
+        capital_events=False,
     ),
     storage=StorageRules(
         migrates_in_tree=True,

@@ -272,6 +272,9 @@ V1_36 = KubernetesVersion(
         failed_daemons_count=True,
         reports_spared_pods=True,
         pods_leave_namespace_first=True,
+        claim_retention=True,
+        awaits_claim_deletion=True,
+        capital_events=True,
     ),
     storage=StorageRules(
         migrates_in_tree=True,

@@ -37,3 +37,9 @@ class WorkloadRules:
     """A pod that is deleted while it tolerates a NoExecute taint for a time gets the Event that its eviction is cancelled."""
     pods_leave_namespace_first: bool
     """A deleted namespace loses its pods first; all else is deleted once none is left."""
+    claim_retention: bool
+    """The claims of a StatefulSet are deleted with it, or with its pods, where its retention policy says so."""
+    awaits_claim_deletion: bool
+    """A StatefulSet creates no pod for a claim that is being deleted."""
+    capital_events: bool
+    """The Events of a StatefulSet begin with a capital letter."""
