@@ -36,7 +36,7 @@ LATENCIES = {"node_status": Latency("fixed", 1_200 * MILLISECOND)}
 TOLERANCE = 0.4
 TOLERANCE_OF_STAND_INS = 1.6
 # The machine of the recordings of v1.36 was busier.
-TOLERANCES = {"v1.36": 0.8}
+MORE_TOLERANCE = {"v1.36": 0.4}
 
 
 class Told(NamedTuple):
@@ -146,6 +146,8 @@ class Recording:
                 about, message = where.split(": ", 1)
                 if each["source"].startswith("csi.example.com"):
                     about += BY_PROVISIONER
+                if each["source"] == "ephemeral_volume":
+                    about += BY_EPHEMERAL_CONTROLLER
                 told.setdefault(about, []).append((each["t"], f"{kind} {reason}: {message}"))
         return events_told(told, self._names(), self.profile)
 
@@ -153,7 +155,8 @@ class Recording:
     def tolerance(self) -> float:
         """How many seconds earlier or later something may come about."""
         attacher = any(line["kind"] == "VolumeAttachment" for line in self.lines)
-        return TOLERANCE_OF_STAND_INS if attacher else TOLERANCES.get(self.profile, TOLERANCE)
+        tolerance = TOLERANCE_OF_STAND_INS if attacher else TOLERANCE
+        return tolerance + MORE_TOLERANCE.get(self.profile, 0)
 
     def nodes_taken(self) -> dict[str, list[str]]:
         """The nodes of the pods in the order in which these were created; "" without one.
@@ -232,6 +235,7 @@ def _merged(step: Step) -> Step:
 
 # Components that do not wait for each other: their Events come in any order.
 BY_PROVISIONER = " by the provisioner"
+BY_EPHEMERAL_CONTROLLER = " by the ephemeral volume controller"
 
 # What comes before the first step is set-up.
 START = -0.5
@@ -301,7 +305,20 @@ def changes_told(writes: Iterable[Write], names: Mapping[str, str]) -> Facts:
             author = _DELETERS.get(author, author) if "gone" in change or deleted else author
         if at > START and change and not _is_stand_ins(author, raw):
             told.setdefault(entity, []).append((at, author, change))
+    for entity, facts in told.items():
+        if entity.startswith("ResourceClaim/"):
+            _leave_out_release(facts)
     return _grouped({entity: _tidied(facts) for entity, facts in told.items()}, names)
+
+
+def _leave_out_release(facts: list[tuple[float, str, Json]]) -> None:
+    """How a claim goes: its controller and the garbage collector do not wait for each other."""
+    if "gone" not in facts[-1][2]:
+        return
+    at, _, _ = facts.pop()
+    while facts and facts[-1][2] in ({"deleting": True}, {"finalizers": None}):
+        facts.pop()
+    facts.append((at, "generic-garbage-collector", {"gone": True}))
 
 
 def statuses_told(writes: Iterable[Write]) -> dict[str, History]:
@@ -420,6 +437,8 @@ def _labels(metadata: Json) -> Json:
 
 # What comes within that many seconds comes at once.
 _AT_ONCE = 0.1
+# Attempts at one pod within that many seconds of each other are one burst.
+_BURST = 0.05
 
 _WITH_PHASE = ("PersistentVolume", "PersistentVolumeClaim", "Pod")
 _CLERICAL = frozenset(
@@ -483,7 +502,7 @@ def events_told(
     """The Events, per object.
 
     How often ExternalProvisioning comes varies in the recordings themselves: once is enough. The
-    same holds for a FailedScheduling that says what the one before said; see `attempts_told`.
+    same holds for what is tried again until it succeeds; see also `attempts_told`.
     """
     kept: dict[str, list[Told]] = {}
     for entity, events in told.items():
@@ -493,10 +512,8 @@ def events_told(
             again = "ExternalProvisioning" in text and at - before < _AT_ONCE
             if "ExternalProvisioning" in text:
                 before = at
-            if profile in _COUNTS_BY_CHANCE and "FailedScheduling" in text:
-                again = (
-                    any("FailedScheduling" in t.fact for t in texts[-1:]) and texts[-1].fact == text
-                )
+            if profile in _COUNTS_BY_CHANCE and any(reason in text for reason in _REPEATED):
+                again = bool(texts) and texts[-1].fact == text
             text = text.replace("no capacity on node ", "no capacity on ")
             if not again:
                 texts.append(Told(at, text))
@@ -508,6 +525,8 @@ def events_told(
 # Since v1.36 pops from backoffQ a pod that is woken several times within some milliseconds is tried
 # again each time, unless it is just being tried: how often that is so is left to chance.
 _COUNTS_BY_CHANCE = frozenset({"v1.36"})
+# Events of what is tried again.
+_REPEATED = ("FailedScheduling", "FailedBinding")
 
 
 def attempts_told(tried: Iterable[Tried], names: Mapping[str, str], profile: str) -> Facts:
@@ -518,7 +537,7 @@ def attempts_told(tried: Iterable[Tried], names: Mapping[str, str], profile: str
     of_pods: dict[str, list[Told]] = {}
     for at, pod, message in tried:
         attempts = of_pods.setdefault(f"Pod/{pod}", [])
-        if profile in _COUNTS_BY_CHANCE and attempts and at - attempts[-1].at < _AT_ONCE:
+        if profile in _COUNTS_BY_CHANCE and attempts and at - attempts[-1].at < _BURST:
             attempts.pop()
         attempts.append(Told(at, message))
     failed = {pod: [each for each in told if each.fact] for pod, told in of_pods.items()}

@@ -57,7 +57,8 @@ class Watches:
         handlers = {"Pod": self.observe_pod, "Node": self.observe_node}
         devices = _DEVICE_KINDS if self._cycle_rules.allocates_devices else ()
         for kind in (*attachments, *devices, *_WATCHED_KINDS):
-            self._store.watch(kind, handlers.get(kind, self.observe_other), delay)
+            later = self._latencies.draw("node_watch") if kind == "Node" else 0
+            self._store.watch(kind, handlers.get(kind, self.observe_other), delay + later)
 
     def observe_pod(self, event: WatchEvent) -> None:
         new = event.new

@@ -238,6 +238,7 @@ V1_16 = KubernetesVersion(
         claim_retention=False,
         awaits_claim_deletion=False,
         capital_events=False,
+        retries_ephemeral_claims=False,
     ),
     storage=StorageRules(
         migrates_in_tree=False,

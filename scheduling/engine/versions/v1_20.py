@@ -280,6 +280,7 @@ V1_20 = KubernetesVersion(
         claim_retention=False,
         awaits_claim_deletion=False,
         capital_events=False,
+        retries_ephemeral_claims=False,
     ),
     storage=StorageRules(
         migrates_in_tree=False,

@@ -271,6 +271,7 @@ V1_34 = KubernetesVersion(
         claim_retention=True,
         awaits_claim_deletion=True,
         capital_events=False,
+        retries_ephemeral_claims=True,
     ),
     storage=StorageRules(
         migrates_in_tree=True,

@@ -275,6 +275,7 @@ V1_36 = KubernetesVersion(
         claim_retention=True,
         awaits_claim_deletion=True,
         capital_events=True,
+        retries_ephemeral_claims=True,
     ),
     storage=StorageRules(
         migrates_in_tree=True,

@@ -43,3 +43,5 @@ class WorkloadRules:
     """A StatefulSet creates no pod for a claim that is being deleted."""
     capital_events: bool
     """The Events of a StatefulSet begin with a capital letter."""
+    retries_ephemeral_claims: bool
+    """The controller of ephemeral volumes tries again while another claim has the name of its claim."""
