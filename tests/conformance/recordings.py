@@ -35,6 +35,8 @@ LATENCIES = {"node_status": Latency("fixed", 1_200 * MILLISECOND)}
 # kubelets say a second late what the real ones say at once.
 TOLERANCE = 0.4
 TOLERANCE_OF_STAND_INS = 1.6
+# By profile, how long after one object the next of the same step was created.
+GAPS = {"v1.36": 12 * MILLISECOND}
 # The machine of the recordings of v1.36 was busier.
 MORE_TOLERANCE = {"v1.36": 0.4}
 
@@ -79,7 +81,12 @@ class Recording:
             Step(at=SET_UP + place * 3 * MILLISECOND, verb="create", manifest=manifest)
             for place, manifest in enumerate(scenario.objects)
         ]
-        steps = [_merged(replace(step, at=step.at + ORIGIN)) for step in scenario.steps]
+        gap = GAPS.get(self.profile, 0)
+        at_once: dict[int, int] = {}
+        steps: list[Step] = []
+        for step in scenario.steps:
+            place = at_once[step.at] = at_once.get(step.at, -1) + 1
+            steps.append(_merged(replace(step, at=step.at + ORIGIN + place * gap)))
         return replace(
             scenario,
             objects=(),
@@ -526,7 +533,7 @@ def events_told(
 # again each time, unless it is just being tried: how often that is so is left to chance.
 _COUNTS_BY_CHANCE = frozenset({"v1.36"})
 # Events of what is tried again.
-_REPEATED = ("FailedScheduling", "FailedBinding")
+_REPEATED = ("FailedScheduling", "FailedBinding", "FailedResourceClaimCreation")
 
 
 def attempts_told(tried: Iterable[Tried], names: Mapping[str, str], profile: str) -> Facts:

@@ -281,6 +281,7 @@ V1_20 = KubernetesVersion(
         awaits_claim_deletion=False,
         capital_events=False,
         retries_ephemeral_claims=False,
+        evicts_by_device_taints=False,
     ),
     storage=StorageRules(
         migrates_in_tree=False,

@@ -272,6 +272,7 @@ V1_34 = KubernetesVersion(
         awaits_claim_deletion=True,
         capital_events=False,
         retries_ephemeral_claims=True,
+        evicts_by_device_taints=False,
     ),
     storage=StorageRules(
         migrates_in_tree=True,

@@ -276,6 +276,7 @@ V1_36 = KubernetesVersion(
         awaits_claim_deletion=True,
         capital_events=True,
         retries_ephemeral_claims=True,
+        evicts_by_device_taints=True,
     ),
     storage=StorageRules(
         migrates_in_tree=True,

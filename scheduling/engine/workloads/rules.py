@@ -45,3 +45,5 @@ class WorkloadRules:
     """The Events of a StatefulSet begin with a capital letter."""
     retries_ephemeral_claims: bool
     """The controller of ephemeral volumes tries again while another claim has the name of its claim."""
+    evicts_by_device_taints: bool
+    """Pods are evicted whose claims do not tolerate a NoExecute taint of their devices."""

@@ -19,7 +19,9 @@ class ClaimRetention:
         self._store = store
         self._author = author
 
-    def apply(self, owner: ApiObject, pod: Pod, claims: Iterable[str], *, is_condemned: bool) -> None:
+    def apply(
+        self, owner: ApiObject, pod: Pod, claims: Iterable[str], *, is_condemned: bool
+    ) -> None:
         """Let the *claims* of *pod*, given by name, be owned as the policy of *owner* says.
 
         *is_condemned* says that the pod is deleted because the set was scaled down. Raises ApiError.
