@@ -444,8 +444,6 @@ def _labels(metadata: Json) -> Json:
 
 # What comes within that many seconds comes at once.
 _AT_ONCE = 0.1
-# Attempts at one pod within that many seconds of each other are one burst.
-_BURST = 0.05
 
 _WITH_PHASE = ("PersistentVolume", "PersistentVolumeClaim", "Pod")
 _CLERICAL = frozenset(
@@ -544,7 +542,7 @@ def attempts_told(tried: Iterable[Tried], names: Mapping[str, str], profile: str
     of_pods: dict[str, list[Told]] = {}
     for at, pod, message in tried:
         attempts = of_pods.setdefault(f"Pod/{pod}", [])
-        if profile in _COUNTS_BY_CHANCE and attempts and at - attempts[-1].at < _BURST:
+        if profile in _COUNTS_BY_CHANCE and attempts and at - attempts[-1].at < _AT_ONCE:
             attempts.pop()
         attempts.append(Told(at, message))
     failed = {pod: [each for each in told if each.fact] for pod, told in of_pods.items()}

@@ -137,10 +137,10 @@ class Rerun:
         watches.deliver = delivered
 
     def _delay_attaches(self) -> None:
-        """The stand-in for the attacher does nothing for a second, then everything at once."""
+        """The stand-in for the attacher does nothing for a second or a little more, then all at once."""
         attacher, loop = self.cluster.volumes.csi_attacher, self.cluster.loop
         sync = attacher._sync
-        attacher._sync = lambda name: loop.call_after(SECOND, sync, name)
+        attacher._sync = lambda name: loop.call_after(SECOND + 50 * MILLISECOND, sync, name)
 
     def run(self) -> None:
         """To the end of the recording."""

@@ -249,7 +249,7 @@ V1_34 = KubernetesVersion(
         spares_node_ports=True,
         topology_labels=False,
         gated_condition=True,
-        marks_evicted=True,
+        marks_evicted=False,
         unready_evictions=True,
     ),
     workloads=WorkloadRules(
