@@ -20,7 +20,11 @@ from tests.conformance.vectors import Json
 from tests.vectors import vector_set
 from tests.workloads.recorded import KINDS, History, histories
 
-FOLDER = vector_set("control-plane-1.20")
+# By profile, the recordings of a control plane of that version.
+FOLDERS = {
+    "v1.20": vector_set("control-plane-1.20"),
+    "v1.36": vector_set("control-plane-1.36"),
+}
 # The recordings' controllers started this long before the first step: the phase of their periods.
 ORIGIN = 4_120 * MILLISECOND
 # The initial objects were created this long before it, one after the other.
@@ -31,6 +35,10 @@ LATENCIES = {"node_status": Latency("fixed", 1_200 * MILLISECOND)}
 # kubelets say a second late what the real ones say at once.
 TOLERANCE = 0.4
 TOLERANCE_OF_STAND_INS = 1.6
+# By profile, how long after one object the next of the same step was created.
+GAPS = {"v1.36": 12 * MILLISECOND}
+# The machine of the recordings of v1.36 was busier.
+MORE_TOLERANCE = {"v1.36": 0.4}
 
 
 class Told(NamedTuple):
@@ -44,16 +52,19 @@ class Told(NamedTuple):
 Scores = dict[str, dict[str, dict[str, int]]]
 # When, by whom, the type of the watch event, and the object.
 Write = tuple[float, str, str, Json]
+# When, which pod, and why no node was found, or "".
+Tried = tuple[float, str, str]
 # Per object its facts in order; objects with made-up names share one entry, a history for each.
 Facts = dict[str, list[list[Told]]]
 
 
 class Recording:
-    """A folder of the recordings."""
+    """A folder of the recordings; *profile* is the version of its control plane."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, profile: str = "v1.20") -> None:
         self.name = name
-        folder = FOLDER / name
+        self.profile = profile
+        self.folder = folder = FOLDERS[profile] / name
         self.timeline: Json = json.loads((folder / "timeline.json").read_text())
         lines = (folder / "recording.jsonl").read_text().splitlines()
         self.lines: list[Json] = [json.loads(line) for line in lines]
@@ -70,7 +81,12 @@ class Recording:
             Step(at=SET_UP + place * 3 * MILLISECOND, verb="create", manifest=manifest)
             for place, manifest in enumerate(scenario.objects)
         ]
-        steps = [replace(step, at=step.at + ORIGIN) for step in scenario.steps]
+        gap = GAPS.get(self.profile, 0)
+        at_once: dict[int, int] = {}
+        steps: list[Step] = []
+        for step in scenario.steps:
+            place = at_once[step.at] = at_once.get(step.at, -1) + 1
+            steps.append(_merged(replace(step, at=step.at + ORIGIN + place * gap)))
         return replace(
             scenario,
             objects=(),
@@ -99,16 +115,22 @@ class Recording:
 
     def attempts(self) -> Facts:
         """The attempts at scheduling that found no node, with why."""
-        failed = [
-            (each["t"], each["pod"], each["message"])
-            for each in self.timeline.get("schedulingAttempts") or ()
-            if each["what"] == "unschedulable"
-        ]
-        return attempts_told(failed, self._names())
+        tried: list[Tried] = []
+        for each in self.timeline.get("schedulingAttempts") or ():
+            if each["what"] == "attempt":
+                tried.append((each["t"], each["pod"], ""))
+            elif each["what"] == "unschedulable":
+                # In its place, if the attempt was written down.
+                before = (n for n in reversed(range(len(tried))) if tried[n][1] == each["pod"])
+                place = next(before, None)
+                if place is not None and not tried[place][2] and self.profile != "v1.20":
+                    del tried[place]
+                tried.append((each["t"], each["pod"], each["message"]))
+        return attempts_told(tried, self._names(), self.profile)
 
     def scores(self) -> Scores:
         """The weighted scores of the scheduler's log, where there is one."""
-        log = FOLDER / self.name / "scheduler.log"
+        log = self.folder / "scheduler.log"
         told: Scores = {}
         for line in log.read_text().splitlines() if log.exists() else ():
             found = _SCORED.search(line)
@@ -131,14 +153,17 @@ class Recording:
                 about, message = where.split(": ", 1)
                 if each["source"].startswith("csi.example.com"):
                     about += BY_PROVISIONER
+                if each["source"] == "ephemeral_volume":
+                    about += BY_EPHEMERAL_CONTROLLER
                 told.setdefault(about, []).append((each["t"], f"{kind} {reason}: {message}"))
-        return events_told(told, self._names())
+        return events_told(told, self._names(), self.profile)
 
     @property
     def tolerance(self) -> float:
         """How many seconds earlier or later something may come about."""
         attacher = any(line["kind"] == "VolumeAttachment" for line in self.lines)
-        return TOLERANCE_OF_STAND_INS if attacher else TOLERANCE
+        tolerance = TOLERANCE_OF_STAND_INS if attacher else TOLERANCE
+        return tolerance + MORE_TOLERANCE.get(self.profile, 0)
 
     def nodes_taken(self) -> dict[str, list[str]]:
         """The nodes of the pods in the order in which these were created; "" without one.
@@ -206,8 +231,18 @@ class Recording:
         return made_up_names({**each["object"], "kind": each["kind"]} for each in self.lines)
 
 
+def _merged(step: Step) -> Step:
+    """*step*, whose patch of a pod's conditions leaves PodScheduled: theirs merge conditions by type."""
+    conditions = ((step.patch or {}).get("status") or {}).get("conditions")
+    if not conditions or not step.object.startswith("pod/"):
+        return step
+    scheduled = {"type": "PodScheduled", "status": "True"}
+    return replace(step, patch={"status": {"conditions": [scheduled, *conditions]}})
+
+
 # Components that do not wait for each other: their Events come in any order.
 BY_PROVISIONER = " by the provisioner"
+BY_EPHEMERAL_CONTROLLER = " by the ephemeral volume controller"
 
 # What comes before the first step is set-up.
 START = -0.5
@@ -234,9 +269,12 @@ _DELETERS = {
     "pvc-protection-controller": "namespace-controller",
 }
 
-# Who takes the last finalizer off a volume: protection and the stand-in for the attacher do not
-# wait for each other.
-_LAST_HOLDERS = {"csi-attacher": "pv-protection-controller"}
+# Who takes the last finalizer off a volume: protection, the stand-in for the attacher and, since
+# it has one, the provisioner do not wait for each other.
+_LAST_HOLDERS = {
+    "csi-attacher": "pv-protection-controller",
+    "external-provisioner": "pv-protection-controller",
+}
 
 # What the scheduler's log says of a plugin: the pod, and each node with its score.
 _SCORED = re.compile(r"Plugin (\w+) scores on (\S+) => \[(.*)\]")
@@ -274,7 +312,20 @@ def changes_told(writes: Iterable[Write], names: Mapping[str, str]) -> Facts:
             author = _DELETERS.get(author, author) if "gone" in change or deleted else author
         if at > START and change and not _is_stand_ins(author, raw):
             told.setdefault(entity, []).append((at, author, change))
+    for entity, facts in told.items():
+        if entity.startswith("ResourceClaim/"):
+            _leave_out_release(facts)
     return _grouped({entity: _tidied(facts) for entity, facts in told.items()}, names)
+
+
+def _leave_out_release(facts: list[tuple[float, str, Json]]) -> None:
+    """How a claim goes: its controller and the garbage collector do not wait for each other."""
+    if "gone" not in facts[-1][2]:
+        return
+    at, _, _ = facts.pop()
+    while facts and facts[-1][2] in ({"deleting": True}, {"finalizers": None}):
+        facts.pop()
+    facts.append((at, "generic-garbage-collector", {"gone": True}))
 
 
 def statuses_told(writes: Iterable[Write]) -> dict[str, History]:
@@ -450,8 +501,14 @@ def made_up_names(objects: Iterable[Json]) -> dict[str, str]:
     return named
 
 
-def events_told(told: Mapping[str, list[tuple[float, str]]], names: Mapping[str, str]) -> Facts:
-    """How often ExternalProvisioning comes varies in the recordings themselves: once is enough."""
+def events_told(
+    told: Mapping[str, list[tuple[float, str]]], names: Mapping[str, str], profile: str
+) -> Facts:
+    """The Events, per object.
+
+    How often ExternalProvisioning comes varies in the recordings themselves: once is enough. The
+    same holds for what is tried again until it succeeds; see also `attempts_told`.
+    """
     kept: dict[str, list[Told]] = {}
     for entity, events in told.items():
         texts: list[Told] = []
@@ -460,6 +517,9 @@ def events_told(told: Mapping[str, list[tuple[float, str]]], names: Mapping[str,
             again = "ExternalProvisioning" in text and at - before < _AT_ONCE
             if "ExternalProvisioning" in text:
                 before = at
+            if profile in _COUNTS_BY_CHANCE and any(reason in text for reason in _REPEATED):
+                again = bool(texts) and texts[-1].fact == text
+            text = text.replace("no capacity on node ", "no capacity on ")
             if not again:
                 texts.append(Told(at, text))
         if texts:
@@ -467,12 +527,26 @@ def events_told(told: Mapping[str, list[tuple[float, str]]], names: Mapping[str,
     return _grouped(kept, names)
 
 
-def attempts_told(failed: Iterable[tuple[float, str, str]], names: Mapping[str, str]) -> Facts:
-    """The failed attempts, per pod, each with why."""
-    told: dict[str, list[Told]] = {}
-    for at, pod, message in failed:
-        told.setdefault(f"Pod/{pod}", []).append(Told(at, message))
-    return _grouped(told, names)
+# Since v1.36 pops from backoffQ a pod that is woken several times within some milliseconds is tried
+# again each time, unless it is just being tried: how often that is so is left to chance.
+_COUNTS_BY_CHANCE = frozenset({"v1.36"})
+# Events of what is tried again.
+_REPEATED = ("FailedScheduling", "FailedBinding", "FailedResourceClaimCreation")
+
+
+def attempts_told(tried: Iterable[Tried], names: Mapping[str, str], profile: str) -> Facts:
+    """The failed attempts, per pod, each with why.
+
+    Of attempts that come at once only the last counts, where their number is left to chance.
+    """
+    of_pods: dict[str, list[Told]] = {}
+    for at, pod, message in tried:
+        attempts = of_pods.setdefault(f"Pod/{pod}", [])
+        if profile in _COUNTS_BY_CHANCE and attempts and at - attempts[-1].at < _AT_ONCE:
+            attempts.pop()
+        attempts.append(Told(at, message))
+    failed = {pod: [each for each in told if each.fact] for pod, told in of_pods.items()}
+    return _grouped(failed, names)
 
 
 def _grouped(facts: Mapping[str, list[Told]], names: Mapping[str, str]) -> Facts:

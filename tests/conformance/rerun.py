@@ -16,6 +16,7 @@ from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.decision.result import UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.conformance.recordings import (
+    BY_EPHEMERAL_CONTROLLER,
     BY_PROVISIONER,
     ORIGIN,
     START,
@@ -33,18 +34,29 @@ from tests.conformance.recordings import (
 from tests.workloads.recorded import History
 from volumes.engine.pv_controller.pv_controller import PersistentVolumeController
 
-# The scheduler of the recordings started this long before the first step: the phase of its tickers.
-TICKERS = ORIGIN - 4_600 * MILLISECOND
+# By profile, when the scheduler of the recordings started its tickers: their phase.
+TICKERS = {"v1.20": ORIGIN - 4_600 * MILLISECOND, "v1.36": ORIGIN - 3_300 * MILLISECOND}
+# By profile, what took another time there than here: the recordings of v1.36 were made on a busy
+# machine, and see `_delay_attaches`.
+OTHER_LATENCIES = {
+    "v1.36": {
+        "api_write": Latency("fixed", 8 * MILLISECOND),
+        "attach": Latency("fixed", 0),
+        "detach": Latency("fixed", 0),
+    }
+}
 # Of two threads either is first: the scheduler's caches or the attempt of the pod that a change
 # woke; the worker of claims or that of volumes; that attempt, which takes milliseconds, or what the
 # PV controller writes for the claim, or the node controller for the node, that it was woken by; the
-# node controller's two writes and the attempts in between.
+# node controller's two writes and the attempts in between; the scheduler's watches of nodes and of
+# pods.
 RACES = {
     "assume_cache": Latency("uniform", 0, 1),
     "bind_race": Latency("uniform", 0, 1),
     "claim_sync": Latency("uniform", 0, 12 * MILLISECOND),
     "node_taint": Latency("uniform", 1 * MILLISECOND, 20 * MILLISECOND),
     "node_labels": Latency("uniform", 0, 6 * MILLISECOND),
+    "node_watch": Latency("uniform", 0, 12 * MILLISECOND),
 }
 # More than any of the recordings takes by far.
 _MANY_STEPS = 60_000
@@ -63,10 +75,12 @@ _KINDS = {
 }
 
 
-# Plugins that go by another name here; see docs/conformance.md, Profile v1.20.
+# By profile, plugins that go by another name here; see docs/conformance.md, Profile v1.20.
 _PLUGINS = {
-    "NodeResourcesFit": "NodeResourcesLeastAllocated",
-    "NodePreferAvoidPodsPriority": "NodePreferAvoidPods",
+    "v1.20": {
+        "NodeResourcesFit": "NodeResourcesLeastAllocated",
+        "NodePreferAvoidPodsPriority": "NodePreferAvoidPods",
+    },
 }
 
 
@@ -91,14 +105,17 @@ class Rerun:
         self.recording = recording
         scenario = recording.shifted()
         races = {name: RACES[name] for name in chances.races}
-        scenario = replace(scenario, latencies={**scenario.latencies, **races})
-        self.cluster = Cluster.create(scenario, profile="v1.20", seed=chances.seed)
+        others = OTHER_LATENCIES.get(recording.profile, {})
+        scenario = replace(scenario, latencies={**scenario.latencies, **others, **races})
+        self.cluster = Cluster.create(scenario, profile=recording.profile, seed=chances.seed)
         # The stand-ins: the kubelet looks for its volumes all the time, and the provisioner does
         # not try again what has failed.
         self.cluster.volumes.kubelets.volumes.options.verify_backs_off = False
         self.cluster.volumes.provisioners.retries = False
+        if recording.profile != "v1.20":
+            self._delay_attaches()
         queue = self.cluster.scheduler.queue
-        queue.flush_times.started_at = TICKERS
+        queue.flush_times.started_at = TICKERS[recording.profile]
         if not recording.server_side_apply:
             queue.updates.rules = replace(queue.updates.rules, status_counts=False)
         if chances.follows:
@@ -119,6 +136,12 @@ class Rerun:
 
         watches.deliver = delivered
 
+    def _delay_attaches(self) -> None:
+        """The stand-in for the attacher does nothing for a second or a little more, then all at once."""
+        attacher, loop = self.cluster.volumes.csi_attacher, self.cluster.loop
+        sync = attacher._sync
+        attacher._sync = lambda name: loop.call_after(SECOND + 50 * MILLISECOND, sync, name)
+
     def run(self) -> None:
         """To the end of the recording."""
         self.cluster.advance(self.cluster.horizon, max_steps=_MANY_STEPS)
@@ -132,22 +155,26 @@ class Rerun:
 
     def attempts(self) -> Facts:
         """The attempts at scheduling that found no node, with why."""
-        failed = [
-            ((each.at - ORIGIN) / SECOND, each.pod, each.message)
+        tried = [
+            (
+                (each.at - ORIGIN) / SECOND,
+                each.pod,
+                each.message if each.result == UNSCHEDULABLE else "",
+            )
             for each in self.tried
-            if each.result == UNSCHEDULABLE
         ]
-        return attempts_told(failed, self._names())
+        return attempts_told(tried, self._names(), self.recording.profile)
 
     def scores(self) -> Scores:
         """The weighted scores, by upstream's names of the plugins."""
         told: Scores = {}
+        plugins = _PLUGINS.get(self.recording.profile, {})
         for attempt in self.tried:
             nodes = (attempt.evidence or {}).get("scores") or {}
             for node, scored in nodes.items():
                 for plugin, (_, _, weighted) in scored["plugins"].items():
                     of_pod = told.setdefault(attempt.pod, {})
-                    of_pod.setdefault(_PLUGINS.get(plugin, plugin), {})[node] = weighted
+                    of_pod.setdefault(plugins.get(plugin, plugin), {})[node] = weighted
         return told
 
     def statuses(self) -> dict[str, History]:
@@ -170,8 +197,10 @@ class Rerun:
             about = f"{_KINDS.get(prefix, prefix)}/{key}"
             if event.component == "external-provisioner":
                 about += BY_PROVISIONER
+            if event.component == "ephemeral-volume-controller":
+                about += BY_EPHEMERAL_CONTROLLER
             told.setdefault(about, []).append((at, text))
-        return events_told(told, self._names())
+        return events_told(told, self._names(), self.recording.profile)
 
     def _names(self) -> dict[str, str]:
         return made_up_names(raw for _, _, _, raw in self.writes)

@@ -91,7 +91,8 @@ class Storage:
         self.volume_protection = VolumeProtection(self.loop, self.store, self.listers)
         sidecar = SidecarContext(self.loop, self.store, self.listers, self.latencies)
         self.provisioners = ExternalProvisioners(sidecar, self.events, faults=faults)
-        self.expander = ExpandController(self.loop, self.listers, self.events)
+        expanding = VERSIONS["v1.34"].storage.expanding_event
+        self.expander = ExpandController(self.loop, self.listers, self.events, expanding)
         self.resizers = ExternalResizers(
             sidecar,
             self.events,

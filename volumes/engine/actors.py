@@ -57,6 +57,12 @@ class StorageRules:
     """The attach/detach controller reads VolumeAttachments when it starts."""
     reconstructs_all: bool
     """A kubelet that starts takes over every volume that it finds on its disk."""
+    healthy_nodes_keep_volumes: bool
+    """A volume that a node has not unmounted after six minutes is detached by force only if the node is not ready."""
+    provisioners_hold_volumes: bool
+    """External provisioners keep a finalizer on volumes until they have deleted the storage, and do not delete it while it is attached."""
+    expanding_event: tuple[str, str]
+    """Type and message of the Event ExternalExpanding."""
 
 
 class StorageVersion(Protocol):
@@ -199,12 +205,13 @@ class VolumeActors:
             self._sidecar_context(listers),
             self._events(EXTERNAL_PROVISIONER),
             faults=self.driver_faults,
+            holds_volumes=self._rules.provisioners_hold_volumes,
             watch_latency=self._watch,
         )
 
     def _new_expand_controller(self, listers: InformerListers) -> ExpandController:
         events = self._events(EXPAND_CONTROLLER)
-        return ExpandController(self._loop, listers, events)
+        return ExpandController(self._loop, listers, events, self._rules.expanding_event)
 
     def _new_resizers(self, listers: InformerListers, absent: tuple[str, ...]) -> ExternalResizers:
         return ExternalResizers(
@@ -230,6 +237,7 @@ class VolumeActors:
             watch_latency=self._watch,
             # Upstream: processVolumeAttachments().
             recovers_attachments=self._rules.recovers_attachments,
+            spares_healthy_nodes=self._rules.healthy_nodes_keep_volumes,
         )
 
     def _new_csi_attacher(self) -> CsiAttacher:

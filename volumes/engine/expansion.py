@@ -16,19 +16,25 @@ from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.objects.objects import EMPTY, PersistentVolumeClaim, quantity
 from volumes.engine.phases import CLAIM_BOUND
-from volumes.engine.ports import WARNING, EventSink, InformerListers
+from volumes.engine.ports import EventSink, InformerListers
 
 CONTROLLER: Final = "volume-expand"
 
 
 class ExpandController:
-    """Emits an Event on each claim whose request grew: the CSI driver has to expand the volume."""
+    """Emits an Event on each claim whose request grew: the CSI driver has to expand the volume.
+
+    *event* is the type and the message of that Event.
+    """
 
     PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
 
-    def __init__(self, loop: EventLoop, listers: InformerListers, events: EventSink) -> None:
+    def __init__(
+        self, loop: EventLoop, listers: InformerListers, events: EventSink, event: tuple[str, str]
+    ) -> None:
         self._listers = listers
         self._events = events
+        self._event = event
         self._queue = WorkQueue(loop, self.sync)
         listers.claim_informer.on_event(self._on_claim)
 
@@ -51,13 +57,8 @@ class ExpandController:
             return
         if self._listers.volume(claim.volume_name) is None:
             return
-        self._events.event(
-            claim,
-            WARNING,
-            "ExternalExpanding",
-            "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
-            "an external controller to process this PVC.",
-        )
+        event_type, message = self._event
+        self._events.event(claim, event_type, "ExternalExpanding", message)
 
 
 def wants_more(claim: PersistentVolumeClaim) -> bool:

@@ -19,6 +19,7 @@ from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import nanoseconds, timestamp
 from kscope.sim.objects.objects import (
     ApiObject,
+    Labels,
     Manifest,
     Pod,
     Templates,
@@ -187,14 +188,22 @@ class ObjectStore:
             self._faults.write(kind, old.id, note["by"])
         return self._replace(old, old.revised(patch, self._next_revision()), note)
 
-    def bind(self, pod: Pod, node: str, conditions: list[Manifest], **note: Unpack[Note]) -> None:
+    def bind(
+        self,
+        pod: Pod,
+        node: str,
+        conditions: list[Manifest],
+        labels: Labels = (),
+        **note: Unpack[Note],
+    ) -> None:
         """Write the node and the conditions of *pod*, the newest version: the API's pods/binding.
 
-        A pod that is being deleted cannot be bound; the caller has checked that.
+        The pod gets those of *labels* that it has no value for. A pod that is being deleted cannot
+        be bound; the caller has checked that.
         """
         if self._faults is not None:
             self._faults.write(pod.kind, pod.id, note["by"])
-        new = pod.bound(node, conditions, self._next_revision())
+        new = pod.bound(node, conditions, self._next_revision(), labels)
         self._objects[pod.kind][pod.key] = new
         write = new_event(WatchEvent, ("MODIFIED", pod, new, is_plain(pod, new)))
         self._publish(self.record.bound, write, note.get("event") or _fact(pod, "Bound"), note)

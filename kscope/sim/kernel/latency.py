@@ -18,6 +18,8 @@ DEFAULT_LATENCIES: Mapping[str, int] = {
     # By how much the PV controller's volume worker is ahead of its claim worker where both write a
     # volume's phase; above 0 it wins, and the claim waits for the next resync.
     "bind_race": 0,
+    # How much later the scheduler hears of nodes than of other objects.
+    "node_watch": 0,
     "schedule": 2 * MILLISECOND,
     "bind": 5 * MILLISECOND,
     # From hearing of a node until the node controller has written its taints, and from then until

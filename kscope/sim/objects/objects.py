@@ -188,6 +188,10 @@ class ApiObject:
         return new
 
 
+# Names and values of labels, in order.
+Labels = tuple[tuple[str, str], ...]
+
+
 class PodFacts(NamedTuple):
     """What is asked most often of a pod, and follows from its spec and its metadata."""
 
@@ -209,11 +213,24 @@ class Template(dict[str, Any]):
     A pickle keeps its identity but not its content, which is computed again on demand.
     """
 
-    __slots__ = ("facts",)
+    __slots__ = ("_labelled", "facts")
 
     def __init__(self) -> None:
         super().__init__()
         self.facts: PodFacts | None = None
+        self._labelled: dict[Labels, tuple[dict[str, str], Template]] = {}
+
+    def labelled(self, pod: "Pod", added: "Labels") -> "tuple[dict[str, str], Template]":
+        """The labels and the template of *pod* with labels *added*, but none of its own replaced.
+
+        Pods of one template that get the same labels share both, as they shared this template.
+        """
+        known = self._labelled.get(added)
+        if known is None:
+            template = Template()
+            template.facts = self.facts
+            known = self._labelled[added] = ({**dict(added), **pod.labels}, template)
+        return known
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Template, ())
@@ -291,8 +308,10 @@ class Pod(ApiObject):
             new.template = Template()
         return new
 
-    def bound(self, node: str, conditions: list[Manifest], revision: str) -> Self:
-        """The next version of this pod: it has a node, and its conditions say so."""
+    def bound(
+        self, node: str, conditions: list[Manifest], revision: str, labels: Labels = ()
+    ) -> Self:
+        """The next version of this pod: it has a node, its conditions say so, and it has *labels*."""
         raw = self.raw.copy()
         metadata = raw["metadata"] = raw["metadata"].copy()
         metadata["uid"], metadata["resourceVersion"] = self.uid, revision
@@ -301,6 +320,9 @@ class Pod(ApiObject):
         known = self.__dict__.copy()
         known["raw"], known["resource_version"] = raw, revision
         known["spec"], known["status"], known["node_name"] = spec, status, node
+        if labels:
+            metadata["labels"], known["template"] = self.template.labelled(self, labels)
+            known["labels"] = metadata["labels"]
         return self._knowing(known)
 
     def _successor(self, raw: Manifest) -> Self:

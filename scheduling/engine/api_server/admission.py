@@ -11,6 +11,7 @@ from typing import Any
 
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import Invalid, NamespaceTerminating
+from kscope.sim.kernel.units import timestamp
 from kscope.sim.objects.objects import (
     ApiObject,
     Manifest,
@@ -29,6 +30,8 @@ from scheduling.engine.api_server.limit_ranger import LimitRanger, with_item_def
 from scheduling.engine.api_server.quota.admission import KIND as RESOURCE_QUOTA
 from scheduling.engine.api_server.quota.admission import QuotaAdmission
 from scheduling.engine.api_server.rules import AdmissionRules
+from scheduling.engine.api_server.topology_labels import topology_labels
+from scheduling.engine.pods.conditions import scheduling_gated, with_condition
 from volumes.engine.phases import protected
 
 # The two classes that every cluster has. Upstream: pkg/apis/scheduling/types.go.
@@ -188,9 +191,16 @@ class Admission:
             except Invalid:
                 if not is_old:
                     raise
-        changes = {"spec": patch} if patch else {}
+        changes: Manifest = {"spec": patch} if patch else {}
         if "phase" not in pod.status:
             changes["status"] = {"phase": "Pending"}
+        if pod.scheduling_gates and self.rules.gated_condition and not is_old:
+            condition = {**scheduling_gated(), "lastTransitionTime": timestamp(self._store.now)}
+            changes.setdefault("status", {})["conditions"] = with_condition(pod, condition)
+        if pod.node_name and self.rules.topology_labels and not is_old:
+            labels = dict(topology_labels(self._store, pod.node_name))
+            if labels:
+                changes["metadata"] = {"labels": {**labels, **pod.labels}}
         return pod.patched(changes) if changes else pod
 
     def _priority(self, pod: Pod) -> Manifest:

@@ -7,11 +7,19 @@ the disruption controller.
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import ApiError, TooManyRequests
 from kscope.sim.kernel.units import timestamp
-from kscope.sim.objects.objects import ApiObject, Pod
+from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from kscope.sim.objects.selectors import LabelSelector
+from scheduling.engine.api_server.rules import AdmissionRules
+from scheduling.engine.pods.conditions import (
+    disruption_allowed,
+    disruption_target,
+    is_ready,
+    with_condition,
+)
 
 AUTHOR = "apiserver"
 
+_EVICTING = "Eviction API: evicting"
 _NOT_COUNTED = "The disruption budget {} is still being processed by the server."
 _TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget."
 _SEVERAL = (
@@ -20,27 +28,53 @@ _SEVERAL = (
 )
 
 
-def evict(store: ObjectStore, pod: Pod, now: int) -> None:
-    """Take *pod* off its budget's allowance at *now*, as the API server; its deletion is the caller's.
+def evict(store: ObjectStore, pod: Pod, rules: AdmissionRules) -> None:
+    """Take *pod* off its budget's allowance, as the API server; its deletion is the caller's.
 
     Raises TooManyRequests when the budget has none left, and ApiError when several budgets select
     the pod.
     """
-    if is_exempt(pod):
-        return
-    budgets = [budget for budget in store.objects("PodDisruptionBudget") if selects(budget, pod)]
-    if not budgets:
-        return
-    if len(budgets) > 1:
-        raise ApiError(_SEVERAL)
-    (budget,) = budgets
-    # Upstream: checkAndDecrement(). A budget without a status has not been counted yet.
+    if not is_exempt(pod):
+        budgets = [one for one in store.objects("PodDisruptionBudget") if selects(one, pod)]
+        if len(budgets) > 1:
+            raise ApiError(_SEVERAL)
+        for budget in budgets:
+            if not (rules.unready_evictions and _may_go_unready(budget, pod)):
+                _take_allowance(store, budget, pod, rules)
+    if rules.marks_evicted and not pod.deletion_timestamp:
+        condition = disruption_target("EvictionByEvictionAPI", _EVICTING, store.now)
+        patch = {"status": {"conditions": with_condition(pod, condition)}}
+        store.patch(pod.kind, pod.key, patch, by=AUTHOR, event="PodDisrupted")
+
+
+def _may_go_unready(budget: ApiObject, pod: Pod) -> bool:
+    """Whether *pod* may go whatever the allowance, because it is not ready.
+
+    By default only while enough others are healthy. Upstream: EvictionREST.Create().
+    """
+    if is_ready(pod):
+        return False
+    if budget.spec.get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    status = budget.status
+    desired: int = status.get("desiredHealthy") or 0
+    return 0 < desired <= (status.get("currentHealthy") or 0)
+
+
+def _take_allowance(store: ObjectStore, budget: ApiObject, pod: Pod, rules: AdmissionRules) -> None:
+    """Upstream: checkAndDecrement(). Without a status the pods have not been counted yet."""
     if not is_counted(budget):
         raise TooManyRequests(_NOT_COUNTED.format(budget.name))
     allowed: int = budget.status.get("disruptionsAllowed") or 0
     if allowed <= 0:
         raise TooManyRequests(_TOO_MANY)
-    noted = {"disruptionsAllowed": allowed - 1, "disruptedPods": {pod.name: timestamp(now)}}
+    noted: Manifest = {
+        "disruptionsAllowed": allowed - 1,
+        "disruptedPods": {pod.name: timestamp(store.now)},
+    }
+    if rules.marks_evicted and allowed == 1:
+        condition = disruption_allowed(budget, False, store.now)
+        noted["conditions"] = with_condition(budget, condition)
     patch = {"status": noted}
     store.patch(budget.kind, budget.key, patch, by=AUTHOR, event="PodDisruptionBudgetUsed")
 

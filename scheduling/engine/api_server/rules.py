@@ -1,4 +1,4 @@
-"""How the admission of LimitRanges and ResourceQuotas differs between versions, as data."""
+"""How admission differs between versions, as data."""
 
 from dataclasses import dataclass
 
@@ -31,3 +31,11 @@ class AdmissionRules:
     """The scope VolumeAttributesClass selects claims."""
     spares_node_ports: bool = True
     """A load balancer can do without node ports, and then takes none."""
+    topology_labels: bool = True
+    """A pod gets the labels for zone and region of its node when it is bound, or created with a node."""
+    gated_condition: bool = True
+    """A pod with scheduling gates is stored with the condition PodScheduled False, SchedulingGated."""
+    marks_evicted: bool = True
+    """An eviction gives the pod the condition DisruptionTarget, and its budget DisruptionAllowed."""
+    unready_evictions: bool = True
+    """Pods that are not ready are evicted by the budget's unhealthyPodEvictionPolicy."""

@@ -325,7 +325,7 @@ class CommandExecutor:
             pod = self._first_pod(command.object, command.labels)
         if not isinstance(pod, Pod):
             raise Invalid(f"{command.object} is no pod")
-        evict(self._store, pod, self._loop.now)
+        evict(self._store, pod, self._admission.rules)
         self._delete_one(pod, command.grace_seconds, by)
 
     def _first_pod(self, place: str, labels: Mapping[str, str]) -> Pod:
@@ -353,7 +353,7 @@ class CommandExecutor:
             if any(owner.get("kind") == "DaemonSet" for owner in pod.owner_references):
                 continue
             try:
-                evict(self._store, pod, self._loop.now)
+                evict(self._store, pod, self._admission.rules)
             except TooManyRequests as refusal:
                 refused.append(f"{pod.key}: {refusal}")
                 continue

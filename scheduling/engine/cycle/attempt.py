@@ -68,8 +68,9 @@ class Binding:
     """One pod on its way to *node*, with the *plugins* of its profile.
 
     `plan` says what its claims need there, None if it has no claims; `volumes` is what was assumed
-    of that, None if there is nothing to bind; `devices` are those of its resource claims. `next_pre_bind` is the place of the PreBind plugin
-    that is asked next. `timeouts` are those of the Permit plugins that answered Wait, in ns.
+    of that, None if there is nothing to bind; `devices` are those of its resource claims.
+    `next_pre_bind` is the place of the PreBind plugin that is asked next. `timeouts` are those of
+    the Permit plugins that answered Wait, in ns. `has_room` says whether the pod counts on its node.
     """
 
     __slots__ = (
@@ -77,6 +78,7 @@ class Binding:
         "_state",
         "devices",
         "forgotten",
+        "has_room",
         "info",
         "next_pre_bind",
         "node",
@@ -112,6 +114,7 @@ class Binding:
         self.timeouts: dict[str, int] = {}
         self.waiting_pod: WaitingPod | None = None
         self.forgotten = False
+        self.has_room = True
         self._state = state
         self._on_volumes_done = on_volumes_done
 

@@ -57,7 +57,8 @@ class Watches:
         handlers = {"Pod": self.observe_pod, "Node": self.observe_node}
         devices = _DEVICE_KINDS if self._cycle_rules.allocates_devices else ()
         for kind in (*attachments, *devices, *_WATCHED_KINDS):
-            self._store.watch(kind, handlers.get(kind, self.observe_other), delay)
+            later = self._latencies.draw("node_watch") if kind == "Node" else 0
+            self._store.watch(kind, handlers.get(kind, self.observe_other), delay + later)
 
     def observe_pod(self, event: WatchEvent) -> None:
         new = event.new
@@ -121,6 +122,8 @@ class Watches:
         waiting = self._handle.waiting_pods.get(old.uid)
         if waiting is not None:
             self._waiting_pod_deleted(old, waiting)
+        elif (binding := self._bindings.get(old.key)) is not None:
+            self._binding.pod_deleted(binding)
 
     def _waiting_pod_deleted(self, pod: Pod, waiting: WaitingPod) -> None:
         """A deleted pod no longer waits in Permit. Upstream: deletePodFromSchedulingQueue()."""

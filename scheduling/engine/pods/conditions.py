@@ -1,7 +1,7 @@
 """Conditions in the status of an object."""
 
 from kscope.sim.kernel.units import timestamp
-from kscope.sim.objects.objects import ApiObject, Manifest
+from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 
 
 def with_condition(obj: ApiObject, condition: Manifest) -> list[Manifest]:
@@ -12,6 +12,22 @@ def with_condition(obj: ApiObject, condition: Manifest) -> list[Manifest]:
     return [*(each for each in conditions if each.get("type") != condition["type"]), condition]
 
 
+def ready_condition(pod: Pod) -> Manifest | None:
+    """Condition Ready, or None."""
+    for each in pod.status.get("conditions") or ():
+        if each.get("type") == "Ready":
+            return each
+    return None
+
+
+def is_ready(pod: Pod) -> bool:
+    """Condition Ready; a pod written by hand that runs and reports no such condition is ready."""
+    condition = ready_condition(pod)
+    if condition is None:
+        return pod.phase == "Running"
+    return condition.get("status") == "True"
+
+
 def disruption_target(reason: str, message: str, now: int) -> Manifest:
     """The condition of a pod that is about to be deleted for others' sake (since 1.26)."""
     return {
@@ -20,4 +36,38 @@ def disruption_target(reason: str, message: str, now: int) -> Manifest:
         "reason": reason,
         "message": message,
         "lastTransitionTime": timestamp(now),
+    }
+
+
+def scheduling_gated() -> Manifest:
+    """The condition of a pod that is created with scheduling gates.
+
+    Upstream: pkg/registry/core/pod/strategy.go applySchedulingGatedCondition().
+    """
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+    }
+
+
+def disruption_allowed(budget: ApiObject, allowed: bool, now: int) -> Manifest:
+    """The condition of a disruption budget that does or does not allow evictions (since 1.22).
+
+    Upstream: pkg/apis/policy/helper, UpdateDisruptionAllowedCondition().
+    """
+    before: list[Manifest] = budget.status.get("conditions") or []
+    old = next((each for each in before if each.get("type") == "DisruptionAllowed"), None)
+    state = "True" if allowed else "False"
+    since = timestamp(now)
+    if old is not None and old.get("status") == state:
+        since = old.get("lastTransitionTime", since)
+    return {
+        "type": "DisruptionAllowed",
+        "status": state,
+        "observedGeneration": budget.metadata.get("generation") or 0,
+        "lastTransitionTime": since,
+        "reason": "SufficientPods" if allowed else "InsufficientPods",
+        "message": "",
     }

@@ -63,6 +63,12 @@ class CycleRules:
     """Victims get the condition DisruptionTarget."""
     preempted_message: str
     """The Event of a victim; {key} and {uid} are those of the preemptor."""
+    returns_binding_victims: bool
+    """A victim that waits in Permit or in PreBind goes back to the queue, and its Event says so."""
+    evicts_last_victim_alone: bool
+    """The last victim is evicted once the API server has answered for the others."""
+    deleted_pods_free_room: bool
+    """A pod that is deleted while it is being bound frees its room at once; otherwise when its binding fails."""
     errors_end_nomination: bool
     """A pod loses its nomination when its attempt fails with an error."""
     reports_scheduler_errors: bool

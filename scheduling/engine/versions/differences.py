@@ -43,7 +43,7 @@ _AREAS: Final[Mapping[str, tuple[str, type[Any]]]] = {
     "cache": ("Scheduler cache", CacheRules),
     "resources": ("Requests", ResourceRules),
     "extenders": ("Extenders", ExtenderRules),
-    "admission": ("Limits and quotas", AdmissionRules),
+    "admission": ("Admission and evictions", AdmissionRules),
     "workloads": ("Workload controllers", WorkloadRules),
     "storage": ("Storage", StorageRules),
     "controller": ("PV controller", ControllerRules),

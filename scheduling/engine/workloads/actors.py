@@ -18,6 +18,7 @@ from scheduling.engine.workloads.controllers.replica_set import (
 from scheduling.engine.workloads.controllers.resource_claim import ResourceClaimController
 from scheduling.engine.workloads.controllers.resource_quota import ResourceQuotaController
 from scheduling.engine.workloads.controllers.stateful_set import StatefulSetController
+from scheduling.engine.workloads.disruption.device_taints import DeviceTaintEviction
 from scheduling.engine.workloads.disruption.disruption import DisruptionController
 from scheduling.engine.workloads.disruption.node_eviction import EvictingNodeController
 from scheduling.engine.workloads.disruption.node_lifecycle import NodeLifecycleController
@@ -61,6 +62,9 @@ class WorkloadActors:
         self.ephemeral = self._new(EphemeralVolumeController)
         self.resource_claims = (
             self._new(ResourceClaimController) if context.rules.makes_resource_claims else None
+        )
+        self.device_taints = (
+            self._new(DeviceTaintEviction) if context.rules.evicts_by_device_taints else None
         )
         self.pod_gc = PodGarbageCollector(context)
         self.garbage_collector = GarbageCollector(context)
@@ -124,6 +128,7 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
     DisruptionController.AUTHOR: "disruption",
     EphemeralVolumeController.AUTHOR: "ephemeral",
     ResourceClaimController.AUTHOR: "resource_claims",
+    DeviceTaintEviction.AUTHOR: "device_taints",
     PodGarbageCollector.AUTHOR: "pod_gc",
     GarbageCollector.AUTHOR: "garbage_collector",
     NodeLifecycleController.AUTHOR: "node_lifecycle",

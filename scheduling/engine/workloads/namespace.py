@@ -45,6 +45,8 @@ class NamespaceController(Controller):
         if namespace is None or not namespace.deletion_timestamp:
             return
         left = self._content(namespace)
+        if self._rules.pods_leave_namespace_first:
+            left = self._emptied(left)
         first = next((obj.kind for obj in left if not obj.deletion_timestamp), "")
         if first:
             # One kind after the other, and others react meanwhile to what has gone.
@@ -68,6 +70,19 @@ class NamespaceController(Controller):
         self._store.update(
             namespace.patched({"spec": {"finalizers": others or None}}), by=self.AUTHOR
         )
+
+    def _emptied(self, left: list[ApiObject]) -> list[ApiObject]:
+        """What is left after a pass that deletes the pods, or all else where there are none.
+
+        Upstream: deleteAllContent(), OrderedNamespaceDeletion.
+        """
+        pods = [obj for obj in left if isinstance(obj, Pod)]
+        for obj in pods or left:
+            if not obj.deletion_timestamp:
+                with suppress(NotFound):
+                    delete(self._store, obj, by=self.AUTHOR, now=self._loop.now)
+        newest = (self._store.find(obj.kind, obj.key) for obj in pods or left)
+        return [obj for obj in newest if obj is not None and obj.deletion_timestamp]
 
     def _content(self, namespace: ApiObject) -> list[ApiObject]:
         kinds = [*self._store.kinds()]

@@ -7,6 +7,7 @@ from typing import Any
 
 from kscope.sim.kernel.units import SECOND, nanoseconds_of
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
+from scheduling.engine.pods.conditions import is_ready, ready_condition
 from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.owners import controller_ref
 
@@ -14,22 +15,6 @@ from scheduling.engine.workloads.owners import controller_ref
 def is_active(pod: Pod) -> bool:
     """Whether it runs or may come to run."""
     return not pod.is_terminated and not pod.deletion_timestamp
-
-
-def ready_condition(pod: Pod) -> Manifest | None:
-    """Condition Ready, or None."""
-    for each in pod.status.get("conditions") or ():
-        if each.get("type") == "Ready":
-            return each
-    return None
-
-
-def is_ready(pod: Pod) -> bool:
-    """Condition Ready; a pod written by hand that runs and reports no such condition is ready."""
-    condition = ready_condition(pod)
-    if condition is None:
-        return pod.phase == "Running"
-    return condition.get("status") == "True"
 
 
 def is_running_and_ready(pod: Pod) -> bool:

@@ -33,3 +33,17 @@ class WorkloadRules:
     """The pods of a node that becomes unknown get an Event."""
     failed_daemons_count: bool
     """The status of a DaemonSet is written even when a pod of it was refused."""
+    reports_spared_pods: bool
+    """A pod that is deleted while it tolerates a NoExecute taint for a time gets the Event that its eviction is cancelled."""
+    pods_leave_namespace_first: bool
+    """A deleted namespace loses its pods first; all else is deleted once none is left."""
+    claim_retention: bool
+    """The claims of a StatefulSet are deleted with it, or with its pods, where its retention policy says so."""
+    awaits_claim_deletion: bool
+    """A StatefulSet creates no pod for a claim that is being deleted."""
+    capital_events: bool
+    """The Events of a StatefulSet begin with a capital letter."""
+    retries_ephemeral_claims: bool
+    """The controller of ephemeral volumes tries again while another claim has the name of its claim."""
+    evicts_by_device_taints: bool
+    """Pods are evicted whose claims do not tolerate a NoExecute taint of their devices."""

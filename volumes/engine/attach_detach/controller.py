@@ -32,9 +32,17 @@ class AttachDetachController:
     PARTS: ClassVar[tuple[str, ...]] = ("_executor", "_passes", "_populator", "_view")
 
     def __init__(
-        self, context: Context, *, watch_latency: int = 0, recovers_attachments: bool = True
+        self,
+        context: Context,
+        *,
+        watch_latency: int = 0,
+        recovers_attachments: bool = True,
+        spares_healthy_nodes: bool = False,
     ) -> None:
-        """*recovers_attachments*: at its start it reads every VolumeAttachment (since 1.21)."""
+        """*recovers_attachments*: at its start it reads every VolumeAttachment (since 1.21).
+
+        With *spares_healthy_nodes* no volume is detached by force from a node that is ready.
+        """
         state = State(NestedPendingOperations(context.loop))
         self.desired, self.actual = state.desired, state.actual
         self._passes = ReconcilerLoop(context.loop)
@@ -42,6 +50,7 @@ class AttachDetachController:
         self._populator = DesiredStateOfWorldPopulator(context, state, self._passes, self._view)
         self._executor = AttachDetachExecutor(context, state, self._passes, self._view)
         reconciler = Reconciler(context, state, self._passes, self._executor, self._view)
+        reconciler.spares_healthy_nodes = spares_healthy_nodes
         self._passes.connect(reconciler.reconcile)
         populate_actual_state(context, self.actual, recovers_attachments=recovers_attachments)
         for attachment in self.actual.attached_volumes():
@@ -66,8 +75,11 @@ class AttachDetachController:
         if not attached:
             return
         in_use: dict[str, None] = dict.fromkeys(node.status.get("volumesInUse") or ())
+        is_lost = event.type == "DELETED" or not node.is_ready
         for attachment in attached:
             mounted = attachment.name in in_use
+            if is_lost and attachment.detach_requested_at is not None:
+                self._passes.wake(attachment.name)
             if attachment.mounted_by_node and not mounted:
                 self._passes.wake(attachment.name)
             if attachment.mounted_by_node is not mounted:

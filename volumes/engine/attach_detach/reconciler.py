@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from kscope.sim.kernel.units import MINUTE, SECOND
-from kscope.sim.objects.objects import Pod
+from kscope.sim.objects.objects import Node, Pod
 from volumes.engine.attach_detach.actual_state import NodeAttachment
 from volumes.engine.attach_detach.context import Context, State, VolumeEvent
 from volumes.engine.attach_detach.desired_state import VolumeToAttach
@@ -31,7 +31,10 @@ MAX_WAIT_FOR_UNMOUNT: Final = 6 * MINUTE
 
 
 class Reconciler:
-    """Starts the operations that bring the actual state to the desired one."""
+    """Starts the operations that bring the actual state to the desired one.
+
+    With `spares_healthy_nodes` no volume is detached by force from a node that is ready.
+    """
 
     __slots__ = (
         "_actual",
@@ -43,6 +46,7 @@ class Reconciler:
         "_passes",
         "_pending",
         "_view",
+        "spares_healthy_nodes",
     )
 
     def __init__(
@@ -62,6 +66,7 @@ class Reconciler:
         self._executor = executor
         self._view = view
         self._node_status = NodeStatusUpdater(context.store, state.actual, passes)
+        self.spares_healthy_nodes = False
 
     def reconcile(self, volumes: Iterable[str]) -> None:
         """One pass over *volumes*.
@@ -83,7 +88,7 @@ class Reconciler:
         if self._pending.is_operation_pending(key):
             return
         timeout = self._request_detach(attachment)
-        if attachment.mounted_by_node and not timeout:
+        if attachment.mounted_by_node and not (timeout and self._may_force(attachment.node)):
             return
         if self._is_backing_off(key, "volume_detach"):
             return
@@ -109,6 +114,13 @@ class Reconciler:
                 deadline = now + MAX_WAIT_FOR_UNMOUNT + 1
                 attachment.deadline = self._passes.wake_at(deadline, attachment.name)
         return now - attachment.detach_requested_at > MAX_WAIT_FOR_UNMOUNT
+
+    def _may_force(self, node_name: str) -> bool:
+        """Whether volumes may be taken from the node by force. Upstream: nodeIsHealthy()."""
+        if not self.spares_healthy_nodes:
+            return True
+        node = self._context.store.find("Node", node_name)
+        return not (isinstance(node, Node) and node.is_ready)
 
     def _record_force(self, attachment: NodeAttachment) -> None:
         seconds = MAX_WAIT_FOR_UNMOUNT // SECOND

@@ -54,14 +54,26 @@ AUTHOR: Final = "external-provisioner"
 # Upstream: the rate limiter of the claim and volume queues, --retry-interval-start and -max.
 RETRY_START: Final = 1 * SECOND
 RETRY_MAX: Final = 300 * SECOND
+# How often a deletion that waits for the volume's attachments looks for them.
+ATTACHED_PERIOD: Final = 1 * SECOND
+
+# Upstream: sig-storage-lib-external-provisioner, finalizerPV.
+FINALIZER: Final = "external-provisioner.volume.kubernetes.io/finalizer"
+# The secret with which the driver deletes the volume; none here.
+_SECRET: Final = "volume.kubernetes.io/provisioner-deletion-secret-"
+_NO_SECRET: Final = {f"{_SECRET}name": "", f"{_SECRET}namespace": ""}
 
 Segment = tuple[tuple[str, str], ...]
 
 
 class ExternalProvisioners:
-    """The external provisioners of all CSI drivers in the cluster, as one component."""
+    """The external provisioners of all CSI drivers in the cluster, as one component.
 
-    PARTS: ClassVar[tuple[str, ...]] = ("_claims", "_volumes", "_csi_nodes")
+    If it *holds_volumes*, as current releases do, volumes that it will delete keep a finalizer
+    until their storage is gone, and the storage of an attached volume is not deleted.
+    """
+
+    PARTS: ClassVar[tuple[str, ...]] = ("_claims", "_volumes", "_csi_nodes", "_attachments")
 
     def __init__(
         self,
@@ -69,9 +81,11 @@ class ExternalProvisioners:
         events: EventSink,
         *,
         faults: DriverFaults | None = None,
+        holds_volumes: bool = False,
         watch_latency: int = 0,
     ) -> None:
         store, listers = context.store, context.listers
+        self._holds_volumes = holds_volumes
         self._loop = context.loop
         self._store = store
         self._listers = listers
@@ -81,6 +95,9 @@ class ExternalProvisioners:
         # Whether a failed operation is tried again although nothing has changed.
         self.retries = True
         self._csi_nodes: Informer[ApiObject] = Informer(store, "CSINode", watch_latency)
+        self._attachments: Informer[ApiObject] | None = (
+            Informer(store, "VolumeAttachment", watch_latency) if holds_volumes else None
+        )
         self._busy: dict[str, None] = {}
         self._failures: dict[str, int] = {}
         # (driver, class name) → the class and the segments that it allows; cleared when a node changes.
@@ -240,12 +257,14 @@ class ExternalProvisioners:
         manifest = provisioned_manifest(
             options,
             {"csi": _csi_source(driver, options)},
-            annotations={PROVISIONED_BY: driver},
+            annotations={PROVISIONED_BY: driver, **(_NO_SECRET if self._holds_volumes else {})},
             node_affinity=self._topology(driver, claim, storage_class, node),
         )
         spec: Manifest = manifest["spec"]
         spec["storageClassName"] = storage_class.name
         spec["claimRef"] = claim_ref_of(claim)
+        if self._holds_volumes and storage_class.reclaim_policy == RECLAIM_DELETE:
+            manifest["metadata"]["finalizers"] = [FINALIZER]
         return PersistentVolume(manifest)
 
     def _topology(
@@ -307,14 +326,20 @@ class ExternalProvisioners:
         """Upstream: shouldDelete()."""
         if volume.phase != VOLUME_RELEASED or volume.reclaim_policy != RECLAIM_DELETE:
             return False
+        if self._holds_volumes and volume.deletion_timestamp and FINALIZER not in volume.finalizers:
+            return False
         driver = volume.annotations.get(PROVISIONED_BY, "")
         return self._serves(volume.annotations.get(MIGRATED_TO) or driver)
 
     def _delete(self, started: PersistentVolume) -> None:
-        del self._busy[started.id]
         volume = self._listers.volume(started.key)
         if volume is None or not self._should_delete(volume):
+            del self._busy[started.id]
             return
+        if self._is_attached(volume):
+            self._loop.call_after(ATTACHED_PERIOD, self._delete, started)
+            return
+        del self._busy[started.id]
         driver = volume.annotations.get(PROVISIONED_BY, "")
         try:
             self._store.delete(
@@ -323,8 +348,29 @@ class ExternalProvisioners:
                 by=AUTHOR,
                 message=f"its storage is gone ({driver})",
             )
+            self._remove_finalizer(volume)
         except ApiError:
             self._retry(self._volumes, volume)
+
+    def _is_attached(self, volume: PersistentVolume) -> bool:
+        """Whether a node holds the volume. Upstream: external-provisioner, canDeleteVolume()."""
+        if self._attachments is None:
+            return False
+        sources = (each.spec.get("source") or EMPTY for each in self._attachments)
+        return any(source.get("persistentVolumeName") == volume.name for source in sources)
+
+    def _remove_finalizer(self, volume: PersistentVolume) -> None:
+        """Let go of a deleted volume. Raises ApiError."""
+        newest = self._store.find("PersistentVolume", volume.key)
+        if newest is None or FINALIZER not in newest.finalizers:
+            return
+        self._store.patch(
+            "PersistentVolume",
+            volume.key,
+            {"metadata": {"finalizers": [one for one in newest.finalizers if one != FINALIZER]}},
+            by=AUTHOR,
+            message="its storage is deleted",
+        )
 
 
 def _provisioner_of(claim: PersistentVolumeClaim) -> str:

@@ -9,6 +9,7 @@ from kscope.sim.errors import ApiError, Conflict, NotFound
 from kscope.sim.kernel.units import timestamp
 from kscope.sim.objects.objects import ApiObject, Pod
 from scheduling.engine import names
+from scheduling.engine.api_server.topology_labels import topology_labels
 from scheduling.engine.configuration.extenders import ExtenderError
 from scheduling.engine.cycle.attempt import Binding
 from scheduling.engine.cycle.binding.plugin_calls import PluginCalls
@@ -28,6 +29,7 @@ class Binder:
         self._ignores_failed_binders = state.profile.kubernetes.extenders.ignores_failed_binders
         self._extenders = state.extenders
         self._ends_nomination = state.profile.rules.nominates_before_pre_bind
+        self._copies_labels = state.profile.kubernetes.admission.topology_labels
         self._calls = calls
 
     def bind(self, binding: Binding) -> Status:
@@ -82,6 +84,7 @@ class Binder:
             stored,
             binding.node,
             with_condition(stored, scheduled),
+            topology_labels(self._store, binding.node) if self._copies_labels else (),
             by=COMPONENT,
             event="PodBound",
             message=f"Successfully assigned {pod.key} to {binding.node}",

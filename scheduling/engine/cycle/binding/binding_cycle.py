@@ -298,10 +298,11 @@ class BindingCycle:
         *attempt* is given if the scheduling cycle failed, and is kept. Upstream:
         handleBindingCycleError(), handleSchedulingFailure().
         """
-        self.forget(binding)
         pod, queued = binding.info.pod, binding.queued
         # Since 1.22 the room that a failed binding frees is an event for the queue.
-        frees_room = attempt is None and self._rules.requeues_after_failed_binding
+        had_room = binding.has_room
+        self.forget(binding)
+        frees_room = attempt is None and self._rules.requeues_after_failed_binding and had_room
         if frees_room and not failure.is_rejection:
             self._announce_freed_room(binding)
         known = self._known.get(pod.key)
@@ -336,9 +337,23 @@ class BindingCycle:
         self._calls.run(ExtensionPoint.UNRESERVE, binding)
         binding.forgotten = True
         self._bindings.pop(binding.queued.key, None)
-        self._state.change_cache(binding.info.pod.id, self._cache.forget_pod, binding.info)
-        self._gauges.settled(binding.node, binding.info)
+        self._free_room(binding)
         pod = binding.info.pod
         if pod.key in self._known:
             self._chronicle.show_pod(pod.key, cache=None, assumed=None)
         self._chronicle.record("PodForgotten", pod.id, f"no longer assumed on {binding.node}")
+
+    def pod_deleted(self, binding: Binding) -> None:
+        """The pod is gone while it is being bound: others may have its room at once (since v1.35).
+
+        Its binding goes on until a write finds no pod. Upstream: handleAssumedPodDeletion().
+        """
+        if binding.has_room and self._rules.deleted_pods_free_room:
+            self._free_room(binding)
+            self._announce_freed_room(binding)
+
+    def _free_room(self, binding: Binding) -> None:
+        if binding.has_room:
+            binding.has_room = False
+            self._state.change_cache(binding.info.pod.id, self._cache.forget_pod, binding.info)
+            self._gauges.settled(binding.node, binding.info)

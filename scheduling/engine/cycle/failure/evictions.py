@@ -8,6 +8,7 @@ from typing import Any
 from kscope.sim.errors import ApiError
 from kscope.sim.objects.objects import Pod
 from scheduling.engine import names
+from scheduling.engine.cycle.attempt import Binding
 from scheduling.engine.cycle.chronicle import COMPONENT
 from scheduling.engine.cycle.failure.status_writes import PodStatusWriter
 from scheduling.engine.cycle.state import SchedulerState
@@ -15,6 +16,9 @@ from scheduling.engine.pods.conditions import disruption_target, with_condition
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.dry_run import Candidate
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
+
+# Of victims that are not deleted.
+_IN_MEMORY = " (in kube-scheduler memory)."
 
 
 class Evictions:
@@ -56,6 +60,20 @@ class Evictions:
         """
         *others, last = victims
         fates = [self._evict(victim, preemptor, message) for victim in others]
+        waits = others and self._profile.rules.evicts_last_victim_alone
+        # The preemptor must not be tried between the two: it would preempt once more.
+        if waits and False not in fates and all(one.pod.grace_period_seconds for one in others):
+            delay = self._latencies.draw("api_write")
+            self._loop.call_after(delay, self._evict_last, last, fates, preemptor, message)
+        else:
+            self._evict_last(last, fates, preemptor, message)
+
+    def _evict_last(
+        self, last: PodInfo, fates: list[bool | None], preemptor: Pod, message: str
+    ) -> None:
+        """Evict the last victim, unless evicting one of the others has failed (see *fates*)."""
+        if self._state.stopped:
+            return
         if False not in fates:
             fates.append(self._evict(last, preemptor, message))
         if False in fates or True not in fates:
@@ -97,7 +115,15 @@ class Evictions:
         if waiting is not None:
             # A victim that waits in Permit goes back to the queue instead.
             waiting.reject(names.DEFAULT_PREEMPTION, "preempted")
+            if self._profile.rules.returns_binding_victims:
+                message += _IN_MEMORY
             self._chronicle.record_event(victim.pod, "Preempted", "Normal", message)
+            return True
+        binding = self._state.bindings.get(victim.key)
+        if self._profile.rules.returns_binding_victims and binding and binding.volumes_binding:
+            # So does one whose volumes are being bound. Upstream: podInPreBind.CancelPod().
+            self._loop.call_after(0, self._end_binding, binding)
+            self._chronicle.record_event(victim.pod, "Preempted", "Normal", message + _IN_MEMORY)
             return True
         stored = self._store.find("Pod", victim.key)
         # There is no precondition on the uid, so a new pod of the same name is deleted instead.
@@ -116,6 +142,12 @@ class Evictions:
             return False
         self._chronicle.record_event(victim.pod, "Preempted", "Normal", message)
         return True
+
+    def _end_binding(self, binding: Binding) -> None:
+        """End the wait for the volumes of a victim that is being bound."""
+        if not binding.forgotten and binding.volumes_binding is not None:
+            binding.volumes_binding.cancel()
+            binding.volumes_done(f"preempted by {names.DEFAULT_PREEMPTION}")
 
     def _try_again(self, preemptor: Pod) -> None:
         """Try again at once: no deletion may follow that would wake the pod (since 1.32)."""

@@ -9,6 +9,7 @@ from kscope.sim.kernel.units import MINUTE, SECOND
 from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine.api_server.admission import TEMPLATE_GENERATION
+from scheduling.engine.pods.conditions import is_ready
 from scheduling.engine.workloads.controller import (
     Controller,
     ControllerContext,
@@ -32,7 +33,7 @@ from scheduling.engine.workloads.disruption.taints import (
 from scheduling.engine.workloads.expectations import Expectations
 from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.owners import controller_of
-from scheduling.engine.workloads.pods import count_of, is_available, is_ready, time_of
+from scheduling.engine.workloads.pods import count_of, is_available, time_of
 from volumes.engine.ports import WARNING, EventSink
 
 GENERATION_LABEL: Final = "pod-template-generation"

@@ -6,7 +6,7 @@ Upstream: pkg/controller/volume/ephemeral/controller.go.
 from typing import ClassVar
 
 from kscope.sim.api_server.watches import WatchEvent
-from kscope.sim.errors import Forbidden
+from kscope.sim.errors import ApiError, Forbidden
 from kscope.sim.objects.objects import Manifest, Pod, from_manifest
 from scheduling.engine.workloads.controller import Controller, ControllerContext
 from scheduling.engine.workloads.manifests import part
@@ -49,7 +49,11 @@ class EphemeralVolumeController(Controller):
                     f"PVC {pod.namespace}/{name} was not created for pod {pod.key} "
                     "(pod is not owner)"
                 )
-                self._events.event(pod, WARNING, "FailedBinding", message)
+                retries = self._rules.retries_ephemeral_claims
+                text = f"ephemeral volume {volume}: {message}" if retries else message
+                self._events.event(pod, WARNING, "FailedBinding", text)
+                if retries:
+                    raise ApiError(message)
             return
         given: Manifest = part(template, "metadata")
         metadata: Manifest = {

@@ -7,6 +7,7 @@ from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError, Forbidden, NotFound
 from kscope.sim.kernel.units import SECOND, nanoseconds, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
+from scheduling.engine.pods.conditions import is_ready
 from scheduling.engine.workloads.controller import (
     MOST_PODS_PER_SYNC,
     Controller,
@@ -18,7 +19,7 @@ from scheduling.engine.workloads.controller import (
 from scheduling.engine.workloads.controllers.creation import batches
 from scheduling.engine.workloads.expectations import Expectations
 from scheduling.engine.workloads.manifests import part
-from scheduling.engine.workloads.pods import is_active, is_ready, time_of
+from scheduling.engine.workloads.pods import is_active, time_of
 from scheduling.engine.workloads.retry_queue import RetryQueue
 from volumes.engine.ports import NORMAL, WARNING, EventSink
 

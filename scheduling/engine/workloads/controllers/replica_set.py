@@ -7,6 +7,7 @@ from kscope.sim.errors import ApiError, NamespaceTerminating, NotFound
 from kscope.sim.kernel.units import MILLISECOND, SECOND, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from kscope.sim.objects.selectors import LabelSelector
+from scheduling.engine.pods.conditions import is_ready
 from scheduling.engine.workloads.controller import (
     Controller,
     ControllerContext,
@@ -22,7 +23,6 @@ from scheduling.engine.workloads.owners import controller_of
 from scheduling.engine.workloads.pods import (
     is_active,
     is_available,
-    is_ready,
     ready_since,
     time_of,
 )

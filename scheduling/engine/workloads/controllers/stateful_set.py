@@ -18,6 +18,7 @@ from scheduling.engine.workloads.controller import (
     replicas_of,
     selector_of,
 )
+from scheduling.engine.workloads.controllers.claim_retention import ClaimRetention
 from scheduling.engine.workloads.controllers.revisions import (
     REVISION_LABEL,
     Revisions,
@@ -67,6 +68,7 @@ class StatefulSetController(Controller):
 
     def __init__(self, context: ControllerContext, events: EventSink) -> None:
         super().__init__(context, events)
+        self._retention = ClaimRetention(context.store, self.AUTHOR)
         self._revisions = Revisions(context.store, context.listers, self.AUTHOR)
         self._listers.of("StatefulSet").on_event(self._on_set)
         # Without StatefulSets no pod matters.
@@ -174,12 +176,14 @@ class StatefulSetController(Controller):
             status.count(revision.name, +1)
             return False
         if pod.phase == "Pending" and self._rules.pending_pods_get_claims:
+            self._refuse_terminating_claims(owner, ordinal)
             self._ensure_claims(owner, ordinal, pod)
         if pod.deletion_timestamp:
             return False
         if not is_running_and_ready(pod):
             return False
         self._ensure_claims(owner, ordinal, pod)
+        self._retain_claims(owner, pod)
         seconds = owner.spec.get("minReadySeconds") or 0
         if not is_available(pod, seconds, self._loop.now):
             self._queue.add_after(owner.key, seconds * SECOND)
@@ -208,6 +212,8 @@ class StatefulSetController(Controller):
         """Delete the pods beyond the replicas, highest ordinal first; False while one is being deleted."""
         unhealthy = [pod for pod in [*kept.values(), *condemned[::-1]] if not _is_healthy(pod)]
         first = min(unhealthy, key=_ordinal_of_name, default=None)
+        for pod in condemned:
+            self._retain_claims(owner, pod, is_condemned=True)
         for pod in condemned:
             if pod.deletion_timestamp:
                 if in_order:
@@ -242,6 +248,11 @@ class StatefulSetController(Controller):
 
     def _create(self, owner: ApiObject, ordinal: int, revision: ApiObject) -> Pod:
         pod = _new_pod(owner, ordinal, revision, has_index=self._rules.pod_index)
+        try:
+            self._refuse_terminating_claims(owner, ordinal)
+        except ApiError as refusal:
+            self._report_pod(owner, pod, "create", refusal)
+            raise
         if self._ensure_claims(owner, ordinal, pod):
             written = self._context.latencies.draw("api_write")
             if written:
@@ -258,9 +269,27 @@ class StatefulSetController(Controller):
         except ApiError as refusal:
             self._report_pod(owner, pod, "create", refusal)
             raise
-        self._report_pod(owner, pod, "create", None)
         assert isinstance(made, Pod)
+        self._retain_claims(owner, made)
+        self._report_pod(owner, pod, "create", None)
         return made
+
+    def _refuse_terminating_claims(self, owner: ApiObject, ordinal: int) -> None:
+        """A pod cannot be made for a claim that is being deleted. Raises ApiError."""
+        if not self._rules.awaits_claim_deletion:
+            return
+        for template in _claim_templates(owner):
+            name = _claim_name(template, owner, ordinal)
+            found = self._store.find("PersistentVolumeClaim", f"{owner.namespace}/{name}")
+            if found is not None and found.deletion_timestamp:
+                raise ApiError(f"pvc {name} is being deleted")
+
+    def _retain_claims(self, owner: ApiObject, pod: Pod, *, is_condemned: bool = False) -> None:
+        """Raises ApiError."""
+        if self._rules.claim_retention:
+            ordinal = _ordinal(owner, pod)
+            names = [_claim_name(each, owner, ordinal) for each in _claim_templates(owner)]
+            self._retention.apply(owner, pod, names, is_condemned=is_condemned)
 
     def _ensure_claims(self, owner: ApiObject, ordinal: int, pod: Pod) -> bool:
         """Create the missing claims of the pod, which outlive it. Returns whether it created any.
@@ -290,10 +319,11 @@ class StatefulSetController(Controller):
             try:
                 self._store.create(self._context.admission.admit(claim), by=self.AUTHOR)
             except ApiError as refusal:
-                message = f"create {what} failed error: {refusal}"
+                message = f"{self._said('create')} {what} failed error: {refusal}"
                 self._events.event(owner, WARNING, "FailedCreate", message)
                 raise
-            self._events.event(owner, NORMAL, "SuccessfulCreate", f"create {what} success")
+            message = f"{self._said('create')} {what} success"
+            self._events.event(owner, NORMAL, "SuccessfulCreate", message)
             created = True
         return created
 
@@ -304,13 +334,17 @@ class StatefulSetController(Controller):
 
     def _report_pod(self, owner: ApiObject, pod: Pod, verb: str, refusal: ApiError | None) -> None:
         """Upstream: recordPodEvent()."""
-        what = f"{verb} Pod {pod.name} in StatefulSet {owner.name}"
+        what = f"{self._said(verb)} Pod {pod.name} in StatefulSet {owner.name}"
         if refusal is None:
             reason = f"Successful{verb.title()}"
             self._events.event(owner, NORMAL, reason, f"{what} successful")
         else:
             reason = f"Failed{verb.title()}"
             self._events.event(owner, WARNING, reason, f"{what} failed error: {refusal}")
+
+    def _said(self, verb: str) -> str:
+        """*verb* as the messages of Events begin."""
+        return verb.title() if self._rules.capital_events else verb
 
     # Status
 

@@ -11,9 +11,10 @@ from typing import Final
 
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from kscope.sim.objects.selectors import LabelSelector
+from scheduling.engine.pods.conditions import is_ready
 from scheduling.engine.workloads.controller import replicas_of, selector_of
 from scheduling.engine.workloads.owners import controller_of, refers_to
-from scheduling.engine.workloads.pods import count_of, is_ready
+from scheduling.engine.workloads.pods import count_of
 from scheduling.engine.workloads.rules import WorkloadRules
 
 KIND: Final = "PodDisruptionBudget"

@@ -6,8 +6,9 @@ Upstream: pkg/controller/disruption/disruption.go.
 from typing import ClassVar, Final
 
 from kscope.sim.api_server.watches import WatchEvent
-from kscope.sim.kernel.units import MINUTE, timestamp
+from kscope.sim.kernel.units import MINUTE
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
+from scheduling.engine.pods.conditions import disruption_allowed, with_condition
 from scheduling.engine.workloads.controller import (
     Controller,
     ControllerContext,
@@ -103,7 +104,8 @@ class DisruptionController(Controller):
             "disruptedPods": disrupted,
         }
         if self._rules.disruption_conditions:
-            status["conditions"] = self._conditions(budget, count.allowed)
+            condition = disruption_allowed(budget, bool(count.allowed), self._loop.now)
+            status["conditions"] = with_condition(budget, condition)
         for name in ("disruptedPods", "observedGeneration"):
             if not status[name]:
                 del status[name]
@@ -133,21 +135,3 @@ class DisruptionController(Controller):
                 kept[pod.name] = since
                 self._queue.add_after(budget.key, left)
         return kept
-
-    def _conditions(self, budget: ApiObject, allowed: int) -> list[Manifest]:
-        before: list[Manifest] = budget.status.get("conditions") or []
-        old = next((each for each in before if each.get("type") == "DisruptionAllowed"), None)
-        state = "True" if allowed else "False"
-        since = timestamp(self._loop.now)
-        if old is not None and old.get("status") == state:
-            since = old.get("lastTransitionTime", since)
-        made: Manifest = {
-            "type": "DisruptionAllowed",
-            "status": state,
-            "observedGeneration": generation_of(budget),
-            "lastTransitionTime": since,
-            "reason": "SufficientPods" if allowed else "InsufficientPods",
-            "message": "",
-        }
-        others = [each for each in before if each.get("type") != "DisruptionAllowed"]
-        return [*others, made]

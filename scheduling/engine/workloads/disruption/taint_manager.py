@@ -64,9 +64,7 @@ class TaintManager:
         pod, old = event.new, event.old
         assert isinstance(pod, Pod)
         if event.type == "DELETED":
-            timer = self._scheduled.pop(pod.key, None)
-            if timer is not None:
-                timer[1].cancel()
+            self._cancel(pod, silently=not self._rules.reports_spared_pods)
             return
         if not pod.node_name:
             return
@@ -94,11 +92,13 @@ class TaintManager:
         at = max(self._loop.now, since + nanoseconds(seconds))
         self._scheduled[pod.key] = since, self._loop.call_at(at, self._evict, pod)
 
-    def _cancel(self, pod: Pod) -> None:
+    def _cancel(self, pod: Pod, *, silently: bool = False) -> None:
         scheduled = self._scheduled.pop(pod.key, None)
         if scheduled is None:
             return
         scheduled[1].cancel()
+        if silently:
+            return
         message = f"Cancelling deletion of Pod {pod.key}"
         self._events.event(pod, NORMAL, "TaintManagerEviction", message)
 

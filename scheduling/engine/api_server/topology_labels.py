@@ -1,0 +1,20 @@
+"""The labels of its node that a pod gets from the API server (on by default since v1.35).
+
+Upstream: plugin/pkg/admission/podtopologylabels, pkg/registry/core/pod/storage
+setPodNodeAndMetadata().
+"""
+
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.objects.objects import Labels
+
+REGION = "topology.kubernetes.io/region"
+ZONE = "topology.kubernetes.io/zone"
+
+
+def topology_labels(store: ObjectStore, node_name: str) -> Labels:
+    """The zone and the region of the node, as far as it has these labels; none without the node."""
+    node = store.find("Node", node_name)
+    if node is None:
+        return ()
+    labels = node.labels
+    return tuple((name, labels[name]) for name in (REGION, ZONE) if name in labels)

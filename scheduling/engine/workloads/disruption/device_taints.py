@@ -1,0 +1,167 @@
+"""Evicts pods whose devices got a NoExecute taint that their claims do not tolerate (since v1.36).
+
+Upstream: pkg/controller/devicetainteviction/device_taint_eviction.go. DeviceTaintRules are alpha and
+not modelled.
+"""
+
+from collections.abc import Iterator
+from typing import ClassVar, Final
+
+from kscope.sim.api_server.informer import Informer
+from kscope.sim.api_server.watches import WatchEvent
+from kscope.sim.kernel.units import nanoseconds
+from kscope.sim.objects.objects import ApiObject, Manifest, Pod
+from kscope.sim.objects.resource_claims import RESOURCE_CLAIM, extended_claim, pod_claims
+from scheduling.engine.pods.conditions import disruption_target, with_condition
+from scheduling.engine.workloads.controller import Controller, ControllerContext
+from scheduling.engine.workloads.deletion import delete
+from scheduling.engine.workloads.manifests import part
+from volumes.engine.ports import NORMAL, EventSink
+
+NO_EXECUTE: Final = "NoExecute"
+
+# Driver, pool and name of a device.
+DeviceKey = tuple[str, str, str]
+
+
+class DeviceTaintEviction(Controller):
+    """Deletes pods when their claims no longer tolerate the taints of their devices."""
+
+    AUTHOR: ClassVar[str] = "device-taint-eviction-controller"
+    KIND: ClassVar[str] = "Pod"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_slices", "_claims")
+
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        super().__init__(context, events)
+        watch = context.watch_latency
+        self._slices: Informer[ApiObject] = Informer(context.store, "ResourceSlice", watch)
+        self._claims: Informer[ApiObject] = Informer(context.store, RESOURCE_CLAIM, watch)
+        # Since when devices have which taints.
+        self._since: dict[tuple[DeviceKey, str], int] = {}
+        self._slices.on_event(self._on_slice)
+        self._claims.on_event(self._on_claim)
+        self._listers.pods.on_event(self._on_pod, plain=False, only_with=self._claims)
+
+    def _on_slice(self, event: WatchEvent) -> None:
+        for claim in self._claims:
+            self._queue_users(claim)
+
+    def _on_claim(self, event: WatchEvent) -> None:
+        if event.type != "DELETED":
+            self._queue_users(event.new)
+
+    def _on_pod(self, event: WatchEvent) -> None:
+        pod = event.new
+        if event.type != "DELETED" and isinstance(pod, Pod) and _claim_names(pod):
+            self._queue.add(pod.key)
+
+    def _queue_users(self, claim: ApiObject) -> None:
+        for user in claim.status.get("reservedFor") or ():
+            if user.get("resource", "pods") == "pods":
+                self._queue.add(f"{claim.namespace}/{user.get('name')}")
+
+    def sync(self, key: str) -> None:
+        """See Controller. Upstream: maybeEvictPod()."""
+        pod = self._store.find("Pod", key)
+        if not isinstance(pod, Pod) or not pod.node_name:
+            return
+        if pod.deletion_timestamp or pod.is_terminated:
+            return
+        ends = [end for claim in self._claims_of(pod) for end in self._tolerated_until(claim)]
+        if not ends:
+            return
+        left = min(ends) - self._loop.now
+        if left > 0:
+            self._queue.add_after(key, left)
+        else:
+            self._evict(pod)
+
+    def _claims_of(self, pod: Pod) -> Iterator[ApiObject]:
+        """The claims that are reserved for the pod."""
+        for name in _claim_names(pod):
+            claim = self._claims.get(f"{pod.namespace}/{name}")
+            users = () if claim is None else claim.status.get("reservedFor") or ()
+            if claim is not None and any(user.get("uid") == pod.uid for user in users):
+                yield claim
+
+    def _tolerated_until(self, claim: ApiObject) -> Iterator[int]:
+        """For each taint of a device of the claim that is not tolerated for ever: until when it is."""
+        devices = part(part(claim.status, "allocation"), "devices")
+        for result in devices.get("results") or ():
+            device = (result["driver"], result["pool"], result["device"])
+            tolerations = _tolerations(claim, result["request"])
+            for taint in self._taints(device):
+                since = self._since.setdefault((device, taint["key"]), self._loop.now)
+                borne = [each for each in tolerations if _tolerates(each, taint)]
+                if not borne:
+                    yield since
+                    continue
+                limits = [
+                    each["tolerationSeconds"] for each in borne if "tolerationSeconds" in each
+                ]
+                if limits:
+                    yield since + nanoseconds(max(0, min(limits)))
+
+    def _taints(self, device: DeviceKey) -> list[Manifest]:
+        """The NoExecute taints that the newest slices of its pool say that the device has."""
+        driver, pool, name = device
+        slices = [
+            each
+            for each in self._slices
+            if each.spec.get("driver") == driver and part(each.spec, "pool").get("name") == pool
+        ]
+        newest = max((_generation(each) for each in slices), default=0)
+        return [
+            taint
+            for each in slices
+            if _generation(each) == newest
+            for found in each.spec.get("devices") or ()
+            if found.get("name") == name
+            for taint in found.get("taints") or ()
+            if taint.get("effect") == NO_EXECUTE
+        ]
+
+    def _evict(self, pod: Pod) -> None:
+        """Raises ApiError."""
+        event = "DeviceTaintManagerEviction"
+        self._events.event(pod, NORMAL, event, "Marking for deletion")
+        message = "Device Taint manager: deleting due to NoExecute taint"
+        condition = disruption_target("DeletionByDeviceTaintManager", message, self._loop.now)
+        patch: Manifest = {"status": {"conditions": with_condition(pod, condition)}}
+        marked = self._store.patch("Pod", pod.key, patch, by=self.AUTHOR, event="PodDisrupted")
+        why = "its claims do not tolerate a taint of its devices"
+        delete(self._store, marked, by=self.AUTHOR, now=self._loop.now, message=why)
+
+
+def _claim_names(pod: Pod) -> list[str]:
+    names = [each.claim for each in pod_claims(pod)]
+    return [name for name in (*names, extended_claim(pod)) if name]
+
+
+def _generation(resource_slice: ApiObject) -> int:
+    return part(resource_slice.spec, "pool").get("generation") or 0
+
+
+def _tolerations(claim: ApiObject, request_name: str) -> list[Manifest]:
+    """Those of the request, "request" or "request/alternative", that are about NoExecute.
+
+    One without an effect keeps the scheduler from refusing the device, but not this controller.
+    """
+    parent, _, alternative = request_name.partition("/")
+    for request in part(claim.spec, "devices").get("requests") or ():
+        if request.get("name") != parent:
+            continue
+        chosen = [
+            each for each in request.get("firstAvailable") or () if each.get("name") == alternative
+        ] or [part(request, "exactly")]
+        given: list[Manifest] = chosen[0].get("tolerations") or []
+        return [each for each in given if each.get("effect") == NO_EXECUTE]
+    return []
+
+
+def _tolerates(toleration: Manifest, taint: Manifest) -> bool:
+    if toleration.get("key") and toleration["key"] != taint.get("key"):
+        return False
+    if toleration.get("operator") == "Exists":
+        return True
+    return (toleration.get("value") or "") == (taint.get("value") or "")
