@@ -6,9 +6,11 @@ minute, whole: with its kubelets, controllers and evictions.
 """
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from kscope.sim.input.loader import load_files
@@ -56,21 +58,22 @@ def _filters(attempt: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _decided(path: Path, profile: str, *, by_columns: bool) -> dict[str, Any]:
+def _decided(path: Path, profile: str) -> Iterator[dict[str, Any]]:
+    """What is decided anew, and what is decided by columns."""
     loaded = load_files([(path.name, path.read_bytes())])
     assert loaded.ok, loaded.problems
-    objects = [from_manifest(raw) for raw in loaded.manifests]
     chosen = PROFILES[profile]
     if loaded.configuration is not None:
         (chosen,) = read_setup(loaded.configuration, profile).profiles
-    decided = decide(objects, chosen, by_columns=by_columns)
-    return json.loads(json.dumps(decided))
+    for by_columns in False, True:
+        objects = [from_manifest(raw) for raw in loaded.manifests]
+        yield orjson.loads(orjson.dumps(decide(objects, chosen, by_columns=by_columns)))
 
 
 def _check(path: Path, profile: str) -> None:
     expected = json.loads(path.with_suffix(".json").read_text())
-    actual = _decided(path, profile, by_columns=False)
-    assert actual == _decided(path, profile, by_columns=True)
+    actual, by_columns = _decided(path, profile)
+    assert actual == by_columns
     attempts = {(one["pod"], one["attempt"]): one for one in actual["attempts"]}
     assert len(attempts) == len(expected["attempts"])
     for wanted in expected["attempts"]:
