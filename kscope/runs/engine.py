@@ -4,7 +4,7 @@
 engine, the task that starts the runner and the tables that a slice is written to.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -33,6 +33,11 @@ class VersionChoice(Protocol):
     @property
     def is_default(self) -> bool:
         """Whether a run follows it unless another one is chosen."""
+        ...
+
+    @property
+    def gates(self) -> Mapping[str, bool]:
+        """The feature gates that a run can turn on or off, with their defaults."""
         ...
 
 

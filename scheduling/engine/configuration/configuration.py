@@ -30,6 +30,7 @@ from scheduling.engine.configuration.registry import IN_TREE, UnknownPlugin, fac
 from scheduling.engine.configuration.setup import LeaderElection, SchedulerSetup, default_setup
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.versions.cycle_rules import CycleRules
+from scheduling.engine.versions.feature_gates import with_gates
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from volumes.engine.binding.binder import DEFAULT_BIND_TIMEOUT
@@ -85,12 +86,13 @@ _FIELDS_BEFORE_PROFILES = (
 )
 
 
-def read_setup(document: Any, version: str) -> SchedulerSetup:
+def read_setup(document: Any, version: str | KubernetesVersion) -> SchedulerSetup:
     """The setup that *document*, a KubeSchedulerConfiguration or a Policy, gives to *version*.
 
     Raises ConfigurationError.
     """
-    fields, kubernetes = Fields(document), VERSIONS[version]
+    fields = Fields(document)
+    kubernetes = VERSIONS[version] if isinstance(version, str) else version
     kind = fields.text("kind", KIND)
     if kind == POLICY:
         _check_format(fields, POLICY, kubernetes)
@@ -106,6 +108,9 @@ def read_setup(document: Any, version: str) -> SchedulerSetup:
         _check_unused(fields.only(*_FIELDS_BEFORE_PROFILES))
         return _read_without_profiles(fields, kubernetes)
     _check_unused(fields.only(*_TOP_FIELDS, *(() if api_version == "v1" else _ADDRESSES)))
+    gates = fields.mapping("featureGates")
+    if gates is not None:
+        kubernetes = with_gates(kubernetes, gates.raw)
     return _read_profiles(fields, kubernetes)
 
 
@@ -510,9 +515,11 @@ def check_setup(
         return report
     version = told or _profile_of(configuration)
     report.allocates_devices = VERSIONS[version].cycle.allocates_devices
-    part = "spec" if entries else "configuration"
+    part = "spec"
     try:
-        specs = read_schedulers(entries, configuration, version)
+        kubernetes = with_gates(VERSIONS[version], scenario.get("feature_gates") or {})
+        part = "spec" if entries else "configuration"
+        specs = read_schedulers(entries, configuration, kubernetes)
         for spec in specs:
             report.warnings += spec.setup.warnings
             for profile in spec.setup.profiles:
@@ -572,19 +579,18 @@ class SchedulerSpec:
 
 
 def read_schedulers(
-    entries: Iterable[Any], configuration: Any, version: str
+    entries: Iterable[Any], configuration: Any, version: KubernetesVersion
 ) -> tuple[SchedulerSpec, ...]:
     """The schedulers of a scenario.
 
-    *entries* are `{name, profile, configuration, replicas}`; without any there is one scheduler,
+    *entries* are `{name, profile, featureGates, configuration, replicas}`; without any there is one scheduler,
     as *configuration* says, or as the version comes. Raises ConfigurationError.
     """
     items = [Fields(entry, f"schedulers[{place}]") for place, entry in enumerate(entries)]
     if not items:
-        setup = (
-            default_setup(version) if configuration is None else read_setup(configuration, version)
-        )
-        return (SchedulerSpec(setup=setup),)
+        if configuration is None:
+            return (SchedulerSpec(setup=setup_without_configuration(version)),)
+        return (SchedulerSpec(setup=read_setup(configuration, version)),)
     if len(items) > MOST_SCHEDULERS:
         problem = f"there are {len(items):,} schedulers; at most {MOST_SCHEDULERS} are run"
         raise ConfigurationError("schedulers", None, problem)
@@ -600,13 +606,25 @@ def read_schedulers(
     return tuple(found)
 
 
-def _read_scheduler(item: Fields, version: str) -> SchedulerSpec:
-    item.only("name", "profile", "configuration", "replicas")
-    version = item.text("profile", version)
-    if version not in VERSIONS:
-        raise item.error("profile", f'"{version}" is not one of {", ".join(VERSIONS)}')
+def setup_without_configuration(version: KubernetesVersion) -> SchedulerSetup:
+    """The default scheduler of *version*, whose feature gates may have been changed."""
+    if version.policy is not None and version is not VERSIONS[version.name]:
+        return provider(version, "DefaultProvider")
+    return default_setup(version)
+
+
+def _read_scheduler(item: Fields, version: KubernetesVersion) -> SchedulerSpec:
+    item.only("name", "profile", "featureGates", "configuration", "replicas")
+    profile = item.text("profile", version.name)
+    if profile not in VERSIONS:
+        raise item.error("profile", f'"{profile}" is not one of {", ".join(VERSIONS)}')
+    if profile != version.name:
+        version = VERSIONS[profile]
+    gates = item.mapping("featureGates")
+    if gates is not None:
+        version = with_gates(version, gates.raw, gates.path)
     told = item.get("configuration")
-    setup = default_setup(version)
+    setup = setup_without_configuration(version)
     if told is not None:
         try:
             setup = read_setup(told, version)

@@ -26,6 +26,7 @@ from scheduling.engine.versions.configuration_rules import (
     PolicyRules,
 )
 from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
+from scheduling.engine.versions.gate_names import SENTENCES
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.versions.plugin_settings import SETTINGS
 from scheduling.engine.versions.registry import VERSIONS
@@ -51,7 +52,7 @@ _AREAS: Final[Mapping[str, tuple[str, type[Any]]]] = {
     "configuration": ("Configuration", ConfigurationRules),
     "policy": ("Policy", PolicyRules),
 }
-_VERSION: Final = ("formats", "feature_gates", "namespaces_have_name_label", "wording")
+_VERSION: Final = ("formats", "namespaces_have_name_label", "wording")
 # The rows of plugins say these.
 _SHOWN_ELSEWHERE: Final = ("multi_point", "by_point")
 _NANOSECONDS: Final = "nanoseconds"
@@ -83,7 +84,7 @@ class Rule:
 @cache
 def rules() -> tuple[Rule, ...]:
     """Every rule, by area."""
-    return (*_rules_of_versions(), *_rules_of_plugins(), *_rules_of_areas())
+    return (*_rules_of_versions(), *_rules_of_gates(), *_rules_of_plugins(), *_rules_of_areas())
 
 
 def _rules_of_versions() -> Iterator[Rule]:
@@ -91,6 +92,13 @@ def _rules_of_versions() -> Iterator[Rule]:
     for name in _VERSION:
         values = tuple(_text(getattr(version, name)) for version in VERSIONS.values())
         yield Rule(area="Version", name=name, sentence=sentences[name], values=values)
+
+
+def _rules_of_gates() -> Iterator[Rule]:
+    for name in SENTENCES:
+        gates = (version.feature_gates.get(name) for version in VERSIONS.values())
+        values = tuple(NONE if gate is None else gate.shown for gate in gates)
+        yield Rule(area="Feature gates", name=name, sentence=SENTENCES[name], values=values)
 
 
 def _rules_of_areas() -> Iterator[Rule]:

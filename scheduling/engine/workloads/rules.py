@@ -33,3 +33,5 @@ class WorkloadRules:
     """The pods of a node that becomes unknown get an Event."""
     failed_daemons_count: bool
     """The status of a DaemonSet is written even when a pod of it was refused."""
+    compares_tolerations: bool
+    """Tolerations with the operators Lt and Gt compare numbers; otherwise they match no taint."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kscope.sim.objects.selectors import NodeSelector
+from kscope.sim.objects.tolerations import compares
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.hints.registrations import HintWorld
 
@@ -19,7 +20,7 @@ def itself_updated(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
 
 def itself_tolerates_unschedulable(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
     taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
-    return itself_updated(world, pod, old, new) and _tolerates(new, taint)
+    return itself_updated(world, pod, old, new) and _tolerates(pod, new, taint)
 
 
 def became_schedulable(world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None) -> bool:
@@ -28,8 +29,8 @@ def became_schedulable(world: HintWorld, pod: PodInfo, old: Node | None, new: No
 
 
 def became_tolerated(world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None) -> bool:
-    was = old is not None and _tolerates_all(pod.pod, old)
-    return not was and new is not None and _tolerates_all(pod.pod, new)
+    was = old is not None and _tolerates_all(pod, old)
+    return not was and new is not None and _tolerates_all(pod, new)
 
 
 def affinity_became_matched(
@@ -76,15 +77,15 @@ def _required_node_affinity(pod: Pod) -> NodeSelector | None:
     return None if required is None else NodeSelector.parse(required)
 
 
-def _tolerates_all(pod: Pod, node: Node) -> bool:
+def _tolerates_all(pod: PodInfo, node: Node) -> bool:
     return all(
-        _tolerates(pod, taint)
+        _tolerates(pod, pod.pod, taint)
         for taint in node.taints
         if taint.get("effect") in ("NoSchedule", "NoExecute")
     )
 
 
-def _tolerates(pod: Pod, taint: Manifest) -> bool:
+def _tolerates(info: PodInfo, pod: Pod, taint: Manifest) -> bool:
     """Upstream: v1.Toleration.ToleratesTaint()."""
     tolerations: list[Manifest] = pod.spec.get("tolerations") or []
     for toleration in tolerations:
@@ -95,5 +96,8 @@ def _tolerates(pod: Pod, taint: Manifest) -> bool:
         if operator == "Exists" or (
             operator == "Equal" and (toleration.get("value") or "") == (taint.get("value") or "")
         ):
+            return True
+        value, other = toleration.get("value") or "", taint.get("value") or ""
+        if info.rules.compares_tolerations and compares(operator, other, value):
             return True
     return False

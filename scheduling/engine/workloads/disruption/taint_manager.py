@@ -83,7 +83,7 @@ class TaintManager:
         if not taints:
             self._cancel(pod)
             return
-        seconds = _tolerated_for(pod, taints)
+        seconds = _tolerated_for(pod, taints, numbers=self._rules.compares_tolerations)
         if seconds is None:
             self._cancel(pod)
             return
@@ -139,12 +139,12 @@ class TaintManager:
         self._store.patch("Pod", pod.key, patch, by=NODE_CONTROLLER, event="PodDisrupted")
 
 
-def _tolerated_for(pod: Pod, taints: list[Manifest]) -> int | None:
+def _tolerated_for(pod: Pod, taints: list[Manifest], *, numbers: bool) -> int | None:
     """For how many seconds *pod* may stay; None for ever. Upstream: getMinTolerationTime()."""
     given: list[Manifest] = pod.spec.get("tolerations") or []
     limits: list[int] = []
     for taint in taints:
-        fitting = next((each for each in given if tolerates(each, taint)), None)
+        fitting = next((each for each in given if tolerates(each, taint, numbers=numbers)), None)
         if fitting is None:
             return 0
         if fitting.get("tolerationSeconds") is not None:

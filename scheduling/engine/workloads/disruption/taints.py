@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from kscope.sim.objects.objects import Manifest, Node
+from kscope.sim.objects.tolerations import compares
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
@@ -23,25 +24,32 @@ NO_SCHEDULE: Final = "NoSchedule"
 NO_EXECUTE: Final = "NoExecute"
 
 
-def tolerates(toleration: Manifest, taint: Manifest) -> bool:
-    """Whether *toleration* makes up for *taint*."""
+def tolerates(toleration: Manifest, taint: Manifest, *, numbers: bool) -> bool:
+    """Whether *toleration* makes up for *taint*; Lt and Gt do so only if they compare *numbers*."""
     if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
         return False
     if toleration.get("key") and toleration["key"] != taint.get("key"):
         return False
-    if (toleration.get("operator") or "Equal") == "Exists":
+    operator = toleration.get("operator") or "Equal"
+    if operator == "Exists":
         return True
+    if operator in ("Lt", "Gt"):
+        own, other = toleration.get("value") or "", taint.get("value") or ""
+        return numbers and compares(operator, other, own)
     return (toleration.get("value") or "") == (taint.get("value") or "")
 
 
 def untolerated(
-    taints: list[Manifest], tolerations: list[Manifest], effects: Iterable[str]
+    taints: list[Manifest], tolerations: list[Manifest], effects: Iterable[str], *, numbers: bool
 ) -> Manifest | None:
-    """The first taint of these effects that none of *tolerations* makes up for, or None."""
+    """The first taint of these effects that none of *tolerations* makes up for, or None.
+
+    Lt and Gt compare *numbers*, or match nothing.
+    """
     wanted = tuple(effects)
     for taint in taints:
         if taint.get("effect") in wanted and not any(
-            tolerates(each, taint) for each in tolerations
+            tolerates(each, taint, numbers=numbers) for each in tolerations
         ):
             return taint
     return None
