@@ -41,6 +41,25 @@ class VersionChoice(Protocol):
         ...
 
 
+class PluginChange(Protocol):
+    """A rule of a plugin in which two versions differ: docs/compare.md."""
+
+    @property
+    def plugin(self) -> str: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def since(self) -> str: ...
+    @property
+    def a(self) -> str: ...
+    @property
+    def b(self) -> str: ...
+    @property
+    def anchor(self) -> str: ...
+
+
 class Outcome(Protocol):
     """What became of a command: applied with its first event's seq, or refused and why."""
 
@@ -133,6 +152,8 @@ class Wiring:
     log_objects: Callable[[Any], Any] | None = None
     # The evidence of the newest attempt of a pod up to an event, if it was kept: see docs/evidence.md.
     attempt_kept: Callable[[int, str, int], dict[str, Any] | None] | None = None
+    # The rule of a plugin that differs between two versions: (plugin, version, version).
+    plugin_change: Callable[[str, str, str], PluginChange | None] | None = None
     # What the engine would not accept in a scenario's setup of its schedulers.
     check_setup: SetupCheck | None = None
     # The versions of Kubernetes that a run can follow, the newest first.

@@ -271,8 +271,9 @@ def test_a_fork_keeps_the_gates_of_its_parent(scenario: Scenario) -> None:
         scenario=scenario, profile="v1.36", feature_gates={GATE: False}, play=True, speed="max"
     )
     drive(run)
-    created = RunEvent.objects.get(run=run, seq=1)
-    assert created.data["run"]["feature_gates"] == {GATE: False} if created.data else True
+    created = RunEvent.objects.get(run=run, kind="RunCreated")
+    assert created.changes is not None
+    assert created.changes["run"]["feature_gates"] == {GATE: False}
     fork = forked(run)
     assert fork.feature_gates == {GATE: False}
     assert events(fork) == events(run)
