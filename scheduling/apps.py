@@ -16,7 +16,7 @@ class SchedulingConfig(AppConfig):
         from scheduling.engine.configuration.configuration import check_setup
         from scheduling.engine.framework.source import fingerprint
         from scheduling.engine.versions.choices import version_choices
-        from scheduling.engine.versions.plugin_changes import plugin_change
+        from scheduling.engine.versions.differences import plugin_change
 
         wiring.create = services.cluster_create
         wiring.engine_digest = fingerprint

@@ -15,8 +15,7 @@ from scheduling.engine.preemption import preemption
 from scheduling.engine.queue import rules as queue_rules
 from scheduling.engine.versions import configuration_rules, cycle_rules, kubernetes_version
 from scheduling.engine.versions.choices import version_choices
-from scheduling.engine.versions.differences import markdown, rules
-from scheduling.engine.versions.plugin_changes import plugin_change
+from scheduling.engine.versions.differences import markdown, plugin_change, rules
 from scheduling.engine.versions.plugin_settings import SETTINGS
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.engine.workloads import rules as workload_rules
