@@ -52,7 +52,7 @@ class SchedulerAlone:
             ties=streams.stream("ties"),
             calls=ExtenderCalls(recorder),
         )
-        spec = read_schedulers(scenario.schedulers, scenario.configuration, profile)[0]
+        spec = read_schedulers(scenario.schedulers, scenario.configuration, VERSIONS[profile])[0]
         self._replicas = SchedulerReplicas(spec, around, frozenset())
 
     @property

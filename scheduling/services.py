@@ -20,7 +20,7 @@ from scheduling.extender_client import HttpTransport
 def cluster_create(run: Run) -> Cluster:
     """The cluster at the beginning of *run*. Raises ApiError for an object that is refused."""
     cluster = Cluster.create(
-        Scenario.from_dict(run.scenario.document),
+        Scenario.from_dict({**run.scenario.document, "feature_gates": run.feature_gates}),
         profile=run.profile,
         seed=run.seed,
         tie_break="name" if run.tie_break == "name" else "random",

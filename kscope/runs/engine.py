@@ -4,7 +4,7 @@
 engine, the task that starts the runner and the tables that a slice is written to.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -34,6 +34,30 @@ class VersionChoice(Protocol):
     def is_default(self) -> bool:
         """Whether a run follows it unless another one is chosen."""
         ...
+
+    @property
+    def gates(self) -> Mapping[str, bool]:
+        """The feature gates that a run can turn on or off, with their defaults."""
+        ...
+
+
+class PluginChange(Protocol):
+    """A rule of a plugin in which two versions differ: docs/compare.md."""
+
+    @property
+    def plugin(self) -> str: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def since(self) -> str: ...
+    @property
+    def a(self) -> str: ...
+    @property
+    def b(self) -> str: ...
+    @property
+    def anchor(self) -> str: ...
 
 
 class Outcome(Protocol):
@@ -128,6 +152,8 @@ class Wiring:
     log_objects: Callable[[Any], Any] | None = None
     # The evidence of the newest attempt of a pod up to an event, if it was kept: see docs/evidence.md.
     attempt_kept: Callable[[int, str, int], dict[str, Any] | None] | None = None
+    # The rule of a plugin that differs between two versions: (plugin, version, version).
+    plugin_change: Callable[[str, str, str], PluginChange | None] | None = None
     # What the engine would not accept in a scenario's setup of its schedulers.
     check_setup: SetupCheck | None = None
     # The versions of Kubernetes that a run can follow, the newest first.

@@ -143,6 +143,9 @@ class Run(OwnedModel):
     scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="runs")
     name = models.CharField(max_length=200)
     profile = models.CharField(max_length=20, default="v1.34")
+    feature_gates = models.JSONField(
+        default=dict, blank=True, help_text="feature gates that differ from the profile's defaults"
+    )
     seed = models.BigIntegerField(default=0)
     tie_break = models.CharField(max_length=20, default="random")
     status = models.CharField(max_length=10, choices=Status, default=Status.PAUSED)
@@ -217,6 +220,12 @@ class Run(OwnedModel):
     def described(cls) -> "models.QuerySet[Run]":
         """All runs, with their scenarios but without the documents of these, which can be large."""
         return cls.objects.select_related("scenario", "owner").defer("scenario__document")
+
+    @property
+    def gates_text(self) -> str:
+        """The feature gates as the flag --feature-gates lists them."""
+        gates = sorted(self.feature_gates.items())
+        return ", ".join(f"{name}={str(value).lower()}" for name, value in gates)
 
     @property
     def cannot_continue_after(self) -> int | None:

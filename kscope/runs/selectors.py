@@ -38,6 +38,7 @@ def run_dict(run: Run) -> dict[str, Any]:
         "id": run.pk,
         "name": run.name,
         "profile": run.profile,
+        "feature_gates": run.feature_gates,
         "seed": run.seed,
         "tie_break": run.tie_break,
         "status": run.status,

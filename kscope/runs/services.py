@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
 
 import orjson
@@ -108,6 +109,8 @@ class RunOptions(TypedDict, total=False):
     """What is chosen for a new run; everything else is as in its scenario."""
 
     profile: str
+    # None: those of the scenario that the profile has.
+    feature_gates: Mapping[str, bool] | None
     seed: int | None
     tie_break: str
     play: bool
@@ -123,17 +126,21 @@ def run_create(
     """
     document = scenario.document
     profile = options.get("profile") or document.get("profile") or _default_version()
+    gates = options.get("feature_gates")
+    if gates is None:
+        gates = _gates_of(profile, document.get("feature_gates") or {})
     seed, tie_break = options.get("seed"), options.get("tie_break", "random")
     play = options.get("play", False)
     if seed is None:
         seed = int(document.get("seed") or 0)
-    _check_choice(document, profile, seed, tie_break)
+    _check_choice(document, profile, gates, seed, tie_break)
     with transaction.atomic():
         quotas_check(owner_id, runs=1, playing=int(play))
         run = Run.objects.create(
             scenario=scenario,
             name=document.get("name") or scenario.name,
             profile=profile,
+            feature_gates=gates,
             seed=seed,
             tie_break=tie_break,
             status=Run.Status.PLAYING if play else Run.Status.PAUSED,
@@ -149,11 +156,23 @@ def _default_version() -> str:
     return next(version.name for version in wiring.versions if version.is_default)
 
 
-def _check_choice(document: dict[str, Any], profile: str, seed: int, tie_break: str) -> None:
+def _gates_of(profile: str, gates: Mapping[str, bool]) -> dict[str, bool]:
+    """Those of *gates* that can be set under *profile*; all, for a profile that does not exist."""
+    settable = next((one.gates for one in wiring.versions if one.name == profile), gates)
+    return {name: value for name, value in gates.items() if name in settable}
+
+
+def _check_choice(
+    document: dict[str, Any],
+    profile: str,
+    feature_gates: Mapping[str, bool],
+    seed: int,
+    tie_break: str,
+) -> None:
     known = [version.name for version in wiring.versions]
     if profile not in known:
         raise ApplicationError(f"profile is {profile!r}; it must be one of {', '.join(known)}")
-    refusal = _setup_refusal(document, profile)
+    refusal = _setup_refusal(document, profile, feature_gates)
     if refusal:
         raise ApplicationError(refusal)
     if tie_break not in TIE_BREAKS:
@@ -164,11 +183,12 @@ def _check_choice(document: dict[str, Any], profile: str, seed: int, tie_break: 
         raise ApplicationError(f"seed is {seed}; it must lie within ±2^53")
 
 
-def _setup_refusal(document: dict[str, Any], profile: str) -> str:
-    """Why the scenario's schedulers cannot be set up under *profile*, or ""."""
+def _setup_refusal(document: dict[str, Any], profile: str, gates: Mapping[str, bool]) -> str:
+    """Why the scenario's schedulers cannot be set up under *profile* and *gates*, or ""."""
     if wiring.check_setup is None:
         return ""
-    report = wiring.check_setup({**document, "profile": profile}, document.get("configuration"))
+    chosen = {"profile": profile, "feature_gates": gates}
+    report = wiring.check_setup({**document, **chosen}, document.get("configuration"))
     return "; ".join(f"{one.part}.{one.path}: {one.message}" for one in report.faults)
 
 
@@ -177,6 +197,8 @@ class ForkOptions(TypedDict, total=False):
 
     name: str
     profile: str
+    # None: those of the parent that the profile has.
+    feature_gates: Mapping[str, bool] | None
     seed: int | None
     tie_break: str
     play: bool
@@ -193,7 +215,7 @@ def run_fork(
 ) -> Run:
     """A new run that begins where *run* stood after event *seq* (default: its newest event).
 
-    With the profile, seed and tie break of *run*, the fork has the same events up to there, else the
+    With the profile, gates, seed and tie break of *run*, the fork has the same events up to there, else the
     same scenario and commands up to the same virtual time; a worker brings it there. Events of one
     step come together: a fork at one of them has all of them.
 
@@ -201,8 +223,10 @@ def run_fork(
     """
     parent = Run.objects.select_related("scenario").get(pk=run.pk)
     play, seed = options.get("play", False), options.get("seed")
+    profile, gates = options.get("profile") or parent.profile, options.get("feature_gates")
     chosen: dict[str, Any] = {
-        "profile": options.get("profile") or parent.profile,
+        "profile": profile,
+        "feature_gates": _gates_of(profile, parent.feature_gates) if gates is None else gates,
         "seed": parent.seed if seed is None else seed,
         "tie_break": options.get("tie_break") or parent.tie_break,
     }

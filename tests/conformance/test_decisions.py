@@ -110,6 +110,23 @@ def test_decisions_are_those_of_kube_scheduler_1_34(path: Path) -> None:
     _check(path, "v1.34")
 
 
+@pytest.mark.parametrize("path", _scenarios("v1.34"))
+def test_v1_35_decides_as_v1_34_did(path: Path) -> None:
+    """Without claims, v1.35 only words taints otherwise, and DynamicResources gives every node 0."""
+    expected = json.loads(path.with_suffix(".json").read_text())
+    actual = _decided(path, "v1.35", by_columns=True)
+    assert len(actual["attempts"]) == len(expected["attempts"])
+    attempts = {(one["pod"], one["attempt"]): one for one in actual["attempts"]}
+    for wanted in expected["attempts"]:
+        key = wanted["pod"], wanted["attempt"]
+        got = attempts[key]
+        assert (got["result"], got["node"]) == (wanted["result"], wanted["node"]), key
+        for node, scores in {} if wanted["single_feasible"] else wanted["scores"].items():
+            found = dict(got["scores"][node]["plugins"])
+            assert found.pop("DynamicResources") == 0
+            assert {**got["scores"][node], "plugins": found} == scores, key
+
+
 @pytest.mark.parametrize("path", _scenarios("v1.16"))
 def test_decisions_are_those_of_kube_scheduler_1_16(path: Path) -> None:
     _check(path, "v1.16")

@@ -15,7 +15,7 @@ from scheduling.engine.preemption import preemption
 from scheduling.engine.queue import rules as queue_rules
 from scheduling.engine.versions import configuration_rules, cycle_rules, kubernetes_version
 from scheduling.engine.versions.choices import version_choices
-from scheduling.engine.versions.differences import markdown, rules
+from scheduling.engine.versions.differences import markdown, plugin_change, rules
 from scheduling.engine.versions.plugin_settings import SETTINGS
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.engine.workloads import rules as workload_rules
@@ -94,3 +94,22 @@ def test_choices_say_what_state_machines_need() -> None:
     has = {choice.name: choice.has for choice in version_choices()}
     assert has["v1.34"] == ("gates", "early_pop")
     assert has["v1.20"] == has["v1.16"] == has["v1.11"] == ("expiry",)
+
+
+def test_a_change_names_its_version() -> None:
+    change = plugin_change("NodeResourcesBalancedAllocation", "v1.34", "v1.36")
+    assert change is not None
+    assert (change.rule, change.since, change.a, change.b) == (
+        "NodeResourcesBalancedAllocation: scores_improvement",
+        "v1.36",
+        "no",
+        "yes",
+    )
+    taint = plugin_change("TaintToleration", "v1.36", "v1.34")
+    assert taint is not None
+    assert (taint.since, taint.a, taint.b) == ("v1.35", "no", "yes")
+
+
+def test_an_equal_plugin_has_no_change() -> None:
+    assert plugin_change("NodeName", "v1.34", "v1.36") is None
+    assert plugin_change("NodeName", "v1.34", "v9") is None

@@ -124,7 +124,11 @@ def test_files_with_problems_make_no_scenario() -> None:
 @pytest.mark.parametrize(
     ("spec", "field", "said"),
     [
-        ({"profile": "v9"}, "spec.profile", '"v9" is not one of v1.36, v1.34, v1.20, v1.16, v1.11'),
+        (
+            {"profile": "v9"},
+            "spec.profile",
+            '"v9" is not one of v1.36, v1.35, v1.34, v1.20, v1.16, v1.11',
+        ),
         ({"duration": "soon"}, "spec.duration", '"soon" is not a duration like 500ms'),
         ({"duration": -1}, "spec.duration", "-1 is not a duration"),
         ({"seed": "x"}, "spec.seed", 'expected an integer, found "x"'),

@@ -143,3 +143,24 @@ def test_what_cannot_be_compared_is_refused_in_words(client: Client, driven: Run
     assert (answer.status_code, answer.json()["message"]) == (404, "There is no run 999999.")
     answer = client.get(f"{path}?with={driven.pk}&seq=99999&with_seq=1")
     assert answer.status_code == 404
+
+
+def test_the_change_of_version_that_decided_is_named(client: Client, driven: Run) -> None:
+    rules = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [1]}}]
+    container = {"name": "c", "image": "app:1", "restartPolicyRules": rules}
+    pod = {
+        "kind": "Pod",
+        "metadata": {"name": "restarts"},
+        "spec": {"containers": [{**container, "restartPolicy": "Never"}]},
+    }
+    command(driven, verb="create", manifest=pod)
+    play(driven)
+    told = compared(client, driven, play(forked(driven, profile="v1.36")))
+    change = told["version_change"]
+    assert (change["plugin"], change["since"], change["a"]) == (
+        "NodeDeclaredFeatures",
+        "v1.36",
+        "–",
+    )
+    assert "NodeDeclaredFeatures differs since v1.36" in change["words"]
+    assert compared(client, driven, driven)["version_change"] is None

@@ -169,3 +169,25 @@ def test_which_uid_a_message_names_is_not_content() -> None:
         event("Preempted", 7, message=told.format(uid)) for uid in ("4223a45f", "00000000")
     )
     assert comparison.content(one) == comparison.content(other)
+
+
+def _scored(**points: tuple[int, int]) -> dict[str, Any]:
+    """Evidence with the weighted points of n1 and n2 by plugin."""
+    return {
+        "scores": {
+            node: {"plugins": {name: [0, 0, pair[place]] for name, pair in points.items()}}
+            for place, node in enumerate(("n1", "n2"))
+        }
+    }
+
+
+def test_the_score_that_changed_most_decided() -> None:
+    a, b = _scored(Fit=(50, 40), Balanced=(90, 80)), _scored(Fit=(50, 40), Balanced=(60, 90))
+    assert comparison.deciding_plugin("n1", "n2", a, b) == "Balanced"
+    assert comparison.deciding_plugin("n1", "n2", a, a) == ""
+    assert comparison.deciding_plugin("n1", "n2", a, None) == ""
+
+
+def test_a_plugin_that_rejects_the_node_decided() -> None:
+    rejects = {"verdicts": {"n1": {"plugin": "TaintToleration"}}}
+    assert comparison.deciding_plugin("n1", "", {}, rejects) == "TaintToleration"

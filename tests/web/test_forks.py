@@ -258,3 +258,47 @@ def test_a_worker_killed_while_forking_costs_nothing(
     assert events(fork) == events(run, fork.head_seq)
     assert seq <= fork.head_seq < seq + 20
     assert hits >= 3
+
+
+# Feature gates
+
+
+GATE = "NodeDeclaredFeatures"
+
+
+def test_a_fork_keeps_the_gates_of_its_parent(scenario: Scenario) -> None:
+    run = services.run_create(
+        scenario=scenario, profile="v1.36", feature_gates={GATE: False}, play=True, speed="max"
+    )
+    drive(run)
+    created = RunEvent.objects.get(run=run, kind="RunCreated")
+    assert created.changes is not None
+    assert created.changes["run"]["feature_gates"] == {GATE: False}
+    fork = forked(run)
+    assert fork.feature_gates == {GATE: False}
+    assert events(fork) == events(run)
+
+
+def test_a_fork_with_other_gates_begins_anew(scenario: Scenario) -> None:
+    run = drive(services.run_create(scenario=scenario, profile="v1.36", play=True, speed="max"))
+    fork = forked(run, feature_gates={GATE: False})
+    assert (fork.feature_gates, fork.goal_seq) == ({GATE: False}, None)
+
+
+def test_another_profile_drops_gates_it_lacks(scenario: Scenario) -> None:
+    run = services.run_create(scenario=scenario, profile="v1.36", feature_gates={GATE: False})
+    assert services.run_fork(run=run, profile="v1.34").feature_gates == {}
+    with pytest.raises(ApplicationError, match="v1.34 does not have this feature gate"):
+        services.run_fork(run=run, profile="v1.34", feature_gates={GATE: False})
+
+
+def test_the_gates_of_a_run_are_shown(client: Client, scenario: Scenario) -> None:
+    asked = {"profile": "v1.36", "feature_gates": f"{GATE}=false"}
+    client.post(f"/scenarios/{scenario.pk}/start/", asked)
+    run = Run.objects.latest("pk")
+    assert run.feature_gates == {GATE: False}
+    assert f"{GATE}=false" in client.get(f"/runs/{run.pk}/").content.decode()
+    answer = client.get(f"/api/runs/{run.pk}/").json()
+    assert answer["feature_gates"] == {GATE: False}
+    client.post(f"/scenarios/{scenario.pk}/start/", {"feature_gates": "nonsense"})
+    assert Run.objects.latest("pk") == run

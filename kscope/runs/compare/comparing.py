@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from kscope.runs.compare import comparison
-from kscope.runs.compare.comparison import Decision, Difference, Spot
+from kscope.runs.compare.comparison import Decision, Difference
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
@@ -58,7 +58,8 @@ def runs_compared(run_id: int, with_id: int, instants: Instants) -> dict[str, An
     parted = parting["at"] if parting else min(one.at, other.at) if a.pk == b.pk else 0
     differences = _differences((a, b), (one, other), parted)
     first = differences[0] if differences else None
-    why = _reason(first, (a, b), (one.seq, other.seq), names) if first else ""
+    kept = _attempts_kept(first, (a, b), (one.seq, other.seq)) if first else (None, None)
+    why = comparison.reason(first.a.node, first.b.node, *kept, names) if first else ""
     left, right = comparison.totals(one.state), comparison.totals(other.state)
     heads = {"a": [a.head_seq, a.head_at], "b": [b.head_seq, b.head_at]}
     shared = parting["seq"] - 1 if parting else min(a.head_seq, b.head_seq)
@@ -71,6 +72,7 @@ def runs_compared(run_id: int, with_id: int, instants: Instants) -> dict[str, An
         "divergence": parting,
         "parting": comparison.parting(parting, shared, names, heads),
         "placing": comparison.placing(first, why, names),
+        "version_change": _version_change(first, a, b, kept) if first else None,
         "measures": comparison.measures(left, right, _history_measures(a, b, one.seq, other.seq)),
         "utilisation": comparison.utilisation(left, right),
         "placements": {
@@ -211,17 +213,35 @@ def _difference_dict(difference: Difference, parted: int) -> dict[str, Any]:
     }
 
 
-def _reason(
-    first: Difference, runs: tuple[Run, Run], seqs: tuple[int, int], names: tuple[str, str]
-) -> str:
+def _attempts_kept(
+    first: Difference, runs: tuple[Run, Run], seqs: tuple[int, int]
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The evidence of the attempt of each run that decided on the pod, where it was kept."""
     if wiring.attempt_kept is None:
-        return ""
-    spots: tuple[Spot, Spot] = first.a, first.b
-    kept = [
+        return None, None
+    left, right = (
         wiring.attempt_kept(run.pk, first.pod, seq if spot.seq is None else spot.seq)
-        for run, spot, seq in zip(runs, spots, seqs, strict=True)
-    ]
-    return comparison.reason(spots[0].node, spots[1].node, kept[0], kept[1], names)
+        for run, spot, seq in zip(runs, (first.a, first.b), seqs, strict=True)
+    )
+    return left, right
+
+
+def _version_change(
+    first: Difference, a: Run, b: Run, kept: tuple[dict[str, Any] | None, dict[str, Any] | None]
+) -> dict[str, Any] | None:
+    """The rule in which the profiles of the runs differ and that decided on the pod; or None."""
+    if wiring.plugin_change is None or a.profile == b.profile:
+        return None
+    plugin = comparison.deciding_plugin(first.a.node, first.b.node, *kept)
+    change = wiring.plugin_change(plugin, a.profile, b.profile) if plugin else None
+    if change is None:
+        return None
+    words = (
+        f"{change.plugin} differs since {change.since} ({a.profile}: {change.a}, "
+        f"{b.profile}: {change.b}). {change.sentence}"
+    )
+    fields = ("plugin", "rule", "sentence", "since", "a", "b", "anchor")
+    return {"words": words, **{name: getattr(change, name) for name in fields}}
 
 
 # Numbers

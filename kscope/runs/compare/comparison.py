@@ -182,6 +182,35 @@ def reason(left: str, right: str, a: Json | None, b: Json | None, names: tuple[s
     return found or (_by_score(left, right, a, b, names) if left and right else "")
 
 
+def deciding_plugin(left: str, right: str, a: Json | None, b: Json | None) -> str:
+    """The plugin that made run *a* choose node *left* and *b* node *right*; "" if none can be named.
+
+    It is the one that rejected the node of the other run, or else the one whose weighted scores of
+    the two nodes changed most between the runs. One of the nodes may be "": the pod waits there.
+    """
+    if a is None or b is None:
+        return ""
+    for node, evidence in ((left, b), (right, a)):
+        verdict = evidence.get("verdicts", {}).get(node)
+        if verdict:
+            return str(verdict.get("plugin") or "")
+    leads = [_leads(left, right, evidence.get("scores", {})) for evidence in (a, b)]
+    shifts = {
+        plugin: abs(leads[0].get(plugin, 0) - leads[1].get(plugin, 0))
+        for plugin in {**leads[0], **leads[1]}
+    }
+    most = max(shifts, key=lambda plugin: shifts[plugin], default="")
+    return most if shifts.get(most) else ""
+
+
+def _leads(left: str, right: str, scores: Json) -> dict[str, int]:
+    """By plugin, by how many weighted points *left* is ahead of *right*."""
+    if left not in scores or right not in scores:
+        return {}
+    ours, others = scores[left]["plugins"], scores[right]["plugins"]
+    return {plugin: ours[plugin][2] - others[plugin][2] for plugin in ours if plugin in others}
+
+
 def _refusal(node: str, evidence: Json, name: str) -> str:
     verdict = evidence.get("verdicts", {}).get(node)
     if verdict:

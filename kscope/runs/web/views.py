@@ -18,6 +18,7 @@ from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.selectors import run_dict
 from kscope.runs.web.uploads import upload_take
+from kscope.sim.input.scenario import parse_gates
 
 SHOWN_RUNS = 10  # more would hide what can be started
 
@@ -146,6 +147,7 @@ def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
         run = services.run_create(
             scenario=scenario,
             profile=request.POST.get("profile", ""),
+            feature_gates=_gates_chosen(request),
             play=True,
             owner_id=visitor_of(request).account_id,
         )
@@ -153,6 +155,15 @@ def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
         messages.error(request, refusal.message)
         return redirect("home")
     return redirect("board", run_id=run.pk)
+
+
+def _gates_chosen(request: HttpRequest) -> dict[str, bool] | None:
+    """The feature gates of the form; None for those of the scenario."""
+    text = request.POST.get("feature_gates", "")
+    try:
+        return parse_gates(text) if text.strip() else None
+    except ValueError as wrong:
+        raise ApplicationError(f"Feature gates: {wrong}") from wrong
 
 
 @require_http_methods(["GET", "POST"])

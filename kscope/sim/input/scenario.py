@@ -58,6 +58,7 @@ _SPEC_FIELDS = (
     "title",
     "question",
     "profile",
+    "featureGates",
     "seed",
     "duration",
     "latencies",
@@ -118,8 +119,10 @@ class Scenario:
     steps: tuple[Step, ...] = ()
     until: int = DEFAULT_UNTIL
     latencies: Mapping[str, Latency] = field(default_factory=dict[str, Latency])
-    # The version of Kubernetes; "" for the newest.
+    # The version of Kubernetes; "" for the default.
     profile: str = ""
+    # The feature gates that differ from the version's defaults.
+    feature_gates: Mapping[str, bool] = field(default_factory=dict[str, bool])
     seed: int = 0
     source: str = ""
     # A KubeSchedulerConfiguration or a Policy for the one scheduler there is otherwise.
@@ -161,6 +164,7 @@ class Scenario:
             # Left out when empty: a scenario's digest is that of this form.
             **({"not_modelled": list(self.not_modelled)} if self.not_modelled else {}),
             **({"budget": dict(self.budget)} if self.budget else {}),
+            **({"feature_gates": dict(self.feature_gates)} if self.feature_gates else {}),
         }
 
     @classmethod
@@ -196,6 +200,8 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
             _check_length(name, value, (*where, name), report)
         elif value is not None:
             report.add((*where, name), value, f"expected a text, found {shown(value)}")
+    where = (*spec_path, "featureGates")
+    header["feature_gates"] = _gates(spec.get("featureGates"), where, report)
     seed = spec.get("seed")
     if isinstance(seed, int) and not isinstance(seed, bool):
         header["seed"] = seed
@@ -239,6 +245,29 @@ def _check_length(name: str, value: str, path: Path, report: Report) -> None:
     fault = text_fault(value, LONGEST_NAME) if name in ("name", "title") else None
     if fault is not None:
         report.add(path, value, fault)
+
+
+def _gates(raw: Any, path: Path, report: Report) -> dict[str, bool]:
+    """The feature gates by name. Which of them exist depends on the version: see feature_gates.py."""
+    gates = _mapping(raw, path, report)
+    for name, value in gates.items():
+        if not isinstance(value, bool):
+            report.add((*path, name), value, f"expected true or false, found {shown(value)}")
+    return {name: value for name, value in gates.items() if isinstance(value, bool)}
+
+
+def parse_gates(text: str) -> dict[str, bool]:
+    """Feature gates as the flag --feature-gates lists them: `A=true,B=false`.
+
+    Raises ValueError naming the entry that is not one.
+    """
+    gates: dict[str, bool] = {}
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = (part.strip() for part in entry.partition("="))
+        if value.lower() not in ("true", "false"):
+            raise ValueError(f"invalid value of {name}: expected {name}=true or {name}=false")
+        gates[name] = value.lower() == "true"
+    return gates
 
 
 # What a recording's stand-ins took their time for, and the latency that it is here.

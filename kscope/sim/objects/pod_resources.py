@@ -37,7 +37,10 @@ _DEFAULT_REQUESTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceRules:
-    """How one version of the scheduler adds up what a pod requests; by default, as the newest does."""
+    """How one version of the scheduler reads pods: what they request and tolerate.
+
+    By default, as the newest does.
+    """
 
     sums_exactly: bool = True
     """Requests are added exactly and rounded once; sidecars, pod-level requests and resized containers count."""
@@ -45,6 +48,8 @@ class ResourceRules:
     """Init containers count in what the pods of a node have requested, and in default requests."""
     overhead: bool = True
     """The overhead of a pod's RuntimeClass is added to its requests."""
+    compares_tolerations: bool = False
+    """Tolerations with the operators Lt and Gt compare numbers; otherwise they match no taint."""
     memo: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

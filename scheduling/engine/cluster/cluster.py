@@ -5,7 +5,7 @@ pure function of (scenario, profile, seed, commands at their positions).
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.input.budget import Budget
@@ -31,6 +31,7 @@ from scheduling.engine.configuration.scenario_schedulers import read_schedulers
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings
+from scheduling.engine.versions.feature_gates import with_gates
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.engine.workloads.actors import WorkloadActors
 from scheduling.engine.workloads.controller import ControllerContext
@@ -63,8 +64,8 @@ class Cluster:
     """A simulated control plane with its nodes, at one instant of virtual time."""
 
     def __init__(self, scenario: Scenario, profile: str, seed: int, tie_break: TieBreak) -> None:
-        version = VERSIONS[profile]
-        specs = read_schedulers(scenario.schedulers, scenario.configuration, profile)
+        version = with_gates(VERSIONS[profile], scenario.feature_gates)
+        specs = read_schedulers(scenario.schedulers, scenario.configuration, version)
         self.horizon = scenario.until
         self.profile = profile
         self.loop = EventLoop()
@@ -81,7 +82,9 @@ class Cluster:
             labels_namespaces=version.namespaces_have_name_label,
             rules=version.admission,
         )
-        run = {"name": scenario.name, "profile": profile, "seed": seed}
+        run: dict[str, Any] = {"name": scenario.name, "profile": profile, "seed": seed}
+        if scenario.feature_gates:
+            run["feature_gates"] = dict(scenario.feature_gates)
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
         # Only the process that drives the run can call extenders; see ExtenderCalls.
         self.extender_calls = ExtenderCalls(self.recorder)
@@ -147,7 +150,7 @@ class Cluster:
 
         Raises KeyError for a profile that does not exist, ApiError naming the object when an
         initial object would be refused by the API server, and ConfigurationError naming the path
-        when the scenario's configuration of a scheduler is not one.
+        when the scenario's configuration of a scheduler, or a feature gate, is not one.
         """
         return cls(scenario, profile or DEFAULT.name, seed, tie_break)
 

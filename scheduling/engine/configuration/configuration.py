@@ -26,6 +26,7 @@ from scheduling.engine.configuration.profiles import Profile, default_profile
 from scheduling.engine.configuration.registry import IN_TREE, UnknownPlugin
 from scheduling.engine.configuration.setup import LeaderElection, SchedulerSetup
 from scheduling.engine.versions.cycle_rules import CycleRules
+from scheduling.engine.versions.feature_gates import with_gates
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.versions.registry import VERSIONS
 from volumes.engine.binding.binder import DEFAULT_BIND_TIMEOUT
@@ -79,12 +80,13 @@ _FIELDS_BEFORE_PROFILES = (
 )
 
 
-def read_setup(document: Any, version: str) -> SchedulerSetup:
+def read_setup(document: Any, version: str | KubernetesVersion) -> SchedulerSetup:
     """The setup that *document*, a KubeSchedulerConfiguration or a Policy, gives to *version*.
 
     Raises ConfigurationError.
     """
-    fields, kubernetes = Fields(document), VERSIONS[version]
+    fields = Fields(document)
+    kubernetes = VERSIONS[version] if isinstance(version, str) else version
     kind = fields.text("kind", KIND)
     if kind == POLICY:
         _check_format(fields, POLICY, kubernetes)
@@ -100,6 +102,9 @@ def read_setup(document: Any, version: str) -> SchedulerSetup:
         _check_unused(fields.only(*_FIELDS_BEFORE_PROFILES))
         return _read_without_profiles(fields, kubernetes)
     _check_unused(fields.only(*_TOP_FIELDS, *(() if api_version == "v1" else _ADDRESSES)))
+    gates = fields.mapping("featureGates")
+    if gates is not None:
+        kubernetes = with_gates(kubernetes, gates.raw)
     return _read_profiles(fields, kubernetes)
 
 

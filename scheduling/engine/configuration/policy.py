@@ -170,7 +170,7 @@ def _read_gates(value: Any, version: KubernetesVersion) -> dict[str, bool]:
     """The feature gates; kscope's stand-in for the --feature-gates flag."""
     gates = version.feature_gates
     fields = Fields(value or {}, "featureGates").only(*gates)
-    return {name: fields.boolean(name, default=default) for name, default in gates.items()}
+    return {name: fields.boolean(name, default=gate.default) for name, gate in gates.items()}
 
 
 def _default_profile(version: KubernetesVersion, gates: Mapping[str, bool]) -> Profile:

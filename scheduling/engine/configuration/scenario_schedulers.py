@@ -11,10 +11,13 @@ from kscope.sim.input.reading import ConfigurationError, Fields
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.api_server.first_objects import missing_classes, refused_objects
 from scheduling.engine.configuration.configuration import GROUP, POLICY, read_setup
+from scheduling.engine.configuration.policy import provider
 from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.configuration.registry import factory_of
 from scheduling.engine.configuration.setup import SchedulerSetup, default_setup
 from scheduling.engine.framework.handle import Handle
+from scheduling.engine.versions.feature_gates import with_gates
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 
 # A scenario can have this many schedulers, each with a queue and a cache of its own.
@@ -37,9 +40,11 @@ def check_setup(
         return report
     version = named or _profile_of(configuration)
     report.allocates_devices = VERSIONS[version].cycle.allocates_devices
-    part = "spec" if entries else "configuration"
+    part = "spec"
     try:
-        specs = read_schedulers(entries, configuration, version)
+        kubernetes = with_gates(VERSIONS[version], scenario.get("feature_gates") or {})
+        part = "spec" if entries else "configuration"
+        specs = read_schedulers(entries, configuration, kubernetes)
         for spec in specs:
             report.warnings += spec.setup.warnings
             for profile in spec.setup.profiles:
@@ -99,17 +104,19 @@ class SchedulerSpec:
 
 
 def read_schedulers(
-    entries: Iterable[Any], configuration: Any, version: str
+    entries: Iterable[Any], configuration: Any, version: KubernetesVersion
 ) -> tuple[SchedulerSpec, ...]:
     """The schedulers of a scenario.
 
-    *entries* are `{name, profile, configuration, replicas}`; without any there is one scheduler,
-    as *configuration* says, or as the version comes. Raises ConfigurationError.
+    *entries* are `{name, profile, featureGates, configuration, replicas}`; without any there is one
+    scheduler, as *configuration* says, or as the version comes. Raises ConfigurationError.
     """
     items = [Fields(entry, f"schedulers[{place}]") for place, entry in enumerate(entries)]
     if not items:
         setup = (
-            default_setup(version) if configuration is None else read_setup(configuration, version)
+            setup_without_configuration(version)
+            if configuration is None
+            else read_setup(configuration, version)
         )
         return (SchedulerSpec(setup=setup),)
     if len(items) > MOST_SCHEDULERS:
@@ -127,13 +134,25 @@ def read_schedulers(
     return tuple(found)
 
 
-def _read_scheduler(item: Fields, version: str) -> SchedulerSpec:
-    item.only("name", "profile", "configuration", "replicas")
-    version = item.text("profile", version)
-    if version not in VERSIONS:
-        raise item.error("profile", f'"{version}" is not one of {", ".join(VERSIONS)}')
+def setup_without_configuration(version: KubernetesVersion) -> SchedulerSetup:
+    """The default scheduler of *version*, whose feature gates may have been changed."""
+    if version.policy is not None and version is not VERSIONS[version.name]:
+        return provider(version, "DefaultProvider")
+    return default_setup(version)
+
+
+def _read_scheduler(item: Fields, version: KubernetesVersion) -> SchedulerSpec:
+    item.only("name", "profile", "featureGates", "configuration", "replicas")
+    profile = item.text("profile", version.name)
+    if profile not in VERSIONS:
+        raise item.error("profile", f'"{profile}" is not one of {", ".join(VERSIONS)}')
+    if profile != version.name:
+        version = VERSIONS[profile]
+    gates = item.mapping("featureGates")
+    if gates is not None:
+        version = with_gates(version, gates.raw, gates.path)
     given = item.get("configuration")
-    setup = default_setup(version)
+    setup = setup_without_configuration(version)
     if given is not None:
         try:
             setup = read_setup(given, version)

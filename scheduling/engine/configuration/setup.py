@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.configuration.extenders import ExtenderSettings
-from scheduling.engine.configuration.profiles import PROFILES, Profile
+from scheduling.engine.configuration.profiles import PROFILES, Profile, default_profile
 from scheduling.engine.queue.rules import QueueRules
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
+from scheduling.engine.versions.registry import VERSIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,8 @@ class SchedulerSetup:
         return replace(self, profiles=(replace(self.profiles[0], name=name),))
 
 
-def default_setup(version: str) -> SchedulerSetup:
-    """The scheduler of *version* without a configuration. Raises KeyError for an unknown version."""
-    return SchedulerSetup(profiles=(PROFILES[version],))
+def default_setup(version: KubernetesVersion) -> SchedulerSetup:
+    """The scheduler of *version* without a configuration."""
+    if version is VERSIONS[version.name]:
+        return SchedulerSetup(profiles=(PROFILES[version.name],))
+    return SchedulerSetup(profiles=(default_profile(version),))

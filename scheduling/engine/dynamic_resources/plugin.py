@@ -110,6 +110,8 @@ class DynamicResources(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._listers = handle.listers
+        # The gate DRAExtendedResource.
+        self._provides_extended: bool = arguments.get("provides_extended", True)
         self._slices: tuple[Slice, ...] = ()
         self._generation = 0
         self._classes = ListedClasses(handle.listers)
@@ -200,7 +202,7 @@ class DynamicResources(Plugin):
 
     def _extended(self, pod: PodInfo) -> dict[str, int]:
         """The resources that the pod wants and a class stands for; none where no class does."""
-        if not self._listers.has(DEVICE_CLASS):
+        if not self._provides_extended or not self._listers.has(DEVICE_CLASS):
             return {}
         wanted = {
             name: amount

@@ -100,7 +100,7 @@ def _request(name: str, parent: str, fields: Manifest) -> DeviceRequest:
         mode=fields.get("allocationMode") or EXACT_COUNT,
         count=int(fields.get("count") or 1),
         admin_access=bool(fields.get("adminAccess")) and not parent,
-        tolerations=parse_tolerations(fields),
+        tolerations=parse_tolerations(fields, compares=False),
         capacity={
             each: parse(amount)
             for each, amount in section(section(fields, "capacity"), "requests").items()

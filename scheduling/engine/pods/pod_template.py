@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from kscope.sim.objects.selectors import Flaw, LabelSelector, NodeSelector
+from kscope.sim.objects.tolerations import compares
 
 if TYPE_CHECKING:
     from scheduling.engine.pods.pod_info import PodInfo
@@ -74,7 +75,7 @@ class Toleration:
             return False
         if self.operator in ("", "Equal"):
             return self.value == taint.value
-        return self.operator == "Exists"
+        return self.operator == "Exists" or compares(self.operator, taint.value, self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +221,7 @@ def _parse(pod: PodInfo, number: int) -> PodTemplate:
         number=number,
         namespace=pod.pod.namespace,
         node_name=spec.get("nodeName") or "",
-        tolerations=parse_tolerations(spec),
+        tolerations=parse_tolerations(spec, compares=pod.rules.compares_tolerations),
         required_affinity=RequiredNodeAffinity(
             node_selector=tuple(sorted(node_selector.items())),
             terms=None if required is None else NodeSelector.parse(required),
@@ -244,9 +245,13 @@ def _image_volumes(spec: Manifest) -> tuple[str, ...]:
     )
 
 
-def parse_tolerations(spec: Manifest) -> tuple[Toleration, ...]:
-    """The tolerations of a pod spec."""
-    return tuple(map(Toleration.parse, spec.get("tolerations") or ()))
+def parse_tolerations(spec: Manifest, *, compares: bool) -> tuple[Toleration, ...]:
+    """The tolerations of a pod spec that may match; unless it *compares*, without Lt and Gt."""
+    return tuple(
+        Toleration.parse(entry)
+        for entry in spec.get("tolerations") or ()
+        if compares or entry.get("operator") not in ("Lt", "Gt")
+    )
 
 
 def _preferred_nodes(node_affinity: Manifest) -> tuple[tuple[int, NodeSelector], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scheduling.engine import names
@@ -22,14 +23,23 @@ class VersionChoice:
     has: tuple[str, ...]
     is_default: bool
     """A run follows it unless another one is chosen."""
+    gates: Mapping[str, bool]
+    """The feature gates that a run can turn on or off, with their defaults."""
 
 
 def version_choices() -> tuple[VersionChoice, ...]:
     """All versions, the newest first."""
     return tuple(
-        VersionChoice(version.name, version.summary, _has(version), version is DEFAULT)
+        VersionChoice(
+            version.name, version.summary, _has(version), version is DEFAULT, _gates(version)
+        )
         for version in VERSIONS.values()
     )
+
+
+def _gates(version: KubernetesVersion) -> Mapping[str, bool]:
+    gates = version.feature_gates.items()
+    return {name: gate.default for name, gate in gates if not gate.is_locked}
 
 
 def _has(version: KubernetesVersion) -> tuple[str, ...]:

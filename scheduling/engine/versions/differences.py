@@ -26,6 +26,7 @@ from scheduling.engine.versions.configuration_rules import (
     PolicyRules,
 )
 from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
+from scheduling.engine.versions.gate_names import SENTENCES
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.versions.plugin_settings import SETTINGS
 from scheduling.engine.versions.registry import VERSIONS
@@ -51,7 +52,9 @@ _AREAS: Final[Mapping[str, tuple[str, type[Any]]]] = {
     "configuration": ("Configuration", ConfigurationRules),
     "policy": ("Policy", PolicyRules),
 }
-_VERSION: Final = ("formats", "feature_gates", "namespaces_have_name_label", "wording")
+_VERSION: Final = ("formats", "namespaces_have_name_label", "wording")
+# The rows about a plugin: a setting says more than its place and its weight do.
+_PLUGIN_AREAS: Final = ("Plugin settings", "Default plugins")
 # The rows of plugins say these.
 _SHOWN_ELSEWHERE: Final = ("multi_point", "by_point")
 _NANOSECONDS: Final = "nanoseconds"
@@ -83,7 +86,7 @@ class Rule:
 @cache
 def rules() -> tuple[Rule, ...]:
     """Every rule, by area."""
-    return (*_rules_of_versions(), *_rules_of_plugins(), *_rules_of_areas())
+    return (*_rules_of_versions(), *_rules_of_gates(), *_rules_of_plugins(), *_rules_of_areas())
 
 
 def _rules_of_versions() -> Iterator[Rule]:
@@ -91,6 +94,13 @@ def _rules_of_versions() -> Iterator[Rule]:
     for name in _VERSION:
         values = tuple(_text(getattr(version, name)) for version in VERSIONS.values())
         yield Rule(area="Version", name=name, sentence=sentences[name], values=values)
+
+
+def _rules_of_gates() -> Iterator[Rule]:
+    for name in SENTENCES:
+        gates = (version.feature_gates.get(name) for version in VERSIONS.values())
+        values = tuple(NONE if gate is None else gate.shown for gate in gates)
+        yield Rule(area="Feature gates", name=name, sentence=SENTENCES[name], values=values)
 
 
 def _rules_of_areas() -> Iterator[Rule]:
@@ -178,6 +188,56 @@ def _text(value: Any, in_seconds: bool = False) -> str:
 
 def _duration(nanoseconds: int) -> str:
     return f"{nanoseconds / SECOND:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class PluginChange:
+    """A rule of the table of differences, as the profiles *a* and *b* have it.
+
+    `since` is the version that brought the newer value; `anchor` the row's id on the page /versions/.
+    """
+
+    plugin: str
+    rule: str
+    sentence: str
+    since: str
+    a: str
+    b: str
+    anchor: str
+
+
+def plugin_change(plugin: str, a: str, b: str) -> PluginChange | None:
+    """The rule of *plugin* that differs between the profiles *a* and *b*; None where none does."""
+    names = tuple(VERSIONS)
+    if a not in names or b not in names:
+        return None
+    newer, older = sorted((names.index(a), names.index(b)))
+    found = [
+        rule
+        for area in _PLUGIN_AREAS
+        for rule in rules()
+        if rule.area == area and rule.plugin == plugin and rule.values[newer] != rule.values[older]
+    ]
+    if not found:
+        return None
+    rule = found[0]
+    return PluginChange(
+        plugin=plugin,
+        rule=rule.name,
+        sentence=rule.sentence,
+        since=_since(rule, newer, older),
+        a=rule.values[names.index(a)],
+        b=rule.values[names.index(b)],
+        anchor=rule.anchor,
+    )
+
+
+def _since(rule: Rule, newer: int, older: int) -> str:
+    """The oldest version down to which the newer value holds; the newest version stands first."""
+    place = newer
+    while place + 1 < older and rule.values[place + 1] == rule.values[newer]:
+        place += 1
+    return tuple(VERSIONS)[place]
 
 
 def markdown() -> str:

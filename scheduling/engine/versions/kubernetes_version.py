@@ -17,6 +17,7 @@ from scheduling.engine.versions.configuration_rules import (
     PolicyRules,
 )
 from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
+from scheduling.engine.versions.gate_names import FeatureGate
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
 from volumes.engine.binding.binder import BinderRules
@@ -35,8 +36,8 @@ class KubernetesVersion:
     """What the version stands for, in one sentence for those who choose one."""
     formats: tuple[str, ...]
     """The formats of a scheduler's configuration that this version reads."""
-    feature_gates: Mapping[str, bool]
-    """The feature gates that a configuration can set, with their defaults."""
+    feature_gates: Mapping[str, FeatureGate]
+    """The feature gates that are simulated, with their defaults."""
     namespaces_have_name_label: bool
     """A namespace bears its name as the label kubernetes.io/metadata.name."""
     plugins: DefaultPlugins

@@ -40,8 +40,12 @@ SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "awaits_own_claims": "The claim of an ephemeral volume is awaited and has to belong to the pod.",
         "translates": "In-tree disks are treated as those of their CSI drivers where the node says so.",
     },
+    names.DYNAMIC_RESOURCES: {
+        "provides_extended": "Devices are allocated for extended resources that a DeviceClass stands for.",
+    },
     names.NODE_VOLUME_LIMITS: {
         "is_modern": "All volumes of a driver count, in-tree ones too; otherwise only claims of CSI volumes.",
+        "needs_driver": "A node without the driver of a volume is rejected where its CSIDriver asks for it.",
     },
     names.VOLUME_RESTRICTIONS: {
         "looks_at_claims": "A claim with ReadWriteOncePod that another pod uses rejects the pod.",

@@ -16,6 +16,7 @@ from scheduling.engine.preemption.dry_run import PreemptionRules
 from scheduling.engine.queue.rules import QueueRules
 from scheduling.engine.versions.configuration_rules import DefaultPlugins, PolicyRules
 from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
+from scheduling.engine.versions.gate_names import OFF
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
@@ -27,6 +28,7 @@ _RESOURCES = ResourceRules(
     sums_exactly=False,
     init_containers_occupy=False,
     overhead=False,
+    compares_tolerations=False,
 )
 
 V1_11 = KubernetesVersion(
@@ -34,9 +36,9 @@ V1_11 = KubernetesVersion(
     summary="Predicates and priorities; volumes are bound in rounds, before the pod.",
     formats=("v1alpha1", "Policy"),
     feature_gates={
-        "TaintNodesByCondition": False,
-        "ResourceLimitsPriorityFunction": False,
-        "DynamicProvisioningScheduling": False,
+        "TaintNodesByCondition": OFF,
+        "ResourceLimitsPriorityFunction": OFF,
+        "DynamicProvisioningScheduling": OFF,
     },
     namespaces_have_name_label=False,
     plugins=DefaultPlugins(
@@ -253,6 +255,7 @@ V1_11 = KubernetesVersion(
         capital_events=False,
         retries_ephemeral_claims=False,
         evicts_by_device_taints=False,
+        compares_tolerations=False,
     ),
     storage=StorageRules(
         migrates_in_tree=False,

@@ -12,6 +12,7 @@ from scheduling.engine.preemption.dry_run import PreemptionRules
 from scheduling.engine.queue.rules import QueueRules
 from scheduling.engine.versions.configuration_rules import DefaultPlugins, PolicyRules
 from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
+from scheduling.engine.versions.gate_names import OFF, ON
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
@@ -23,6 +24,7 @@ _RESOURCES = ResourceRules(
     sums_exactly=False,
     init_containers_occupy=False,
     overhead=False,
+    compares_tolerations=False,
 )
 
 V1_16 = KubernetesVersion(
@@ -30,9 +32,9 @@ V1_16 = KubernetesVersion(
     summary="Predicates and priorities; nodes are tainted by condition, volumes are bound with the pod.",
     formats=("v1alpha1", "Policy"),
     feature_gates={
-        "TaintNodesByCondition": True,
-        "EvenPodsSpread": False,
-        "ResourceLimitsPriorityFunction": False,
+        "TaintNodesByCondition": ON,
+        "EvenPodsSpread": OFF,
+        "ResourceLimitsPriorityFunction": OFF,
     },
     namespaces_have_name_label=False,
     plugins=DefaultPlugins(
@@ -240,6 +242,7 @@ V1_16 = KubernetesVersion(
         capital_events=False,
         retries_ephemeral_claims=False,
         evicts_by_device_taints=False,
+        compares_tolerations=False,
     ),
     storage=StorageRules(
         migrates_in_tree=False,

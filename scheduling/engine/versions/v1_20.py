@@ -30,6 +30,7 @@ _RESOURCES = ResourceRules(
     sums_exactly=False,
     init_containers_occupy=True,
     overhead=True,
+    compares_tolerations=False,
 )
 _FILTERS = (
     names.NODE_UNSCHEDULABLE,
@@ -88,7 +89,7 @@ V1_20 = KubernetesVersion(
                 "awaits_own_claims": False,
                 "translates": False,
             },
-            names.NODE_VOLUME_LIMITS: {"is_modern": False},
+            names.NODE_VOLUME_LIMITS: {"is_modern": False, "needs_driver": False},
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": False},
         },
     ),
@@ -282,6 +283,7 @@ V1_20 = KubernetesVersion(
         capital_events=False,
         retries_ephemeral_claims=False,
         evicts_by_device_taints=False,
+        compares_tolerations=False,
     ),
     storage=StorageRules(
         migrates_in_tree=False,

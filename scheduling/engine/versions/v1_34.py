@@ -16,6 +16,7 @@ from scheduling.engine.versions.configuration_rules import (
     InTreePlugin,
 )
 from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
+from scheduling.engine.versions.gate_names import LOCKED_ON, ON
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
@@ -27,6 +28,7 @@ _RESOURCES = ResourceRules(
     sums_exactly=True,
     init_containers_occupy=True,
     overhead=True,
+    compares_tolerations=False,
 )
 _ALL_FOUR = ("preFilter", "filter", "preScore", "score")
 
@@ -34,7 +36,10 @@ V1_34 = KubernetesVersion(
     name="v1.34",
     summary="The current scheduling framework: queueing hints, scheduling gates, CSI migration.",
     formats=("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2"),
-    feature_gates={},
+    feature_gates={
+        "SchedulerQueueingHints": LOCKED_ON,
+        "SchedulerPopFromBackoffQ": ON,
+    },
     namespaces_have_name_label=True,
     plugins=DefaultPlugins(
         pre_enqueues=(names.SCHEDULING_GATES,),
@@ -84,7 +89,7 @@ V1_34 = KubernetesVersion(
                 "awaits_own_claims": True,
                 "translates": True,
             },
-            names.NODE_VOLUME_LIMITS: {"is_modern": True},
+            names.NODE_VOLUME_LIMITS: {"is_modern": True, "needs_driver": False},
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": True},
         },
     ),
@@ -273,6 +278,7 @@ V1_34 = KubernetesVersion(
         capital_events=False,
         retries_ephemeral_claims=True,
         evicts_by_device_taints=False,
+        compares_tolerations=False,
     ),
     storage=StorageRules(
         migrates_in_tree=True,

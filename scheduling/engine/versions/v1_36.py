@@ -16,6 +16,7 @@ from scheduling.engine.versions.configuration_rules import (
     InTreePlugin,
 )
 from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
+from scheduling.engine.versions.gate_names import LOCKED_ON, OFF, ON
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
@@ -27,6 +28,7 @@ _RESOURCES = ResourceRules(
     sums_exactly=True,
     init_containers_occupy=True,
     overhead=True,
+    compares_tolerations=False,
 )
 _ALL_FOUR = ("preFilter", "filter", "preScore", "score")
 
@@ -34,7 +36,15 @@ V1_36 = KubernetesVersion(
     name="v1.36",
     summary="Devices are allocated to resource claims, and nodes scored by how much more even they would be.",
     formats=("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2"),
-    feature_gates={},
+    feature_gates={
+        "SchedulerQueueingHints": LOCKED_ON,
+        "SchedulerPopFromBackoffQ": ON,
+        "NominatedNodeNameForExpectation": ON,
+        "NodeDeclaredFeatures": ON,
+        "DRAExtendedResource": ON,
+        "TaintTolerationComparisonOperators": OFF,
+        "VolumeLimitScaling": OFF,
+    },
     namespaces_have_name_label=True,
     plugins=DefaultPlugins(
         pre_enqueues=(names.SCHEDULING_GATES, names.DYNAMIC_RESOURCES),
@@ -87,7 +97,8 @@ V1_36 = KubernetesVersion(
                 "awaits_own_claims": True,
                 "translates": True,
             },
-            names.NODE_VOLUME_LIMITS: {"is_modern": True},
+            names.DYNAMIC_RESOURCES: {"provides_extended": True},
+            names.NODE_VOLUME_LIMITS: {"is_modern": True, "needs_driver": False},
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": True},
         },
     ),
@@ -277,6 +288,7 @@ V1_36 = KubernetesVersion(
         capital_events=True,
         retries_ephemeral_claims=True,
         evicts_by_device_taints=True,
+        compares_tolerations=False,
     ),
     storage=StorageRules(
         migrates_in_tree=True,

@@ -47,3 +47,5 @@ class WorkloadRules:
     """The controller of ephemeral volumes tries again while another claim has the name of its claim."""
     evicts_by_device_taints: bool
     """Pods are evicted whose claims do not tolerate a NoExecute taint of their devices."""
+    compares_tolerations: bool
+    """Tolerations with the operators Lt and Gt compare numbers; otherwise they match no taint."""

@@ -17,7 +17,7 @@ from kscope.sim.input.budget import Budget, Stop, read_amount
 from kscope.sim.input.load_result import LoadResult, SetupReport
 from kscope.sim.input.loader import load_paths
 from kscope.sim.input.reading import ConfigurationError
-from kscope.sim.input.scenario import SEEDS, Scenario, parse_duration
+from kscope.sim.input.scenario import SEEDS, Scenario, parse_duration, parse_gates
 from kscope.sim.kernel.rng import Stream, Streams
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.documents import DocumentError, Limits, read_documents
@@ -26,10 +26,15 @@ from scheduling.engine.api_server.first_objects import refused_objects
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.extenders import Extender, ExtenderCalls
-from scheduling.engine.configuration.scenario_schedulers import check_setup, unknown_profile
-from scheduling.engine.configuration.setup import SchedulerSetup, default_setup
+from scheduling.engine.configuration.scenario_schedulers import (
+    check_setup,
+    setup_without_configuration,
+    unknown_profile,
+)
+from scheduling.engine.configuration.setup import SchedulerSetup
 from scheduling.engine.cycle.decisions import decide
 from scheduling.engine.diagnosis.why import KIND_OF, explain_object
+from scheduling.engine.versions.feature_gates import with_gates
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.extender_client import HttpTransport
 from scheduling.process_forks import forks_of
@@ -58,6 +63,12 @@ class Command(BaseCommand):
         """See docs/decisions.md for the mode of that name."""
         parser.add_argument("files", nargs="+", metavar="FILE", help="a file, or a folder of them")
         parser.add_argument("--profile", choices=list(VERSIONS), help="default: the scenario's")
+        parser.add_argument(
+            "--feature-gates",
+            metavar="GATE=true,…",
+            default="",
+            help="feature gates that differ from the version's defaults; win over the scenario's",
+        )
         parser.add_argument("--mode", choices=("run", "decisions"), default="run")
         parser.add_argument("--until", metavar="DURATION", help="virtual time to stop at: 10m")
         for part, words in _LIMITS.items():
@@ -86,6 +97,10 @@ class Command(BaseCommand):
         """Bad input is reported with file, document, line and field; the exit status is 2."""
         paths = list(_expand(options["files"]))
         decides = options["mode"] == "decisions"
+        try:
+            options["feature_gates"] = parse_gates(options["feature_gates"])
+        except ValueError as error:
+            raise _bad(f"--feature-gates: {error}") from error
         if decides and options["why"]:
             raise _bad("--why looks at a run; --mode decisions has none")
         try:
@@ -182,9 +197,10 @@ class Command(BaseCommand):
         self, scenario: Scenario, options: dict[str, Any], loaded: LoadResult
     ) -> SchedulerSetup:
         """The scheduler's configuration; what is wrong with it is reported with its file."""
-        version = options["profile"] or scenario.profile or DEFAULT.name
+        name = options["profile"] or scenario.profile or DEFAULT.name
+        version = with_gates(VERSIONS[name], scenario.feature_gates)
         if scenario.configuration is None:
-            return default_setup(version)
+            return setup_without_configuration(version)
         given = options["policy"] or options["config"]
         try:
             setup = read_setup(scenario.configuration, version)
@@ -259,12 +275,18 @@ def _check(
         unknown = unknown_profile(str(scenario.get("profile") or ""))
         faults = [] if unknown is None else [unknown]
         return SetupReport(faults=faults + refused_objects(objects))
-    header = {"profile": options["profile"]} if options["profile"] else {}
+    header: dict[str, Any] = {"profile": options["profile"]} if options["profile"] else {}
+    if options["feature_gates"]:
+        gates = {**(scenario.get("feature_gates") or {}), **options["feature_gates"]}
+        header["feature_gates"] = gates
     return check_setup({**scenario, **header}, configuration, objects)
 
 
 def _configured(scenario: Scenario, options: dict[str, Any]) -> Scenario:
     """*scenario* with the configuration of --config or --policy, where one is given."""
+    if options["feature_gates"]:
+        gates = {**scenario.feature_gates, **options["feature_gates"]}
+        scenario = replace(scenario, feature_gates=gates)
     name = options["policy"] or options["config"]
     if not name:
         return scenario

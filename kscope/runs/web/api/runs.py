@@ -37,11 +37,22 @@ class ReadableScenario(serializers.PrimaryKeyRelatedField):
         super().fail(key, **kwargs)
 
 
+def _feature_gates(default: str) -> serializers.Field[Any, Any, Any, Any]:
+    return serializers.DictField(
+        child=serializers.BooleanField(),
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text=f"feature gates to turn on or off; {default}",
+    )
+
+
 class NewRun(serializers.Serializer):
     """What a run is made of."""
 
     scenario = ReadableScenario(queryset=Scenario.objects.all())
     profile = serializers.CharField(required=False, default="")
+    feature_gates = _feature_gates("default: the scenario's")
     seed = serializers.IntegerField(required=False, allow_null=True, default=None)
     tie_break = serializers.CharField(required=False, default="random")
     play = serializers.BooleanField(required=False, default=False)
@@ -115,6 +126,7 @@ class NewFork(serializers.Serializer):
     )
     name = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
     profile = serializers.CharField(required=False, allow_blank=True, default="")
+    feature_gates = _feature_gates("default: the parent's")
     seed = serializers.IntegerField(required=False, allow_null=True, default=None)
     tie_break = serializers.CharField(required=False, allow_blank=True, default="")
     play = serializers.BooleanField(required=False, default=False)

@@ -12,6 +12,10 @@ RUN = inline_serializer(
         "id": serializers.IntegerField(),
         "name": serializers.CharField(),
         "profile": serializers.CharField(),
+        "feature_gates": serializers.DictField(
+            child=serializers.BooleanField(),
+            help_text="those that differ from the profile's defaults",
+        ),
         "seed": serializers.IntegerField(),
         "tie_break": serializers.CharField(),
         "status": serializers.ChoiceField(Run.Status.choices),

@@ -167,7 +167,11 @@ KINDS: Mapping[str, Rule] = {
             )
         )
     ),
-    "CSIDriver": kind_fields(spec=fields(attachRequired=boolean, storageCapacity=boolean)),
+    "CSIDriver": kind_fields(
+        spec=fields(
+            attachRequired=boolean, storageCapacity=boolean, preventPodSchedulingIfMissing=boolean
+        )
+    ),
     "CSIStorageCapacity": kind_fields(
         ("storageClassName",),
         storageClassName=text,

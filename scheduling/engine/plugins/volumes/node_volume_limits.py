@@ -42,6 +42,8 @@ from volumes.engine.phases import claim_class
 from volumes.engine.translation import csi_handle, in_tree_plugin, translation_fault
 
 REASON_MAX_VOLUMES = "node(s) exceed max volume count"
+# The gate VolumeLimitScaling: the driver of a volume is not on the node.
+REASON_NO_DRIVER = "{} CSI driver is not installed on the node"
 
 # The plugins whose volumes count by their CSI driver.
 _MIGRATED: Final = frozenset(
@@ -59,8 +61,10 @@ _PORTWORX: Final = "kubernetes.io/portworx-volume"
 _LIMIT_PREFIX: Final = "attachable-volumes-csi-"
 _LONGEST_KEY: Final = 63
 _OVER_LIMIT, _NO_CLAIM, _NOT_OWNER, _UNTRANSLATED = 1, 2, 3, 4
-# From here on the code says which of the faults that were met on the nodes it is.
+# From here on the code says which of the faults that were met on the nodes it is,
 _MET = 5
+# and from here on which of the drivers of the pod's volumes, by name, the node lacks.
+_LACKS_DRIVER: Final = 1 << 20
 
 # Where a cycle's state has those faults.
 _FAULTS: Final = f"{names.NODE_VOLUME_LIMITS}/faults"
@@ -105,6 +109,8 @@ class NodeVolumeLimits(Plugin):
         self._volumes = CsiVolumes(
             handle.table, handle.listers, is_modern=arguments.get("is_modern", self.is_modern)
         )
+        # The gate VolumeLimitScaling.
+        self._needs_driver: bool = arguments.get("needs_driver", False)
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Only claims count, and disks that a CSI driver serves."""
@@ -115,34 +121,47 @@ class NodeVolumeLimits(Plugin):
         if not self._volumes.may_attach(state.pod):
             return False
         limited = self._volumes.limited_drivers()
-        wanted = self._volumes.wanted(state.pod, counted=bool(limited))
+        wanted = self._volumes.wanted(state.pod, counted=bool(limited) or self._needs_driver)
         if wanted.code or wanted.untranslated or self._volumes.may_meet_faults(wanted):
+            return True
+        if self._needs_driver and self._volumes.required_drivers(wanted):
             return True
         return not limited.isdisjoint(wanted.volumes.values())
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """1 where a driver's limit would be passed; the pod's own faults are every row's."""
         limited = self._volumes.limited_drivers()
-        wanted = state.data[self.name] = self._volumes.wanted(state.pod, counted=bool(limited))
+        counted = bool(limited) or self._needs_driver
+        wanted = state.data[self.name] = self._volumes.wanted(state.pod, counted=counted)
         codes = np.full(len(rows), wanted.code, np.int64)
         if wanted.untranslated:
             codes[self._volumes.with_csi_node(rows)] = _UNTRANSLATED
             return codes
         may_meet_faults = self._volumes.may_meet_faults(wanted)
+        if self._needs_driver and not wanted.code:
+            codes = self._without_driver(wanted, rows)
         if wanted.code or (limited.isdisjoint(wanted.volumes.values()) and not may_meet_faults):
             return codes
         for place, row in enumerate(rows.tolist()):
             fault = self._volumes.fault_at(row, wanted) if may_meet_faults else ""
             if fault:
                 codes[place] = _code_of(state, fault)
-            elif self._volumes.excess(row, wanted) is not None:
+            elif not codes[place] and self._volumes.excess(row, wanted) is not None:
                 codes[place] = _OVER_LIMIT
         return codes
+
+    def _without_driver(self, wanted: WantedVolumes, rows: IntArray) -> IntArray:
+        """The code of the first required driver that each node lacks, or 0."""
+        required = self._volumes.required_drivers(wanted)
+        found = (self._volumes.missing_driver(row, required) for row in rows.tolist())
+        return np.array([0 if at is None else _LACKS_DRIVER + at for at in found], np.int64)
 
     def explain(self, state: CycleState, code: int) -> Status:
         """Evicting users of other volumes helps; a claim that is missing has to come first."""
         if code == _OVER_LIMIT:
             return Status(Code.UNSCHEDULABLE, (REASON_MAX_VOLUMES,), self.name)
+        if code >= _LACKS_DRIVER:
+            return Status(Code.UNSCHEDULABLE, (self._lacks(state, code),), self.name)
         if code >= _MET:
             return Status(Code.ERROR, (_faults_met(state)[code - _MET],), self.name)
         wanted = self._wanted(state)
@@ -152,6 +171,8 @@ class NodeVolumeLimits(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The driver, its limit and how many it has."""
+        if code >= _LACKS_DRIVER:
+            return Detail(text=self._lacks(state, code))
         if code >= _MET:
             return Detail(text=_faults_met(state)[code - _MET])
         wanted = self._wanted(state)
@@ -174,6 +195,10 @@ class NodeVolumeLimits(Plugin):
             unit="volumes",
             numbers=numbers,
         )
+
+    def _lacks(self, state: CycleState, code: int) -> str:
+        required = self._volumes.required_drivers(self._wanted(state))
+        return REASON_NO_DRIVER.format(required[code - _LACKS_DRIVER])
 
     def _wanted(self, state: CycleState) -> WantedVolumes:
         return cast("WantedVolumes", state.data[self.name])
@@ -244,6 +269,28 @@ class CsiVolumes:
         """Which of *rows* have a CSINode, without which no in-tree plugin counts as migrated."""
         name, get = self._table.name, self._listers.get
         return np.array([get("CSINode", name(row)) is not None for row in rows.tolist()], np.bool_)
+
+    def required_drivers(self, asked: WantedVolumes) -> list[str]:
+        """The drivers of the pod's volumes that a node must have, by name.
+
+        Upstream: CSIDriver spec.preventPodSchedulingIfMissing (v1.36).
+        """
+        drivers = sorted(frozenset(asked.volumes.values()))
+        found = ((name, self._listers.get("CSIDriver", name)) for name in drivers)
+        return [
+            name
+            for name, driver in found
+            if driver is not None and driver.spec.get("preventPodSchedulingIfMissing")
+        ]
+
+    def missing_driver(self, row: int, required: list[str]) -> int | None:
+        """The place in *required* of the first driver that the CSINode of *row* does not list."""
+        csi_node = self._listers.get("CSINode", self._table.name(row))
+        drivers: list[Mapping[str, Any]] = (
+            [] if csi_node is None else csi_node.spec.get("drivers") or []
+        )
+        installed = {driver.get("name") for driver in drivers}
+        return next((at for at, name in enumerate(required) if name not in installed), None)
 
     def may_meet_faults(self, asked: WantedVolumes) -> bool:
         """Whether `fault_at` may find any."""

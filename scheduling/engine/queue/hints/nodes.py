@@ -20,8 +20,9 @@ def itself_updated(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
 
 
 def itself_tolerates_unschedulable(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
+    tolerations = parse_tolerations(new.spec, compares=pod.rules.compares_tolerations)
     return itself_updated(world, pod, old, new) and any(
-        one.tolerates(UNSCHEDULABLE_TAINT) for one in parse_tolerations(new.spec)
+        one.tolerates(UNSCHEDULABLE_TAINT) for one in tolerations
     )
 
 
@@ -31,8 +32,8 @@ def became_schedulable(world: HintWorld, pod: PodInfo, old: Node | None, new: No
 
 
 def became_tolerated(world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None) -> bool:
-    was = old is not None and _tolerates_all(pod.pod, old)
-    return not was and new is not None and _tolerates_all(pod.pod, new)
+    was = old is not None and _tolerates_all(pod, old)
+    return not was and new is not None and _tolerates_all(pod, new)
 
 
 def affinity_became_matched(
@@ -79,8 +80,10 @@ def _required_node_affinity(pod: Pod) -> NodeSelector | None:
     return None if required is None else NodeSelector.parse(required)
 
 
-def _tolerates_all(pod: Pod, node: Node) -> bool:
-    tolerations = parse_tolerations(pod.spec) if node.taints else ()
+def _tolerates_all(pod: PodInfo, node: Node) -> bool:
+    if not node.taints:
+        return True
+    tolerations = parse_tolerations(pod.pod.spec, compares=pod.rules.compares_tolerations)
     return all(
         any(one.tolerates(taint) for one in tolerations)
         for taint in map(Taint.parse, node.taints)

@@ -141,7 +141,7 @@ class DaemonSetController(Controller):
         needing: list[str] = []
         removed: list[Pod] = []
         for node in self._listers.nodes:
-            should_run, may_stay = should_run_on(owner, node)
+            should_run, may_stay = self._should_run_on(owner, node)
             pods = by_node.get(node.name, [])
             if should_run and not pods:
                 needing.append(node.name)
@@ -247,7 +247,7 @@ class DaemonSetController(Controller):
         unavailable = desired = 0
         seconds = owner.spec.get("minReadySeconds") or 0
         for node in self._listers.nodes:
-            if not should_run_on(owner, node)[0]:
+            if not self._should_run_on(owner, node)[0]:
                 continue
             desired += 1
             pods = [p for p in by_node.get(node.name, []) if not p.deletion_timestamp]
@@ -264,6 +264,9 @@ class DaemonSetController(Controller):
             return False
         self._carry_out(owner, [], gone, label)
         return True
+
+    def _should_run_on(self, owner: ApiObject, node: Node) -> tuple[bool, bool]:
+        return should_run_on(owner, node, numbers=self._rules.compares_tolerations)
 
     def _is_old(self, owner: ApiObject, pod: Pod, label: str) -> bool:
         """Upstream: IsPodUpdated(); the hash or the template generation must be the newest."""
@@ -290,7 +293,7 @@ class DaemonSetController(Controller):
         seconds = owner.spec.get("minReadySeconds") or 0
         for node in self._listers.nodes:
             pods = by_node.get(node.name, [])
-            if not should_run_on(owner, node)[0]:
+            if not self._should_run_on(owner, node)[0]:
                 counts["numberMisscheduled"] += bool(pods)
                 continue
             counts["desiredNumberScheduled"] += 1
@@ -314,7 +317,7 @@ class DaemonSetController(Controller):
                 self._write_status(owner, status)
 
 
-def should_run_on(owner: ApiObject, node: Node) -> tuple[bool, bool]:
+def should_run_on(owner: ApiObject, node: Node, *, numbers: bool = False) -> tuple[bool, bool]:
     """Whether a pod of *owner* should run on *node*, and whether one there may stay.
 
     Upstream: nodeShouldRunDaemonPod().
@@ -330,9 +333,9 @@ def should_run_on(owner: ApiObject, node: Node) -> tuple[bool, bool]:
     if required is not None and not NodeSelector.parse(required).matches(node.labels, node.name):
         return False, False
     tolerations = _tolerations(spec)
-    if untolerated(node.taints, tolerations, (NO_SCHEDULE, NO_EXECUTE)) is None:
+    if untolerated(node.taints, tolerations, (NO_SCHEDULE, NO_EXECUTE), numbers=numbers) is None:
         return True, True
-    return False, untolerated(node.taints, tolerations, (NO_EXECUTE,)) is None
+    return False, untolerated(node.taints, tolerations, (NO_EXECUTE,), numbers=numbers) is None
 
 
 def daemon_spec(spec: Manifest, node: str) -> Manifest:

@@ -11,12 +11,12 @@ from kscope.sim.kernel.loop import Timer
 from kscope.sim.kernel.units import MILLISECOND, nanoseconds
 from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
 from scheduling.engine.pods.conditions import disruption_target, with_condition
-from scheduling.engine.pods.pod_template import Taint, Toleration
 from scheduling.engine.workloads.controller import ControllerContext
 from scheduling.engine.workloads.deletion import delete
 from scheduling.engine.workloads.disruption.taints import (
     NODE_CONTROLLER,
     no_execute_taints,
+    tolerates,
 )
 from volumes.engine.ports import NORMAL, EventSink
 
@@ -81,7 +81,7 @@ class TaintManager:
         if not taints:
             self._cancel(pod)
             return
-        seconds = _tolerated_for(pod, taints)
+        seconds = _tolerated_for(pod, taints, numbers=self._rules.compares_tolerations)
         if seconds is None:
             self._cancel(pod)
             return
@@ -139,12 +139,12 @@ class TaintManager:
         self._store.patch("Pod", pod.key, patch, by=NODE_CONTROLLER, event="PodDisrupted")
 
 
-def _tolerated_for(pod: Pod, taints: list[Manifest]) -> int | None:
+def _tolerated_for(pod: Pod, taints: list[Manifest], *, numbers: bool) -> int | None:
     """For how many seconds *pod* may stay; None without limit. Upstream: getMinTolerationTime()."""
     given: list[Manifest] = pod.spec.get("tolerations") or []
     limits: list[int] = []
-    for taint in map(Taint.parse, taints):
-        fitting = next((each for each in given if Toleration.parse(each).tolerates(taint)), None)
+    for taint in taints:
+        fitting = next((each for each in given if tolerates(each, taint, numbers=numbers)), None)
         if fitting is None:
             return 0
         if fitting.get("tolerationSeconds") is not None:

@@ -23,15 +23,29 @@ NO_SCHEDULE: Final = "NoSchedule"
 NO_EXECUTE: Final = "NoExecute"
 
 
+def tolerates(toleration: Manifest, taint: Manifest, *, numbers: bool) -> bool:
+    """Whether *toleration* accepts *taint*; Lt and Gt do so only if they compare *numbers*."""
+    if not numbers and toleration.get("operator") in ("Lt", "Gt"):
+        return False
+    return Toleration.parse(toleration).tolerates(Taint.parse(taint))
+
+
 def untolerated(
-    taints: list[Manifest], tolerations: list[Manifest], effects: tuple[str, ...]
+    taints: list[Manifest],
+    tolerations: list[Manifest],
+    effects: tuple[str, ...],
+    *,
+    numbers: bool,
 ) -> Manifest | None:
-    """The first taint with one of *effects* that *tolerations* do not tolerate, or None."""
-    accepted = [Toleration.parse(each) for each in tolerations]
-    for raw in taints:
-        taint = Taint.parse(raw)
-        if taint.effect in effects and not any(each.tolerates(taint) for each in accepted):
-            return raw
+    """The first taint with one of *effects* that *tolerations* do not tolerate, or None.
+
+    Lt and Gt compare *numbers*, or match nothing.
+    """
+    for taint in taints:
+        if taint.get("effect") in effects and not any(
+            tolerates(each, taint, numbers=numbers) for each in tolerations
+        ):
+            return taint
     return None
 
 

@@ -1,4 +1,5 @@
 import {RunApi} from "../../lib/api.js";
+import {parseGates} from "../../model/run/gates.js";
 import {count, moment} from "../../model/shared/format.js";
 
 const FORK_MS = 120_000;
@@ -23,7 +24,8 @@ export function connectFork(session, button, dialog) {
     event.preventDefault();
     make.disabled = true;
     try {
-      const body = {seq, ...Object.fromEntries(new FormData(form))};
+      const fields = Object.fromEntries(new FormData(form));
+      const body = {seq, ...fields, feature_gates: parseGates(fields.feature_gates)};
       const fork = await new RunApi(form.dataset.run).post("fork/", body, {longestMs: FORK_MS});
       session.address.open(session.hrefInRun(fork.id));
     } catch (error) {

@@ -1,5 +1,6 @@
 import {podStates} from "../pods/pod.js";
 import {count, duration, moment, ratio} from "../shared/format.js";
+import {gatesText} from "./gates.js";
 import {Histogram} from "./timeline.js";
 
 /** The titles of the numbers of a comparison. */
@@ -97,9 +98,10 @@ export function grouped(runs) {
 }
 
 /** A run in one line: "#11 what if, v1.34, seed 11, fork of #7 at 30.000 s". */
-export function runLine({id, name, profile, seed, parent, forked_at: forked}) {
+export function runLine({id, name, profile, feature_gates: gates, seed, parent, forked_at: forked}) {
   const fork = parent === null || parent === undefined ? [] : [`fork of #${parent} at ${moment(forked)} s`];
-  return [`#${id} ${name}`, profile, `seed ${seed}`, ...fork].join(", ");
+  const chosen = gatesText(gates);
+  return [`#${id} ${name}`, profile, ...(chosen ? [chosen] : []), `seed ${seed}`, ...fork].join(", ");
 }
 
 /** A sentence about runs that have not reached the moment shown, or "". */

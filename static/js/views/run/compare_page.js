@@ -87,6 +87,7 @@ function Result({session, comparison, result}) {
     <section class=${`blocker parting f-${result.divergence ? "held" : "settled"}`} aria-label="First difference">
       <p class="say">${result.parting}</p>
       <p>${result.placing}</p>
+      ${result.version_change && html`<p>${result.version_change.words} <a href=${`/versions/#${result.version_change.anchor}`}>See the rule</a></p>`}
       ${late && html`<p class="small soft">${late}</p>`}
       <${Jumps} session=${session} result=${result} /></section>
     <${Histories} result=${result} />

@@ -1,0 +1,38 @@
+"""The feature gates that kscope models: what each does when it is on.
+
+Upstream: pkg/features/kube_features.go.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class FeatureGate(NamedTuple):
+    """A gate of one version: whether it is on by default, and whether it can be changed."""
+
+    default: bool
+    is_locked: bool = False
+
+    @property
+    def shown(self) -> str:
+        """In the table of differences: "on", "off", or "locked on"."""
+        return f"{'locked ' if self.is_locked else ''}{'on' if self.default else 'off'}"
+
+
+ON: Final = FeatureGate(default=True)
+OFF: Final = FeatureGate(default=False)
+LOCKED_ON: Final = FeatureGate(default=True, is_locked=True)
+
+SENTENCES: Final[Mapping[str, str]] = {
+    "TaintNodesByCondition": "Node conditions are taints; otherwise predicates read the conditions.",
+    "EvenPodsSpread": "Topology spread constraints are obeyed.",
+    "ResourceLimitsPriorityFunction": "Nodes that hold the limits of a pod too score one more.",
+    "SchedulerQueueingHints": "Plugins decide whether an event may help a pod that they rejected.",
+    "SchedulerPopFromBackoffQ": "A pod in backoff is tried early when activeQ is empty.",
+    "NominatedNodeNameForExpectation": "A pod whose volumes or devices are yet to be bound is nominated to its node.",
+    "NodeDeclaredFeatures": "The plugin NodeDeclaredFeatures filters nodes.",
+    "DRAExtendedResource": "A DeviceClass can stand for an extended resource.",
+    "TaintTolerationComparisonOperators": "Tolerations with the operators Lt and Gt compare numbers; otherwise they match no taint.",
+    "DynamicProvisioningScheduling": "Volumes are provisioned for a chosen node.",
+    "VolumeLimitScaling": "A node without the CSI driver of a volume is rejected where the CSIDriver asks for it.",
+}
