@@ -5,9 +5,11 @@ xdist the workers share the controller's PostgreSQL and have a Valkey each. Serv
 by DATABASE_URL and REDIS_URL are used instead.
 """
 
+import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -67,3 +69,18 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     # each worker gets a Valkey of its own, unless one was given from outside.
     if not os.environ.get("REDIS_URL") or os.environ.get(OWN_VALKEY):
         servers.start_valkey()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep imported modules and collected tests out of the garbage collector.
+
+    They live as long as the session. Scanning them took half the CPU time of collecting, in each
+    xdist worker.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
