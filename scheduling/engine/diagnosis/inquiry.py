@@ -346,11 +346,12 @@ class _Inquiry:
     def _victims(self) -> list[Pod]:
         """The pods whose leaving the pod waits for on the node it is nominated to."""
         node = self._pod.nominated_node_name
+        if not node:
+            return []
         return [
             pod
             for pod in self._cluster.store.objects(Pod.KIND)
             if isinstance(pod, Pod)
-            and node
             and pod.node_name == node
             and pod.deletion_timestamp
             and pod.priority < self._pod.priority
