@@ -81,7 +81,7 @@ def _refused_by_others(case: Case) -> Explanation:
         labels = ", ".join(f"{key}={value}" for key, value in case.pod.labels.items())
         text = f"The pod has the labels {labels}." if labels else "The pod has no labels."
         because.insert(0, fact(case.pod, ("metadata", "labels"), text))
-    return _explained(met, "The anti-affinity of these pods keeps it away:", because)
+    return _explained(met, "It is kept away by the anti-affinity of", because)
 
 
 def _explained(met: list[str], lead: str, because: list[Fact]) -> Explanation:
