@@ -270,7 +270,6 @@ window.fetch = async (url, options) => {
   if (!String(url).includes("/why/")) return fetched(url, options);
   const lines = (await (await fetched(url, options)).text()).trim().split("\\n");
   const encoder = new TextEncoder();
-  options.signal.addEventListener("abort", () => { window.givenUp = true; });
   const body = new ReadableStream({
     start(controller) {
       const send = (line) => controller.enqueue(encoder.encode(line + "\\n"));
@@ -307,12 +306,6 @@ def test_causes_come_before_the_fixes(page: Page) -> None:
     page.evaluate("window.sendRest()")
     expect(card).not_to_contain_text("Looking for what would help")
     expect(card).to_contain_text(re.compile(r"changes? tried at event"))
-
-
-def test_another_event_gives_the_question_up(page: Page) -> None:
-    held_back(page, "why-given-up")
-    page.keyboard.press("Home")
-    page.wait_for_function("window.givenUp === true", timeout=PATIENCE_MS)
 
 
 def test_a_failure_keeps_the_causes(page: Page) -> None:
