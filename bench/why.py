@@ -8,7 +8,19 @@ import gc
 import time
 from itertools import pairwise
 
-from bench.shapes import Manifest, node, pod, scenario
+from bench.shapes import (
+    ZONE,
+    Manifest,
+    claim,
+    hard_spread,
+    local_class,
+    local_volume,
+    node,
+    pod,
+    required_anti_affinity,
+    scenario,
+    volume,
+)
 from bench.table import Row, seconds
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Pod
@@ -19,7 +31,15 @@ from scheduling.engine.diagnosis.world import World
 from scheduling.process_forks import forks_of
 
 NODES, PODS_EACH = 5_000, 4
-ASKED = ("too-large", "no-such-label")
+ASKED = (
+    "too-large",
+    "no-such-label",
+    "local-volume",
+    "no-capacity",
+    "one-zone-volume",
+    "spread",
+    "anti-affinity",
+)
 
 
 def bench(full: bool = False) -> list[Row]:
@@ -32,13 +52,73 @@ def bench(full: bool = False) -> list[Row]:
 def _cluster() -> Cluster:
     objects: list[Manifest] = [node(index) for index in range(NODES)]
     for index in range(NODES * PODS_EACH):
-        objects.append(pod(f"placed-{index}", cpu="900m", node=f"node-{index % NODES}"))
+        at = index % NODES
+        # One pod of each node is green; two thirds of the nodes have a blue one.
+        color = {0: "green", 1: "blue" if at % 3 else ""}.get(index // NODES, "")
+        labels = {"color": color} if color else {}
+        objects.append(pod(f"placed-{index}", cpu="900m", node=f"node-{at}", labels=labels))
     objects.append(pod("too-large", cpu="3"))
     objects.append(pod("no-such-label", nodeSelector={"disk": "ssd"}))
+    objects.extend(_with_volumes())
+    # Zone 0 has no blue pod, and no node has room for one more of this size.
+    constraints = hard_spread("spread", 0)["spec"]["topologySpreadConstraints"]
+    blue = {"color": "blue"}
+    objects.append(pod("spread", cpu="500m", labels=blue, topologySpreadConstraints=constraints))
+    objects.append(required_anti_affinity("anti-affinity", 0))
     cluster = Cluster.create(scenario("why", objects))
     cluster.advance(5 * SECOND)
     cluster.take()
     return cluster
+
+
+def _with_volumes() -> list[Manifest]:
+    """Pods whose volumes keep them off every node, or leave one node that has no room."""
+    bound = claim("on-zonal", storage_class="zonal")
+    bound["spec"]["volumeName"] = "zonal"
+    bound["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    bound["status"] = {"phase": "Bound"}
+    zonal = volume(
+        "zonal",
+        storageClassName="zonal",
+        nodeAffinity=_within("zone-0"),
+        claimRef={"namespace": "default", "name": "on-zonal"},
+    )
+    waits = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "provisioned"},
+        "provisioner": "disk.csi.example.com",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    driver = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSIDriver",
+        "metadata": {"name": "disk.csi.example.com"},
+        "spec": {"storageCapacity": True},
+    }
+    return [
+        local_class(),
+        waits,
+        driver,
+        local_volume(NODES),  # Of a node that is gone.
+        {**zonal, "status": {"phase": "Bound"}},
+        claim("on-local"),
+        claim("to-provision", storage_class="provisioned"),
+        bound,
+        _using("local-volume", "on-local"),
+        _using("no-capacity", "to-provision"),
+        _using("one-zone-volume", "on-zonal", cpu="3"),
+    ]
+
+
+def _within(zone: str) -> Manifest:
+    wanted = {"key": ZONE, "operator": "In", "values": [zone]}
+    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}}
+
+
+def _using(name: str, claim_name: str, cpu: str = "100m") -> Manifest:
+    source = {"persistentVolumeClaim": {"claimName": claim_name}}
+    return pod(name, cpu=cpu, volumes=[{"name": "data", **source}])
 
 
 def _rows(cluster: Cluster, name: str) -> list[Row]:

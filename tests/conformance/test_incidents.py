@@ -18,6 +18,7 @@ from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.report import Diagnosis, Fix
 from scheduling.engine.diagnosis.subjects.goals import Goal
 from scheduling.engine.diagnosis.why import explain_object
+from tests.reasons.sentences import long_sentences
 from tests.vectors import vector_set, why_absent
 
 _FOLDER = vector_set("incidents")
@@ -83,8 +84,4 @@ def _is_reached(blob: bytes, fix: Fix, goal: Goal) -> bool:
 @pytest.mark.parametrize("incident", _incidents())
 def test_sentences_have_thirty_words_at_most(incident: dict[str, Any]) -> None:
     _, found, _, _ = _asked(incident)
-    told = [found.sentence, *(each.sentence for each in found.causes)]
-    told += [each.why for each in found.causes]
-    for text in told:
-        for sentence in text.replace(": ", ". ").split(". "):
-            assert len(sentence.split()) <= 30, sentence
+    assert not long_sentences(found)

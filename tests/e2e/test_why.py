@@ -263,6 +263,59 @@ def test_a_failed_question_can_be_repeated(page: Page) -> None:
     expect(card).to_contain_text("Nothing holds Node n back.", timeout=PATIENCE_MS)
 
 
+# Sends the first line of an answer as the server does, and the others when the test lets it.
+_HELD_BACK = """
+const fetched = window.fetch;
+window.fetch = async (url, options) => {
+  if (!String(url).includes("/why/")) return fetched(url, options);
+  const lines = (await (await fetched(url, options)).text()).trim().split("\\n");
+  const encoder = new TextEncoder();
+  const body = new ReadableStream({
+    start(controller) {
+      const send = (line) => controller.enqueue(encoder.encode(line + "\\n"));
+      send(lines[0]);
+      window.sendFix = () => send(lines[1]);
+      window.sendRest = () => { lines.slice(2).forEach(send); controller.close(); };
+      window.fail = (message) => { send(JSON.stringify({message})); controller.close(); };
+    },
+  });
+  return new Response(body);
+};
+"""
+
+
+def held_back(page: Page, name: str) -> Locator:
+    """The card of a pod of a new run, whose answer has only begun."""
+    page.add_init_script(_HELD_BACK)
+    start(page, name, one_pod_too_many(name))
+    finish(page)
+    pod_button(page, "big-").click()
+    card = asked(page)
+    expect(card).to_contain_text("cpu 500m short", timeout=PATIENCE_MS)
+    return card
+
+
+def test_causes_come_before_the_fixes(page: Page) -> None:
+    card = held_back(page, "why-parts")
+    expect(card).to_contain_text("Looking for what would help")
+    offered = card.get_by_role("button", name=re.compile("^Apply: "))
+    expect(offered).to_have_count(0)
+    page.evaluate("window.sendFix()")
+    expect(offered).to_have_count(1)
+    expect(card).to_contain_text("Looking for what would help")
+    page.evaluate("window.sendRest()")
+    expect(card).not_to_contain_text("Looking for what would help")
+    expect(card).to_contain_text(re.compile(r"changes? tried at event"))
+
+
+def test_a_failure_keeps_the_causes(page: Page) -> None:
+    card = held_back(page, "why-half")
+    page.evaluate("window.fail('The engine ran out of memory.')")
+    expect(card.get_by_role("alert")).to_contain_text("The engine ran out of memory.")
+    expect(card).to_contain_text("cpu 500m short")
+    expect(card.get_by_role("button", name="Try again")).to_be_visible()
+
+
 def test_an_answer_is_for_the_event_shown(page: Page) -> None:
     steps = [{"at": "5s", "delete": "claim/shop/data"}]
     objects = [node("n"), claim("data"), volume("pv")]

@@ -172,7 +172,7 @@ def test_a_pod_on_its_way_out_is_nobodys_business() -> None:
 def test_a_pod_of_an_unknown_scheduler_is_given_a_known_one() -> None:
     found = _diagnosed(node("n"), pod("p", schedulerName="other"))
     assert found.state == "unminded"
-    assert found.sentence == ("No scheduler answers to the name other; there is default-scheduler.")
+    assert found.sentence == ("No scheduler has the name other; the cluster has default-scheduler.")
     assert _kinds(found) == ["scheduler"]
 
 

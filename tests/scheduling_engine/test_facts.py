@@ -144,7 +144,7 @@ def test_a_pod_that_keeps_others_away_is_named() -> None:
         pod("lone", nodeName="n", affinity=_anti("web")),
         _labelled(pod("p"), app="web"),
     )
-    assert told == "The anti-affinity of these pods keeps it away: default/lone on n."
+    assert told == "It is kept away by the anti-affinity of default/lone on n."
 
 
 def test_missing_peers_of_an_affinity_are_told() -> None:

@@ -43,19 +43,8 @@ class Refused:
     row: int
     node: str
     obstacles: tuple[Obstacle, ...]
-    # How many of the resources that are short the node does not have at all.
-    absent: int = 0
-
-    @property
-    def distance(self) -> tuple[int, int, int, float, str]:
-        """Nodes with all resources first, then fewest obstacles, a measure, the smallest share short.
-
-        Each resource that is short is an obstacle of its own.
-        """
-        shares = [share for each in self.obstacles for share in shortages(each.detail).values()]
-        count = len(self.obstacles) + max(len(shares) - 1, 0)
-        measured = any(each.detail.short is not None for each in self.obstacles)
-        return self.absent, count, 0 if measured else 1, sum(shares), self.node
+    # How far the node is from fitting; `_Distances` says how that is measured.
+    distance: tuple[int, int, int, float, str]
 
 
 def shortages(detail: Detail) -> dict[str, float]:
@@ -85,21 +74,61 @@ def refused_nodes(world: World, decision: ScheduleResult) -> list[Refused]:
         codes = columns.get(plugin.name)
         if codes is None:
             continue
-        for at in np.flatnonzero(codes != FITS).tolist():
-            row, code = int(rows[at]), int(codes[at])
-            status = framework.explain(search.state, place, code)
+        statuses: dict[int, Status] = {}
+        refusing = np.flatnonzero(codes != FITS)
+        for row, code in zip(rows[refusing].tolist(), codes[refusing].tolist(), strict=True):
+            status = statuses.get(code)
+            if status is None:
+                status = statuses[code] = framework.explain(search.state, place, code)
             detail = framework.detail(search.state, row, place, code)
             found[row].append(Obstacle(plugin.name, status, detail))
     _add_verdicts_on_trial(world, decision, found)
-    refused = [_refused(world, row, each) for row, each in found.items()]
+    distances = _Distances(world)
+    refused = [
+        Refused(row, world.table.name(row), tuple(each), distances.of(row, each))
+        for row, each in found.items()
+    ]
     return sorted(refused, key=_distance)
 
 
-def _refused(world: World, row: int, obstacles: list[Obstacle]) -> Refused:
-    short = {name for each in obstacles for name in shortages(each.detail)} - {"pods"}
-    allocatable = world.table.node(row).allocatable
-    absent = sum(name not in allocatable for name in short)
-    return Refused(row, world.table.name(row), tuple(obstacles), absent)
+class _Distances:
+    """Measures how far nodes are from fitting; equal details are read only once.
+
+    Nodes with all resources come first, then those with the fewest obstacles, those where something
+    is measured, and those where the smallest share is short. Each resource that is short is an
+    obstacle of its own.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._table = world.table
+        # By the identity of the details, which the nodes' obstacles keep alive meanwhile.
+        self._measured: dict[tuple[int, ...], _Measured] = {}
+
+    def of(self, row: int, obstacles: list[Obstacle]) -> tuple[int, int, int, float, str]:
+        key = tuple([id(each.detail) for each in obstacles])
+        measured = self._measured.get(key)
+        if measured is None:
+            measured = self._measured[key] = _measured([each.detail for each in obstacles])
+        names, count, unmeasured, share = measured
+        absent = 0
+        if names:
+            allocatable = self._table.node(row).allocatable
+            absent = sum(name not in allocatable for name in names)
+        return absent, count, unmeasured, share, self._table.name(row)
+
+
+# The resources that are short, the number of obstacles, 1 if nothing is measured, and the sum of
+# the shares that are short.
+_Measured = tuple[list[str], int, int, float]
+
+
+def _measured(details: list[Detail]) -> _Measured:
+    short = [shortages(each) for each in details]
+    names = {name: None for each in short for name in each if name != "pods"}
+    shares = [share for each in short for share in each.values()]
+    count = len(details) + max(len(shares) - 1, 0)
+    unmeasured = 0 if any(each.short is not None for each in details) else 1
+    return list(names), count, unmeasured, sum(shares)
 
 
 def _distance(refused: Refused) -> tuple[int, int, int, float, str]:

@@ -217,7 +217,7 @@ class _Unminded:
     def diagnoses(self) -> Iterator[Diagnosis]:
         """It waits for a scheduler, not for a node: the cause, then what would help."""
         wanted, known = self._pod.scheduler_name, ", ".join(self._known)
-        told = f"No scheduler answers to the name {wanted}; there is {known}."
+        told = f"No scheduler has the name {wanted}; the cluster has {known}."
         found = Diagnosis(
             pod=self._pod.key,
             profile=self._cluster.profile,
@@ -346,11 +346,12 @@ class _Inquiry:
     def _victims(self) -> list[Pod]:
         """The pods whose leaving the pod waits for on the node it is nominated to."""
         node = self._pod.nominated_node_name
+        if not node:
+            return []
         return [
             pod
             for pod in self._cluster.store.objects(Pod.KIND)
             if isinstance(pod, Pod)
-            and node
             and pod.node_name == node
             and pod.deletion_timestamp
             and pod.priority < self._pod.priority
@@ -435,7 +436,7 @@ class _Inquiry:
             return _first_of(causes, "blocks")
         count, nearest = len(self._world.table), findings.refused[0]
         lead = next((each.lead for each in causes if each.severity == "blocks" and each.lead), "")
-        texts = ", ".join(obstacle.detail.text for obstacle in nearest.obstacles)
+        texts = "; ".join(obstacle.detail.text for obstacle in nearest.obstacles)
         if count == 1:
             what = _lowered(lead) if lead else f"{texts}."
             return f"Does not fit {nearest.node}, the only node: {what}"

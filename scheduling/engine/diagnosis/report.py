@@ -202,17 +202,22 @@ def _lines(diagnosis: Diagnosis) -> Iterable[str]:
 
 def named(names: Iterable[str], most: int = _MOST_GROUPS) -> str:
     """Names for people: "a, n1–n4, n7"; beyond *most* groups the rest is counted."""
-    groups = _groups(sorted(names, key=_natural))
+    groups = _groups(sorted(map(_natural, names)))
     if len(groups) <= most:
         return ", ".join(text for text, _ in groups)
     left = sum(count for _, count in groups[most:])
     return f"{', '.join(text for text, _ in groups[:most])} and {left:,} more"
 
 
-def _groups(names: list[str]) -> list[tuple[str, int]]:
+# A name as it is sorted: the text before its number and after it, the number, the name. The name
+# itself stands first where it has no number.
+_Natural = tuple[str, str, int, str]
+
+
+def _groups(names: list[_Natural]) -> list[tuple[str, int]]:
     """Runs of consecutive numbers as one text each, with how many names it stands for."""
     groups: list[tuple[str, int]] = []
-    run: list[str] = []
+    run: list[_Natural] = []
     for name in names:
         if run and not _follows(run[-1], name):
             groups.extend(_written(run))
@@ -222,20 +227,18 @@ def _groups(names: list[str]) -> list[tuple[str, int]]:
     return groups
 
 
-def _written(run: list[str]) -> list[tuple[str, int]]:
+def _written(run: list[_Natural]) -> list[tuple[str, int]]:
     if len(run) < 3:
-        return [(name, 1) for name in run]
-    return [(f"{run[0]}–{run[-1]}", len(run))]
+        return [(name, 1) for *_, name in run]
+    return [(f"{run[0][3]}–{run[-1][3]}", len(run))]
 
 
-def _follows(name: str, following: str) -> bool:
-    left, right = _NUMBERED.fullmatch(name), _NUMBERED.fullmatch(following)
-    if left is None or right is None:
-        return False
-    same = (left[1], left[3]) == (right[1], right[3])
-    return same and int(right[2]) == int(left[2]) + 1
+def _follows(left: _Natural, right: _Natural) -> bool:
+    if left[0] == left[3] or right[0] == right[3]:
+        return False  # One of them has no number.
+    return left[:2] == right[:2] and right[2] == left[2] + 1
 
 
-def _natural(name: str) -> tuple[str, str, int, str]:
+def _natural(name: str) -> _Natural:
     match = _NUMBERED.fullmatch(name)
     return (name, "", 0, name) if match is None else (match[1], match[3], int(match[2]), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -111,9 +112,15 @@ def selector_detail(state: CycleState, labels: Any, node_name: str) -> Detail:
     for key, value in required.node_selector:
         found = labels.get(key)
         if found != value:
-            has = f"has {found}" if found is not None else "has no such label"
-            return Detail(
-                text=f"wants {key}={value}, {has}",
-                numbers={"key": key, "wanted": [value], "found": found, "operator": "In"},
-            )
+            return _label_detail(key, value, found)
     return Detail(text=f"wants {required.terms}", numbers={"terms": str(required.terms)})
+
+
+@lru_cache(maxsize=512)
+def _label_detail(key: str, wanted: str, found: str | None) -> Detail:
+    """The evidence, made once for nodes of the same label."""
+    has = f"has {found}" if found is not None else "has no such label"
+    return Detail(
+        text=f"wants {key}={wanted}, {has}",
+        numbers={"key": key, "wanted": [wanted], "found": found, "operator": "In"},
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -330,13 +331,32 @@ def shortage(
     table: NodeTable, row: int, wanted: list[tuple[int, int]], *, too_many_pods: bool
 ) -> Detail:
     """Evidence for a node that lacks room for (column, amount) pairs, or for one more pod."""
+    amounts = tuple(
+        (
+            table.resource_names[column],
+            amount,
+            int(table.allocatable[column][row]),
+            int(table.requested[column][row]),
+        )
+        for column, amount in wanted
+    )
+    pods = (int(table.pod_count[row]), int(table.allowed_pods[row])) if too_many_pods else None
+    return _shortage(amounts, pods)
+
+
+@lru_cache(maxsize=512)
+def _shortage(
+    amounts: tuple[tuple[str, int, int, int], ...], pods: tuple[int, int] | None
+) -> Detail:
+    """The evidence, made once for nodes of equal figures.
+
+    Each amount is (resource, requested, allocatable, used). *pods* are (placed, allowed), where no
+    more are allowed.
+    """
     texts: list[str] = []
     numbers: dict[str, Any] = {}
     shorts: list[tuple[int, str]] = []
-    for column, amount in wanted:
-        name = table.resource_names[column]
-        allocatable = int(table.allocatable[column][row])
-        used = int(table.requested[column][row])
+    for name, amount, allocatable, used in amounts:
         short = amount - (allocatable - used)
         numbers[name] = {
             "requested": amount,
@@ -346,8 +366,8 @@ def shortage(
         }
         texts.append(f"{name} {format_amount(name, short)} short")
         shorts.append((short, name))
-    if too_many_pods:
-        count, allowed = int(table.pod_count[row]), int(table.allowed_pods[row])
+    if pods is not None:
+        count, allowed = pods
         numbers["pods"] = {"requested": 1, "used": count, "allocatable": allowed}
         texts.append(f"{count} of {allowed} pods")
         # On an overfull node more than one pod must be removed.

@@ -33,6 +33,14 @@ export class RunApi {
     return request(this.url(path, params), {signal, read: asJson});
   }
 
+  /**
+   * A resource that is sent as lines of JSON: `onPart` is called with each as it arrives. Raises ApiError for a
+   * failure, also for one that the server reports after the first line.
+   */
+  parts(path, params, signal, onPart) {
+    return request(this.url(path, params), {signal, read: (response) => readLines(response.body, onPart)});
+  }
+
   /** A resource that is not JSON. */
   text(path, params, signal) {
     return request(this.url(path, params), {signal, read: (response) => response.text()});
@@ -101,6 +109,27 @@ async function request(url, {signal, read, isRepeatable = true, longestMs = LONG
     if (!["TypeError", "TimeoutError"].includes(error.name)) throw error;
     throw new ApiError(failureOf({isTimeout: error.name === "TimeoutError", isRepeatable}));
   }
+}
+
+/** Read lines of JSON. A line with nothing but a message reports the failure of the rest. */
+async function readLines(body, onPart) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const {value, done} = await reader.read();
+    text += value ?? "";
+    const lines = text.split("\n");
+    text = lines.pop();
+    for (const line of lines) takePart(JSON.parse(line), onPart);
+    if (done) return;
+  }
+}
+
+function takePart(part, onPart) {
+  if (typeof part.message === "string") {
+    throw new ApiError(failureOf({status: 500, message: part.message, isRepeatable: true}));
+  }
+  onPart(part);
 }
 
 /** The message in the response, or "". */

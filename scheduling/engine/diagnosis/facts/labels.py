@@ -44,8 +44,12 @@ def described(requirement: Mapping[str, Any]) -> str:
 
 def holds(requirement: Mapping[str, Any], node: Node) -> bool:
     """Whether *node* has what one requirement on its labels wants."""
+    return _selector_of(requirement).matches(node.labels, node.name)
+
+
+def _selector_of(requirement: Mapping[str, Any]) -> NodeSelector:
     terms = {"nodeSelectorTerms": [{"matchExpressions": [dict(requirement)]}]}
-    return NodeSelector.parse(terms).matches(node.labels, node.name)
+    return NodeSelector.parse(terms)
 
 
 def explain_selector(case: Case) -> Explanation:
@@ -137,7 +141,9 @@ def _once(facts: list[Fact]) -> list[Fact]:
 
 
 def _fails_somewhere(case: Case, requirement: Mapping[str, Any]) -> bool:
-    return any(not holds(requirement, case.node(each)) for each in case.refused)
+    selector = _selector_of(requirement)
+    nodes = map(case.node, case.refused)
+    return any(not selector.matches(node.labels, node.name) for node in nodes)
 
 
 def _node_facts(case: Case, requirement: Mapping[str, Any]) -> Iterator[Fact]:
@@ -163,7 +169,8 @@ def _why(case: Case, requirement: Mapping[str, Any]) -> str:
     """How it comes that no node does: a label that was renamed, is on no node, or has other values."""
     key = str(requirement.get("key"))
     nodes = [node for _, node in case.world.nodes()]
-    matching = [node.name for node in nodes if holds(requirement, node)]
+    selector = _selector_of(requirement)
+    matching = [node.name for node in nodes if selector.matches(node.labels, node.name)]
     if matching:
         return (
             f"Only {listed(matching)} has {described(requirement)}." if len(matching) == 1 else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kscope.sim.objects.objects import Node, Pod
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
@@ -11,6 +11,8 @@ from scheduling.engine.diagnosis.manifests import (
     REQUIRED,
 )
 from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
+
+_MOST_FACTS = 2 * FEW
 
 
 def explain_pod_affinity(case: Case) -> Explanation:
@@ -35,9 +37,10 @@ def _matches(case: Case, term: AffinityTerm, pod: Pod) -> bool:
     return term.matches(pod.namespace, pod.labels, labels)
 
 
-def _shares_domain(term: AffinityTerm, one: Node, other: Node) -> bool:
-    value = one.labels.get(term.topology_key)
-    return value is not None and value == other.labels.get(term.topology_key)
+def _refused_domains(case: Case, key: str) -> Mapping[str, None]:
+    """The values that the nodes in question have for a topology key."""
+    values = (case.node(each).labels.get(key) for each in case.refused)
+    return {value: None for value in values if value is not None}
 
 
 def _path(kind: str, place: int) -> tuple[str | int, ...]:
@@ -51,6 +54,8 @@ def _avoids(case: Case) -> Explanation:
         for here, info in _neighbours(case, term):
             if _matches(case, term, info.pod):
                 met.append(f"{info.key} on {here.name}")
+                if len(because) >= _MOST_FACTS:
+                    continue
                 text = (
                     f"Pod {info.key}{owner_text(info.pod)} on {here.name} matches {term.selector}, "
                     f"which the pod avoids within one {term.topology_key}."
@@ -65,13 +70,16 @@ def _avoids(case: Case) -> Explanation:
 def _refused_by_others(case: Case) -> Explanation:
     because: list[Fact] = []
     met: list[str] = []
+    domains: dict[str, Mapping[str, None]] = {}
     for here, info in case.placed_pods():
         for place, term in enumerate(info.affinity.required_anti):
-            near = [case.node(each) for each in case.refused]
-            if not _matches(case, term, case.pod):
-                continue
-            if any(_shares_domain(term, here, node) for node in near):
+            key = term.topology_key
+            if key not in domains:
+                domains[key] = _refused_domains(case, key)
+            if here.labels.get(key) in domains[key] and _matches(case, term, case.pod):
                 met.append(f"{info.key} on {here.name}")
+                if len(because) >= _MOST_FACTS:
+                    continue
                 text = (
                     f"Pod {info.key}{owner_text(info.pod)} on {here.name} avoids {term.selector} "
                     f"within one {term.topology_key}, which this pod matches."
@@ -81,19 +89,19 @@ def _refused_by_others(case: Case) -> Explanation:
         labels = ", ".join(f"{key}={value}" for key, value in case.pod.labels.items())
         text = f"The pod has the labels {labels}." if labels else "The pod has no labels."
         because.insert(0, fact(case.pod, ("metadata", "labels"), text))
-    return _explained(met, "The anti-affinity of these pods keeps it away:", because)
+    return _explained(met, "It is kept away by the anti-affinity of", because)
 
 
 def _explained(met: list[str], lead: str, because: list[Fact]) -> Explanation:
     once = list(dict.fromkeys(met))
     why = f"{lead} {listed(once, 3)}." if once else ""
-    return Explanation(lead=why, why=why, because=tuple(because[: 2 * FEW]))
+    return Explanation(lead=why, why=why, because=tuple(because[:_MOST_FACTS]))
 
 
 def _neighbours(case: Case, term: AffinityTerm) -> Iterator[tuple[Node, PodInfo]]:
-    near = [case.node(each) for each in case.refused]
+    domains = _refused_domains(case, term.topology_key)
     for here, info in case.placed_pods():
-        if any(_shares_domain(term, here, node) for node in near):
+        if here.labels.get(term.topology_key) in domains:
             yield here, info
 
 
@@ -105,8 +113,9 @@ def _joins(case: Case) -> Explanation:
         matching = [
             (node, info) for node, info in case.placed_pods() if _matches(case, term, info.pod)
         ]
-        near = [case.node(each) for each in case.refused]
-        if any(not any(_shares_domain(term, here, node) for here, _ in matching) for node in near):
+        key = term.topology_key
+        joined = {here.labels[key]: None for here, _ in matching if key in here.labels}
+        if any(case.node(each).labels.get(key) not in joined for each in case.refused):
             because.append(fact(case.pod, _path("podAffinity", place), text))
         if not matching:
             why = why or f"No pod that has a node matches {term.selector}."
@@ -116,7 +125,7 @@ def _joins(case: Case) -> Explanation:
             domain = here.labels.get(term.topology_key)
             told = f"{term.topology_key}={domain}" if domain else f"no {term.topology_key}"
             domains.setdefault(told, info.key)
-            if len(because) < 2 * FEW:
+            if len(because) < _MOST_FACTS:
                 text = f"Pod {info.key}{owner_text(info.pod)} is on {here.name}, {told}."
                 because.append(fact(info.pod, ("spec", "nodeName"), text))
         why = why or f"The pods that match {term.selector} are in {listed(list(domains), 3)}."

@@ -37,12 +37,20 @@ def explain_spread(case: Case) -> Explanation:
     why = ""
     if len(counts) < least:
         number = f"{len(counts)} domain{'' if len(counts) == 1 else 's'}"
-        why = f"There is only {number} of {key} and minDomains is {least}, so the minimum counts as 0."
+        verb = "is" if len(counts) == 1 else "are"
+        why = (
+            f"There {verb} only {number} of {key} and minDomains is {least}, "
+            "so the minimum counts as 0."
+        )
     for name in () if why else emptiest:
         blocked = _why_closed(case, counts[name][1])
         if blocked:
             honors = "" if place is None else _taint_policy(case, place)
-            why = f"Domain {name} has {smallest} and sets the minimum, but {blocked[0]}{honors}."
+            pods = "1 matching pod" if smallest == 1 else f"{smallest} matching pods"
+            why = (
+                f"Domain {name} has {pods} and sets the minimum, but no pod can go there: "
+                f"{blocked[0]}.{honors}"
+            )
             because.extend(blocked[1])
             break
     return Explanation(sentence=sentence, lead=why, why=why, because=tuple(because))
@@ -161,7 +169,7 @@ def _why_closed(case: Case, nodes: list[Node]) -> tuple[str, list[Fact]] | None:
             because.append(fact(node, ("spec", "taints", place), text))
         if node.unschedulable:
             because.append(fact(node, ("spec", "unschedulable"), f"Node {node.name} is cordoned."))
-        texts.append(f"{node.name} refuses the pod: {others[0].detail.text}")
+        texts.append(f"{node.name} ({others[0].detail.text})")
     return listed(texts, 2), because
 
 
@@ -170,4 +178,4 @@ def _taint_policy(case: Case, place: int) -> str:
     policy = raw.get("nodeTaintsPolicy")
     if policy == "Honor":
         return ""
-    return "; nodeTaintsPolicy Ignore counts it all the same"
+    return " nodeTaintsPolicy Ignore counts the domain all the same."

@@ -238,7 +238,7 @@ def _why_no_volume(
     if broken is None:
         return f"There is no volume {of_class} for claim {claim.name}, and nothing provisions one."
     return (
-        f"No volume {of_class} fits claim {claim.name}; the nearest, {broken.volume}, does not: "
+        f"No volume {of_class} fits claim {claim.name}; the closest is {broken.volume}: "
         f"{broken.faults[0].text}."
     )
 
@@ -341,7 +341,7 @@ def _why_no_capacity(case: Case, claim: PersistentVolumeClaim, storage_class: St
     if not capacities:
         return (
             f"No CSIStorageCapacity is published for class {storage_class.name}, so the scheduler "
-            f"takes every node of driver {driver} for full."
+            f"treats every node of driver {driver} as full."
         )
     size = quantity.format_bytes(claim.request_bytes)
     most = max((volume_limit(each) or 0) for each in capacities)

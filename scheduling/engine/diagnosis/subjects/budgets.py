@@ -65,8 +65,11 @@ def _refuses(scene: Scene, budget: ApiObject, pod: Pod | None) -> Cause:
                 compared_with=desired,
             )
         )
-    what = f"Pod {pod.key} cannot be evicted" if pod is not None else "No pod of it can be evicted"
-    sentence = f"{what}: PodDisruptionBudget {budget.name} ({rule}) allows 0 disruptions."
+    sentence = f"PodDisruptionBudget {budget.name} ({rule}) allows 0 disruptions"
+    if pod is None:
+        sentence = f"{sentence}, so none of its pods can be evicted."
+    else:
+        sentence = f"Pod {pod.key} cannot be evicted: {sentence}."
     why = _why(budget, workloads)
     severity = "notes" if pod is not None else "blocks"
     return cause(COMPONENT, sentence, because, why=why, severity=severity)

@@ -305,7 +305,8 @@ def _waits_for_consumer(
     waiting = [pod for pod in users if not pod.node_name]
     if waiting and not bypassing:
         names = listed([pod.key for pod in waiting], 3)
-        sentence = f"Claim {claim.key} waits until the scheduler has a node for pod {names}."
+        several = "pod" if len(waiting) == 1 else "pods"
+        sentence = f"Claim {claim.key} waits until the scheduler has a node for {several} {names}."
         because = [mode, missing, *(_use_fact(pod, claim) for pod in waiting[:FEW])]
         why = f"Ask why pod {waiting[0].key} is pending: the claim is bound together with it."
         yield cause(BINDER, sentence, because, why=why, event=scene.event(claim, *_WAITS))

@@ -65,5 +65,5 @@ def _undrainable(scene: Scene, node: Node) -> Iterator[Cause]:
     if refused:
         count = "1 pod" if len(refused) == 1 else f"{len(refused)} pods"
         sentence = f"A drain of {node.name} waits for {count} whose budgets allow no disruption."
-        why = f"They are {listed(refused, FEW)}."
+        why = f"{'It is' if len(refused) == 1 else 'They are'} {listed(refused, FEW)}."
         yield cause("disruption-controller", sentence, because, why=why, severity="notes")

@@ -128,8 +128,8 @@ def _attaching(scene: Scene, pod: Pod, volume: PersistentVolume, attachment: Api
     text = f"Volume {volume.name} is of driver {driver}."
     because.append(fact(volume, ("spec", "csi", "driver"), text))
     if not told:
-        sentence = f"Volume {volume.name} is not attached to {name} yet: {driver} is at it."
-        why = "If it stays so, the attacher of the driver does not run."
+        sentence = f"Volume {volume.name} is not attached to {name} yet: {driver} is attaching it."
+        why = "If this does not change, the attacher of the driver is not running."
         return cause(ATTACHER, sentence, because, why=why, severity="delays")
     sentence = f"The driver {driver} fails to attach volume {volume.name} to {name}."
     why = "The attach is tried again with a growing delay; the Event has the driver's error."

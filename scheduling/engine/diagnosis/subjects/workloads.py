@@ -98,7 +98,7 @@ def _too_few(scene: Scene, workload: ApiObject, pods: list[Pod], wanted: int) ->
         fact(
             workload,
             _WANTED.get(workload.kind, ("spec", "replicas")),
-            f"{_name(workload)} wants {wanted} pods and has {len(pods)}.",
+            f"{_name(workload)} wants {_counted(wanted)} and has {len(pods)}.",
             compared_with=len(pods),
         )
     ]
@@ -114,9 +114,14 @@ def _too_few(scene: Scene, workload: ApiObject, pods: list[Pod], wanted: int) ->
     because.extend(each for each, _ in exceeded)
     if exceeded:
         why = exceeded[0][1]
-    sentence = f"{_name(workload)} wants {wanted} pods and has {len(pods)}"
+    sentence = f"{_name(workload)} wants {_counted(wanted)} and has {len(pods)}"
     sentence += ": quota forbids one more (FailedCreate)." if exceeded else "."
     return cause(_component(workload), sentence, because, why=why, event=event)
+
+
+def _counted(pods: int) -> str:
+    """A number of pods in words."""
+    return "1 pod" if pods == 1 else f"{pods} pods"
 
 
 def _unspecified(scene: Scene, workload: ApiObject) -> Iterator[Fact]:
@@ -209,7 +214,11 @@ def _rollout(scene: Scene, deployment: ApiObject) -> Iterator[Cause]:
     kind = strategy.get("type") or "RollingUpdate"
     text = f"{_name(deployment)} rolls by {kind} (maxSurge {surge}, maxUnavailable {unavailable})."
     counts = [
-        fact(each, ("spec", "replicas"), f"ReplicaSet {each.name} wants {wanted_pods(each)} pods.")
+        fact(
+            each,
+            ("spec", "replicas"),
+            f"ReplicaSet {each.name} wants {_counted(wanted_pods(each))}.",
+        )
         for each in sets
     ]
     why = "It goes on when new pods are ready, as far as maxSurge and maxUnavailable allow."

@@ -1,11 +1,16 @@
 import {signal} from "@preact/signals";
 
+import {isWhole, joined} from "../../model/why/answer.js";
+
+const INCOMPLETE = "The connection ended before the answer was complete.";
+
 /**
  * Asks the server, on demand, why an object is as it is and what would fix it.
  *
- * `held` is {id, seq, status: "loading" | "ready" | "failed", diagnosis, message}, or null; `seq` is the event
- * that was asked about, null for the newest. During a repeated question, and when it fails, `diagnosis` is
- * still the previous answer.
+ * `held` is {id, seq, status: "loading" | "trying" | "ready" | "failed", diagnosis, message}, or null; `seq` is the
+ * event that was asked about, null for the newest. While the server is "trying" changes, `diagnosis` has the causes
+ * and the fixes found so far. During a repeated question, and when it fails, `diagnosis` is still the previous
+ * answer.
  */
 export class Why {
   constructor(api) {
@@ -22,11 +27,21 @@ export class Why {
     // In the past only an answer for that very event may be shown.
     const older = before?.id === id && before.diagnosis && seq === null ? {diagnosis: before.diagnosis} : {};
     this.held.value = {...older, id, seq, status: "loading"};
+    let found = null;
+    const take = (part) => {
+      if (this.asking !== asking) return;
+      const isLast = found !== null && isWhole(part);
+      found = joined(found, part);
+      if (isLast) this.held.value = {id, seq, status: "ready", diagnosis: found};
+      else if (!older.diagnosis) this.held.value = {id, seq, status: "trying", diagnosis: found};
+    };
     try {
-      const answer = await this.api.get(`why/${pathOf(id)}/`, {seq}, asking.signal);
-      if (this.asking === asking) this.held.value = {id, seq, status: "ready", diagnosis: answer};
+      await this.api.parts(`why/${pathOf(id)}/`, {seq, parts: 1}, asking.signal, take);
+      if (this.asking === asking && this.held.peek().status !== "ready") throw new Error(INCOMPLETE);
     } catch (error) {
-      if (this.asking === asking) this.held.value = {...older, id, seq, status: "failed", message: error.message};
+      if (this.asking !== asking) return;
+      const known = found ? {diagnosis: found} : {};
+      this.held.value = {...known, ...older, id, seq, status: "failed", message: error.message};
     }
   }
 

@@ -1,6 +1,6 @@
 import {effect} from "@preact/signals";
 
-import {answerFor, askAgainIn, isAskable} from "../../model/why/answer.js";
+import {answerFor, askAgainIn, isAskable, isUnderWay} from "../../model/why/answer.js";
 import {asksOutcome} from "../../model/why/trial.js";
 
 /**
@@ -18,7 +18,7 @@ export function followWhy(session) {
 function followChoice(session) {
   effect(() => {
     const held = session.why.held.value;
-    if (held?.status === "loading" && !answerFor(held, session.subject(), session.place)) session.why.forget();
+    if (isUnderWay(held) && !answerFor(held, session.subject(), session.place)) session.why.forget();
   });
 }
 
@@ -28,7 +28,7 @@ function followRun(session) {
   let answeredAt = 0;
   effect(() => {
     const held = session.why.held.value;
-    if (held !== answered && held?.status !== "loading") [answered, answeredAt] = [held, performance.now()];
+    if (held !== answered && !isUnderWay(held)) [answered, answeredAt] = [held, performance.now()];
     const id = session.subject();
     const playing = session.run.value.status === "playing";
     const wait = askAgainIn({

@@ -1,5 +1,17 @@
 import {count, duration} from "../shared/format.js";
 
+/** An answer with one more part of it: the causes first, then each fix, and what is known last. */
+export function joined(diagnosis, part) {
+  if (!diagnosis) return part;
+  if (part.fix) return {...diagnosis, fixes: [...diagnosis.fixes, part.fix]};
+  return {...diagnosis, ...part};
+}
+
+/** Whether an answer that has begun is complete with this part. */
+export function isWhole(part) {
+  return !part.fix;
+}
+
 /** Mark, family and words of each severity of a cause. */
 export const CAUSE_LOOK = {
   blocks: {mark: "no", family: "stuck", words: "blocks it"},
@@ -69,6 +81,11 @@ export function triedWords({seq, tried}) {
   const total = Object.values(tried ?? {}).reduce((sum, each) => sum + each, 0);
   const several = total === 1 ? "change" : "changes";
   return total === 0 ? `at event ${count(seq)}` : `${count(total)} ${several} tried at event ${count(seq)}`;
+}
+
+/** Whether the server is still at work on this answer. */
+export function isUnderWay(answer) {
+  return answer?.status === "loading" || answer?.status === "trying";
 }
 
 /** Whether an answer is for this event. */

@@ -8,6 +8,7 @@ import {
   fixParts,
   isAskable,
   isCurrent,
+  isUnderWay,
   proof,
   staleWords,
   triedWords,
@@ -35,8 +36,9 @@ export function Why({session, id, level = "h3"}) {
     <section class="why" aria-labelledby="why">
       <div class="whyhead"><${level} id="why" tabindex="-1">Why, and what would fix it<//>${diagnosis && html`<span class="note">${triedWords(diagnosis)}</span>`}</div>
       <div role="status">${diagnosis && html`<p class="sentence">${diagnosis.sentence}</p>`}
-        ${answer?.status === "loading" && html`<p class="small soft">${diagnosis ? `${staleWords(diagnosis, session.model.at)} Asking again…` : "Looking for causes and trying changes in forks…"}</p>`}</div>
-      ${diagnosis && html`<${Answer} session=${session} id=${id} diagnosis=${diagnosis} />`}
+        ${answer?.status === "loading" && html`<p class="small soft">${diagnosis ? `${staleWords(diagnosis, session.model.at)} Asking again…` : "Looking for causes…"}</p>`}</div>
+      ${diagnosis && html`<${Answer} session=${session} id=${id} diagnosis=${diagnosis} isPartial=${answer.status === "trying"} />`}
+      <div role="status">${answer?.status === "trying" && html`<p class="small soft">Looking for what would help: changes are tried in forks…</p>`}</div>
       ${answer?.status === "failed" && html`<p class="small tinted f-stuck" role="alert">${answer.message}</p>`}
       <${Ask} session=${session} answer=${answer} />
     </section>`;
@@ -45,8 +47,9 @@ export function Why({session, id, level = "h3"}) {
 /** The button, unless the answer is current. */
 function Ask({session, answer}) {
   const {seq} = session.place;
-  if (answer?.status === "loading" || isCurrent(answer, seq)) return null;
+  if (isUnderWay(answer) || isCurrent(answer, seq)) return null;
   const again = Boolean(answer?.diagnosis);
+  const isOlder = again && answer.diagnosis.seq !== seq;
   const ask = () => {
     session.askWhy();
     // The button goes away while the question is answered.
@@ -54,7 +57,7 @@ function Ask({session, answer}) {
   };
   return html`
     <p class="small soft ask"><span>${
-      again
+      isOlder
         ? staleWords(answer.diagnosis, session.model.at)
         : answer?.status !== "failed" &&
           html`Names the causes, and tries changes in <${Term} word="fork">forks<//> of this run, the smallest first.`
@@ -63,7 +66,8 @@ function Ask({session, answer}) {
         ${again || answer ? "Try again" : "Ask why"} <kbd>w</kbd></button></p>`;
 }
 
-function Answer({session, id, diagnosis}) {
+/** `isPartial` is whether more fixes may come. */
+function Answer({session, id, diagnosis, isPartial}) {
   const {causes, outlook, fixes, conclusion, seq} = diagnosis;
   return html`
     ${
@@ -80,7 +84,7 @@ function Answer({session, id, diagnosis}) {
       )}</div>`
     }
     ${conclusion && html`<p class="small">${conclusion}</p>`}
-    ${causes.length > 0 && fixes.length === 0 && !conclusion && html`<p class="small soft">No change is offered for this.</p>`}`;
+    ${causes.length > 0 && fixes.length === 0 && !conclusion && !isPartial && html`<p class="small soft">No change is offered for this.</p>`}`;
 }
 
 function Cause({session, cause, lead, first, seq}) {
