@@ -114,7 +114,7 @@ def test_decisions_are_those_of_kube_scheduler_1_34(path: Path) -> None:
 def test_v1_35_decides_as_v1_34_did(path: Path) -> None:
     """Without claims, v1.35 only words taints otherwise, and DynamicResources gives every node 0."""
     expected = json.loads(path.with_suffix(".json").read_text())
-    actual = _decided(path, "v1.35", by_columns=True)
+    _, actual = _decided(path, "v1.35")
     assert len(actual["attempts"]) == len(expected["attempts"])
     attempts = {(one["pod"], one["attempt"]): one for one in actual["attempts"]}
     for wanted in expected["attempts"]:

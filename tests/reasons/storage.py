@@ -312,6 +312,27 @@ CASES: Final = (
         ),
     ),
     Case(
+        reason="* CSI driver is not installed on the node",
+        by="NodeVolumeLimits",
+        profile="v1.36",
+        scenario={"feature_gates": {"VolumeLimitScaling": True}},
+        objects=(
+            host("a"),
+            {
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "CSIDriver",
+                "metadata": {"name": "disk.example.com"},
+                "spec": {"preventPodSchedulingIfMissing": True},
+            },
+            *bound("data", csi={"driver": "disk.example.com", "volumeHandle": "1"}),
+            user_of("data"),
+        ),
+        facts=(
+            Fact("csidriver/disk.example.com", "spec.preventPodSchedulingIfMissing", True),
+            Fact("node/a", "metadata.name", "a"),
+        ),
+    ),
+    Case(
         reason='storageclass.storage.k8s.io "*" not found',
         by="VolumeZone",
         objects=(node("n", "a"), claim("data", "gone"), user_of("data")),

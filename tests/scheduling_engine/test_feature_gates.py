@@ -8,8 +8,9 @@ from kscope.sim.input.loader import load_files
 from kscope.sim.input.reading import ConfigurationError
 from kscope.sim.input.scenario import parse_gates
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.configuration.configuration import check_setup, read_setup
+from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.profiles import default_profile
+from scheduling.engine.configuration.scenario_schedulers import check_setup
 from scheduling.engine.versions.feature_gates import with_gates
 from scheduling.engine.versions.gate_names import SENTENCES
 from scheduling.engine.versions.registry import VERSIONS

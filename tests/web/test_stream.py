@@ -19,7 +19,7 @@ from django.db import connections
 from kscope.runs import services
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.selectors import run_state_at
-from kscope.runs.stream import consumers, stream_room, streaming
+from kscope.runs.stream import consumers, frames, stream_room, streaming
 from kscope.runs.stream.routing import websocket_urlpatterns
 from kscope.runs.stream.stream_room import StreamMemory, StreamsFull
 from kscope.sim.input.generate import synthetic
@@ -284,7 +284,7 @@ async def test_a_range_without_composition_becomes_a_snapshot(
     def refuse(first: Any, second: Any) -> Any:
         raise NotComposable
 
-    monkeypatch.setattr(streaming, "compose", refuse)
+    monkeypatch.setattr(frames, "compose", refuse)
     async with watching(driven, "after=5") as socket:
         snapshot = await message(socket)
     assert (snapshot["type"], snapshot["seq"]) == ("snapshot", driven.head_seq)

@@ -45,6 +45,9 @@ def explain_zone(case: Case) -> Explanation:
 def explain_limits(case: Case) -> Explanation:
     """The limit that a node's CSINode states, and the pods whose volumes fill it."""
     because = list(_claim_facts(case))
+    missing = case.numbers.get("missing_driver")
+    if missing is not None:
+        return _explain_missing_driver(case, str(missing), because)
     for node, detail in case.few():
         driver, limit = detail.numbers.get("driver"), detail.numbers.get("limit")
         csi_node = case.world.listers.get("CSINode", node.name)
@@ -68,6 +71,24 @@ def explain_limits(case: Case) -> Explanation:
         attached, limit = (_count(case.numbers, key) for key in ("attached", "limit"))
         why = f"Node {node.name} has {attached} of {limit} volumes attached, for pod {names}."
     return Explanation(why=why, because=tuple(because))
+
+
+def _explain_missing_driver(case: Case, driver: str, because: list[Fact]) -> Explanation:
+    """The CSIDriver that asks to be installed, and the nodes where it is not."""
+    csi_driver = case.world.listers.get("CSIDriver", driver)
+    if csi_driver is not None:
+        text = f"CSIDriver {driver} lets no pod onto nodes where it is not installed."
+        because.append(fact(csi_driver, ("spec", "preventPodSchedulingIfMissing"), text))
+    for node, _ in case.few():
+        csi_node = case.world.listers.get("CSINode", node.name)
+        if csi_node is None:
+            text = f"Node {node.name} has no CSINode: no CSI driver has registered there."
+            because.append(fact(node, ("metadata", "name"), text))
+        else:
+            text = f"CSINode {node.name} does not list driver {driver}."
+            because.append(fact(csi_node, ("spec", "drivers"), text, compared_with=driver))
+    why = f"CSI driver {driver} is not installed on node {case.nearest.name}."
+    return Explanation(lead=why, why=why, because=tuple(because))
 
 
 def _claim_facts(case: Case) -> Iterator[Fact]:

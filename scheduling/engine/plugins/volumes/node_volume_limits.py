@@ -172,7 +172,8 @@ class NodeVolumeLimits(Plugin):
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The driver, its limit and how many it has."""
         if code >= _LACKS_DRIVER:
-            return Detail(text=self._lacks(state, code))
+            driver = self._volumes.required_drivers(self._wanted(state))[code - _LACKS_DRIVER]
+            return Detail(text=self._lacks(state, code), numbers={"missing_driver": driver})
         if code >= _MET:
             return Detail(text=_faults_met(state)[code - _MET])
         wanted = self._wanted(state)
