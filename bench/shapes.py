@@ -18,7 +18,7 @@ HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 
 # What the control plane does takes no time; what the nodes do comes long after the measurement.
-CONTROL_PLANE = ("watch", "assume_cache", "schedule", "bind", "api_write")
+CONTROL_PLANE = ("watch", "node_watch", "assume_cache", "schedule", "bind", "api_write")
 NO_LATENCY: Mapping[str, Latency] = {
     name: Latency("fixed", 0 if name in CONTROL_PLANE else 2 * HOUR) for name in DEFAULT_LATENCIES
 }
