@@ -17,13 +17,15 @@ from kscope.sim.objects.objects import (
 )
 from kscope.sim.objects.pod_resources import ResourceRules, pod_resources
 
+_NEWEST = ResourceRules()
+
 
 def attributes(obj: ApiObject, rules: ResourceRules | None = None) -> Attributes:
     """The view attributes that follow from the manifest of *obj* alone; empty ones are left out.
 
     *rules* say how a pod's requests are added up, those of the newest version by default.
     """
-    shown = _projected(obj, rules or ResourceRules())
+    shown = _projected(obj, rules or _NEWEST)
     shown["created"] = _time(obj.creation_timestamp)
     if obj.deletion_timestamp:
         shown["deleting"] = _time(obj.deletion_timestamp)

@@ -71,20 +71,26 @@ class PersistentVolumeController:
 
     def on_claim_event(self, event: WatchEvent) -> None:
         """Queue the claim of a watch event."""
-        self.resync.observe_event(event)
+        claim = event.new
+        assert isinstance(claim, PersistentVolumeClaim), f"{claim.id} is no claim"
+        self.resync.observe_claim(claim, deleted=event.type == "DELETED")
         delays = self.context.delays
         delay = delays.draw("claim_sync") if delays else 0
         if delay:
-            self.context.loop.call_after(delay, self.claim_queue.add, event.new.key)
+            self.context.loop.call_after(delay, self.claim_queue.add, claim.key)
         else:
-            self.claim_queue.add(event.new.key)
-        self.resync.arm()
+            self.claim_queue.add(claim.key)
+        if not self.resync.is_armed:
+            self.resync.arm()
 
     def on_volume_event(self, event: WatchEvent) -> None:
         """Queue the volume of a watch event."""
-        self.resync.observe_event(event)
-        self.volume_queue.add(event.new.key)
-        self.resync.arm()
+        volume = event.new
+        assert isinstance(volume, PersistentVolume), f"{volume.id} is no volume"
+        self.resync.observe_volume(volume, deleted=event.type == "DELETED")
+        self.volume_queue.add(volume.key)
+        if not self.resync.is_armed:
+            self.resync.arm()
 
     # Workers
 

@@ -5,7 +5,6 @@ Upstream: pv_controller_base.go, resync().
 
 from typing import Final
 
-from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim
 from volumes.engine.phases import (
@@ -43,7 +42,8 @@ class Resync:
         self._volume_queue = volume_queue
         self._unsettled = UnsettledObjects()
         self._next_at = -1
-        self._armed = False
+        # Whether the timer of the next resync is set.
+        self.is_armed = False
 
     # What has changed
 
@@ -55,14 +55,6 @@ class Resync:
         """Note what the informer has of a volume."""
         self._unsettled.volumes.observe(volume.key, volume.claim_key, deleted)
 
-    def observe_event(self, event: WatchEvent) -> None:
-        """Note what a watch event says of a claim or a volume."""
-        obj, deleted = event.new, event.type == "DELETED"
-        if isinstance(obj, PersistentVolumeClaim):
-            self.observe_claim(obj, deleted=deleted)
-        elif isinstance(obj, PersistentVolume):
-            self.observe_volume(obj, deleted=deleted)
-
     # The timer
 
     def start_at(self, at: int) -> None:
@@ -72,9 +64,9 @@ class Resync:
 
     def arm(self) -> None:
         """Set the timer of the next resync, unless it is set or the resync was not started."""
-        if self._armed or self._next_at < 0:
+        if self.is_armed or self._next_at < 0:
             return
-        self._armed = True
+        self.is_armed = True
         loop = self._context.loop
         late = loop.now - self._next_at
         if late > 0:
@@ -84,7 +76,7 @@ class Resync:
     def _ring(self) -> None:
         # Nothing that happened before is the cause of a resync.
         self._context.loop.cause = 0
-        self._armed = False
+        self.is_armed = False
         self._next_at += RESYNC_PERIOD
         if self.queue_unsettled():
             self.arm()
