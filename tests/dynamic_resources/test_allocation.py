@@ -267,3 +267,14 @@ def test_a_class_that_is_missing_refuses_the_pod() -> None:
 
 def _container(requests: dict[str, str], name: str = "main") -> dict[str, Any]:
     return {"name": name, "image": "app:1", "resources": {"requests": requests}}
+
+
+def test_capacity_of_zero_is_given_back_twice() -> None:
+    """Nothing is consumed of the device, so that nothing is left to give back the second time."""
+    empty = device("d", allowMultipleAllocations=True, capacity={"lanes": {"value": "0"}})
+    of_class = device_class("any")
+    wanted = resource_claim("c", *(device_request(name, "any") for name in "rs"))
+    never = resource_claim("never", device_request("t", "any", selectors=selectors("false")))
+    objects = (node("n1"), of_class, resource_slice("n1", [empty]), wanted, never)
+    attempt = last_attempt(*objects, user("p", "c", "never"))
+    assert attempt["filters"]["n1"]["reasons"] == ["cannot allocate all claims"]

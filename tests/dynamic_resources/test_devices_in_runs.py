@@ -65,6 +65,30 @@ def test_a_claim_from_a_template_gets_a_device() -> None:
     assert phases(run) == {"p": "Running"}
 
 
+def test_an_allocation_repeats_tolerations_and_parameters() -> None:
+    opaque = {"driver": "gpu.example.com", "parameters": {"mode": "fast"}}
+    fast = device_class("fast", config=[{"opaque": opaque}])
+    borne = {"key": "hot", "operator": "Exists", "tolerationSeconds": 5}
+    wanted = device_request("r", "fast", tolerations=[borne])
+    slow = {"requests": ["r"], "opaque": {**opaque, "parameters": {"mode": "slow"}}}
+    objects = (gpus("n1", 1), fast, resource_claim("c", wanted, config=[slow]))
+    run = played(cluster(*objects, pod("p", **claims_in_pod("c"))))
+    devices = claims(run)[0]["status"]["allocation"]["devices"]
+    assert devices["results"][0]["tolerations"] == [borne]
+    assert devices["config"] == [
+        {"source": "FromClass", "requests": ["r"], "opaque": opaque},
+        {"source": "FromClaim", **slow},
+    ]
+
+
+def test_a_device_can_bind_its_claim_to_the_node() -> None:
+    everywhere = resource_slice("", [device("d", bindsToNode=True)], pool="net", allNodes=True)
+    wanted = resource_claim("c", device_request("r", "gpu"))
+    run = played(cluster(everywhere, wanted, pod("p", **claims_in_pod("c"))))
+    (term,) = claims(run)[0]["status"]["allocation"]["nodeSelector"]["nodeSelectorTerms"]
+    assert term["matchFields"][0]["values"] == ["n1"]
+
+
 def test_no_device_is_given_twice() -> None:
     run = played(cluster(gpus("n1", 2), *(user(f"p{place}") for place in range(3))))
     devices = [

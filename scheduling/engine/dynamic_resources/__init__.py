@@ -4,6 +4,7 @@
 has; `pools`, `selectors`, `constraints`, `capacity` and `counters` each hold one rule of the search
 in `allocator`. `extended` makes claims of extended resources, `allocations` writes what was found
 into a claim's status, `obstacles` says what is against each device. `cel_functions` are the
-functions that expressions may call. `plugin` is the scheduler's plugin DynamicResources. Upstream: staging/src/k8s.io/dynamic-resource-allocation (v0.36),
-pkg/scheduler/framework/plugins/dynamicresources.
+functions that expressions may call. `plugin` is the scheduler's plugin DynamicResources. Upstream:
+staging/src/k8s.io/dynamic-resource-allocation (v0.36), pkg/scheduler/framework/plugins/
+dynamicresources.
 """

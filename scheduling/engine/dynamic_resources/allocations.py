@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kscope.sim.objects.manifest_parts import items, section
@@ -10,18 +10,28 @@ from kscope.sim.objects.objects import ApiObject, Pod, from_manifest
 from kscope.sim.objects.resource_claims import FINALIZER, RESOURCE_CLAIM
 from scheduling.engine.dynamic_resources.allocator import AllocatedDevice
 from scheduling.engine.dynamic_resources.claims import EXTENDED_CLAIM, is_reserved_for, results_of
-from scheduling.engine.dynamic_resources.devices import NodeChoice
+from scheduling.engine.dynamic_resources.devices import DeviceClass
 from scheduling.engine.dynamic_resources.plugin import Prepared
 from scheduling.engine.dynamic_resources.requests import ClaimRequests
 
 Manifest = dict[str, Any]
 
 
-def allocation(devices: Sequence[AllocatedDevice], node: str, claim_uid: str) -> Manifest:
+def allocation(
+    claim: ClaimRequests,
+    devices: Sequence[AllocatedDevice],
+    classes: Callable[[str], DeviceClass | None],
+    node: str,
+    claim_uid: str,
+) -> Manifest:
     """The allocation of *devices* to a claim, for a pod that goes to *node*."""
     results = [_result(each, f"{claim_uid}-share-{place}") for place, each in enumerate(devices)]
-    found: Manifest = {"devices": {"results": results}}
-    selector = _node_selector([each.nodes for each in devices], node)
+    given: Manifest = {"results": results}
+    config = [*_config_of_classes(devices, classes), *_config_of_claim(claim, devices)]
+    if config:
+        given["config"] = config
+    found: Manifest = {"devices": given}
+    selector = _node_selector(devices, node)
     if selector is not None:
         found["nodeSelector"] = selector
     return found
@@ -35,21 +45,29 @@ def allocated_claims(
     A claim that has to be made for extended resources gets *name* and *uid*.
     """
     given = prepared.by_node.get(node)
-    if given is None:
+    if given is None or prepared.allocator is None:
         return {}
     by_key = {claim.key: claim for claim in prepared.claims}
     found: dict[str, ApiObject] = {}
     for requests, devices in zip(given.claims, given.devices, strict=True):
         claim = by_key.get(requests.key) or extended_claim(pod, requests, name, uid)
-        found[requests.key] = allocated(claim, allocation(devices, node, claim.uid))
+        manifest = allocation(requests, devices, prepared.allocator.classes, node, claim.uid)
+        found[requests.key] = allocated(claim, manifest)
     return found
 
 
 def _result(one: AllocatedDevice, share_id: str) -> Manifest:
     driver, pool, device = one.device.id
-    result: Manifest = {"request": one.request, "driver": driver, "pool": pool, "device": device}
-    if one.admin_access:
+    result: Manifest = {
+        "request": one.request.full_name,
+        "driver": driver,
+        "pool": pool,
+        "device": device,
+    }
+    if one.request.admin_access:
         result["adminAccess"] = True
+    if one.request.written_tolerations:
+        result["tolerations"] = list(one.request.written_tolerations)
     if one.device.is_shared:
         result["shareID"] = share_id
     if one.consumed:
@@ -61,11 +79,48 @@ def _result(one: AllocatedDevice, share_id: str) -> Manifest:
     return result
 
 
-def _node_selector(choices: Iterable[NodeChoice], node: str) -> Manifest | None:
+def _config_of_classes(
+    devices: Iterable[AllocatedDevice], classes: Callable[[str], DeviceClass | None]
+) -> list[Manifest]:
+    """The parameters of each class once, for all the requests that chose it."""
+    requests: dict[str, list[str]] = {}
+    for each in devices:
+        names = requests.setdefault(each.request.class_name, [])
+        if each.request.full_name not in names:
+            names.append(each.request.full_name)
+    return [
+        {**config, "source": "FromClass", "requests": names}
+        for class_name, names in requests.items()
+        if (chosen := classes(class_name)) is not None
+        for config in chosen.config
+    ]
+
+
+def _config_of_claim(
+    claim: ClaimRequests, devices: Sequence[AllocatedDevice]
+) -> Iterator[Manifest]:
+    """The claim's parameters that are for all requests, and those for requests with devices.
+
+    Upstream repeats them for each of the requests.
+    """
+    chosen = list({each.request.full_name: each.request for each in devices}.values())
+    for config in claim.config:
+        names = config.get("requests") or ()
+        written = {**config, "source": "FromClaim"}
+        if not names:
+            yield written
+            continue
+        for request in chosen:
+            if request.full_name in names or request.parent in names:
+                yield written
+
+
+def _node_selector(devices: Iterable[AllocatedDevice], node: str) -> Manifest | None:
     """Where all the devices can be reached from. Upstream: createNodeSelector()."""
     term: dict[str, list[Mapping[str, Any]]] = {"matchFields": [], "matchExpressions": []}
-    for choice in choices:
-        if choice.node_name:
+    for each in devices:
+        choice = each.nodes
+        if choice.node_name or each.device.binds_to_node:
             local = {"key": "metadata.name", "operator": "In", "values": [node]}
             return {"nodeSelectorTerms": [{"matchFields": [local]}]}
         terms = items(choice.manifest or {}, "nodeSelectorTerms")

@@ -48,10 +48,9 @@ class _TooManyResults(Exception):
 class AllocatedDevice(NamedTuple):
     """One device of an allocation, and the nodes from which it can be reached."""
 
-    request: str
+    request: DeviceRequest
     device: Device
     nodes: NodeChoice
-    admin_access: bool
     consumed: Mapping[str, Quantity]
     """How much of the capacity of a shared device."""
 
@@ -384,10 +383,9 @@ class _Search:
         length = len(results)
         results.append(
             AllocatedDevice(
-                request.full_name,
+                request,
                 device,
                 device.nodes if one.chooses_per_device else one.nodes,
-                request.admin_access,
                 consumed,
             )
         )
@@ -413,8 +411,9 @@ class _Search:
             total[name] = total.get(name, 0) + amount.nanos
 
     def _give_back(self, device: DeviceID, amounts: Mapping[str, Quantity]) -> None:
-        # A device without capacities stays noted, as upstream.
-        if not amounts:
+        # A device without capacities stays noted, as upstream. One of which nothing was consumed
+        # is not noted any more once one of its choices was undone.
+        if not amounts or device not in self._consumed:
             return
         total = self._consumed[device]
         for name, amount in amounts.items():

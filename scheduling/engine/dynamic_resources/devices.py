@@ -130,6 +130,8 @@ class Device:
     binding_conditions: tuple[str, ...]
     binding_failure_conditions: tuple[str, ...]
     has_binding_conditions: bool
+    binds_to_node: bool
+    """A claim that has it is for the node for which it was allocated."""
 
     @property
     def name(self) -> str:
@@ -189,6 +191,8 @@ class DeviceClass:
     name: str
     selectors: tuple[str, ...]
     extended_resource_name: str
+    config: tuple[Manifest, ...]
+    """Opaque parameters for drivers."""
 
     @classmethod
     def parse(cls, obj: ApiObject) -> DeviceClass:
@@ -197,6 +201,7 @@ class DeviceClass:
             name=obj.name,
             selectors=expressions(items(obj.spec, "selectors")),
             extended_resource_name=obj.spec.get("extendedResourceName") or "",
+            config=tuple(items(obj.spec, "config")),
         )
 
 
@@ -228,6 +233,7 @@ def _device(pool: PoolID, manifest: Manifest) -> Device:
         binding_conditions=tuple(conditions or ()),
         binding_failure_conditions=tuple(device.get("bindingFailureConditions") or ()),
         has_binding_conditions=conditions is not None,
+        binds_to_node=bool(device.get("bindsToNode")),
     )
 
 

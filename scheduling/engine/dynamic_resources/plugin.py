@@ -377,7 +377,7 @@ def _summary(found: Sequence[DeviceObstacle]) -> str:
 def _preference(allocation: NodeAllocation) -> int:
     total = 0
     for claim, devices in zip(allocation.claims, allocation.devices, strict=True):
-        given = {each.request for each in devices}
+        given = {each.request.full_name for each in devices}
         for alternatives, prioritized in zip(claim.requests, claim.prioritized, strict=True):
             if prioritized:
                 total += sum(

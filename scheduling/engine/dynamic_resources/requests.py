@@ -35,6 +35,8 @@ class DeviceRequest:
     tolerations: tuple[Toleration, ...]
     capacity: Mapping[str, Quantity]
     """How much of which capacities it needs."""
+    written_tolerations: tuple[Manifest, ...] = ()
+    """As they are written: the allocation repeats them."""
 
     @property
     def full_name(self) -> str:
@@ -61,6 +63,8 @@ class ClaimRequests:
     prioritized: tuple[bool, ...]
     """Whether the request is a list of alternatives, even of one."""
     constraints: tuple[RequestConstraint, ...]
+    config: tuple[Manifest, ...] = ()
+    """Opaque parameters for drivers, and which requests they are for."""
 
     @classmethod
     def parse(cls, claim: ApiObject) -> ClaimRequests:
@@ -79,6 +83,7 @@ class ClaimRequests:
                 )
                 for each in items(devices, "constraints")
             ),
+            config=tuple(items(devices, "config")),
         )
 
 
@@ -105,4 +110,5 @@ def _request(name: str, parent: str, fields: Manifest) -> DeviceRequest:
             each: parse(amount)
             for each, amount in section(section(fields, "capacity"), "requests").items()
         },
+        written_tolerations=tuple(items(fields, "tolerations")),
     )
