@@ -63,6 +63,8 @@ class StorageRules:
     """External provisioners keep a finalizer on volumes until they have deleted the storage, and do not delete it while it is attached."""
     expanding_event: tuple[str, str]
     """Type and message of the Event ExternalExpanding."""
+    announces_resizes: bool
+    """A kubelet emits Events when the resize of a pod starts, or has to wait; not only once it is done."""
 
 
 class StorageVersion(Protocol):
@@ -118,6 +120,7 @@ class VolumeActors:
             KubeletContext(loop, store, recorder, latencies, self._events(KUBELET), watch),
             rules=version.resources,
             options=VolumeManagerOptions(reconstructs_all=version.storage.reconstructs_all),
+            announces_resizes=version.storage.announces_resizes,
         )
         self.attach_detach = self._new_attach_detach()
         self.csi_attacher = self._new_csi_attacher()

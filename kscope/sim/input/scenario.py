@@ -25,6 +25,7 @@ STEP_VERBS = (
     "create",
     "apply",
     "patch",
+    "resize",
     "delete",
     "evict",
     "cordon",
@@ -420,7 +421,7 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
     # A recording says everything in one mapping.
     if "op" not in parts:
         _only(parts, _STEP_FIELDS, where, report)
-    if verb == "patch":
+    if verb in ("patch", "resize"):
         patch = parts.get("patch")
         if patch is None:
             report.add((*where, "patch"), None, "is missing")

@@ -42,6 +42,8 @@ DEFAULT_LATENCIES: Mapping[str, int] = {
     "image_pull": 500 * MILLISECOND,
     "container_start": 300 * MILLISECOND,
     "stop": 1 * SECOND,
+    # From the kubelet's allocation of a pod's resize until its containers have the new resources.
+    "container_resize": 1 * SECOND,
     # How long a pod with restartPolicy Never runs, unless it says so itself; 0 means without end.
     "run": 0,
     "node_status": 200 * MILLISECOND,

@@ -20,6 +20,8 @@ from kscope.sim.objects.objects import (
     Pod,
     StorageClass,
 )
+from kscope.sim.objects.pod_resources import ResourceRules
+from scheduling.engine.api_server import pod_resize
 from scheduling.engine.api_server.defaulting import (
     with_default_requests,
     with_default_selector,
@@ -60,7 +62,8 @@ class Admission:
     *labels_namespaces* a namespace bears its name as a label; while `taints_new_nodes` is set,
     nodes arrive with the taint that they are not ready. Until `watches_namespaces` is set, objects
     may be in a namespace that is being deleted, and beyond its limits and quotas: what a cluster
-    holds at first came there before. *rules* are those of its version.
+    holds at first came there before. *rules* are those of its version, *resources* those by which it
+    counts requests.
     """
 
     __slots__ = (
@@ -68,6 +71,7 @@ class Admission:
         "_labels_namespaces",
         "_limits",
         "_quotas",
+        "_resources",
         "_store",
         "rules",
         "taints_new_nodes",
@@ -82,8 +86,10 @@ class Admission:
         taints_new_nodes: bool = False,
         labels_namespaces: bool = True,
         rules: AdmissionRules | None = None,
+        resources: ResourceRules | None = None,
     ) -> None:
         self._store = store
+        self._resources = resources or ResourceRules()
         self.rules = rules or AdmissionRules()
         self._limits = LimitRanger(store, self.rules)
         self._quotas = QuotaAdmission(store, self.rules)
@@ -149,6 +155,15 @@ class Admission:
             return new
         changed = old.spec.get("template") != new.spec.get("template")
         return _with_template_generation(new, template_generation(old) + changed)
+
+    def admit_resize(self, pod: Pod, new: Pod) -> None:
+        """Raises Invalid or Forbidden where *pod* may not be resized to *new*."""
+        pod_resize.check(pod, new, self.rules)
+        if pod.node_name and self.rules.resize_fits_node:
+            found = self._store.find("Node", pod.node_name)
+            pod_resize.check_node(new, found if isinstance(found, Node) else None, self._resources)
+        self._limits.check(new)
+        self._quotas.charge_update(pod, new)
 
     def _refuse_in_terminating_namespace(self, obj: ApiObject) -> None:
         """Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle."""

@@ -39,3 +39,9 @@ class AdmissionRules:
     """An eviction gives the pod the condition DisruptionTarget, and its budget DisruptionAllowed."""
     unready_evictions: bool = True
     """Pods that are not ready are evicted by the budget's unhealthyPodEvictionPolicy."""
+    resizes_pods: bool = True
+    """The cpu and memory of a pod's containers can be changed while they run (subresource resize)."""
+    resizes_whole_pods: bool = True
+    """A resize can also change init containers, and what is asked for the pod as a whole."""
+    resize_fits_node: bool = True
+    """A resize to more than the node could ever give is refused, not stored and then found infeasible."""

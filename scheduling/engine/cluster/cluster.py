@@ -81,6 +81,7 @@ class Cluster:
             default_tolerations=True,
             labels_namespaces=version.namespaces_have_name_label,
             rules=version.admission,
+            resources=self._resource_rules,
         )
         run: dict[str, Any] = {"name": scenario.name, "profile": profile, "seed": seed}
         if scenario.feature_gates:

@@ -26,6 +26,7 @@ from kscope.sim.objects.validation.manifests import check_stored
 from kscope.sim.objects.validation.report import LONGEST_ENTITY, Report, shown, text_fault
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.api_server.eviction import evict
+from scheduling.engine.api_server.pod_resize import resized
 from scheduling.engine.cluster.faults import FaultInjector
 from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, DeleteOptions, delete
 from volumes.engine.kubelet.kubelets import Kubelets
@@ -51,7 +52,8 @@ _KIND_NAMES: dict[type, str] = {str: "a text", dict: "a mapping", int: "an integ
 class Command:
     """What a user asks for: a verb on the object called `object` ("node/n1"), or a manifest.
 
-    `create`, `apply` and `replace` take a manifest, `patch` an RFC 7386 merge patch; `replace`
+    `create`, `apply` and `replace` take a manifest, `patch` an RFC 7386 merge patch, `resize` of a
+    pod one whose lists of containers are merged by name; `replace`
     deletes the object at once and creates it anew as soon as it has gone, as
     `kubectl replace --force` does. `delete` and
     `evict` of a pod and `delete_pods` and `evict_pods` of a node take a grace period. An eviction is
@@ -95,8 +97,8 @@ class Command:
             invalid(command.patch)
         elif not command.object:
             raise Invalid(f"{command.verb} needs an object")
-        if command.verb == "patch" and command.patch is None:
-            raise Invalid("patch needs a patch")
+        if command.verb in ("patch", "resize") and command.patch is None:
+            raise Invalid(f"{command.verb} needs a patch")
         if command.grace_seconds is not None:
             fault = grace_fault(command.grace_seconds)
             if fault:
@@ -288,6 +290,15 @@ class CommandExecutor:
         new = old.patched(patch)
         self._refuse_changes(old, new)
         self._store.update(self._admission.amend(old, new), by=by)
+
+    def _resize(self, command: Command, by: str) -> None:
+        old = self._find(command.object)
+        if not isinstance(old, Pod):
+            raise Invalid(f"{command.object} is no pod")
+        new = resized(old, command.patch or {}, self._admission.rules)
+        _refuse_faults(new.raw)
+        self._admission.admit_resize(old, new)
+        self._store.update(new, by=by, event="PodResized")
 
     def _refuse_changes(self, old: ApiObject, new: ApiObject) -> None:
         _refuse_faults(new.raw)

@@ -233,6 +233,9 @@ V1_11 = KubernetesVersion(
         gated_condition=False,
         marks_evicted=False,
         unready_evictions=False,
+        resizes_pods=False,
+        resizes_whole_pods=False,
+        resize_fits_node=False,
     ),
     workloads=WorkloadRules(
         taints_by_condition=False,
@@ -268,6 +271,7 @@ V1_11 = KubernetesVersion(
             "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
             "an external controller to process this PVC.",
         ),
+        announces_resizes=False,
     ),
     controller=ControllerRules(
         provisioner_annotations=(BETA_STORAGE_PROVISIONER,),

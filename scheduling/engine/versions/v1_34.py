@@ -256,6 +256,9 @@ V1_34 = KubernetesVersion(
         gated_condition=True,
         marks_evicted=False,
         unready_evictions=True,
+        resizes_pods=True,
+        resizes_whole_pods=False,
+        resize_fits_node=False,
     ),
     workloads=WorkloadRules(
         taints_by_condition=True,
@@ -291,6 +294,7 @@ V1_34 = KubernetesVersion(
             "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
             "an external controller to process this PVC.",
         ),
+        announces_resizes=False,
     ),
     controller=ControllerRules(
         provisioner_annotations=(BETA_STORAGE_PROVISIONER, STORAGE_PROVISIONER),

@@ -264,6 +264,9 @@ V1_35 = KubernetesVersion(
         gated_condition=True,
         marks_evicted=True,
         unready_evictions=True,
+        resizes_pods=True,
+        resizes_whole_pods=False,
+        resize_fits_node=False,
     ),
     workloads=WorkloadRules(
         taints_by_condition=True,
@@ -295,6 +298,7 @@ V1_35 = KubernetesVersion(
         healthy_nodes_keep_volumes=True,
         provisioners_hold_volumes=True,
         expanding_event=("Normal", "waiting for an external controller to expand this PVC"),
+        announces_resizes=True,
     ),
     controller=ControllerRules(
         provisioner_annotations=(BETA_STORAGE_PROVISIONER, STORAGE_PROVISIONER),

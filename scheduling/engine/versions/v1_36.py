@@ -266,6 +266,9 @@ V1_36 = KubernetesVersion(
         gated_condition=True,
         marks_evicted=True,
         unready_evictions=True,
+        resizes_pods=True,
+        resizes_whole_pods=True,
+        resize_fits_node=True,
     ),
     workloads=WorkloadRules(
         taints_by_condition=True,
@@ -297,6 +300,7 @@ V1_36 = KubernetesVersion(
         healthy_nodes_keep_volumes=True,
         provisioners_hold_volumes=True,
         expanding_event=("Normal", "waiting for an external controller to expand this PVC"),
+        announces_resizes=True,
     ),
     controller=ControllerRules(
         provisioner_annotations=(BETA_STORAGE_PROVISIONER, STORAGE_PROVISIONER),

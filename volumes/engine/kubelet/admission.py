@@ -38,8 +38,18 @@ class NodeResources:
 
     def admit(self, pod: Pod, node: Node) -> Rejection | None:
         """Take *pod* in and return None, or say why it does not fit; nothing is taken in then."""
+        refusal = self.refusal(pod, node)
+        if refusal is None:
+            self.take(pod)
+        return refusal
+
+    def refusal(self, pod: Pod, node: Node) -> Rejection | None:
+        """Why *pod* does not fit beside the other pods of the node; None if it does."""
         requests = pod_resources(pod.raw, self._rules).fit.amounts()
         used, allocatable = self.used, node.allocatable_units
+        own = self._taken.get(pod.uid)
+        if own is not None:
+            used = {name: amount - own.get(name, 0) for name, amount in used.items()}
         if used.get("pods", 0) + 1 > allocatable.get("pods", 0) and "pods" in allocatable:
             return _insufficient("pods", 1, used.get("pods", 0), allocatable["pods"])
         for name in _ordered(requests):
@@ -49,7 +59,6 @@ class NodeResources:
             amount = requests[name]
             if used.get(name, 0) + amount > allocatable.get(name, 0):
                 return _insufficient(name, amount, used.get(name, 0), allocatable.get(name, 0))
-        self.take(pod)
         return None
 
     def take(self, pod: Pod) -> None:

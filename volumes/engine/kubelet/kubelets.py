@@ -28,10 +28,14 @@ class Kubelets:
         *,
         rules: ResourceRules | None = None,
         options: VolumeManagerOptions | None = None,
+        announces_resizes: bool = True,
     ) -> None:
         self._store = context.store
         self._pods = PodWorkers(
-            context, rules or ResourceRules(), options or VolumeManagerOptions()
+            context,
+            rules or ResourceRules(),
+            options or VolumeManagerOptions(),
+            announces_resizes=announces_resizes,
         )
         self._nodes: dict[str, Node] = {}
         # Pods of nodes whose kubelet does not run, or that do not exist, by node and uid.

@@ -25,7 +25,18 @@ class Stage(Enum):
 class Worker:
     """A pod on its node: its stage, and the timers and the status that are due."""
 
-    __slots__ = ("deadline", "holds", "node", "pod", "sending", "stage", "timer", "unsent")
+    __slots__ = (
+        "allocated",
+        "deadline",
+        "holds",
+        "node",
+        "pod",
+        "resizing",
+        "sending",
+        "stage",
+        "timer",
+        "unsent",
+    )
 
     def __init__(self, pod: Pod) -> None:
         self.pod = pod
@@ -37,6 +48,10 @@ class Worker:
         self.unsent: Manifest = {}
         self.sending: Timer | None = None
         self.holds = False
+        # The pod as its node has given it resources, where its spec asks for others; and when a
+        # resize is carried out.
+        self.allocated: Pod | None = None
+        self.resizing: Timer | None = None
 
     @property
     def has_running_containers(self) -> bool:
@@ -46,6 +61,7 @@ class Worker:
     def die(self) -> None:
         """Its kubelet has ended: nothing is done or written any more."""
         self.cancel_timers()
+        self.cancel_resize()
         if self.sending is not None:
             self.sending.cancel()
 
@@ -55,3 +71,9 @@ class Worker:
             if timer is not None:
                 timer.cancel()
         self.timer = self.deadline = None
+
+    def cancel_resize(self) -> None:
+        """A resize that was allocated is not carried out."""
+        if self.resizing is not None:
+            self.resizing.cancel()
+        self.resizing = None

@@ -20,6 +20,7 @@ from volumes.engine.kubelet.pod_status import (
     running_conditions,
 )
 from volumes.engine.kubelet.pod_worker import Stage, Worker
+from volumes.engine.kubelet.resizing import PodResizer, is_resize_of, with_reported_resources
 from volumes.engine.kubelet.volume_manager.managers import VolumeManagers
 from volumes.engine.kubelet.volume_manager.state import VolumeManagerOptions
 from volumes.engine.ports import NORMAL, WARNING
@@ -33,7 +34,12 @@ class PodWorkers:
     """Admits, starts, ends and removes pods; has a worker for each pod of a running kubelet."""
 
     def __init__(
-        self, context: KubeletContext, rules: ResourceRules, options: VolumeManagerOptions
+        self,
+        context: KubeletContext,
+        rules: ResourceRules,
+        options: VolumeManagerOptions,
+        *,
+        announces_resizes: bool,
     ) -> None:
         """*rules*: how the kubelets' version counts resources."""
         self._context = context
@@ -45,6 +51,9 @@ class PodWorkers:
         self.workers: dict[str, Worker] = {}
         self._by_node: dict[str, dict[str, Worker]] = {}
         self._resources: dict[str, NodeResources] = {}
+        self._resizer = PodResizer(
+            context, rules, self._resources_of, self._status, announces=announces_resizes
+        )
 
     # Pods
 
@@ -79,11 +88,20 @@ class PodWorkers:
         """The pod object was written."""
         worker.pod = pod
         if worker.holds and _may_be_resized(old, pod):
-            self._resources[worker.node].take(pod)
+            self._resize(worker, old, pod)
         if pod.deletion_timestamp:
             self._deletion(worker)
         elif pod.volumes and (old is None or old.raw.get("spec") is not pod.spec):
             self.volumes.reprocess_pod(pod)
+
+    def _resize(self, worker: Worker, old: ApiObject | None, pod: Pod) -> None:
+        """The pod may ask for more or less than it did: it gets that only when there is room."""
+        if worker.allocated is None and isinstance(old, Pod) and is_resize_of(old, pod):
+            worker.allocated = old
+        if worker.allocated is None:
+            self._resources[worker.node].take(pod)
+        else:
+            self._resizer.consider(worker)
 
     def remove(self, worker: Worker, pod: Pod) -> None:
         """The pod object is gone, by the kubelet's own delete or by force."""
@@ -100,6 +118,7 @@ class PodWorkers:
 
     def kubelet_stopped(self, node: str) -> None:
         """The kubelet of *node* ends: nothing it has begun is finished."""
+        self._resizer.kubelet_stopped(node)
         for worker in self._by_node.get(node, {}).values():
             worker.die()
 
@@ -107,6 +126,7 @@ class PodWorkers:
         """The workers of *node*, by uid of the pod; from now on there are none."""
         taken = self._by_node.pop(node, {})
         self._resources.pop(node, None)
+        self._resizer.kubelet_stopped(node)
         for uid, worker in taken.items():
             worker.die()
             del self.workers[uid]
@@ -155,6 +175,7 @@ class PodWorkers:
         worker.stage = Stage.RUNNING
         if worker.pod.volumes:
             self.volumes.adopt_pod(worker.pod, mounted=before is None)
+        self._resizer.take_over(worker)
         self._set_end(worker)
         self._deletion(worker)
 
@@ -219,6 +240,9 @@ class PodWorkers:
             "startTime": now,
             "containerStatuses": container_statuses(worker.pod, running),
         }
+        if worker.allocated is not None:
+            statuses = status["containerStatuses"]
+            status["containerStatuses"] = with_reported_resources(worker.allocated, statuses)
         self._status.write(worker, status, "PodRunning", f"runs on {worker.node}")
         self._set_end(worker)
 
@@ -290,6 +314,8 @@ class PodWorkers:
         if worker.holds:
             worker.holds = False
             self._resources[worker.node].release(worker.pod.uid)
+            self._resizer.forget(worker)
+            self._resizer.retry(worker.node)
 
 
 def _run_for(pod: Pod) -> int | None:

@@ -90,7 +90,11 @@ class PodUsage:
 
     def is_charged_again(self, old: ApiObject, new: ApiObject) -> bool:
         """Whether an update counts as a new request. Upstream: Handles()."""
-        return self._rules.scope_updates and is_terminating(old) != is_terminating(new)
+        if self._rules.scope_updates and is_terminating(old) != is_terminating(new):
+            return True
+        return self._rules.resizes_pods and self._usage_of_spec(old.spec) != self._usage_of_spec(
+            new.spec
+        )
 
     def frees(self, old: ApiObject, new: ApiObject, now: int) -> bool:
         """Whether an update gives something back. Upstream: DefaultUpdateFilter()."""
