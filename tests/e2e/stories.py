@@ -100,8 +100,10 @@ def agree(page: Page) -> None:
 
 
 def shown_seq(page: Page) -> int:
-    """The sequence number that the board shows."""
-    return int(page.get_by_label("Sequence number").input_value())
+    """The sequence number that the board shows, once it knows what it shows."""
+    field = page.get_by_label("Sequence number")
+    expect(field).to_have_value(re.compile(r"\d+"), timeout=PATIENCE_MS)
+    return int(field.input_value())
 
 
 def stand_still(page: Page, run: int) -> int:
