@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from kscope.runs import services
+from kscope.runs.manifest_edits import difference, is_resize, resize_patch
 from kscope.runs.models import (
     Checkpoint,
     Command,
@@ -205,8 +206,15 @@ class ManifestForm(forms.Form):
             return None
         # The version that was looked at goes along: an edit of something older is a conflict.
         version = self.cleaned_data["version"] or self.instance.metadata("resourceVersion")
+        verb = "patch"
+        if self._is_placed_pod() and is_resize(self.instance.manifest, patch):
+            verb, patch = "resize", resize_patch(self.instance.manifest, patch)
         patch.setdefault("metadata", {})["resourceVersion"] = version
-        return {"verb": "patch", "object": self.instance.entity, "patch": patch}
+        return {"verb": verb, "object": self.instance.entity, "patch": patch}
+
+    def _is_placed_pod(self) -> bool:
+        manifest = self.instance.manifest
+        return manifest.get("kind") == "Pod" and bool(manifest["spec"].get("nodeName"))
 
     def show_beside(self, newer: ProjectedObject) -> list["Differing"]:
         """What differs between what was typed, which stays, and the *newer* object, if it is newer.
@@ -273,20 +281,6 @@ def _at(manifest: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         manifest = manifest.get(name) if isinstance(manifest, dict) else None
     return manifest
-
-
-def difference(old: Any, new: Any) -> dict[str, Any]:
-    """The merge patch from one manifest to another."""
-    patch: dict[str, Any] = {key: None for key in old if key not in new}
-    for key, value in new.items():
-        before = old.get(key)
-        if isinstance(before, dict) and isinstance(value, dict):
-            inner = difference(before, value)
-            if inner:
-                patch[key] = inner
-        elif before != value:
-            patch[key] = value
-    return patch
 
 
 class ProjectedObjectAdmin(admin.ModelAdmin):

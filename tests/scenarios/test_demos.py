@@ -314,3 +314,25 @@ def test_missing_gpu_ends_when_the_device_is_given_back() -> None:
         "default/train-1": ("Running", "node-b"),
         "default/infer-0": ("Running", "node-a"),
     }
+
+
+# A pod asks for more cpu than the other pod on its node leaves. Until that one ends, the scheduler
+# counts what was asked for, and places nothing beside it.
+
+
+def test_no_room_to_grow_defers_the_resize() -> None:
+    played = demo("no-room-to-grow")
+    kinds = ("PodResized", "ResizeDeferred", "PodSucceeded", "ResizeStarted", "ResizeCompleted")
+    assert played.story(*kinds) == [
+        "10 PodResized pod/default/web",
+        "10 ResizeDeferred pod/default/web",
+        "61 PodSucceeded pod/default/batch",
+        "61 ResizeStarted pod/default/web",
+        "62 ResizeCompleted pod/default/web",
+    ]
+
+
+def test_no_room_to_grow_keeps_a_new_pod_waiting() -> None:
+    played = demo("no-room-to-grow")
+    assert played.at(30)["pod/default/late"]["phase"] == "Pending"
+    assert played.pods()["default/late"] == ("Running", "node-a")

@@ -10,6 +10,7 @@ from kscope.sim.objects.objects import Pod
 from kscope.sim.objects.qos import qos_class
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
+from scheduling.engine.diagnosis.why import explain_object
 from tests.builders import node, pod
 from tests.builders.clusters import Manifest, apply_command, played, scene
 
@@ -265,7 +266,8 @@ def test_containers_cannot_be_renamed_on_resize() -> None:
 
 def test_old_versions_have_no_such_subresource() -> None:
     cluster = _cluster(node("n", cpu="4"), _sized("web"), profile="v1.20")
-    assert _resize(cluster, cpu="2") == "NotFound: the server could not find the requested resource"
+    refusal = _resize(cluster, cpu="2")
+    assert refusal.startswith("NotFound: the server could not find the requested resource")
 
 
 def test_a_quota_counts_the_larger_pod() -> None:
@@ -302,3 +304,39 @@ CLASSES = (
 def test_pods_have_upstream_classes_of_service(resources: list[Manifest], expected: str) -> None:
     containers = [_container(f"c{i}", resources=each) for i, each in enumerate(resources)]
     assert qos_class({"containers": containers}) == expected
+
+
+def test_a_deferred_resize_is_explained() -> None:
+    cluster = _cluster(node("n", cpu="4"), _sized("web"), _sized("other", "2"))
+    _resize(cluster, cpu="3")
+    cluster.advance(cluster.now + SECOND)
+    found = explain_object(cluster, "Pod", "default/web")
+    assert found.causes[0].sentence == (
+        "Pod default/web asks for 3 cpu; the other pods on its node n leave it 2, so the resize is "
+        "deferred."
+    )
+    texts = [each.text for each in found.causes[0].because]
+    assert "Its node has given container c 1 cpu." in texts
+    assert "Pod default/other on n holds 2 cpu." in texts
+    assert [each.kind for each in found.fixes] == ["pod", "resize"]
+
+
+def test_an_infeasible_resize_is_explained() -> None:
+    cluster = _cluster(node("n", cpu="4"), _sized("web"), profile="v1.35")
+    _resize(cluster, cpu="5")
+    cluster.advance(cluster.now + SECOND)
+    found = explain_object(cluster, "Pod", "default/web")
+    assert "its node n has 4 in all, so the resize is infeasible" in found.causes[0].sentence
+    assert [each.kind for each in found.fixes] == ["resize"]
+
+
+def test_a_pending_pod_names_the_resize_in_its_way() -> None:
+    cluster = _cluster(node("n", cpu="4"), _sized("web"), _sized("other", "2"))
+    _resize(cluster, cpu="3")
+    apply_command(cluster, verb="create", manifest=_sized("late", "500m"))
+    played(cluster, 30)
+    found = explain_object(cluster, "Pod", "default/late", tries_changes=False)
+    texts = [fact.text for each in found.causes for fact in each.because]
+    assert (
+        "Pod default/web on n counts with 3 cpu, although its resize to that is deferred." in texts
+    )

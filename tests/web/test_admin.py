@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from kscope.runs.manifest_edits import is_resize, resize_patch
 from kscope.runs.models import Command, Run
 from scheduling.models import Node, Pod
 from tests.web.conftest import driving
@@ -127,6 +128,30 @@ def test_an_engine_refusal_is_shown_and_changes_nothing(admin: Client, driven: R
     page = edit(admin, driven, pod, manifest=json.dumps(manifest))
     assert "rejected: Invalid" in page
     assert Pod.objects.get(pk=pod.pk).manifest == pod.manifest
+
+
+def test_new_requests_of_a_placed_pod_are_a_resize(admin: Client, driven: Run) -> None:
+    pod = Pod.objects.get(run=driven, key="default/web")
+    manifest = json.loads(json.dumps(pod.manifest))
+    manifest["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "2"}}
+    edit(admin, driven, pod, manifest=json.dumps(manifest))
+    command = Command.objects.get(run=driven)
+    assert (command.verb, command.status) == ("resize", Command.Status.APPLIED)
+    pod.refresh_from_db()
+    assert pod.manifest["metadata"]["generation"] == 2
+
+
+def test_a_resize_is_told_from_another_edit() -> None:
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]
+    manifest = {"spec": {"containers": containers}}
+    larger = {"containers": [{"name": "c", "image": "i", "resources": {}}]}
+    other_image = {"containers": [{"name": "c", "image": "j", "resources": {}}]}
+    assert is_resize(manifest, {"spec": larger})
+    assert resize_patch(manifest, {"spec": larger}) == {
+        "spec": {"containers": [{"name": "c", "resources": {"requests": None}}]}
+    }
+    assert not is_resize(manifest, {"spec": other_image})
+    assert not is_resize(manifest, {"spec": larger, "metadata": {"labels": {}}})
 
 
 TAINT = {"key": "newer", "effect": "NoSchedule"}

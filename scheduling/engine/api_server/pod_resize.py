@@ -30,7 +30,9 @@ def resized(pod: Pod, patch: Manifest, rules: AdmissionRules) -> Pod:
     manifest is known to be well formed.
     """
     if not rules.resizes_pods:
-        raise NotFound("the server could not find the requested resource")
+        raise NotFound(
+            "the server could not find the requested resource: pods can be resized in place since v1.33"
+        )
     spec = section(patch, "spec")
     new_spec = dict(pod.spec)
     for name in _LISTS:
@@ -40,7 +42,25 @@ def resized(pod: Pod, patch: Manifest, rules: AdmissionRules) -> Pod:
         new_spec["resources"] = _merged_resources(section(pod.spec, "resources"), spec["resources"])
     status = {"status": _reported(pod)} if pod.status.get("containerStatuses") else {}
     new = Pod({**pod.raw, "spec": new_spec}).patched(status)
-    return new.with_metadata(generation=generation(pod) + (new_spec != pod.spec))
+    version = section(patch, "metadata").get("resourceVersion")
+    return new.with_metadata(
+        generation=generation(pod) + (new_spec != pod.spec),
+        **({"resourceVersion": version} if version else {}),
+    )
+
+
+def resize_text(old: Pod, new: Pod) -> str:
+    """What a resize changes, for the event: "main: cpu 1 → 3"."""
+    changes: list[str] = []
+    for _, before, after in _changed(old.spec, new.spec):
+        amounts = section(before, "resources", "requests"), section(after, "resources", "requests")
+        texts = [
+            f"{name} {amounts[0].get(name, 'none')} → {amounts[1].get(name, 'none')}"
+            for name in _RESIZABLE
+            if amounts[0].get(name) != amounts[1].get(name)
+        ]
+        changes.append(f"{after.get('name', 'the pod')}: {', '.join(texts) or 'other limits'}")
+    return "; ".join(changes) or "nothing changes"
 
 
 def generation(pod: Pod) -> int:
@@ -109,7 +129,7 @@ def check(pod: Pod, new: Pod, rules: AdmissionRules) -> None:
     spec = new.spec
     if pod.is_terminated:
         raise _invalid(pod, "spec: Forbidden: Pod running on node without support for resize")
-    for path, old, new in _changed(pod.spec, spec):
+    for path, old, wanted in _changed(pod.spec, spec):
         is_whole = path == "spec"
         is_init = path.startswith("spec.initContainers") and old.get("restartPolicy") != "Always"
         if is_init and not rules.resizes_whole_pods:
@@ -118,7 +138,7 @@ def check(pod: Pod, new: Pod, rules: AdmissionRules) -> None:
                 f"{path}.resources: Forbidden: resources for non-sidecar init containers are immutable",
             )
         for kind in ("requests", "limits"):
-            before, after = section(old, "resources", kind), section(new, "resources", kind)
+            before, after = section(old, "resources", kind), section(wanted, "resources", kind)
             if _others(before) != _others(after):
                 raise _invalid(pod, "spec: Forbidden: only cpu and memory resources are mutable")
             if not is_whole and any(name in before and name not in after for name in _RESIZABLE):
@@ -126,7 +146,7 @@ def check(pod: Pod, new: Pod, rules: AdmissionRules) -> None:
                     pod,
                     f"{path}.resources.{kind}: Forbidden: resource {kind} cannot be removed",
                 )
-        _check_limits(pod, path, section(new, "resources"))
+        _check_limits(pod, path, section(wanted, "resources"))
     before, after = qos_class(pod.spec), qos_class(spec)
     if before != after:
         raise _invalid(

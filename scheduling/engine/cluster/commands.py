@@ -26,7 +26,7 @@ from kscope.sim.objects.validation.manifests import check_stored
 from kscope.sim.objects.validation.report import LONGEST_ENTITY, Report, shown, text_fault
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.api_server.eviction import evict
-from scheduling.engine.api_server.pod_resize import resized
+from scheduling.engine.api_server.pod_resize import resize_text, resized
 from scheduling.engine.cluster.faults import FaultInjector
 from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, DeleteOptions, delete
 from volumes.engine.kubelet.kubelets import Kubelets
@@ -298,7 +298,7 @@ class CommandExecutor:
         new = resized(old, command.patch or {}, self._admission.rules)
         _refuse_faults(new.raw)
         self._admission.admit_resize(old, new)
-        self._store.update(new, by=by, event="PodResized")
+        self._store.update(new, by=by, event="PodResized", message=resize_text(old, new))
 
     def _refuse_changes(self, old: ApiObject, new: ApiObject) -> None:
         _refuse_faults(new.raw)

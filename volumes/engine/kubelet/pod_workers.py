@@ -315,7 +315,7 @@ class PodWorkers:
             worker.holds = False
             self._resources[worker.node].release(worker.pod.uid)
             self._resizer.forget(worker)
-            self._resizer.retry(worker.node)
+            self._resizer.room_freed(worker.node)
 
 
 def _run_for(pod: Pod) -> int | None:

@@ -26,9 +26,10 @@ PENDING: Final = "PodResizePending"
 IN_PROGRESS: Final = "PodResizeInProgress"
 DEFERRED: Final = "Deferred"
 INFEASIBLE: Final = "Infeasible"
+_FACTS: Final = {DEFERRED: "PodResizeDeferred", INFEASIBLE: "PodResizeInfeasible"}
 # How long a deferred resize waits at most until it is tried again. Upstream: retryDelay.
 RETRY_DELAY: Final = 180 * SECOND
-_RESIZABLE: Final = ("cpu", "memory")
+RESIZABLE: Final = ("cpu", "memory")
 _LISTS: Final = (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses"))
 
 
@@ -82,6 +83,11 @@ class PodResizer:
                 waiting.pop(worker.pod.uid, None)
         self._set_retry(node)
 
+    def room_freed(self, node: str) -> None:
+        """A pod of *node* has ended: what waits there is tried once that is written."""
+        if self._deferred.get(node):
+            self._loop.call_after(0, self.retry, node)
+
     def forget(self, worker: Worker) -> None:
         """The pod ends: its resize is given up."""
         worker.cancel_resize()
@@ -102,7 +108,7 @@ class PodResizer:
         pod = worker.pod
         if worker.allocated is None or not is_resize_of(worker.allocated, pod):
             worker.allocated = None
-            self._drop_condition(worker, PENDING)
+            self._dropcondition_of(worker, PENDING)
             return True
         resources, node = self._resources_of(worker.node), self._node(worker)
         if node is None:
@@ -124,7 +130,7 @@ class PodResizer:
 
     def _refuse(self, worker: Worker, reason: str, message: str) -> None:
         pod = worker.pod
-        old = _condition(pod, PENDING)
+        old = condition_of(pod, PENDING)
         generation = _generation(pod)
         same = old is not None and (old.get("reason"), old.get("message")) == (reason, message)
         if same and old is not None and old.get("observedGeneration") == generation:
@@ -141,7 +147,7 @@ class PodResizer:
             "lastTransitionTime": self._since(old),
         }
         conditions = [*_without(pod, PENDING), condition]
-        self._status.write(worker, {"conditions": conditions}, f"PodResize{reason}", message)
+        self._status.write(worker, {"conditions": conditions}, _FACTS[reason], message)
 
     def _since(self, old: Manifest | None) -> str:
         now = timestamp(self._loop.now)
@@ -157,7 +163,7 @@ class PodResizer:
             self._context.emit(pod, NORMAL, "ResizeStarted", started)
         if worker.stage is not Stage.RUNNING:
             # The containers start with it.
-            self._drop_condition(worker, PENDING)
+            self._dropcondition_of(worker, PENDING)
             return
         condition = {
             "type": IN_PROGRESS,
@@ -206,8 +212,8 @@ class PodResizer:
         if self._deferred.get(node):
             self._retries[node] = self._loop.call_after(RETRY_DELAY, self.retry, node)
 
-    def _drop_condition(self, worker: Worker, kind: str) -> None:
-        if _condition(worker.pod, kind) is None:
+    def _dropcondition_of(self, worker: Worker, kind: str) -> None:
+        if condition_of(worker.pod, kind) is None:
             return
         status: Manifest = {"conditions": _without(worker.pod, kind)}
         self._status.write(worker, status, "PodResizeWithdrawn", "its spec asks for what it has")
@@ -239,7 +245,7 @@ def is_resize_of(old: Pod, new: Pod) -> bool:
 
 def is_under_way(pod: Pod) -> bool:
     """Whether a resize of the pod was allocated, and is being carried out."""
-    return _condition(pod, IN_PROGRESS) is not None
+    return condition_of(pod, IN_PROGRESS) is not None
 
 
 def with_reported_resources(pod: Pod, statuses: list[Manifest]) -> list[Manifest]:
@@ -251,7 +257,7 @@ def with_reported_resources(pod: Pod, statuses: list[Manifest]) -> list[Manifest
 def _lack_of_capacity(pod: Pod, node: Node, rules: ResourceRules) -> str:
     """What the node will never be able to give. Upstream: canResizePod()."""
     requests = pod_resources(pod.raw, rules).fit
-    for name in reversed(_RESIZABLE):
+    for name in reversed(RESIZABLE):
         capacity = node.allocatable_units.get(name, 0)
         if requests.get(name) > capacity:
             return (
@@ -264,7 +270,7 @@ def _lack_of_capacity(pod: Pod, node: Node, rules: ResourceRules) -> str:
 def _urgency(worker: Worker) -> tuple[bool, int, bool, str, str]:
     """Upstream: sortPendingResizes()."""
     pod = worker.pod
-    old = _condition(pod, PENDING)
+    old = condition_of(pod, PENDING)
     # A resize that was not tried yet comes after those that have waited.
     since = "~" if old is None else old.get("lastTransitionTime", "")
     return (
@@ -282,7 +288,7 @@ def _asks_for_more(worker: Worker) -> bool:
     rules = ResourceRules()
     old = pod_resources({"spec": worker.allocated.spec}, rules).fit
     new = pod_resources({"spec": worker.pod.spec}, rules).fit
-    return any(new.get(name) > old.get(name) for name in _RESIZABLE)
+    return any(new.get(name) > old.get(name) for name in RESIZABLE)
 
 
 def _amounts(spec: Mapping[str, Any]) -> list[tuple[int, ...]]:
@@ -293,7 +299,7 @@ def _amounts(spec: Mapping[str, Any]) -> list[tuple[int, ...]]:
             parse(amounts[name]).nanos if name in amounts else -1
             for kind in ("requests", "limits")
             for amounts in (section(holder, "resources", kind),)
-            for name in _RESIZABLE
+            for name in RESIZABLE
         )
         for holder in holders
     ]
@@ -349,7 +355,7 @@ def _restarts(container: Manifest, status: Manifest) -> bool:
     return any(
         name in policies
         for kind in ("requests", "limits")
-        for name in _RESIZABLE
+        for name in RESIZABLE
         if section(container, "resources", kind).get(name)
         != section(status, "resources", kind).get(name)
     )
@@ -365,7 +371,8 @@ def _as_given(container: Manifest, status: Manifest) -> Manifest:
     return {**container, "resources": resources}
 
 
-def _condition(pod: Pod, kind: str) -> Manifest | None:
+def condition_of(pod: Pod, kind: str) -> Manifest | None:
+    """The pod's condition of a type, or None."""
     return next(
         (each for each in items(pod.status, "conditions") if each.get("type") == kind), None
     )

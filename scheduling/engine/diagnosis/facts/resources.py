@@ -11,6 +11,7 @@ from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
+from volumes.engine.kubelet.resizing import INFEASIBLE, PENDING, condition_of
 
 _LIMIT_RANGER = "kubernetes.io/limit-ranger"
 
@@ -24,6 +25,7 @@ def explain_resources(case: Case) -> Explanation:
         for node, detail in case.few():
             if name in detail.numbers:
                 because.extend(_node_facts(node, name, detail.numbers[name]))
+        because.extend(_resize_facts(case, name))
         because.extend(_holder_facts(case, name))
     lead = next(filter(None, (_lead(case, name) for name in short)), "")
     texts = (text(case, name) for text in (_too_large, _holders_text) for name in short)
@@ -96,6 +98,22 @@ def _node_facts(node: Node, name: str, numbers: dict[str, int]) -> Iterator[Fact
         used, has = (format_amount(name, numbers[key]) for key in ("used", "allocatable"))
         text = f"Node {node.name} has {has} {name} allocatable, of which {used} is requested."
     yield fact(node, path, text, compared_with=numbers["requested"])
+
+
+def _resize_facts(case: Case, name: str) -> Iterator[Fact]:
+    """Pods on the closest nodes that already count with what a resize is still to give them."""
+    for refusal, (node, _) in zip(case.refused, case.few(), strict=False):
+        for info in case.pods_at(refusal.row):
+            condition = condition_of(info.pod, PENDING)
+            if condition is None or condition.get("reason") == INFEASIBLE:
+                continue
+            amount = format_amount(name, _held(info, name))
+            text = (
+                f"Pod {info.key} on {node.name} counts with {amount} {name}, although its resize to "
+                "that is deferred."
+            )
+            place = items(info.pod.status, "conditions").index(condition)
+            yield fact(info.pod, ("status", "conditions", place, "reason"), text)
 
 
 def _held(info: PodInfo, name: str) -> int:

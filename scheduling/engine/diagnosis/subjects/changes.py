@@ -16,6 +16,7 @@ from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, made_again, patched, replaced
 from scheduling.engine.diagnosis.manifests import CONDITION, HOSTNAME, taint_of, taint_text
 from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions
+from scheduling.engine.diagnosis.subjects.resizes import resize_changes
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.subjects.workloads import exceeded_limits, top_workload
 from volumes.engine.matching.explanation import explain_candidates
@@ -141,6 +142,7 @@ def _for_placed_pod(scene: Scene, pod: Pod) -> Iterator[Candidate]:
         if allowed_disruptions(budget) <= 0:
             yield from _for_budget(scene, budget)
     if pod.phase == "Running":
+        yield from resize_changes(scene, pod)
         return
     for _, claim in scene.claims_of(pod):
         if claim is None:

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import ApiObject, Node, PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions
+from scheduling.engine.diagnosis.subjects.resizes import is_being_resized
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.subjects.workloads import KINDS, pods_of, wanted_pods
 from volumes.engine.phases import VOLUME_BOUND
@@ -77,9 +79,14 @@ def _drain_outcome(scene: Scene, node: Node) -> str:
 
 
 def _pod_outcome(scene: Scene, pod: Pod) -> str:
-    if pod.phase != "Running" or pod.deletion_timestamp:
+    if pod.phase != "Running" or pod.deletion_timestamp or is_being_resized(pod):
         return ""
     budgets = scene.budgets_of(pod)
     if any(allowed_disruptions(each) <= 0 for each in budgets):
         return ""
-    return "it may be evicted" if budgets else f"it runs on {pod.node_name}"
+    if budgets:
+        return "it may be evicted"
+    statuses = items(pod.status, "containerStatuses")
+    if any("allocatedResources" in each for each in statuses):
+        return "it has what it asks for"
+    return f"it runs on {pod.node_name}"

@@ -13,6 +13,7 @@ from scheduling.engine.diagnosis.facts.taints import condition_facts
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes_of
 from scheduling.engine.diagnosis.subjects.claims import claim_causes
+from scheduling.engine.diagnosis.subjects.resizes import resize_causes
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 
 ATTACHER: Final = "attachdetach-controller"
@@ -28,6 +29,8 @@ def placed_pod_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
     elif not _runs(pod):
         found = list(_starting(scene, pod))
         yield from found or _not_mounted(scene, pod)
+    else:
+        yield from resize_causes(scene, pod)
     yield from budget_causes_of(scene, pod)
 
 
