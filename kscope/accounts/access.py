@@ -36,7 +36,7 @@ class Visibility(TextChoices):
 
     PRIVATE = "private", "private: only its owner"
     SHARED = "shared", "shared: every account"
-    PUBLIC = "public", "public: everybody"
+    PUBLIC = "public", "public: all visitors"
 
 
 class Scope(TextChoices):

@@ -68,7 +68,7 @@ class OwnedModel(models.Model):
         null=True,
         blank=True,
         related_name="%(class)ss",
-        help_text="empty: whoever is at the machine, where no login is required",
+        help_text="empty for what is made where no login is required",
     )
     visibility = models.CharField(max_length=7, choices=Visibility, default=Visibility.PRIVATE)
     # Django adds the columns of foreign keys and what refers to a model; type checkers cannot know.
@@ -142,7 +142,7 @@ class Run(OwnedModel):
 
     scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="runs")
     name = models.CharField(max_length=200)
-    profile = models.CharField(max_length=20, default="v1.34")
+    profile = models.CharField(max_length=20, default="v1.36")
     feature_gates = models.JSONField(
         default=dict, blank=True, help_text="feature gates that differ from the profile's defaults"
     )

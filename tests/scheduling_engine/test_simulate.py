@@ -37,7 +37,7 @@ def test_decisions_of_one_file_go_into_one_file(tmp_path: Path) -> None:
     source, out = _write(tmp_path, "one.yaml", NODE, POD), tmp_path / "out.json"
     _simulate(source, "--mode", "decisions", "-o", out)
     decided = json.loads(out.read_text())
-    assert decided["profile"] == "v1.34"
+    assert decided["profile"] == "v1.36"
     assert decided["final"]["pods"] == {"default/web": "n1"}
 
 

@@ -92,6 +92,8 @@ def test_a_resize_that_only_the_status_tells_of_frees_room() -> None:
 
     shrinking = {**pod("shrinking", cpu="1", nodeName="n"), "status": status("2")}
     cluster = _run(node("n", cpu="2"), shrinking, pod("waiting", cpu="1"))
+    # Its kubelet, which would carry the resize out, does not run.
+    apply_command(cluster, verb="stop_kubelet", object="node/n")
     cluster.advance(20 * SECOND)
     assert node_of(cluster, "waiting") == ""
     apply_command(

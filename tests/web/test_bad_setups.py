@@ -32,7 +32,7 @@ def upload(*texts: str) -> Upload:
             "profiles[0].plugins.filter.enabled[0].name",
             8,
             '"NodeNam"',
-            "there is no plugin 'NodeNam' in v1.34",
+            "there is no plugin 'NodeNam' in v1.36",
         ),
         (
             MODERN + "podInitialBackoffSeconds: 0\n",
@@ -123,7 +123,7 @@ def test_a_configuration_for_another_profile_makes_no_run() -> None:
 def test_a_good_setup_is_taken() -> None:
     taken = upload(NODE, MODERN + "percentageOfNodesToScore: 30\n")
     assert taken.scenario is not None
-    assert services.run_create(scenario=taken.scenario).profile == "v1.34"
+    assert services.run_create(scenario=taken.scenario).profile == "v1.36"
 
 
 POD = """---

@@ -155,9 +155,9 @@ def test_the_change_of_version_that_decided_is_named(client: Client, driven: Run
     }
     command(driven, verb="create", manifest=pod)
     play(driven)
-    told = compared(client, driven, play(forked(driven, profile="v1.36")))
+    told = compared(client, driven, play(forked(driven, profile="v1.34")))
     change = told["version_change"]
-    assert (change["plugin"], change["since"], change["a"]) == (
+    assert (change["plugin"], change["since"], change["b"]) == (
         "NodeDeclaredFeatures",
         "v1.36",
         "–",

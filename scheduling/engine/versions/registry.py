@@ -16,4 +16,4 @@ VERSIONS: Final[Mapping[str, KubernetesVersion]] = {
     version.name: version for version in (V1_36, V1_35, V1_34, V1_20, V1_16, V1_11)
 }
 # A run follows it unless a scenario or a person chooses another one.
-DEFAULT: Final = V1_34
+DEFAULT: Final = V1_36
