@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.alone import SchedulerAlone
-from bench.shapes import SHAPES, Manifest, Shape, claim, node, scenario
+from bench.shapes import SHAPES, Manifest, Shape, node, scenario
 from bench.table import Row, cpu_seconds, median, seconds
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
@@ -68,8 +68,11 @@ def prepared(shape: Shape, *, alone: bool = False) -> Simulated:
     objects: list[Manifest] = [node(index) for index in range(shape.nodes)]
     objects.extend(shape.objects(shape))
     told = scenario(shape.name, objects)
-    with_storage = shape.has_claims
-    cluster = SchedulerAlone(told, with_storage=with_storage) if alone else Cluster.create(told)
+    cluster: Simulated = (
+        SchedulerAlone(told, with_storage=shape.has_volumes, profile=shape.profile)
+        if alone
+        else Cluster.create(told, profile=shape.profile)
+    )
     algorithm = cluster.scheduler.algorithm
     algorithm.profile = replace(algorithm.profile, percentage=100)
     cluster.advance(SECOND)
@@ -82,8 +85,8 @@ def place(cluster: Simulated, shape: Shape, prefix: str, count: int) -> Measured
     """Create *count* pods, untimed, then let the engine work until all are bound."""
     names = [f"{prefix}-{index}" for index in range(count)]
     for index, name in enumerate(names):
-        if shape.has_claims:
-            create(cluster, claim(name))
+        if shape.own is not None:
+            create(cluster, shape.own(name))
         create(cluster, shape.make(name, index))
     bound = Bound(cluster, names)
     engine_s = cpu_seconds(bound.wait)
@@ -202,7 +205,8 @@ def _alone(shape: Shape, full: bool) -> Iterator[Row]:
         note=f"{encoded:,.0f} pods/s with events encoded and digested; "
         f"{fast[0].events / fast[0].pods:.1f} events per pod; "
         f"median of {len(fast)} rounds of {fast[0].pods} pods, "
-        f"from {rates[0]:,.0f} to {rates[-1]:,.0f}",
+        f"from {rates[0]:,.0f} to {rates[-1]:,.0f}"
+        + (f"; scheduler_perf's threshold: {shape.threshold}" if shape.threshold else ""),
     )
     if given:
         yield Row(

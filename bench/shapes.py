@@ -16,6 +16,9 @@ Manifest = dict[str, Any]
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
+# Of the devices; each node has so many.
+DRIVER = "gpu.example.com"
+DEVICES = 8
 
 # What the control plane does takes no time; what the nodes do comes long after the measurement.
 CONTROL_PLANE = ("watch", "node_watch", "assume_cache", "schedule", "bind", "api_write")
@@ -126,6 +129,53 @@ def with_claim(name: str, _index: int) -> Manifest:
     return pod(name, volumes=[{"name": "data", **source}])
 
 
+def with_device(name: str, _index: int) -> Manifest:
+    """Uses the device of the resource claim of its own name."""
+    return pod(name, resourceClaims=[{"name": "gpu", "resourceClaimName": name}])
+
+
+def device_class() -> Manifest:
+    """The class of all devices of one driver."""
+    expression = f'device.driver == "{DRIVER}"'
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu"},
+        "spec": {"selectors": [{"cel": {"expression": expression}}]},
+    }
+
+
+def device_slice(index: int) -> Manifest:
+    """The devices of node *index*."""
+    name = f"node-{index}"
+    devices = [
+        {"name": f"gpu-{place}", "attributes": {"model": {"string": "a"}}}
+        for place in range(DEVICES)
+    ]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": name},
+        "spec": {
+            "driver": DRIVER,
+            "nodeName": name,
+            "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+            "devices": devices,
+        },
+    }
+
+
+def device_claim(name: str) -> Manifest:
+    """A claim for one device."""
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}},
+    }
+
+
 def local_class() -> Manifest:
     """A class of local volumes, bound when a pod is scheduled."""
     return {
@@ -183,7 +233,9 @@ class Shape:
     """A workload on a cluster: so many pods to warm up, then so many that are measured.
 
     `real` are the figures given for kube-scheduler 1.34.1 in process on two cores, without an API
-    server: (all nodes examined, its default sampling), in pods/s; `aim` is what we want.
+    server: (all nodes examined, its default sampling), in pods/s; `aim` is what we want. `own` makes
+    an object for each pod, of the pod's name. `threshold` is what scheduler_perf demands of a like
+    shape.
     """
 
     name: str
@@ -193,7 +245,10 @@ class Shape:
     nodes: int = 5_000
     warm_up: int = 1_000
     pods: int = 1_000
-    has_claims: bool = False
+    own: Callable[[str], Manifest] | None = None
+    has_volumes: bool = False
+    profile: str = "v1.34"
+    threshold: str = ""
     objects: Callable[["Shape"], Iterable[Manifest]] = field(default=lambda _shape: ())
 
     @property
@@ -212,6 +267,12 @@ def _local_volumes(shape: Shape) -> Iterable[Manifest]:
     yield local_class()
     for index in range(shape.room):
         yield local_volume(index)
+
+
+def _devices(shape: Shape) -> Iterable[Manifest]:
+    yield device_class()
+    for index in range(shape.nodes):
+        yield device_slice(index)
 
 
 SHAPES = (
@@ -257,8 +318,18 @@ SHAPES = (
         nodes=500,
         warm_up=100,
         pods=100,
-        has_claims=True,
+        own=claim,
+        has_volumes=True,
         objects=_local_volumes,
+    ),
+    Shape(
+        name="a device for each pod, 8 per node",
+        make=with_device,
+        aim=1_000,
+        own=device_claim,
+        profile="v1.36",
+        threshold="56 pods/s, 500 nodes of 10 devices (SchedulingWithResourceClaimTemplate)",
+        objects=_devices,
     ),
 )
 

@@ -11,11 +11,13 @@ import pytest
 
 from kscope.sim.objects.objects import from_manifest
 from kscope.sim.objects.quantity import parse
+from scheduling.engine.dynamic_resources.allocated_devices import AllocatedDevices
 from scheduling.engine.dynamic_resources.allocations import allocation
-from scheduling.engine.dynamic_resources.allocator import AllocationError, Allocator
-from scheduling.engine.dynamic_resources.claims import allocated_state
-from scheduling.engine.dynamic_resources.devices import DeviceClass, Slice
+from scheduling.engine.dynamic_resources.devices import DeviceClass
 from scheduling.engine.dynamic_resources.requests import ClaimRequests
+from scheduling.engine.dynamic_resources.search.allocator import AllocationError, Allocator
+from scheduling.engine.dynamic_resources.search.published import ListedSlices
+from scheduling.engine.nodes.listers import Listers
 from tests.dynamic_resources.device_worlds import World, matches, world
 from tests.dynamic_resources.upstream_allocator import (
     FailedOnNode,
@@ -41,8 +43,11 @@ def upstream(made: World) -> UpstreamAllocator:
 
 def ours(made: World) -> Allocator:
     classes = {name: DeviceClass.parse(from_manifest(each)) for name, each in made.classes.items()}
-    slices = [Slice.parse(from_manifest(each)) for each in made.slices]
-    return Allocator(slices, classes.get, allocated_state(map(from_manifest, made.allocated)))
+    listers = Listers()
+    for each in (*made.slices, *made.allocated):
+        listers.put(from_manifest(each))
+    index, allocated = ListedSlices(listers).index, AllocatedDevices(listers)
+    return Allocator(index, classes.get, allocated.state())
 
 
 def upstream_outcome(allocator: UpstreamAllocator, made: World, node: Node) -> Outcome:

@@ -146,12 +146,14 @@ class SchedulingAlgorithm:
             scores = explain or (keep and self._asks_once)
             result = self._on_nominated_node(pod, asks_extenders=asks_extenders, scores=scores)
         may_fail = bool(pod.pod.volumes) and self._volumes_may_fail(pod)
-        if self.devices is not None:
-            may_fail |= self.devices.asks_for_devices(pod)
+        searches_everywhere = False
+        if self.devices is not None and self.devices.asks_for_devices(pod):
+            searches_everywhere = not self.devices.keeps_searches(pod)
         if (
             result is None
             and not asks_extenders
             and not may_fail
+            and not searches_everywhere
             and (
                 not explains
                 or self._explanations.allow_fast_path(pod, explain=explain, by_columns=by_columns)
@@ -164,11 +166,14 @@ class SchedulingAlgorithm:
         if result is None:
             known = None if explain and not by_columns else self._known(pod, keep=keep)
             may_fail |= self._may_fail
+            may_fail |= self.devices is not None and self.devices.asks_for_devices(pod)
             result = self._in_full(
                 pod, rows, known, asks_extenders=asks_extenders, may_fail=may_fail
             )
         if self._reserve_error and result.result == SCHEDULED:
             result = ScheduleResult(pod, ERROR, message=self._reserve_error, search=result.search)
+        if self.devices is not None and result.search is not None and result.node is not None:
+            self.devices.choose(result.search.state, result.row)
         if keep and result.explanation is None and result.search is not None:
             self._explanations.keep(result, result.search)
         return result
@@ -303,7 +308,7 @@ class SchedulingAlgorithm:
             choice = self._fast.choose(state, rows, handle.next_start, self._nodes_to_find(count))
         except ScoringFailed:
             return None  # The failure only counts if it concerns a node that fits.
-        if choice is None:
+        if choice is None or (self.devices is not None and self.devices.ends_with_error(state)):
             return None
         tied, feasible, evaluated = choice
         handle.next_start = (handle.next_start + evaluated) % count

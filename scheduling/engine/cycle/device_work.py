@@ -20,7 +20,8 @@ from scheduling.engine.dynamic_resources.claims import (
     allocation_of,
     is_reserved_for,
 )
-from scheduling.engine.dynamic_resources.plugin import DynamicResources, NodeAllocation, Prepared
+from scheduling.engine.dynamic_resources.plugin import DynamicResources
+from scheduling.engine.dynamic_resources.prepared import NodeAllocation, Prepared
 from scheduling.engine.framework.framework import SUCCESS, Code, CycleState, Status
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.workloads.naming import fnv32a, safe_encode
@@ -62,11 +63,11 @@ class DeviceWork:
         if prepared is None:
             return None
         given = prepared.by_node.get(node)
-        if prepared.allocator is not None and given is None:
+        if prepared.needs_devices and given is None:
             return _failed("claim allocation not found for node")
         pod = state.pod.pod
-        held = allocations.allocated_claims(prepared, pod, node, name="pending", uid="")
-        plugin.in_flight.update(held)
+        held = allocations.allocated_claims(plugin, prepared, pod, node, name="pending", uid="")
+        plugin.allocated.hold(held)
         return PodDevices(plugin, pod, node, prepared, given, list(held))
 
     def bind(self, devices: PodDevices) -> Status:
@@ -82,7 +83,7 @@ class DeviceWork:
     def unreserve(self, devices: PodDevices) -> None:
         """Let go of what is held, and take the pod off its claims."""
         for key in devices.in_flight:
-            devices.plugin.in_flight.pop(key, None)
+            devices.plugin.allocated.let_go(key)
         for key in devices.written:
             claim = self._store.find(RESOURCE_CLAIM, key)
             if claim is not None and is_reserved_for(claim, devices.pod):
@@ -103,7 +104,9 @@ class DeviceWork:
 
     def _bind_claim(self, devices: PodDevices, claim: ApiObject) -> None:
         """Raises ApiError."""
-        held = devices.plugin.in_flight.get(claim.key) if claim.key in devices.in_flight else None
+        held = None
+        if claim.key in devices.in_flight:
+            held = devices.plugin.allocated.held.get(claim.key)
         stored = self._store.find(RESOURCE_CLAIM, claim.key)
         if stored is None or stored.uid != claim.uid:
             raise NotFound(f'resourceclaims.resource.k8s.io "{claim.name}" not found')
@@ -140,7 +143,7 @@ class DeviceWork:
             allocations.extended_claim(devices.pod, requests, name, ""), by=COMPONENT
         )
         devices.extended = made.key
-        held = devices.plugin.in_flight[requests.key]
+        held = devices.plugin.allocated.held[requests.key]
         status = {
             "allocation": allocation_of(held),
             "reservedFor": allocations.with_user(made, devices.pod),
@@ -160,7 +163,7 @@ class DeviceWork:
     def _known(self, devices: PodDevices, key: str, stored: ApiObject) -> None:
         """From now on the written claim says what was held in memory."""
         self._listers.put(stored)
-        devices.plugin.in_flight.pop(key, None)
+        devices.plugin.allocated.let_go(key)
 
     def _delete_extended(self, key: str) -> None:
         claim = self._store.find(RESOURCE_CLAIM, key)

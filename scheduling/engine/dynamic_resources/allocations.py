@@ -8,11 +8,12 @@ from typing import Any
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject, Pod, from_manifest
 from kscope.sim.objects.resource_claims import FINALIZER, RESOURCE_CLAIM
-from scheduling.engine.dynamic_resources.allocator import AllocatedDevice
 from scheduling.engine.dynamic_resources.claims import EXTENDED_CLAIM, is_reserved_for, results_of
 from scheduling.engine.dynamic_resources.devices import DeviceClass
-from scheduling.engine.dynamic_resources.plugin import Prepared
+from scheduling.engine.dynamic_resources.plugin import DynamicResources
+from scheduling.engine.dynamic_resources.prepared import Prepared
 from scheduling.engine.dynamic_resources.requests import ClaimRequests
+from scheduling.engine.dynamic_resources.search.allocator import AllocatedDevice
 
 Manifest = dict[str, Any]
 
@@ -38,20 +39,20 @@ def allocation(
 
 
 def allocated_claims(
-    prepared: Prepared, pod: Pod, node: str, *, name: str, uid: str
+    plugin: DynamicResources, prepared: Prepared, pod: Pod, node: str, *, name: str, uid: str
 ) -> dict[str, ApiObject]:
     """The claims that get devices if *pod* goes to *node*, with their allocations, by key.
 
     A claim that has to be made for extended resources gets *name* and *uid*.
     """
     given = prepared.by_node.get(node)
-    if given is None or prepared.allocator is None:
+    if given is None:
         return {}
     by_key = {claim.key: claim for claim in prepared.claims}
     found: dict[str, ApiObject] = {}
     for requests, devices in zip(given.claims, given.devices, strict=True):
         claim = by_key.get(requests.key) or extended_claim(pod, requests, name, uid)
-        manifest = allocation(requests, devices, prepared.allocator.classes, node, claim.uid)
+        manifest = allocation(requests, devices, plugin.device_class, node, claim.uid)
         found[requests.key] = allocated(claim, manifest)
     return found
 

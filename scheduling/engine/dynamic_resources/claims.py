@@ -1,20 +1,13 @@
-"""The resource claims of pods, and what the claims of the cluster have allocated.
-
-Upstream: dynamic-resource-allocation/resourceclaim/claim.go,
-plugins/dynamicresources/allocateddevices.go.
-"""
+"""The resource claims of pods. Upstream: dynamic-resource-allocation/resourceclaim/claim.go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject, Pod
-from kscope.sim.objects.quantity import parse
 from kscope.sim.objects.resource_claims import pod_claims
-from scheduling.engine.dynamic_resources.counters import AllocatedState
-from scheduling.engine.dynamic_resources.devices import DeviceID
 
 Manifest = Mapping[str, Any]
 
@@ -81,25 +74,3 @@ def is_reserved_for(claim: ApiObject, pod: Pod) -> bool:
 def can_be_reserved(claim: ApiObject) -> bool:
     """Whether one more pod may use it. Upstream: CanBeReserved()."""
     return len(items(claim.status, "reservedFor")) < MAX_RESERVATIONS
-
-
-def allocated_state(claims: Iterable[ApiObject]) -> AllocatedState:
-    """What the claims have allocated. Upstream: foreachAllocatedDevice()."""
-    state = AllocatedState()
-    for claim in claims:
-        for result in results_of(claim):
-            _note(state, result)
-    return state
-
-
-def _note(state: AllocatedState, result: Manifest) -> None:
-    if result.get("adminAccess"):
-        return
-    device = DeviceID(result["driver"], result["pool"], result["device"])
-    if not result.get("shareID"):
-        state.devices.add(device)
-        return
-    state.shared.add(device)
-    total = state.consumed.setdefault(device, {})
-    for name, amount in section(result, "consumedCapacity").items():
-        total[name] = total.get(name, 0) + parse(amount).nanos

@@ -27,6 +27,11 @@ class DeviceID(NamedTuple):
     pool: str
     device: str
 
+    @property
+    def pool_id(self) -> PoolID:
+        """The pool that the device is in."""
+        return PoolID(self.driver, self.pool)
+
     def __str__(self) -> str:
         return "/".join(self)
 

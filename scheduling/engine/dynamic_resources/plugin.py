@@ -7,46 +7,41 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import ClassVar, Final, cast
 
 import numpy as np
 
 from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import ApiObject, Pod
-from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
-from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine import names
-from scheduling.engine.dynamic_resources.allocator import (
-    AllocatedDevice,
-    AllocationError,
-    Allocator,
-    InvalidPools,
-)
+from scheduling.engine.columns.cells import Trait
+from scheduling.engine.dynamic_resources.allocated_devices import AllocatedDevices
 from scheduling.engine.dynamic_resources.claims import (
     ClaimMissing,
-    allocated_state,
-    allocation_of,
-    can_be_reserved,
     claims_of,
-    is_reserved_for,
     results_of,
 )
 from scheduling.engine.dynamic_resources.devices import (
-    DEVICE_CLASS,
-    RESOURCE_SLICE,
     DeviceClass,
     DeviceID,
-    Slice,
 )
 from scheduling.engine.dynamic_resources.extended import (
-    ListedClasses,
     Mapped,
     claim_for,
-    may_be_devices,
 )
-from scheduling.engine.dynamic_resources.obstacles import DeviceObstacle, obstacles
-from scheduling.engine.dynamic_resources.requests import MAX_ALTERNATIVES, ClaimRequests
+from scheduling.engine.dynamic_resources.kept_searches import (
+    CANNOT_ALLOCATE,
+    INVALID_POOLS,
+    preference,
+)
+from scheduling.engine.dynamic_resources.pod_reader import PodReader
+from scheduling.engine.dynamic_resources.prepared import NodeAllocation, Prepared
+from scheduling.engine.dynamic_resources.requests import ClaimRequests
+from scheduling.engine.dynamic_resources.search.allocator import (
+    AllocationError,
+    InvalidPools,
+)
+from scheduling.engine.dynamic_resources.search.obstacles import DeviceObstacle, obstacles
 from scheduling.engine.framework.framework import (
     FITS,
     MAX_NODE_SCORE,
@@ -67,39 +62,10 @@ from scheduling.engine.pods.pod_info import PodInfo
 
 REASON_CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 REASON_NOT_AVAILABLE: Final = "resourceclaim not available on the node"
-_CANNOT_ALLOCATE, _NOT_AVAILABLE, _INVALID_POOLS = 1, 2, 3
+# A code beside those of `kept_searches`.
+_NOT_AVAILABLE: Final = 2
 # A code from here on is the place of an error among those of the cycle.
 _FIRST_ERROR: Final = 16
-
-
-@dataclass(slots=True)
-class NodeAllocation:
-    """What the pod would get on one node."""
-
-    claims: tuple[ClaimRequests, ...]
-    devices: list[list[AllocatedDevice]]
-    """For each claim, in that order."""
-    has_extended_claim: bool
-    """The last of `claims` is made for extended resources."""
-    mapped: tuple[Mapped, ...]
-
-
-@dataclass(slots=True)
-class Prepared:
-    """What PreFilter found out about a pod with claims, and Filter about the nodes."""
-
-    claims: tuple[ApiObject, ...]
-    to_allocate: tuple[ClaimRequests, ...]
-    selectors: tuple[NodeSelector, ...]
-    """Where the allocated claims can be reached from, and which claims they are of."""
-    selected: tuple[int, ...]
-    extended: Mapping[str, int]
-    """How much the pod wants of the resources that devices may provide."""
-    classes: Mapping[str, DeviceClass]
-    allocator: Allocator | None
-    by_node: dict[str, NodeAllocation] = field(default_factory=dict[str, NodeAllocation])
-    unavailable: set[int] = field(default_factory=set[int])
-    errors: list[str] = field(default_factory=list[str])
 
 
 class DynamicResources(Plugin):
@@ -109,19 +75,21 @@ class DynamicResources(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
-        self._listers = handle.listers
-        # The gate DRAExtendedResource.
-        self._provides_extended: bool = arguments.get("provides_extended", True)
-        self._slices: tuple[Slice, ...] = ()
-        self._generation = 0
-        self._classes = ListedClasses(handle.listers)
-        # Claims with allocations that are not written yet, by key. Upstream: inFlightAllocations.
-        self.in_flight: dict[str, ApiObject] = {}
+        self._pods = PodReader(handle, provides_extended=arguments.get("provides_extended", True))
 
     @property
     def claims(self) -> Mapping[str, ApiObject]:
         """All resource claims by key."""
-        return self._listers.live(RESOURCE_CLAIM)
+        return self._pods.claims
+
+    @property
+    def allocated(self) -> AllocatedDevices:
+        """The devices of all claims."""
+        return self._pods.allocated
+
+    def device_class(self, name: str) -> DeviceClass | None:
+        """The class of that name, or None."""
+        return self._pods.device_class(name)
 
     # -- before the nodes ------------------------------------------------------------------------
 
@@ -134,127 +102,112 @@ class DynamicResources(Plugin):
         return SUCCESS
 
     def concerns(self, state: CycleState) -> bool:
-        """Whether the pod asks for devices."""
-        return self.asks_for_devices(state.pod)
+        """Whether the pod asks for devices; what is kept for such claims is up to date then."""
+        if not self.asks_for_devices(state.pod):
+            return False
+        self.pre_filter(state)
+        return True
 
     def asks_for_devices(self, pod: PodInfo) -> bool:
         """By a claim, or by an extended resource that a class stands for."""
-        return bool(pod.pod.spec.get("resourceClaims")) or bool(self._extended(pod))
+        return bool(pod.pod.spec.get("resourceClaims")) or bool(self._pods.extended(pod))
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """SKIP for a pod without claims."""
-        pod, extended = state.pod.pod, self._extended(state.pod)
         try:
-            claims = tuple(claims_of(pod, self.claims))
+            prepared = self._pods.read(state.pod)
         except ClaimMissing as missing:
-            return self._refused(str(missing))
-        if not claims and not extended:
+            status = Status(Code.UNRESOLVABLE, (str(missing),), self.name)
+            return PreFilterResult(status=status)
+        if prepared is None:
             return PRE_FILTER_SKIP
-        selectors: list[NodeSelector] = []
-        selected: list[int] = []
-        to_allocate: list[ClaimRequests] = []
-        for place, claim in enumerate(claims):
-            allocation = allocation_of(claim)
-            if allocation is None:
-                requests = ClaimRequests.parse(claim)
-                missing_class = self._missing_class(requests)
-                if missing_class:
-                    return self._refused(missing_class)
-                if claim.key in self.in_flight:
-                    return self._refused(
-                        f"resource claim {claim.key} is in the process of being allocated"
-                    )
-                to_allocate.append(requests)
-                continue
-            if not can_be_reserved(claim) and not is_reserved_for(claim, pod):
-                return self._refused("resourceclaim in use")
-            if allocation.get("nodeSelector") is not None:
-                selectors.append(NodeSelector.parse(allocation["nodeSelector"]))
-                selected.append(place)
-        allocator = None
-        if to_allocate or extended:
-            claims_there = self._listers.all(RESOURCE_CLAIM)
-            allocated = allocated_state((*claims_there, *self.in_flight.values()))
-            allocator = Allocator(self._published(), self._classes.by_name.get, allocated)
-        state.data[self.name] = Prepared(
-            claims=claims,
-            to_allocate=tuple(to_allocate),
-            selectors=tuple(selectors),
-            selected=tuple(selected),
-            extended=extended,
-            classes=self._classes.by_resource,
-            allocator=allocator,
-        )
+        state.data[self.name] = prepared
         return PRE_FILTER_OK
 
-    def _refused(self, reason: str) -> PreFilterResult:
-        return PreFilterResult(status=Status(Code.UNRESOLVABLE, (reason,), self.name))
+    # -- what is kept from pod to pod --------------------------------------------------------------
 
-    def _missing_class(self, claim: ClaimRequests) -> str:
-        for alternatives in claim.requests:
-            for request in alternatives:
-                if request.class_name not in self._classes.by_name:
-                    return (
-                        f"request {request.full_name}: device class {request.class_name} "
-                        "does not exist"
-                    )
-        return ""
+    def keeps_searches(self, pod: PodInfo) -> bool:
+        """Whether the searches for the pod's claims are kept for the next pod."""
+        return self._pods.keeps_searches(self._pods.extended(pod))
 
-    def _extended(self, pod: PodInfo) -> dict[str, int]:
-        """The resources that the pod wants and a class stands for; none where no class does."""
-        if not self._provides_extended or not self._listers.has(DEVICE_CLASS):
-            return {}
-        wanted = {
-            name: amount
-            for name, amount in pod.resources.fit.scalars
-            if amount and may_be_devices(name)
-        }
-        return wanted if any(name in self._classes.by_resource for name in wanted) else {}
+    def ends_with_error(self, state: CycleState) -> bool:
+        """Whether the search ends with an error on some node, which fails the attempt."""
+        prepared = self.prepared(state)
+        if prepared is None or not prepared.needs_devices:
+            return False
+        return prepared.kept is None or bool(prepared.kept.failed)
 
-    def _published(self) -> tuple[Slice, ...]:
-        """The slices, read again only when one has changed."""
-        generation = self._listers.generation.get(RESOURCE_SLICE, 0)
-        if generation != self._generation:
-            self._generation = generation
-            self._slices = tuple(map(Slice.parse, self._listers.all(RESOURCE_SLICE)))
-        return self._slices
+    def look(self, state: CycleState) -> list[Trait] | None:
+        """Rows differ in whether they have devices for all claims, and in their score."""
+        prepared = self.prepared(state)
+        if prepared is None or prepared.kept is None or prepared.selectors:
+            return None
+        return None if prepared.kept.failed else [Trait(tally=prepared.kept.tally)]
+
+    def fits_row(self, state: CycleState, row: int) -> bool:
+        """Whether `filter` accepts *row*; after `look`."""
+        prepared = cast("Prepared", state.data[self.name])
+        return prepared.kept is not None and bool(prepared.kept.tally.counts.item(row))
+
+    def pre_score_cells(self, state: CycleState, rows: IntArray, cell_sizes: IntArray) -> bool:
+        """Only alternatives give nodes different scores."""
+        prepared = self.prepared(state)
+        return prepared is not None and prepared.prefers
 
     # -- the nodes -------------------------------------------------------------------------------
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """The first obstacle on each node."""
-        prepared = cast("Prepared | None", state.data.get(self.name))
+        prepared = self.prepared(state)
         if prepared is None:
             return np.zeros(len(rows), np.int64)
-        return np.array(
-            [self._filter_row(state.pod.pod, prepared, row) for row in rows.tolist()], np.int64
-        )
+        codes = self._search_codes(state, prepared, rows)
+        for place, selector in prepared.selectors.items():
+            apart = ~self._table.matching(selector)[rows]
+            apart &= (codes == FITS) | (codes == _NOT_AVAILABLE)
+            if apart.any():
+                prepared.unavailable[place] = None
+                codes[apart] = _NOT_AVAILABLE
+        return codes
 
-    def _filter_row(self, pod: Pod, prepared: Prepared, row: int) -> int:
-        node = self._table.node(row)
-        unavailable = [
-            place
-            for place, selector in zip(prepared.selected, prepared.selectors, strict=True)
-            if not selector.matches(node.labels, node.name)
-        ]
-        if prepared.allocator is not None:
-            claims, mapped, has_extended_claim = self._requested(pod, prepared, row)
-            try:
-                devices = prepared.allocator.allocate(claims, node.name, node.labels)
-            except InvalidPools:
-                return _INVALID_POOLS
-            except AllocationError as error:
-                prepared.errors.append(str(error))
-                return _FIRST_ERROR + len(prepared.errors) - 1
-            if devices is None:
-                return _CANNOT_ALLOCATE
-            found = NodeAllocation(claims, devices, has_extended_claim, mapped)
-            if not unavailable:
-                prepared.by_node[node.name] = found
-        if unavailable:
-            prepared.unavailable.update(unavailable)
-            return _NOT_AVAILABLE
+    def _search_codes(self, state: CycleState, prepared: Prepared, rows: IntArray) -> IntArray:
+        """Whether there are devices for all claims."""
+        if prepared.kept is not None and not prepared.kept.failed:
+            return prepared.kept.codes[rows]
+        if prepared.allocator is None:
+            return np.zeros(len(rows), np.int64)
+        return np.array([self._search(state, prepared, row) for row in rows.tolist()], np.int64)
+
+    def _search(self, state: CycleState, prepared: Prepared, row: int) -> int:
+        try:
+            found = self._allocate(state, prepared, row)
+        except InvalidPools:
+            return INVALID_POOLS
+        except AllocationError as error:
+            prepared.errors.append(str(error))
+            return _FIRST_ERROR + len(prepared.errors) - 1
+        if found is None:
+            return CANNOT_ALLOCATE
+        prepared.by_node[self._table.name(row)] = found
         return FITS
+
+    def _allocate(self, state: CycleState, prepared: Prepared, row: int) -> NodeAllocation | None:
+        """What the pod would get. Raises AllocationError."""
+        assert prepared.allocator is not None, "the pod asks for no devices"
+        node = self._table.node(row)
+        claims, mapped, has_extended_claim = self._requested(state.pod.pod, prepared, row)
+        devices = prepared.allocator.allocate(claims, node.name, node.labels)
+        if devices is None:
+            return None
+        return NodeAllocation(claims, devices, has_extended_claim, mapped)
+
+    def choose(self, state: CycleState, row: int) -> None:
+        """The pod goes to *row*: find out now what it gets there, before anything else changes."""
+        prepared = self.prepared(state)
+        if prepared is None or prepared.allocator is None:
+            return
+        if self._table.name(row) not in prepared.by_node:
+            self._search(state, prepared, row)
 
     def _requested(
         self, pod: Pod, prepared: Prepared, row: int
@@ -281,22 +234,22 @@ class DynamicResources(Plugin):
             prepared = cast("Prepared", state.data[self.name])
             return Status(Code.ERROR, (prepared.errors[code - _FIRST_ERROR],), self.name)
         reason = {
-            _CANNOT_ALLOCATE: REASON_CANNOT_ALLOCATE,
+            CANNOT_ALLOCATE: REASON_CANNOT_ALLOCATE,
             _NOT_AVAILABLE: REASON_NOT_AVAILABLE,
-            _INVALID_POOLS: str(InvalidPools()),
+            INVALID_POOLS: str(InvalidPools()),
         }[code]
         return Status(Code.UNRESOLVABLE, (reason,), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """What speaks against each device of the node."""
         prepared = self.prepared(state)
-        if code != _CANNOT_ALLOCATE or prepared is None or prepared.allocator is None:
+        if code != CANNOT_ALLOCATE or prepared is None or prepared.allocator is None:
             return Detail(text=self.explain(state, code).message)
         node = self._table.node(row)
         claims, _, _ = self._requested(state.pod.pod, prepared, row)
         holders = {
             DeviceID(each["driver"], each["pool"], each["device"]): claim.key
-            for claim in (*self.claims.values(), *self.in_flight.values())
+            for claim in (*self.claims.values(), *self.allocated.held.values())
             for each in results_of(claim)
         }
         found = obstacles(prepared.allocator, claims, node.name, node.labels, holders)
@@ -306,11 +259,14 @@ class DynamicResources(Plugin):
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """More for earlier alternatives. Upstream: computeScore()."""
-        prepared = cast("Prepared | None", state.data.get(self.name))
+        prepared = self.prepared(state)
         if prepared is None:
             return np.zeros(len(rows), np.int64)
+        if prepared.kept is not None and not prepared.kept.failed:
+            return np.maximum(prepared.kept.tally.counts[rows].astype(np.int64) - 1, 0)
         found = [prepared.by_node.get(self._table.name(row)) for row in rows.tolist()]
-        return np.array([0 if one is None else _preference(one) for one in found], np.int64)
+        scores = [0 if one is None else preference(one.claims, one.devices) for one in found]
+        return np.array(scores, np.int64)
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """The best node gets all."""
@@ -372,17 +328,3 @@ def _summary(found: Sequence[DeviceObstacle]) -> str:
     counts = Counter(each.kind for each in first)
     parts = [f"{counts[kind]} {text}" for kind, text in _SUMMARY.items() if counts[kind]]
     return f"devices for {first[0].request}: {', '.join(parts)}"
-
-
-def _preference(allocation: NodeAllocation) -> int:
-    total = 0
-    for claim, devices in zip(allocation.claims, allocation.devices, strict=True):
-        given = {each.request.full_name for each in devices}
-        for alternatives, prioritized in zip(claim.requests, claim.prioritized, strict=True):
-            if prioritized:
-                total += sum(
-                    MAX_ALTERNATIVES - place
-                    for place, request in enumerate(alternatives)
-                    if request.full_name in given
-                )
-    return total

@@ -28,6 +28,8 @@ class Handle:
     next_start: int = 0
     # How many hosts were chosen among several feasible nodes. Upstream: v1.11 lastNodeIndex.
     hosts_chosen: int = 0
+    # What a plugin shares between all profiles, by its name.
+    shared: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 PluginFactory = Callable[[Arguments, Handle], Plugin]

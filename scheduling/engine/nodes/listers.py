@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from kscope.sim.kernel.change_log import ChangeLog
 from kscope.sim.objects.objects import (
     ApiObject,
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
 )
+from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
 from volumes.engine.matching.index import VolumeIndex
 
 _NO_LABELS: Mapping[str, str] = {}
@@ -26,13 +28,15 @@ class Listers:
 
     `generation` counts the changes of each kind that is put in, for caches of what was derived from
     them. `volumes` is the same volumes again, indexed for matching; a volume that the scheduler has
-    assumed for a claim is there with its claimRef already set.
+    assumed for a claim is there with its claimRef already set. `claim_changes` has the keys of the
+    resource claims that were put in or removed.
     """
 
     def __init__(self) -> None:
         self._objects: dict[str, dict[str, ApiObject]] = {}
         self.generation: dict[str, int] = {}
         self.volumes = VolumeIndex()
+        self.claim_changes: ChangeLog[str] = ChangeLog()
         # VolumeAttachments by node and name.
         self._attachments: dict[str, dict[str, ApiObject]] = {}
 
@@ -57,6 +61,8 @@ class Listers:
         elif obj.kind == _ATTACHMENT:
             # Its node never changes.
             self._attachments.setdefault(_node_of(obj), {})[obj.key] = obj
+        elif obj.kind == RESOURCE_CLAIM:
+            self.claim_changes.note(obj.key)
         self.generation[obj.kind] = self.generation.get(obj.kind, 0) + 1
 
     def remove(self, kind: str, key: str) -> None:
@@ -68,6 +74,8 @@ class Listers:
                 self.volumes.remove(key)
             elif kind == _ATTACHMENT:
                 self._attachments[_node_of(gone)].pop(key, None)
+            elif kind == RESOURCE_CLAIM:
+                self.claim_changes.note(key)
 
     def get(self, kind: str, key: str) -> ApiObject | None:
         """The object of that kind and key, or None."""

@@ -29,6 +29,7 @@ class ClaimWork:
             return {}
         pod = state.pod.pod
         made = allocations.allocated_claims(
+            self.plugin,
             prepared,
             pod,
             node,

@@ -11,9 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kscope.sim.objects.quantity import Quantity
-from scheduling.engine.dynamic_resources.capacity import consumed_by, has_room
-from scheduling.engine.dynamic_resources.constraints import Constraint, constraint_of
-from scheduling.engine.dynamic_resources.counters import AllocatedState, CounterUse
 from scheduling.engine.dynamic_resources.devices import (
     Device,
     DeviceClass,
@@ -21,8 +18,12 @@ from scheduling.engine.dynamic_resources.devices import (
     NodeChoice,
     Slice,
 )
-from scheduling.engine.dynamic_resources.pools import Pool, gather_pools
 from scheduling.engine.dynamic_resources.requests import ALL, ClaimRequests, DeviceRequest
+from scheduling.engine.dynamic_resources.search.capacity import consumed_by, has_room
+from scheduling.engine.dynamic_resources.search.constraints import Constraint, constraint_of
+from scheduling.engine.dynamic_resources.search.counters import AllocatedState, CounterUse
+from scheduling.engine.dynamic_resources.search.pools import Pool
+from scheduling.engine.dynamic_resources.search.published import SliceIndex
 from scheduling.engine.dynamic_resources.selectors import SelectorError, selector
 
 # Upstream: resourceapi.AllocationResultsMaxSize.
@@ -83,27 +84,18 @@ class Allocator:
 
     def __init__(
         self,
-        slices: Sequence[Slice],
+        index: SliceIndex,
         classes: Callable[[str], DeviceClass | None],
         allocated: AllocatedState,
     ) -> None:
-        self.slices = slices
         self.classes = classes
         self.allocated = allocated
         self.available: dict[str, dict[str, dict[str, int]]] = {}
-        self._shared: list[Slice] = []
-        self._of_node: dict[str, list[Slice]] = {}
-        for each in slices:
-            name = each.nodes.node_name
-            here = (
-                self._of_node.setdefault(name, []) if name and not each.counters else self._shared
-            )
-            here.append(each)
+        self._index = index
 
-    def pools(self, name: str, labels: Mapping[str, str]) -> list[Pool]:
+    def pools(self, name: str, labels: Mapping[str, str]) -> Sequence[Pool]:
         """The pools that can be reached from the node of that name and labels."""
-        slices = [*self._of_node.get(name, ()), *self._shared]
-        return gather_pools(slices, self.slices, name, labels)
+        return self._index.pools(name, labels)
 
     def allocate(
         self, claims: Sequence[ClaimRequests], name: str, labels: Mapping[str, str]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from scheduling.engine.dynamic_resources.devices import Device, DeviceID
-from scheduling.engine.dynamic_resources.pools import Pool, devices_of
+from scheduling.engine.dynamic_resources.search.pools import Pool, devices_of
 
 PoolCounters = dict[str, dict[str, int]]
 """Amounts by counter set and counter, in thousand-millionths."""
@@ -18,8 +18,9 @@ PoolCounters = dict[str, dict[str, int]]
 class AllocatedState:
     """Which devices are allocated to claims, and how much of those that several claims may use."""
 
-    devices: set[DeviceID] = field(default_factory=set[DeviceID])
-    shared: set[DeviceID] = field(default_factory=set[DeviceID])
+    devices: dict[DeviceID, int] = field(default_factory=dict[DeviceID, int])
+    """With the number of claims that have them, which is 1."""
+    shared: dict[DeviceID, int] = field(default_factory=dict[DeviceID, int])
     consumed: dict[DeviceID, dict[str, int]] = field(default_factory=dict[DeviceID, dict[str, int]])
     """In thousand-millionths, by the name of the capacity."""
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from scheduling.engine.dynamic_resources.allocator import (
+from scheduling.engine.dynamic_resources.devices import Device, DeviceID, Slice
+from scheduling.engine.dynamic_resources.requests import ClaimRequests, DeviceRequest
+from scheduling.engine.dynamic_resources.search.allocator import (
     Allocator,
     blocking_taint,
     selecting_failure,
 )
-from scheduling.engine.dynamic_resources.capacity import has_room
-from scheduling.engine.dynamic_resources.devices import Device, DeviceID, Slice
-from scheduling.engine.dynamic_resources.requests import ClaimRequests, DeviceRequest
+from scheduling.engine.dynamic_resources.search.capacity import has_room
 
 Kind = Literal["class", "selector", "taint", "allocated", "capacity", "none"]
 

@@ -28,11 +28,14 @@ class Pool:
 
 
 def gather_pools(
-    for_node: Iterable[Slice], everything: Sequence[Slice], name: str, labels: Mapping[str, str]
+    for_node: Iterable[Slice],
+    by_pool: Mapping[PoolID, Sequence[Slice]],
+    name: str,
+    labels: Mapping[str, str],
 ) -> list[Pool]:
     """The pools of the node of that name and labels, by driver and name.
 
-    *for_node* are the slices that may matter for it. Pools with binding conditions go last.
+    *for_node* are the slices that may matter for it, *by_pool* are all. Pools with binding conditions go last.
     Upstream: GatherPools().
     """
     found: dict[PoolID, list[Slice]] = {}
@@ -42,7 +45,7 @@ def gather_pools(
     pools = [
         pool
         for pool_id, slices in sorted(found.items())
-        if (pool := _pool(pool_id, slices, everything)) is not None
+        if (pool := _pool(pool_id, slices, by_pool[pool_id])) is not None
     ]
     return sorted(pools, key=lambda pool: pool.has_binding_conditions)
 
@@ -55,12 +58,11 @@ def _add(found: dict[PoolID, list[Slice]], one: Slice) -> None:
         slices.append(one)
 
 
-def _pool(pool_id: PoolID, slices: list[Slice], everything: Sequence[Slice]) -> Pool | None:
+def _pool(pool_id: PoolID, slices: list[Slice], of_pool: Sequence[Slice]) -> Pool | None:
     """None where a newer generation is being published, which has nothing for this node."""
     generation, count = slices[0].generation, slices[0].slice_count
     if len(slices) == count:
         return _build(pool_id, slices, ())
-    of_pool = [each for each in everything if each.pool == pool_id]
     if any(each.generation > generation for each in of_pool):
         return None
     of_generation = [each for each in of_pool if each.generation == generation]
