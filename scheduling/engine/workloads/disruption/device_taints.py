@@ -22,6 +22,8 @@ NO_EXECUTE: Final = "NoExecute"
 
 # Driver, pool and name of a device.
 DeviceKey = tuple[str, str, str]
+# Driver and name of a pool.
+PoolKey = tuple[str, str]
 
 
 class DeviceTaintEviction(Controller):
@@ -38,11 +40,16 @@ class DeviceTaintEviction(Controller):
         self._claims: Informer[ApiObject] = Informer(context.store, RESOURCE_CLAIM, watch)
         # Since when devices have which taints.
         self._since: dict[tuple[DeviceKey, str], int] = {}
+        self._by_pool: dict[PoolKey, dict[str, ApiObject]] = {}
         self._slices.on_event(self._on_slice)
         self._claims.on_event(self._on_claim)
         self._listers.pods.on_event(self._on_pod, plain=False, only_with=self._claims)
 
     def _on_slice(self, event: WatchEvent) -> None:
+        if event.old is not None:
+            self._by_pool.get(_pool(event.old), {}).pop(event.old.key, None)
+        if event.type != "DELETED":
+            self._by_pool.setdefault(_pool(event.new), {})[event.new.key] = event.new
         for claim in self._claims:
             self._queue_users(claim)
 
@@ -105,11 +112,7 @@ class DeviceTaintEviction(Controller):
     def _taints(self, device: DeviceKey) -> list[Manifest]:
         """The NoExecute taints that the newest slices of its pool say that the device has."""
         driver, pool, name = device
-        slices = [
-            each
-            for each in self._slices
-            if each.spec.get("driver") == driver and part(each.spec, "pool").get("name") == pool
-        ]
+        slices = self._by_pool.get((driver, pool), {}).values()
         newest = max((_generation(each) for each in slices), default=0)
         return [
             taint
@@ -136,6 +139,10 @@ class DeviceTaintEviction(Controller):
 def _claim_names(pod: Pod) -> list[str]:
     names = [each.claim for each in pod_claims(pod)]
     return [name for name in (*names, extended_claim(pod)) if name]
+
+
+def _pool(one: ApiObject) -> PoolKey:
+    return one.spec.get("driver") or "", part(one.spec, "pool").get("name") or ""
 
 
 def _generation(resource_slice: ApiObject) -> int:
