@@ -20,6 +20,7 @@ SCHEDULING_GATES = "SchedulingGates"
 PRIORITY_SORT = "PrioritySort"
 DYNAMIC_RESOURCES = "DynamicResources"
 NODE_DECLARED_FEATURES = "NodeDeclaredFeatures"
+GANG_SCHEDULING = "GangScheduling"
 # Not one of upstream's: see plugins/not_modelled.py.
 NOT_MODELLED = "NotModelled"
 

@@ -69,13 +69,13 @@ class SetupFault:
 class SetupReport:
     """What a SetupCheck found; `profile` is the one that the configuration needs, if any.
 
-    `allocates_devices` says that the version of the run acts on resource claims.
+    `reads` are the kinds that the version of the run acts on and others do not.
     """
 
     faults: list[SetupFault] = field(default_factory=list[SetupFault])
     warnings: list[str] = field(default_factory=list[str])
     profile: str = ""
-    allocates_devices: bool = False
+    reads: frozenset[str] = frozenset()
 
 
 class SetupCheck(Protocol):

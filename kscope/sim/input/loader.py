@@ -34,7 +34,7 @@ from kscope.sim.objects.documents import (
     show_path,
     too_large,
 )
-from kscope.sim.objects.unmodelled import SINCE_1_36, left_out
+from kscope.sim.objects.unmodelled import OPTIONAL, left_out
 from kscope.sim.objects.validation.kinds import is_known
 from kscope.sim.objects.validation.manifests import check_manifest
 from kscope.sim.objects.validation.report import Report, shown
@@ -153,9 +153,9 @@ class _Loader:
             found = report.faults[:_MAX_PROBLEMS]
             result.problems += [self._setup_problem(fault) for fault in found]
             result.warnings += report.warnings
-            profile, allocates_devices = report.profile, report.allocates_devices
+            profile, read = report.profile, report.reads
         else:
-            profile, allocates_devices = "", False
+            profile, read = "", frozenset[str]()
         if result.problems:
             return LoadResult(problems=result.problems, files=result.files)
         if not result.objects and result.scenario is None:
@@ -164,7 +164,7 @@ class _Loader:
             message += f", only {aside}" if aside else ""
             problem = Problem(file=_names(list(result.files)), message=message)
             return LoadResult(problems=[problem], files=result.files)
-        result.left_out = left_out(self._unread(allocates_devices=allocates_devices))
+        result.left_out = left_out(self._unread(read))
         result.warnings += [str(one) for one in result.left_out]
         if self._repeated:
             result.warnings.append(
@@ -180,15 +180,19 @@ class _Loader:
             result.scenario = {**(result.scenario or {}), "profile": profile}
         return result
 
-    def _unread(self, *, allocates_devices: bool) -> list[Manifest]:
-        """The objects of kinds that the run does nothing with, in files and in steps."""
+    def _unread(self, read: frozenset[str]) -> list[Manifest]:
+        """The objects of kinds that the run does nothing with, in files and in steps.
+
+        *read* are the kinds of `OPTIONAL` that it does act on.
+        """
         steps = (self._result.scenario or {}).get("steps") or ()
         made = [step["manifest"] for step in steps if "manifest" in step]
         aside = [one.manifest for one in self._result.kept_aside]
         unread = [*aside, *(each for each in made if not is_known(each))]
-        if not allocates_devices:
-            given = self._result.manifests
-            unread += [each for each in (*given, *made) if each["kind"] in SINCE_1_36]
+        ignored = OPTIONAL - read
+        if ignored:
+            given = (*self._result.manifests, *(each for each in made if is_known(each)))
+            unread += [each for each in given if each["kind"] in ignored]
         return unread
 
     def _setup_problem(self, fault: SetupFault) -> Problem:

@@ -23,6 +23,8 @@ NAMESPACED = frozenset(
         "CSIStorageCapacity",
         "ResourceClaim",
         "ResourceClaimTemplate",
+        "PodGroup",
+        "Workload",
         "ConfigMap",
         "Secret",
         "Lease",

@@ -32,6 +32,10 @@ _CLAIMED_DEVICES: Final = (
     "devices are allocated since v1.36; under older versions pods that ask for them stay pending"
 )
 _GANG: Final = "gangs are not scheduled together, so pods that belong to one stay pending"
+_BEHIND_GATES: Final = (
+    "pods are scheduled in groups behind the feature gates GenericWorkload and GangScheduling of "
+    "v1.36; without them each pod is scheduled on its own"
+)
 _WEBHOOKS: Final = "nothing is refused or changed by it when objects are created or updated"
 _SNAPSHOTS: Final = "a claim whose data source is a snapshot gets an empty volume"
 _AUTOSCALED: Final = "no node is added or removed by it"
@@ -97,6 +101,13 @@ SINCE_1_36: Final = frozenset(
 )
 
 
+# What only a version acts on whose feature gate GenericWorkload is on.
+OF_GROUPS: Final = frozenset(("PodGroup", "Workload"))
+# The kinds on which some versions act, or gates, and others do not.
+OPTIONAL: Final = SINCE_1_36 | OF_GROUPS
+_GROUPS_API: Final = "scheduling.k8s.io"
+
+
 def left_out(manifests: Iterable[Manifest]) -> list[LeftOut]:
     """What a run without these objects does not do, by kind and group; what matters goes first."""
     counts: dict[tuple[str, str], int] = {}
@@ -111,6 +122,8 @@ def left_out(manifests: Iterable[Manifest]) -> list[LeftOut]:
 def _left_out(kind: str, group: str, count: int) -> LeftOut:
     is_neutral = kind in _NEUTRAL
     note = _NEUTRAL_NOTE if is_neutral else _NOTES.get(kind, _UNKNOWN_NOTE)
+    if kind in OF_GROUPS and group == _GROUPS_API:
+        note = _BEHIND_GATES
     return LeftOut(kind=kind, group=group, count=count, note=note, is_neutral=is_neutral)
 
 

@@ -48,6 +48,7 @@ _BUILT_IN = frozenset(
         names.DEFAULT_PREEMPTION,
         names.VOLUME_BINDING,
         names.DEFAULT_BINDER,
+        names.GANG_SCHEDULING,
     )
 )
 
@@ -309,6 +310,7 @@ def default_profile(version: KubernetesVersion) -> Profile:
         pre_enqueues=plugins.pre_enqueues,
         post_filters=plugins.post_filters,
         reserves=plugins.reserves,
+        permits=plugins.permits,
         pre_binds=plugins.pre_binds,
         binds=plugins.binds,
     )

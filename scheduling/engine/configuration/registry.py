@@ -75,6 +75,7 @@ from scheduling.engine.plugins.volumes.node_volume_limits import NodeVolumeLimit
 from scheduling.engine.plugins.volumes.volume_binding import VolumeBinding
 from scheduling.engine.plugins.volumes.volume_restrictions import VolumeRestrictions
 from scheduling.engine.plugins.volumes.volume_zone import VolumeZone
+from scheduling.engine.pod_groups.gang_scheduling import GangScheduling
 
 ENTRY_POINT_GROUP = "kscope.plugins"
 
@@ -97,6 +98,7 @@ IN_TREE: Mapping[str, PluginFactory] = {
         ImageLocality,
         DynamicResources,
         NodeDeclaredFeatures,
+        GangScheduling,
         PodPassesBasicChecks,
         CheckNodeUnschedulable,
         GeneralPredicates,

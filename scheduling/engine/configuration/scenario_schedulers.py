@@ -9,6 +9,7 @@ from typing import Any, cast
 from kscope.sim.input.load_result import SetupFault, SetupReport
 from kscope.sim.input.reading import ConfigurationError, Fields
 from kscope.sim.objects.objects import Manifest
+from kscope.sim.objects.unmodelled import OF_GROUPS, SINCE_1_36
 from scheduling.engine.api_server.first_objects import missing_classes, refused_objects
 from scheduling.engine.configuration.configuration import GROUP, POLICY, read_setup
 from scheduling.engine.configuration.policy import provider
@@ -39,10 +40,11 @@ def check_setup(
         report.faults.append(unknown)
         return report
     version = named or _profile_of(configuration)
-    report.allocates_devices = VERSIONS[version].cycle.allocates_devices
+    report.reads = _optional_kinds(VERSIONS[version])
     part = "spec"
     try:
         kubernetes = with_gates(VERSIONS[version], scenario.get("feature_gates") or {})
+        report.reads = _optional_kinds(kubernetes)
         part = "spec" if entries else "configuration"
         specs = read_schedulers(entries, configuration, kubernetes)
         for spec in specs:
@@ -62,6 +64,13 @@ def check_setup(
         report.profile = version
         report.warnings.append(f"runs under profile {version}, which its configuration is for")
     return report
+
+
+def _optional_kinds(version: KubernetesVersion) -> frozenset[str]:
+    """The kinds that this version acts on and others do not."""
+    cycle = version.cycle
+    devices = SINCE_1_36 if cycle.allocates_devices else frozenset[str]()
+    return devices | (OF_GROUPS if cycle.schedules_groups else frozenset[str]())
 
 
 def unknown_profile(name: str) -> SetupFault | None:

@@ -25,9 +25,11 @@ from scheduling.engine.cycle.failure.evictions import Evictions
 from scheduling.engine.cycle.failure.failures import FailureHandler
 from scheduling.engine.cycle.failure.status_writes import PodStatusWriter
 from scheduling.engine.cycle.flushes import PeriodicFlushes
+from scheduling.engine.cycle.group_cycle import GroupAttempt, GroupCycle
 from scheduling.engine.cycle.state import SchedulerState, Surroundings
 from scheduling.engine.cycle.watches import Watches
 from scheduling.engine.framework.framework import Plugin
+from scheduling.engine.pod_groups.groups import group_of, groups_of
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
 # Attempts on clusters up to this size keep their evidence; on larger ones it is made on demand.
@@ -73,6 +75,12 @@ class Scheduler:
         if state.profile.rules.binds_in_rounds:
             self.bind_queue = BindQueue(state, self._failures, self._wake)
         self.binding = BindingCycle(state, self._failures, self._wake, self.bind_queue)
+        groups = groups_of(state.handle)
+        self._group_cycle: GroupCycle | None = None
+        if groups is not None:
+            self._group_cycle = GroupCycle(
+                state, groups, self.binding, self._failures, self._decide
+            )
         self.watches = Watches(state, self.binding, self._wake)
         self.watches.start()
 
@@ -137,12 +145,39 @@ class Scheduler:
             self.queue.done(queued.pod_info.uid)
             self._end_cycle()
             return
+        group = group_of(queued.pod) if self._group_cycle is not None else ""
+        if group:
+            self._schedule_group(queued, group)
+            return
         attempt = self._decide(queued)
         duration = self._latencies.draw("schedule")
         if duration:
             self._loop.call_after(duration, self._conclude, attempt)
         else:
             self._conclude(attempt)
+
+    def _schedule_group(self, first: QueuedPodInfo, group: str) -> None:
+        """Try all waiting pods of *group*, of which *first* was popped."""
+        cycle = self._group_cycle
+        assert cycle is not None, "groups are scheduled behind a feature gate"
+        members: list[QueuedPodInfo] = []
+        for queued in cycle.gather(first, group):
+            if self._is_gone(queued):
+                self._record_skipped(queued)
+                self.queue.done(queued.pod_info.uid)
+            else:
+                members.append(queued)
+        tried = cycle.attempt(group, members)
+        duration = sum(self._latencies.draw("schedule") for _ in tried.attempts)
+        self._loop.call_after(duration, self._conclude_group, tried, members)
+
+    def _conclude_group(self, tried: GroupAttempt, members: list[QueuedPodInfo]) -> None:
+        if self.state.stopped:
+            return
+        assert self._group_cycle is not None, "groups are scheduled behind a feature gate"
+        self._group_cycle.conclude(tried, self._is_gone)
+        self._group_cycle.return_unattempted(tried, members)
+        self._end_cycle()
 
     def _decide(self, queued: QueuedPodInfo) -> Attempt:
         """Filter, score and preempt; explain while the node table is unchanged."""

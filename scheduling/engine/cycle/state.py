@@ -36,6 +36,7 @@ from scheduling.engine.nodes.table_feed import TableFeed
 from scheduling.engine.plugins.node_affinity import NodeAffinity
 from scheduling.engine.plugins.not_modelled import NotModelled
 from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
+from scheduling.engine.pod_groups.groups import PodGroups
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.pods.pod_template import SpreadConstraint
 from scheduling.engine.queue import events as cluster_events
@@ -127,6 +128,9 @@ class SchedulerState:
         )
         self.cache = SchedulerCache(loop, cache_rules, observer=self.feed)
         self.feed.follow(self.cache)
+        if profile.rules.schedules_groups:
+            groups = PodGroups(self.handle.listers, self.cache.assumed)
+            self.handle.shared[names.GANG_SCHEDULING] = groups
         self.queue = SchedulingQueue(
             setup.queue_rules,
             loop,

@@ -13,6 +13,7 @@ from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeC
 from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.framework.waiting_pods import WaitingPod
+from scheduling.engine.pod_groups.groups import POD_GROUP, group_of, groups_of
 from scheduling.engine.pods.pod_info import PodInfo, requests_changed
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.events import ClusterEvent
@@ -36,6 +37,7 @@ class Watches:
         self._chronicle = state.chronicle
         self._gauges = state.gauges
         self._handle = state.handle
+        self._groups = groups_of(state.handle)
         self._cache = state.cache
         self._queue = state.queue
         self._volume_work = state.volume_work
@@ -56,7 +58,8 @@ class Watches:
         attachments = ("VolumeAttachment",) if self._cycle_rules.counts_attachments else ()
         handlers = {"Pod": self.observe_pod, "Node": self.observe_node}
         devices = _DEVICE_KINDS if self._cycle_rules.allocates_devices else ()
-        for kind in (*attachments, *devices, *_WATCHED_KINDS):
+        groups = (POD_GROUP,) if self._groups is not None else ()
+        for kind in (*attachments, *devices, *groups, *_WATCHED_KINDS):
             later = self._latencies.draw("node_watch") if kind == "Node" else 0
             self._store.watch(kind, handlers.get(kind, self.observe_other), delay + later)
 
@@ -71,6 +74,8 @@ class Watches:
             self._known.pop(key, None)
         else:
             self._known[key] = new
+        if self._groups is not None:
+            self._groups.observe(new, gone=gone)
         if old is not None and old.node_name:
             self._assigned_pod_changed(old, new, gone)
         elif gone:
@@ -91,6 +96,10 @@ class Watches:
                 # The cache knows pods by name, so the old pod of that name leaves it before the new one.
                 self._binding.forget(binding)
             self._queue.add(PodInfo(new, self._rules))
+            if self._groups is not None and group_of(new):
+                self._queue.move_all_to_active_or_backoff(
+                    cluster_events.UNSCHEDULED_POD_ADD, None, new
+                )
         elif new.key in self._cache.assumed:
             return  # It has its place; the rest of its life is the binding cycle's.
         else:
@@ -258,6 +267,9 @@ _CHANGES: dict[tuple[str, str], ClusterEvent] = {
     ("ResourceClaim", "ADDED"): cluster_events.RESOURCE_CLAIM_ADD,
     ("ResourceClaim", "MODIFIED"): cluster_events.RESOURCE_CLAIM_UPDATE,
     ("ResourceClaim", "DELETED"): cluster_events.RESOURCE_CLAIM_DELETE,
+    ("PodGroup", "ADDED"): cluster_events.POD_GROUP_ADD,
+    ("PodGroup", "MODIFIED"): cluster_events.POD_GROUP_UPDATE,
+    ("PodGroup", "DELETED"): cluster_events.POD_GROUP_DELETE,
     ("Service", "ADDED"): cluster_events.SERVICE_ADD,
     ("Service", "MODIFIED"): cluster_events.SERVICE_UPDATE,
     ("Service", "DELETED"): cluster_events.SERVICE_DELETE,

@@ -67,6 +67,7 @@ VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
 RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
 RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
 DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+POD_GROUP = "scheduling.k8s.io/PodGroup"
 SERVICE = "Service"
 WILD_CARD = "*"
 
@@ -218,6 +219,9 @@ RESOURCE_SLICE_DELETE = ClusterEvent(RESOURCE_SLICE, Action.DELETE)
 DEVICE_CLASS_ADD = ClusterEvent(DEVICE_CLASS, Action.ADD)
 DEVICE_CLASS_UPDATE = ClusterEvent(DEVICE_CLASS, Action.UPDATE)
 DEVICE_CLASS_DELETE = ClusterEvent(DEVICE_CLASS, Action.DELETE)
+POD_GROUP_ADD = ClusterEvent(POD_GROUP, Action.ADD)
+POD_GROUP_UPDATE = ClusterEvent(POD_GROUP, Action.UPDATE)
+POD_GROUP_DELETE = ClusterEvent(POD_GROUP, Action.DELETE)
 SERVICE_ADD = ClusterEvent(SERVICE, Action.ADD)
 SERVICE_UPDATE = ClusterEvent(SERVICE, Action.UPDATE)
 SERVICE_DELETE = ClusterEvent(SERVICE, Action.DELETE)

@@ -205,6 +205,20 @@ class SchedulingQueue:
             info, event = self._backoff.pop_early(), POP_FROM_BACKOFF_Q
             if info is None:
                 return None
+        return self._take(info, event)
+
+    def pop_specific(self, key: str) -> QueuedPodInfo | None:
+        """Take this pod to try it with others of its group; None when it waits at a gate, or nowhere.
+
+        Upstream: PopSpecificPod() (v1.36).
+        """
+        info = self._active.remove(key) or self._backoff.remove(key)
+        if info is None and key in self._unschedulable and not self._unschedulable.pods[key].gated:
+            info = self._unschedulable.remove(key)
+        return None if info is None else self._take(info, POP)
+
+    def _take(self, info: QueuedPodInfo, event: str) -> QueuedPodInfo:
+        """The pod, from now on in flight."""
         info.attempts += 1
         info.backoff_expiration = None
         self.scheduling_cycle += 1

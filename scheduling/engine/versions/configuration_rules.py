@@ -22,6 +22,7 @@ class DefaultPlugins:
     filters: tuple[str, ...]
     scores: Weights
     post_filters: tuple[str, ...]
+    permits: tuple[str, ...]
     reserves: tuple[str, ...]
     pre_binds: tuple[str, ...]
     binds: tuple[str, ...]

@@ -79,6 +79,8 @@ class CycleRules:
     """Devices are allocated to resource claims; otherwise pods with claims stay pending."""
     activates_pods: bool
     """A plugin may have other pods tried at once (PodsToActivate)."""
+    schedules_groups: bool
+    """All waiting pods of a PodGroup are tried in one cycle, and bound only if enough of them fit."""
     rejects_at_every_point: bool
     """A plugin may reject a pod at any point from Reserve to Bind; otherwise only in Permit."""
     rejected_binding: RejectedBinding

@@ -29,15 +29,25 @@ _SETTINGS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 # gate: the rules that say the same, each (field of KubernetesVersion, its rule).
 _RULES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "NominatedNodeNameForExpectation": (("cycle", "nominates_before_pre_bind"),),
+    "GenericWorkload": (("cycle", "schedules_groups"),),
     "SchedulerPopFromBackoffQ": (("queue", "pops_from_backoff"),),
     "TaintTolerationComparisonOperators": (
         ("resources", "compares_tolerations"),
         ("workloads", "compares_tolerations"),
     ),
 }
-# gate: the filter that it adds, after all others.
+# gate: the plugin that it adds, after all others.
 _PLUGINS: Final[Mapping[str, InTreePlugin]] = {
     "NodeDeclaredFeatures": InTreePlugin(names.NODE_DECLARED_FEATURES, 0, ("preFilter", "filter")),
+    "GangScheduling": InTreePlugin(names.GANG_SCHEDULING, 0, ("preEnqueue", "permit")),
+}
+# gate: the gate that has to be on as well.
+_NEEDS: Final[Mapping[str, str]] = {"GangScheduling": "GenericWorkload"}
+# The default plugins at a point, in DefaultPlugins.
+_AT_POINT: Final[Mapping[str, str]] = {
+    "preEnqueue": "pre_enqueues",
+    "filter": "filters",
+    "permit": "permits",
 }
 
 
@@ -56,6 +66,10 @@ def with_gates(
     known = {
         name: gate._replace(default=changed.get(name, gate.default)) for name, gate in known.items()
     }
+    for name, needed in _NEEDS.items():
+        if name in known and known[name].default and not known[needed].default:
+            problem = f"feature gate {name} requires {needed} to be on"
+            raise ConfigurationError(f"{path}.{name}", True, problem)
     for name, on in changed.items():
         version = _switched(version, name, on)
     return replace(version, feature_gates=known)
@@ -105,9 +119,15 @@ def _with_plugin(
     configuration = version.configuration
     assert configuration is not None
     others = tuple(one for one in configuration.multi_point if one.name != plugin.name)
-    filters = tuple(one for one in version.plugins.filters if one != plugin.name)
+    changed: dict[str, tuple[str, ...]] = {}
+    for point in plugin.points:
+        if point in _AT_POINT:
+            field = _AT_POINT[point]
+            left: tuple[str, ...] = getattr(version.plugins, field)
+            left = tuple(one for one in left if one != plugin.name)
+            changed[field] = (*left, plugin.name) if on else left
     return replace(
         version,
-        plugins=replace(version.plugins, filters=(*filters, plugin.name) if on else filters),
+        plugins=replace(version.plugins, **changed),
         configuration=replace(configuration, multi_point=(*others, plugin) if on else others),
     )

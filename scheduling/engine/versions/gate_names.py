@@ -34,5 +34,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "DRAExtendedResource": "A DeviceClass can stand for an extended resource.",
     "TaintTolerationComparisonOperators": "Tolerations with the operators Lt and Gt compare numbers; otherwise they match no taint.",
     "DynamicProvisioningScheduling": "Volumes are provisioned for a chosen node.",
+    "GenericWorkload": "Pods that name a PodGroup are tried together, in one cycle.",
+    "GangScheduling": "Pods of a gang wait until as many as it needs are there, and get nodes together.",
     "VolumeLimitScaling": "A node without the CSI driver of a volume is rejected where the CSIDriver asks for it.",
 }

@@ -11,6 +11,7 @@ from kscope.sim.objects.validation.devices import (
     resource_claim_spec,
     resource_slice,
 )
+from kscope.sim.objects.validation.pod_groups import scheduling_policy
 from kscope.sim.objects.validation.pods import (
     POD_SPEC,
     container_statuses,
@@ -203,6 +204,14 @@ KINDS: Mapping[str, Rule] = {
         ),
     ),
     "ResourceClaimTemplate": kind_fields(spec=fields(spec=resource_claim_spec)),
+    "PodGroup": kind_fields(
+        ("spec",),
+        spec=fields(
+            ("schedulingPolicy",), schedulingPolicy=scheduling_policy, priorityClassName=text
+        ),
+        status=fields(conditions=conditions),
+    ),
+    "Workload": kind_fields(),
     "Namespace": kind_fields(spec=fields(finalizers=texts), status=fields(phase=text)),
     "RuntimeClass": kind_fields(
         overhead=fields(podFixed=quantities),

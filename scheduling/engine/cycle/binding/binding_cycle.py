@@ -17,6 +17,7 @@ handleBindingCycleError().
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from kscope.sim.objects.objects import Pod
 from scheduling.engine import names
@@ -45,6 +46,7 @@ from scheduling.engine.framework.framework import (
     record_of,
 )
 from scheduling.engine.framework.waiting_pods import WaitingPod
+from scheduling.engine.pod_groups.groups import group_of
 from scheduling.engine.queue import events as cluster_events
 
 
@@ -87,6 +89,12 @@ class BindingCycle:
             )
             for name, one in state.algorithms.items()
         }
+        # The same for pods of a group, whose gang is asked at Permit.
+        self._group_plugins = {
+            name: BindingPlugins(one.profile, one.framework.plugins.by_name, one.devices)
+            for name, one in state.algorithms.items()
+            if names.GANG_SCHEDULING in one.profile.permits
+        }
         self._bind_queue = bind_queue
 
     def stop(self) -> None:
@@ -110,6 +118,8 @@ class BindingCycle:
         assert decision.search is not None, "a node was chosen without a search"
         state, pod = decision.search.state, queued.pod
         plugins = self._plugins[pod.scheduler_name]
+        if self._group_plugins and group_of(pod):
+            plugins = self._group_plugins.get(pod.scheduler_name, plugins)
         has_devices, has_claims = names.DYNAMIC_RESOURCES in state.data, bool(pod.claim_names)
         binding = Binding(
             queued,
@@ -139,6 +149,32 @@ class BindingCycle:
             self._activate_pods(pod, state)
         if binding.waiting_pod is None:
             self._permitted(binding)
+
+    def try_on(self, attempt: Attempt, node: str) -> Callable[[], None] | None:
+        """Count the pod on *node* for those of its group that are tried after it; how to undo that.
+
+        None when its volumes or devices cannot be reserved there.
+        """
+        decision = attempt.decision
+        search = decision.search
+        assert search is not None, "a node was chosen without a search"
+        plugins = self._plugins[attempt.queued.pod.scheduler_name].in_tree_only()
+        plan = None
+        if attempt.queued.pod.claim_names and decision.node is not None:
+            plan = self._state.volume_plan(decision)
+        trial = Binding(
+            attempt.queued, node, plugins, self.volumes_done, state=search.state, plan=plan
+        )
+        if not self._calls.run(ExtensionPoint.RESERVE, trial).is_success:
+            return None
+        if not self._state.change_cache(trial.info.pod.id, self._cache.assume_pod, trial.info):
+            self._calls.run(ExtensionPoint.UNRESERVE, trial)
+            return None
+        return partial(self._undo_trial, trial)
+
+    def _undo_trial(self, trial: Binding) -> None:
+        self._calls.run(ExtensionPoint.UNRESERVE, trial)
+        self._state.change_cache(trial.info.pod.id, self._cache.forget_pod, trial.info)
 
     def _assume(self, binding: Binding, decision: ScheduleResult) -> int:
         """Count the pod on its node; returns the seq of the event.

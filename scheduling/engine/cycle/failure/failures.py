@@ -59,6 +59,24 @@ class FailureHandler:
         elif self._nominate_in_writing(queued, chosen.node):
             self._evictions.make_room(queued, chosen)
 
+    def handle_group_refusal(self, attempt: Attempt, *, nominated: str) -> None:
+        """The pod would fit, but its group does not: it backs off, for no plugin rejected it.
+
+        *nominated* is the node that preemption frees, or "". Upstream: errPodGroupUnschedulable.
+        """
+        queued, decision = attempt.queued, attempt.decision
+        pod = queued.pod
+        queued.rejected_by()
+        self._chronicle.show_pod(pod.key, blocker=None)
+        seq = self._chronicle.record_event(pod, "FailedScheduling", "Warning", decision.message)
+        self._state.keep_attempt(attempt, seq)
+        self.requeue(queued, began=attempt.began)
+        if nominated:
+            self._queue.nominator.add(queued.pod_info, nominated)
+        else:
+            self._queue.nominator.delete(queued.pod_info.uid)
+        self._writer.patch_condition(pod, "Unschedulable", decision.message, nominated)
+
     def requeue(
         self, queued: QueuedPodInfo, *, began: int | None = None, reason: str = "Unschedulable"
     ) -> None:

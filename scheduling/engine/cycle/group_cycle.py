@@ -1,0 +1,200 @@
+"""One scheduling cycle for all waiting pods of a group: they get nodes together, or not at all.
+
+    gather ── decide one after the other, each assumed for those that follow ── undo ── conclude
+
+The pods that fit are bound only if enough of them fit. Upstream: pkg/scheduler/
+schedule_one_podgroup.go scheduleOnePodGroup() (v1.36, behind the gate GenericWorkload).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kscope.sim.errors import ApiError
+from kscope.sim.kernel.units import timestamp
+from scheduling.engine.cycle.attempt import Attempt
+from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
+from scheduling.engine.cycle.chronicle import COMPONENT
+from scheduling.engine.cycle.decision.result import ERROR, SCHEDULED, UNSCHEDULABLE
+from scheduling.engine.cycle.failure.failures import FailureHandler
+from scheduling.engine.cycle.state import SchedulerState
+from scheduling.engine.pod_groups.gang_scheduling import WAITS_TO_BE_SCHEDULED
+from scheduling.engine.pod_groups.groups import POD_GROUP, PodGroups
+from scheduling.engine.pods.conditions import with_condition
+from scheduling.engine.queue.queued_pod import QueuedPodInfo
+
+_CONDITION: Final = "PodGroupScheduled"
+_WAITS_FOR_PREEMPTION: Final = "pod group is waiting for preemption to complete"
+
+
+class Outcome(enum.Enum):
+    """What a cycle came to for a group; the value is the reason of its condition."""
+
+    SCHEDULED = "Scheduled"
+    UNSCHEDULABLE = "Unschedulable"
+    WAITS_FOR_PREEMPTION = "Unschedulable, waiting"
+    ERROR = "SchedulerError"
+
+
+@dataclass(slots=True)
+class GroupAttempt:
+    """The cycle of one group: what was decided for each of its waiting pods, in order."""
+
+    group: str
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    outcome: Outcome = Outcome.UNSCHEDULABLE
+    message: str = ""
+
+
+class GroupCycle:
+    """Tries the waiting pods of one group at once, and concludes for all of them."""
+
+    def __init__(
+        self,
+        state: SchedulerState,
+        groups: PodGroups,
+        binding: BindingCycle,
+        failures: FailureHandler,
+        decide: Callable[[QueuedPodInfo], Attempt],
+    ) -> None:
+        """*decide* finds a node for one pod, as the scheduling cycle of a single pod does."""
+        self._state = state
+        self._groups = groups
+        self._binding = binding
+        self._failures = failures
+        self._decide = decide
+
+    def gather(self, first: QueuedPodInfo, group: str) -> list[QueuedPodInfo]:
+        """*first* and the waiting pods of its group, now all in flight, in the order of their trial.
+
+        Upstream: podGroupInfoForPod().
+        """
+        queue = self._state.queue
+        found = [first]
+        for pod in self._groups.unplaced(group):
+            info = None if pod.key == first.key else queue.pop_specific(pod.key)
+            if info is not None:
+                found.append(info)
+        return sorted(found, key=_order)
+
+    def attempt(self, group: str, members: Sequence[QueuedPodInfo]) -> GroupAttempt:
+        """Decide for each of *members*, as if those before it were on their nodes already.
+
+        Upstream: podGroupSchedulingDefaultAlgorithm().
+        """
+        tried = GroupAttempt(group)
+        undo: list[Callable[[], None]] = []
+        preempts = False
+        for queued in members:
+            attempt = self._decide(queued)
+            tried.attempts.append(attempt)
+            decision = attempt.decision
+            if decision.result == ERROR:
+                tried.outcome = Outcome.ERROR
+                tried.message = f"failed to schedule other pod from a pod group: {decision.message}"
+                break
+            node = decision.node or _promised(attempt)
+            if node is None:
+                continue
+            preempts = preempts or decision.node is None
+            undone = self._binding.try_on(attempt, node)
+            if undone is None:
+                continue
+            undo.append(undone)
+            if len(self._groups.placed(group)) >= self._groups.minimum(group):
+                tried.outcome = Outcome.WAITS_FOR_PREEMPTION if preempts else Outcome.SCHEDULED
+        for each in reversed(undo):
+            each()
+        if tried.outcome is Outcome.WAITS_FOR_PREEMPTION:
+            tried.message = _WAITS_FOR_PREEMPTION
+        return tried
+
+    def conclude(self, tried: GroupAttempt, is_gone: Callable[[QueuedPodInfo], bool]) -> None:
+        """Bind the pods that fit if the group can be whole, else send all of them back.
+
+        Upstream: submitPodGroupAlgorithmResult().
+        """
+        for attempt in tried.attempts:
+            if attempt.began != self._state.loop.now and is_gone(attempt.queued):
+                self._state.queue.done(attempt.queued.pod_info.uid)
+            else:
+                self._conclude_pod(tried, attempt)
+        self._write_condition(tried)
+
+    def return_unattempted(self, tried: GroupAttempt, members: Sequence[QueuedPodInfo]) -> None:
+        """Those of *members* that an error kept from being tried fail with it."""
+        for queued in members[len(tried.attempts) :]:
+            self._failures.handle_error(queued, tried.message)
+
+    def _conclude_pod(self, tried: GroupAttempt, attempt: Attempt) -> None:
+        decision = attempt.decision
+        node = decision.node
+        if tried.outcome is Outcome.ERROR and decision.result != ERROR:
+            self._failures.handle_error(attempt.queued, tried.message)
+        elif node is not None and tried.outcome is Outcome.SCHEDULED:
+            self._binding.begin(attempt, node)
+        elif node is not None:
+            waits = tried.outcome is Outcome.WAITS_FOR_PREEMPTION
+            message = tried.message if waits else WAITS_TO_BE_SCHEDULED
+            attempt.fail(UNSCHEDULABLE, message)
+            self._failures.handle_group_refusal(attempt, nominated=node if waits else "")
+        elif _promised(attempt) is not None and tried.outcome is Outcome.UNSCHEDULABLE:
+            decision.message = WAITS_TO_BE_SCHEDULED
+            self._failures.handle_group_refusal(attempt, nominated="")
+        else:
+            self._failures.handle_refusal(attempt)
+
+    def _write_condition(self, tried: GroupAttempt) -> None:
+        """Say in the group's status what came of it. Upstream: updatePodGroupCondition()."""
+        store = self._state.store
+        found = store.find(POD_GROUP, tried.group)
+        if found is None:
+            return
+        is_scheduled = tried.outcome is Outcome.SCHEDULED
+        conditions: list[dict[str, Any]] = found.status.get("conditions") or []
+        old = next((each for each in conditions if each.get("type") == _CONDITION), None)
+        status = "True" if is_scheduled else "False"
+        if old is not None and old.get("status") == "True" and not is_scheduled:
+            return
+        same = old is not None and old.get("status") == status
+        since = old.get("lastTransitionTime") if same and old is not None else None
+        condition = {
+            "type": _CONDITION,
+            "status": status,
+            "reason": tried.outcome.value.partition(",")[0],
+            "message": tried.message,
+            "observedGeneration": found.metadata.get("generation") or 0,
+            "lastTransitionTime": since or timestamp(self._state.loop.now),
+        }
+        if condition == old:
+            return
+        patch = {"status": {"conditions": with_condition(found, condition)}}
+        with suppress(ApiError):
+            store.patch(
+                POD_GROUP,
+                tried.group,
+                patch,
+                by=COMPONENT,
+                event="PodGroupConditionUpdated",
+                message=_summary(tried),
+            )
+
+
+def _order(queued: QueuedPodInfo) -> tuple[int, int]:
+    """Higher priorities first, then who was tried first."""
+    return -queued.pod_info.priority, queued.initial_attempt_timestamp or 0
+
+
+def _promised(attempt: Attempt) -> str | None:
+    """The node on which preemption makes room for the pod."""
+    preemption = attempt.decision.preemption
+    return None if preemption is None or preemption.chosen is None else preemption.chosen.node
+
+
+def _summary(tried: GroupAttempt) -> str:
+    fits = sum(attempt.decision.result == SCHEDULED for attempt in tried.attempts)
+    return f"{fits} of {len(tried.attempts)} waiting pods got a node"

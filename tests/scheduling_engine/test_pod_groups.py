@@ -1,0 +1,177 @@
+"""Pods that are scheduled together, behind the gates GenericWorkload and GangScheduling of v1.36."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.input.reading import ConfigurationError
+from kscope.sim.kernel.units import MINUTE, SECOND
+from kscope.sim.objects.objects import Pod
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.versions.feature_gates import with_gates
+from scheduling.engine.versions.registry import VERSIONS
+from tests.builders import node, pod
+from tests.builders.clusters import Manifest, apply_command, node_of, played, scene
+
+GATES = {"GenericWorkload": True, "GangScheduling": True}
+TO_APPEAR = "waiting for minCount pods from a gang to appear in scheduling queue"
+TO_BE_SCHEDULED = "waiting for minCount pods from a gang to be scheduled"
+
+
+def _group(name: str = "train", minimum: int | None = 4) -> Manifest:
+    policy: Manifest = {"basic": {}} if minimum is None else {"gang": {"minCount": minimum}}
+    return {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"schedulingPolicy": policy},
+    }
+
+
+def _member(name: str, group: str = "train", **spec: Any) -> Manifest:
+    return pod(name, schedulingGroup={"podGroupName": group}, **spec)
+
+
+def _gang(count: int = 4, **spec: Any) -> list[Manifest]:
+    return [_member(f"w{number}", **spec) for number in range(count)]
+
+
+def _cluster(*objects: Manifest, seconds: float = 20, **fields: Any) -> Cluster:
+    gates = fields.pop("feature_gates", GATES)
+    scenario = scene(*objects, feature_gates=gates, **fields)
+    return played(Cluster.create(scenario, profile="v1.36"), seconds)
+
+
+def _pod(cluster: Cluster, name: str) -> Pod:
+    found = cluster.store.get("Pod", f"default/{name}")
+    assert isinstance(found, Pod)
+    return found
+
+
+def _nodes_of(cluster: Cluster, count: int = 4) -> list[str]:
+    return [node_of(cluster, f"w{number}") for number in range(count)]
+
+
+def _refusal(cluster: Cluster, name: str) -> str:
+    conditions = _pod(cluster, name).status.get("conditions") or ()
+    return next((one["message"] for one in conditions if one["status"] == "False"), "")
+
+
+def _condition(cluster: Cluster, group: str = "train") -> tuple[str, str, str]:
+    (found,) = cluster.store.get("PodGroup", f"default/{group}").status["conditions"]
+    return found["status"], found["reason"], found["message"]
+
+
+def test_a_gang_with_room_is_bound_whole() -> None:
+    cluster = _cluster(_group(), node("n", cpu="4"), *_gang(cpu="1"))
+    assert _nodes_of(cluster) == ["n"] * 4
+    assert _condition(cluster) == ("True", "Scheduled", "")
+
+
+def test_a_gang_without_room_takes_none() -> None:
+    cluster = _cluster(_group(), node("n", cpu="3"), *_gang(cpu="1"), seconds=5)
+    assert _nodes_of(cluster) == [""] * 4
+    refusals = [_refusal(cluster, f"w{number}") for number in range(4)]
+    assert refusals.count(TO_BE_SCHEDULED) == 3
+    assert sum("Insufficient cpu" in each for each in refusals) == 1
+    assert _condition(cluster)[:2] == ("False", "Unschedulable")
+
+
+def test_without_the_gates_pods_go_one_by_one() -> None:
+    objects = (_group(), node("n", cpu="3"), *_gang(cpu="1"))
+    cluster = _cluster(*objects, feature_gates={})
+    assert sorted(_nodes_of(cluster)) == ["", "n", "n", "n"]
+
+
+def test_a_failed_gang_leaves_room_for_others() -> None:
+    objects = (_group(), node("n", cpu="3"), *_gang(cpu="1"), pod("alone", cpu="3"))
+    cluster = _cluster(*objects)
+    assert node_of(cluster, "alone") == "n"
+
+
+def test_a_gang_is_bound_when_a_node_is_added() -> None:
+    steps = [(10, "create", {"manifest": node("more", cpu="4")})]
+    cluster = _cluster(_group(), node("n", cpu="3"), *_gang(cpu="1"), steps=steps, seconds=60)
+    assert "" not in _nodes_of(cluster)
+    assert _condition(cluster)[0] == "True"
+
+
+def test_pods_wait_for_the_rest_of_their_gang() -> None:
+    late = {"manifest": _member("w3", cpu="1")}
+    steps = [(10, "create", late)]
+    objects = (_group(), node("n", cpu="4"), *_gang(3, cpu="1"))
+    cluster = _cluster(*objects, steps=steps, seconds=9)
+    assert _nodes_of(cluster, 3) == [""] * 3
+    assert cluster.held_view()["pod/default/w0"]["queue"] == "gated"
+    assert _nodes_of(played(cluster, 20)) == ["n"] * 4
+
+
+def test_pods_wait_for_their_group_to_be_created() -> None:
+    steps = [(10, "create", {"manifest": _group()})]
+    cluster = _cluster(node("n", cpu="4"), *_gang(cpu="1"), steps=steps, seconds=9)
+    assert _nodes_of(cluster) == [""] * 4
+    assert _nodes_of(played(cluster, 20)) == ["n"] * 4
+
+
+def test_pods_of_a_basic_group_go_without_each_other() -> None:
+    cluster = _cluster(_group(minimum=None), node("n", cpu="3"), *_gang(cpu="1"))
+    assert sorted(_nodes_of(cluster)) == ["", "n", "n", "n"]
+    assert _condition(cluster)[0] == "True"
+
+
+def test_pods_beyond_the_minimum_follow() -> None:
+    cluster = _cluster(_group(minimum=2), node("n", cpu="3"), *_gang(cpu="1"))
+    assert sorted(_nodes_of(cluster)) == ["", "n", "n", "n"]
+
+
+def test_a_gang_preempts_only_as_a_whole() -> None:
+    low = [pod(f"low{number}", cpu="1", nodeName="n") for number in range(4)]
+    objects = (_group(), node("n", cpu="4"), *low, *_gang(cpu="1", priority=10))
+    cluster = _cluster(*objects, seconds=60)
+    assert _nodes_of(cluster) == ["n"] * 4
+    assert not [each for each in cluster.store.objects("Pod") if each.name.startswith("low")]
+
+
+def test_members_are_tried_beside_each_other() -> None:
+    """The second pod must not count on the port that the first one takes."""
+    container = {"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}
+    gang = _gang(2, containers=[container])
+    cluster = _cluster(_group(minimum=2), node("n", cpu="4"), *gang, seconds=5)
+    assert _nodes_of(cluster, 2) == ["", ""]
+    refusals = sorted(_refusal(cluster, f"w{number}") for number in range(2))
+    assert refusals[0].startswith("0/1 nodes are available: 1 node(s) didn't have free ports")
+    assert refusals[1] == TO_BE_SCHEDULED
+
+
+def test_the_next_pods_condition_does_not_regress() -> None:
+    steps = [(10, "create", {"manifest": _member("late", cpu="9")})]
+    cluster = _cluster(_group(), node("n", cpu="4"), *_gang(cpu="1"), steps=steps)
+    assert not node_of(cluster, "late")
+    assert _condition(cluster)[0] == "True"
+
+
+def test_a_restored_run_schedules_the_gang_alike() -> None:
+    steps = [(10, "create", {"manifest": node("more", cpu="4")})]
+    objects = (_group(), node("n", cpu="3"), *_gang(cpu="1"))
+    cluster = _cluster(*objects, steps=steps, seconds=5)
+    cluster.take()
+    restored = Cluster.restore(cluster.checkpoint())
+    assert _nodes_of(played(restored, 60)) == _nodes_of(played(cluster, 60))
+
+
+def test_the_gang_gate_needs_the_other() -> None:
+    with pytest.raises(ConfigurationError, match="requires GenericWorkload"):
+        with_gates(VERSIONS["v1.36"], {"GangScheduling": True})
+
+
+@pytest.mark.parametrize("version", ["v1.34", "v1.35"])
+def test_older_versions_do_not_have_the_gates(version: str) -> None:
+    with pytest.raises(ConfigurationError, match="does not have this feature gate"):
+        with_gates(VERSIONS[version], GATES)
+
+
+def test_a_deleted_member_lets_the_gang_wait_again() -> None:
+    cluster = _cluster(_group(), node("n", cpu="3"), *_gang(cpu="1"), seconds=5)
+    apply_command(cluster, verb="delete", object="pod/default/w3")
+    played(cluster, 6 * MINUTE // SECOND)
+    assert _nodes_of(cluster, 3) == [""] * 3
