@@ -210,26 +210,33 @@ class PodFacts(NamedTuple):
 class Template(dict[str, Any]):
     """What was derived from a pod's spec: the same object for all versions with that spec.
 
+    `unlabelled` is the template of the same pods before they were bound, if binding them added
+    labels on which nothing else in the template depends.
+
     A pickle keeps its identity but not its content, which is computed again on demand.
     """
 
-    __slots__ = ("_labelled", "facts")
+    __slots__ = ("_labelled", "facts", "unlabelled")
 
     def __init__(self) -> None:
         super().__init__()
         self.facts: PodFacts | None = None
-        self._labelled: dict[Labels, tuple[dict[str, str], Template]] = {}
+        self.unlabelled: Template | None = None
+        self._labelled: dict[Labels, tuple[Mapping[str, str], Template]] = {}
 
-    def labelled(self, pod: "Pod", added: "Labels") -> "tuple[dict[str, str], Template]":
+    def labelled(self, pod: "Pod", added: "Labels") -> "tuple[Mapping[str, str], Template]":
         """The labels and the template of *pod* with labels *added*, but none of its own replaced.
 
         Pods of one template that get the same labels share both, as they shared this template.
         """
         known = self._labelled.get(added)
         if known is None:
-            template = Template()
-            template.facts = self.facts
-            known = self._labelled[added] = ({**dict(added), **pod.labels}, template)
+            labels, template = {**dict(added), **pod.labels}, self
+            if labels != pod.labels:
+                template = Template()
+                template.facts = self.facts
+                template.unlabelled = None if _selects_by_own_labels(pod.spec) else self
+            known = self._labelled[added] = (labels, template)
         return known
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -271,6 +278,11 @@ class Templates:
 
 
 _TEMPLATES_KEPT = 4_096
+
+def _selects_by_own_labels(spec: Mapping[str, Any]) -> bool:
+    """Whether matchLabelKeys or mismatchLabelKeys bring the pod's own labels into a selector."""
+    return "atchLabelKeys" in str(spec)
+
 
 # Of a pod's metadata, what something in its template may follow from.
 _TEMPLATE_METADATA = ("labels", "annotations", "ownerReferences")

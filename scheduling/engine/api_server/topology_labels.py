@@ -9,6 +9,7 @@ from kscope.sim.objects.objects import Labels
 
 REGION = "topology.kubernetes.io/region"
 ZONE = "topology.kubernetes.io/zone"
+_COPIED = (REGION, ZONE)
 
 
 def topology_labels(store: ObjectStore, node_name: str) -> Labels:
@@ -17,4 +18,4 @@ def topology_labels(store: ObjectStore, node_name: str) -> Labels:
     if node is None:
         return ()
     labels = node.labels
-    return tuple((name, labels[name]) for name in (REGION, ZONE) if name in labels)
+    return tuple([(name, labels[name]) for name in _COPIED if name in labels])

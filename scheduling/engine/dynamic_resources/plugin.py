@@ -115,6 +115,7 @@ class DynamicResources(Plugin):
         self._slices: tuple[Slice, ...] = ()
         self._generation = 0
         self._classes = ListedClasses(handle.listers)
+        self._listed_classes = handle.listers.live(DEVICE_CLASS)
         # Claims with allocations that are not written yet, by key. Upstream: inFlightAllocations.
         self.in_flight: dict[str, ApiObject] = {}
 
@@ -127,6 +128,8 @@ class DynamicResources(Plugin):
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         """Keeps a pod waiting whose claims are not there yet."""
+        if not pod.pod.spec.get("resourceClaims"):
+            return SUCCESS
         try:
             claims_of(pod.pod, self.claims)
         except ClaimMissing as missing:
@@ -139,7 +142,9 @@ class DynamicResources(Plugin):
 
     def asks_for_devices(self, pod: PodInfo) -> bool:
         """By a claim, or by an extended resource that a class stands for."""
-        return bool(pod.pod.spec.get("resourceClaims")) or bool(self._extended(pod))
+        if pod.pod.spec.get("resourceClaims"):
+            return True
+        return bool(self._listed_classes) and bool(self._extended(pod))
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """SKIP for a pod without claims."""
@@ -202,7 +207,7 @@ class DynamicResources(Plugin):
 
     def _extended(self, pod: PodInfo) -> dict[str, int]:
         """The resources that the pod wants and a class stands for; none where no class does."""
-        if not self._provides_extended or not self._listers.has(DEVICE_CLASS):
+        if not self._provides_extended or not self._listed_classes:
             return {}
         wanted = {
             name: amount

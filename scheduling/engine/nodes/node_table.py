@@ -82,9 +82,10 @@ class NodeTable:
         self.volume_users = VolumeUsers()
         self.pod_counts = PodCounts(self.labels, self.pods, self._active_order)
         # The cache, if there is one, answers in which order upstream's NodeInfo holds the pods of
-        # a node. `reordered` are the rows where only that order may have changed.
+        # a node. `reordered` are the rows where only that order may have changed, and whether some
+        # pod has more labels than before.
         self.lister: Callable[[str], Sequence[PodInfo]] | None = None
-        self.reordered: dict[int, None] = {}
+        self.reordered: dict[int, bool] = {}
         self._sums = Sums(self.requested, self.scored, self.pod_count)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -132,7 +132,7 @@ class PodTopologySpread(Plugin):
 
     def _look(self, state: CycleState, constraints: Constraints) -> Looked:
         """The traits that do not change from pod to pod."""
-        key = state.template.number, labels_key(state.pod)
+        key = state.template.number, labels_key(state.pod.pod)
         generation = self._table.static_generation
         known = self._looked.get(key)
         if (

@@ -232,11 +232,14 @@ class Evaluator:
         return outcome
 
     def _touch_reordered(self) -> None:
-        """Forget what is kept of rows where pods of equal importance changed their order."""
+        """Forget what is kept of rows where pods of equal importance changed their order.
+
+        Also where pods have new labels, by which budgets may cover them.
+        """
         table = self._table
-        for row in table.reordered:
+        for row, is_relabelled in table.reordered.items():
             keys = [importance(pod) for pod in table.pods[row].values()]
-            if len(dict.fromkeys(keys)) < len(keys):
+            if is_relabelled or len(dict.fromkeys(keys)) < len(keys):
                 table.touch(row)
         table.reordered.clear()
 
