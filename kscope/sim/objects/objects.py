@@ -18,6 +18,7 @@ Manifest = dict[str, Any]
 T = TypeVar("T")
 
 EMPTY: Mapping[str, Any] = {}
+_STATUS = {"status"}
 
 
 class derived(Generic[T]):
@@ -130,6 +131,8 @@ class ApiObject:
 
     def patched(self, patch: Manifest) -> Self:
         """A new object: this one with an RFC 7386 merge patch applied."""
+        if patch.keys() == _STATUS and patch["status"]:
+            return self.with_status(merge(self.raw.get("status"), patch["status"]))
         return self._successor(merge(self.raw, patch))
 
     def revised(self, patch: Manifest, revision: str) -> Self:
@@ -141,6 +144,7 @@ class ApiObject:
             "uid": self.uid,
             "resourceVersion": revision,
         }
+        new.__dict__["uid"], new.__dict__["resource_version"] = self.uid, revision
         return new
 
     def with_metadata(self, **fields: Any) -> Self:
@@ -279,9 +283,11 @@ class Templates:
 
 _TEMPLATES_KEPT = 4_096
 
+
 def _selects_by_own_labels(spec: Mapping[str, Any]) -> bool:
     """Whether matchLabelKeys or mismatchLabelKeys bring the pod's own labels into a selector."""
-    return "atchLabelKeys" in str(spec)
+    selecting = (spec.get("affinity"), spec.get("topologySpreadConstraints"))
+    return "atchLabelKeys" in str(selecting)
 
 
 # Of a pod's metadata, what something in its template may follow from.

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.pod_resources import (
+    PodResources,
     ResourceRules,
     is_extended_resource_name,
     pod_resources,
@@ -38,7 +39,8 @@ class NodeResources:
 
     def admit(self, pod: Pod, node: Node) -> Rejection | None:
         """Take *pod* in and return None, or say why it does not fit; nothing is taken in then."""
-        requests = pod_resources(pod.raw, self._rules).fit.amounts()
+        resources = pod_resources(pod.raw, self._rules)
+        requests = resources.fit.amounts()
         used, allocatable = self.used, node.allocatable_units
         if used.get("pods", 0) + 1 > allocatable.get("pods", 0) and "pods" in allocatable:
             return _insufficient("pods", 1, used.get("pods", 0), allocatable["pods"])
@@ -49,15 +51,17 @@ class NodeResources:
             amount = requests[name]
             if used.get(name, 0) + amount > allocatable.get(name, 0):
                 return _insufficient(name, amount, used.get(name, 0), allocatable.get(name, 0))
-        self.take(pod)
+        self._count(pod.uid, resources)
         return None
 
     def take(self, pod: Pod) -> None:
         """Count *pod* in with what it takes of the node now, instead of what it took before."""
-        self.release(pod.uid)
-        taken = pod_resources(pod.raw, self._rules).requested.amounts()
-        self._taken[pod.uid] = {"pods": 1, **taken}
-        for name, amount in self._taken[pod.uid].items():
+        self._count(pod.uid, pod_resources(pod.raw, self._rules))
+
+    def _count(self, uid: str, resources: PodResources) -> None:
+        self.release(uid)
+        taken = self._taken[uid] = {"pods": 1, **resources.requested.amounts()}
+        for name, amount in taken.items():
             self.used[name] = self.used.get(name, 0) + amount
 
     def release(self, uid: str) -> None:
