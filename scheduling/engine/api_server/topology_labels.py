@@ -9,7 +9,6 @@ from kscope.sim.objects.objects import Labels
 
 REGION = "topology.kubernetes.io/region"
 ZONE = "topology.kubernetes.io/zone"
-_COPIED = (REGION, ZONE)
 
 
 def topology_labels(store: ObjectStore, node_name: str) -> Labels:
@@ -18,4 +17,5 @@ def topology_labels(store: ObjectStore, node_name: str) -> Labels:
     if node is None:
         return ()
     labels = node.labels
-    return tuple([(name, labels[name]) for name in _COPIED if name in labels])
+    region = ((REGION, labels[REGION]),) if REGION in labels else ()
+    return (*region, (ZONE, labels[ZONE])) if ZONE in labels else region

@@ -137,9 +137,7 @@ class PodCounts:
             self._counters_of.clear()
             for row in self._active:
                 for pod in self._pods[row].values():
-                    if matcher.matches(
-                        pod.pod.namespace, pod.pod.labels, deleting=_is_deleting(pod.pod)
-                    ):
+                    if counter.number in self._matching_counters(pod.pod):
                         self._add(counter.tally, row, 1)
         return counter
 
@@ -200,7 +198,7 @@ class PodCounts:
                 summed[code] += delta
 
     def _matching_counters(self, pod: Pod) -> list[int]:
-        deleting = _is_deleting(pod)
+        deleting = "deletionTimestamp" in pod.raw["metadata"]
         key = pod.namespace, labels_key(pod), deleting
         numbers = self._counters_of.get(key)
         if numbers is None:
@@ -226,10 +224,6 @@ class PodCounts:
                     self._terms[kind][term] = column
                     self.term_count += 1
                 yield column
-
-
-def _is_deleting(pod: Pod) -> bool:
-    return "deletionTimestamp" in pod.raw["metadata"]
 
 
 class VolumeUsers:
