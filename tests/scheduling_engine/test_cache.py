@@ -88,7 +88,7 @@ def test_an_assumed_pod_counts_before_anybody_confirms_it() -> None:
 def _bound_in_zone_a(cache: SchedulerCache, pod: Pod) -> None:
     """Assume *pod* on n1, and confirm it with a label that it did not have."""
     cache.assume_pod(info_of(cache, pod).assigned_to("n1"))
-    assert cache.confirm_pod(pod.bound("n1", [], "2", ((ZONE, "a"),)))
+    assert cache.confirm_pod(pod.bound("n1", {}, "2", ((ZONE, "a"),)))
 
 
 def test_new_labels_change_nothing_that_is_computed_of_a_node() -> None:
@@ -111,7 +111,7 @@ def test_preemption_looks_again_at_pods_with_new_labels() -> None:
     cache.add_node(make_node("n1"))
     pod = make_pod("a")
     _bound_in_zone_a(cache, pod)
-    cache.renew_pod(pod.bound("n1", [], "2", ((ZONE, "a"),)).with_status({"phase": "Running"}))
+    cache.renew_pod(pod.bound("n1", {}, "2", ((ZONE, "a"),)).with_status({"phase": "Running"}))
     assert table.reordered == {table.rows["n1"]: True}
 
 
@@ -122,7 +122,7 @@ def test_a_pod_that_selects_by_its_own_labels_is_parsed_anew() -> None:
     rules = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     pod = make_pod("a", spec={"affinity": {"podAntiAffinity": rules}})
     cache.assume_pod(info_of(cache, pod).assigned_to("n1"))
-    assert not cache.confirm_pod(pod.bound("n1", [], "2", ((ZONE, "a"),)))
+    assert not cache.confirm_pod(pod.bound("n1", {}, "2", ((ZONE, "a"),)))
 
 
 def test_the_watch_confirms_what_was_assumed() -> None:

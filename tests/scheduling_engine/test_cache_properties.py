@@ -146,7 +146,7 @@ class CacheMachine(RuleBasedStateMachine):
         if known is None or place != "assumed" or not self.cache.rules.confirm_replaces_pod:
             return
         self.versions += 1
-        pod = known.bound(known.node_name, [], str(self.versions), ((ZONE, zone),))
+        pod = known.bound(known.node_name, {}, str(self.versions), ((ZONE, zone),))
         assert self.cache.confirm_pod(pod) == self.replaces
         if not self.replaces:
             self.cache.add_pod(self._info(pod))

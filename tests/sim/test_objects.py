@@ -99,7 +99,8 @@ def test_binding_records_the_same_as_a_patch() -> None:
         store.watch("Pod", watch.hear)
         conditions = [{"type": "PodScheduled", "status": "True"}]
         if way == "bind":
-            store.bind(pod, "n", conditions, by="scheduler", event="PodBound", message="to n")
+            status = {**pod.status, "conditions": conditions}
+            store.bind(pod, "n", status, by="scheduler", event="PodBound", message="to n")
         else:
             patch = {"spec": {"nodeName": "n"}, "status": {"conditions": conditions}}
             store.patch("Pod", pod.key, patch, by="scheduler", event="PodBound", message="to n")

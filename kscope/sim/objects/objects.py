@@ -326,15 +326,16 @@ class Pod(ApiObject):
             new.template = Template()
         return new
 
-    def bound(
-        self, node: str, conditions: list[Manifest], revision: str, labels: Labels = ()
-    ) -> Self:
-        """The next version of this pod: it has a node, its conditions say so, and it has *labels*."""
+    def bound(self, node: str, status: Manifest, revision: str, labels: Labels = ()) -> Self:
+        """The next version of this pod: it has a node and *labels*, and its *status* says so.
+
+        The phase stays the same.
+        """
         raw = self.raw.copy()
         metadata = raw["metadata"] = raw["metadata"].copy()
         metadata["uid"], metadata["resourceVersion"] = self.uid, revision
         spec = raw["spec"] = {**self.spec, "nodeName": node}
-        status = raw["status"] = {**self.status, "conditions": conditions}
+        raw["status"] = status
         known = self.__dict__.copy()
         known["raw"], known["resource_version"] = raw, revision
         known["spec"], known["status"], known["node_name"] = spec, status, node
