@@ -252,7 +252,8 @@ def blocker(
     search = decision.search
     if search is None or not search.status.is_success or decision.result != "unschedulable":
         return _refused_outright(decision, attempt)
-    with algorithm.room_verdicts.without_own_nomination(search.state) as kept:
+    with algorithm.nominated.without(search.state.pod):
+        kept = algorithm.room_verdicts.of(search.state)
         refusals = closest(search, algorithm, kept)
         if not refusals:
             return _refused_outright(decision, attempt)

@@ -280,7 +280,8 @@ class Evaluator:
         """As `_one_by_one`, in columns; False if those might give another answer."""
         if len(rows) < _MANY_ROWS or self._rules != PreemptionRules():
             return False
-        with self._room_verdicts.without_own_nomination(search.state) as verdicts:
+        with self._room_verdicts.nominated.without(search.state.pod):
+            verdicts = self._room_verdicts.of(search.state)
             if verdicts is None:
                 return False
             kept = verdicts.runs
