@@ -293,7 +293,7 @@ def closest(
     failing = _failing(search, algorithm, unknown)
     for row in unknown:
         known[row] = _refusal(search, algorithm, row, picked[row], failing[row])
-    return sorted((known[row] for row in picked), key=attrgetter("distance"))
+    return sorted([known[row] for row in picked], key=attrgetter("distance"))
 
 
 def _refusal(
