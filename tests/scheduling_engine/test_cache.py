@@ -91,7 +91,7 @@ def _bound_in_zone_a(cache: SchedulerCache, pod: Pod) -> None:
     assert cache.confirm_pod(pod.bound("n1", {}, "2", ((ZONE, "a"),)))
 
 
-def test_new_labels_change_nothing_that_is_computed_of_a_node() -> None:
+def test_new_labels_alone_leave_kept_answers() -> None:
     cache, table, _ = make_fed_table("v1.36", reads_labels=False)
     cache.add_node(make_node("n1"))
     _bound_in_zone_a(cache, make_pod("a"))
@@ -115,7 +115,7 @@ def test_preemption_looks_again_at_pods_with_new_labels() -> None:
     assert table.reordered == {table.rows["n1"]: True}
 
 
-def test_a_pod_that_selects_by_its_own_labels_is_parsed_anew() -> None:
+def test_pods_selecting_by_their_labels_are_parsed_anew() -> None:
     cache, _, _ = make_fed_table("v1.36")
     cache.add_node(make_node("n1"))
     term = {"topologyKey": ZONE, "labelSelector": {}, "matchLabelKeys": [ZONE]}

@@ -18,7 +18,7 @@ Manifest = dict[str, Any]
 T = TypeVar("T")
 
 EMPTY: Mapping[str, Any] = {}
-_STATUS = {"status"}
+_ONLY_STATUS = {"status"}
 
 
 class derived(Generic[T]):
@@ -131,7 +131,7 @@ class ApiObject:
 
     def patched(self, patch: Manifest) -> Self:
         """A new object: this one with an RFC 7386 merge patch applied."""
-        if patch.keys() == _STATUS and patch["status"]:
+        if patch.keys() == _ONLY_STATUS and patch["status"]:
             return self.with_status(merge(self.raw.get("status"), patch["status"]))
         return self._successor(merge(self.raw, patch))
 
