@@ -31,7 +31,8 @@ class SchedulerAlone:
         streams = Streams(0)
         loop = self.loop = EventLoop()
         recorder = self.recorder = Recorder(loop)
-        store = self.store = ObjectStore(loop, recorder)
+        version = VERSIONS[profile]
+        store = self.store = ObjectStore(loop, recorder, rules=version.resources)
         latencies = Latencies(scenario.latencies, streams)
         self._admission = Admission(store, default_tolerations=True)
         for raw in scenario.objects:
@@ -42,7 +43,7 @@ class SchedulerAlone:
                 store=store,
                 recorder=recorder,
                 latencies=latencies,
-                version=VERSIONS[profile],
+                version=version,
             )
         around = Surroundings(
             loop=loop,
@@ -52,7 +53,7 @@ class SchedulerAlone:
             ties=streams.stream("ties"),
             calls=ExtenderCalls(recorder),
         )
-        spec = read_schedulers(scenario.schedulers, scenario.configuration, VERSIONS[profile])[0]
+        spec = read_schedulers(scenario.schedulers, scenario.configuration, version)[0]
         self._replicas = SchedulerReplicas(spec, around, frozenset())
 
     @property

@@ -25,6 +25,11 @@ from scheduling.engine.cycle.decision.result import ScheduleResult
 
 PATIENCE = 120 * SECOND
 PILOT = 10
+# The version of the figures beside ours, and the newest, which is measured beside it in turns.
+VERSION, NEWEST = "v1.34", "v1.36"
+# How much of the rate under VERSION the newest should keep.
+NEWEST_KEEPS = 0.9
+TURNS = 5
 
 
 class Recomputing(SchedulingAlgorithm):
@@ -63,15 +68,19 @@ class Measured:
 Simulated = Cluster | SchedulerAlone
 
 
-def prepared(shape: Shape, *, alone: bool = False) -> Simulated:
-    """The cluster of *shape*, or as much of it as the scheduler needs, after its warm-up."""
+def prepared(shape: Shape, *, alone: bool = False, profile: str = "") -> Simulated:
+    """The cluster of *shape*, or as much of it as the scheduler needs, after its warm-up.
+
+    It follows *profile*, by default that of the shape.
+    """
+    profile = profile or shape.profile
     objects: list[Manifest] = [node(index) for index in range(shape.nodes)]
     objects.extend(shape.objects(shape))
     told = scenario(shape.name, objects)
     cluster: Simulated = (
-        SchedulerAlone(told, with_storage=shape.has_volumes, profile=shape.profile)
+        SchedulerAlone(told, with_storage=shape.has_volumes, profile=profile)
         if alone
-        else Cluster.create(told, profile=shape.profile)
+        else Cluster.create(told, profile=profile)
     )
     algorithm = cluster.scheduler.algorithm
     algorithm.profile = replace(algorithm.profile, percentage=100)
@@ -170,7 +179,7 @@ def _number(text: str) -> float:
 
 
 def bench(full: bool = False, only: Callable[[Shape], bool] = lambda _shape: True) -> list[Row]:
-    """Per shape: the scheduler alone, a whole cluster, and with every explanation kept."""
+    """Per shape: the scheduler alone, a whole cluster, every explanation kept, the newest version."""
     rows: list[Row] = []
     for shape in filter(only, SHAPES):
         rows.extend(_alone(shape, full))
@@ -179,6 +188,7 @@ def bench(full: bool = False, only: Callable[[Shape], bool] = lambda _shape: Tru
         )
         row = Row(name="  in a whole cluster", figure=_rate(whole), unit="pods/s")
         rows.insert(-1 if any(shape.real) else len(rows), row)
+        rows.append(_newest(shape, full))
     return rows
 
 
@@ -217,6 +227,30 @@ def _alone(shape: Shape, full: bool) -> Iterator[Row]:
             aim=max(map(_number, _NUMBERS.findall(given))),
             note=_kept([one for each in told for one in each.explanations]),
         )
+
+
+def _newest(shape: Shape, full: bool) -> Row:
+    """The scheduler alone under the newest version, in turns with the other."""
+    clusters = {
+        profile: prepared(shape, alone=True, profile=profile) for profile in (VERSION, NEWEST)
+    }
+    rate = min(place(each, shape, "pilot", PILOT).rate for each in clusters.values())
+    budget_s, room = (20 if full else 2), shape.room - shape.warm_up - PILOT
+    count = max(1, min(int(rate * budget_s / TURNS), shape.pods, room // TURNS))
+    rates: dict[str, list[float]] = {profile: [] for profile in clusters}
+    for turn in range(TURNS):
+        for profile, cluster in clusters.items():
+            rates[profile].append(place(cluster, shape, f"turn-{turn}", count).rate)
+    before, now = (median(each) for each in rates.values())
+    return Row(
+        name=f"  under {NEWEST}",
+        figure=now,
+        unit="pods/s",
+        baseline=before,
+        against=f"{VERSION}, in turns with it",
+        aim=NEWEST_KEEPS * before,
+        note=f"median of {TURNS} turns of {count} pods each",
+    )
 
 
 def _rate(rounds: list[Measured]) -> float:

@@ -12,6 +12,7 @@ from scheduling.engine.nodes.node_table import CPU, NodeTable
 from scheduling.engine.nodes.table_feed import TableFeed
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.versions.registry import VERSIONS
+from tests.builders.nodes import ZONE
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
 from tests.scheduling_engine.comparer import compare
 
@@ -53,9 +54,12 @@ def make_cache(version: str = MODERN) -> tuple[SchedulerCache, ManualClock, Hear
     return cache, clock, heard
 
 
-def make_fed_table(version: str = MODERN) -> tuple[SchedulerCache, NodeTable, TableFeed]:
+def make_fed_table(
+    version: str = MODERN, *, reads_labels: bool = True
+) -> tuple[SchedulerCache, NodeTable, TableFeed]:
     table = NodeTable()
-    feed = TableFeed(table, NodeGauges(table), lists_anew=version == CLASSIC)
+    lists_anew = version == CLASSIC
+    feed = TableFeed(table, NodeGauges(table), lists_anew=lists_anew, reads_labels=reads_labels)
     cache = SchedulerCache(ManualClock(), VERSIONS[version].cache, observer=feed)
     feed.follow(cache)
     return cache, table, feed
@@ -79,6 +83,46 @@ def test_an_assumed_pod_counts_before_anybody_confirms_it() -> None:
     cache.forget_pod(pod)
     assert requested(table, "n1") == {"cpu": 0, "memory": 0, "pods": 0}
     assert cache.place_of(pod.uid) == ""
+
+
+def _bound_in_zone_a(cache: SchedulerCache, pod: Pod) -> None:
+    """Assume *pod* on n1, and confirm it with a label that it did not have."""
+    cache.assume_pod(info_of(cache, pod).assigned_to("n1"))
+    assert cache.confirm_pod(pod.bound("n1", {}, "2", ((ZONE, "a"),)))
+
+
+def test_new_labels_alone_leave_kept_answers() -> None:
+    cache, table, _ = make_fed_table("v1.36", reads_labels=False)
+    cache.add_node(make_node("n1"))
+    _bound_in_zone_a(cache, make_pod("a"))
+    # The node came, and the pod was assumed.
+    assert table.log.end == 2
+
+
+def test_custom_plugins_see_new_labels() -> None:
+    cache, table, _ = make_fed_table("v1.36", reads_labels=True)
+    cache.add_node(make_node("n1"))
+    _bound_in_zone_a(cache, make_pod("a"))
+    assert table.log.end == 3
+
+
+def test_preemption_looks_again_at_pods_with_new_labels() -> None:
+    cache, table, _ = make_fed_table("v1.36", reads_labels=False)
+    cache.add_node(make_node("n1"))
+    pod = make_pod("a")
+    _bound_in_zone_a(cache, pod)
+    cache.renew_pod(pod.bound("n1", {}, "2", ((ZONE, "a"),)).with_status({"phase": "Running"}))
+    assert table.reordered == {table.rows["n1"]: True}
+
+
+def test_pods_selecting_by_their_labels_are_parsed_anew() -> None:
+    cache, _, _ = make_fed_table("v1.36")
+    cache.add_node(make_node("n1"))
+    term = {"topologyKey": ZONE, "labelSelector": {}, "matchLabelKeys": [ZONE]}
+    rules = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    pod = make_pod("a", spec={"affinity": {"podAntiAffinity": rules}})
+    cache.assume_pod(info_of(cache, pod).assigned_to("n1"))
+    assert not cache.confirm_pod(pod.bound("n1", {}, "2", ((ZONE, "a"),)))
 
 
 def test_the_watch_confirms_what_was_assumed() -> None:

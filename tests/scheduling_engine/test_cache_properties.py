@@ -6,19 +6,32 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Node, Pod
+from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine.nodes.cache import SchedulerCache
 from scheduling.engine.nodes.cache_rules import CacheError
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.node_table import NodeTable
+from scheduling.engine.nodes.pod_counts import PodMatcher
 from scheduling.engine.nodes.table_feed import TableFeed
-from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
 from scheduling.engine.versions.registry import VERSIONS
+from tests.builders.nodes import ZONE
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
 from tests.scheduling_engine.comparer import compare
 
 _PODS = st.sampled_from([f"p{number}" for number in range(6)])
 _NODES = st.sampled_from(["n1", "n2", "n3", "n4"])
 _ZONES = st.sampled_from(["", "a", "b"])
+_IN_ZONE_A = PodMatcher(
+    (
+        AffinityTerm(
+            namespaces=frozenset(["default"]),
+            selector=LabelSelector.parse({"matchLabels": {ZONE: "a"}}),
+            topology_key=ZONE,
+            namespace_selector=None,
+        ),
+    )
+)
 
 
 class PlainFeed:
@@ -40,7 +53,7 @@ class CacheMachine(RuleBasedStateMachine):
         self.pods: dict[str, tuple[Pod, str]] = {}
         self.versions = 0
 
-    @initialize(version=st.sampled_from(["v1.16", "v1.20", "v1.34"]), replaces=st.booleans())
+    @initialize(version=st.sampled_from(["v1.16", "v1.20", "v1.36"]), replaces=st.booleans())
     def start(self, version: str, replaces: bool) -> None:
         self.replaces = replaces
         self.table = NodeTable()
@@ -51,6 +64,7 @@ class CacheMachine(RuleBasedStateMachine):
             self.clock, VERSIONS[version].cache, observer=feed if replaces else PlainFeed(feed)
         )
         feed.follow(self.cache)
+        self.counter = self.table.pod_counts.counter(_IN_ZONE_A)
 
     def _pod(self, name: str, node: str, cpu: int) -> Pod:
         self.versions += 1
@@ -124,6 +138,19 @@ class CacheMachine(RuleBasedStateMachine):
         state = self.cache.pod(pod.uid)
         assert state is not None
         assert state.info.pod is pod
+
+    @rule(name=_PODS, zone=st.sampled_from(["a", "b"]))
+    def confirm_with_zone(self, name: str, zone: str) -> None:
+        """The API server has given the bound pod the label of its zone."""
+        known, place = self.pods.get(name, (None, ""))
+        if known is None or place != "assumed" or not self.cache.rules.confirm_replaces_pod:
+            return
+        self.versions += 1
+        pod = known.bound(known.node_name, {}, str(self.versions), ((ZONE, zone),))
+        assert self.cache.confirm_pod(pod) == self.replaces
+        if not self.replaces:
+            self.cache.add_pod(self._info(pod))
+        self.pods[name] = (pod, "added")
 
     @rule(name=_PODS, cpu=st.integers(0, 5))
     def update(self, name: str, cpu: int) -> None:
@@ -204,6 +231,13 @@ class CacheMachine(RuleBasedStateMachine):
             assert sorted(pods) == sorted(info.key for info in entries[name].pods)
             assert all(pods[info.key] is info for info in entries[name].pods)
             assert self.table.listed(row) == entries[name].pods
+
+    @invariant()
+    def pods_are_counted_by_their_labels(self) -> None:
+        for name, row in self.table.rows.items():
+            pods = self.table.pods[row].values()
+            in_zone = [info.pod.labels.get(ZONE) == "a" for info in pods]
+            assert self.counter.tally.counts[row] == sum(in_zone), name
 
     @invariant()
     def generations_fall_along_the_list(self) -> None:

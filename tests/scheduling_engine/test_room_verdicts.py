@@ -215,7 +215,7 @@ class Cluster:
             ties = pickle.loads(chance)
             patch.setattr(self.algorithm.hosts, "_ties", ties)
             patch.setattr(self.algorithm._evaluator, "_ties", ties)
-            patch.setattr(room_verdicts.KeptRoomVerdicts, "_of", _nothing_kept)
+            patch.setattr(room_verdicts.KeptRoomVerdicts, "of", _nothing_kept)
             patch.setattr(preemption, "_MANY_ROWS", 10**9)
             yield
         self.algorithm.handle.next_start = start

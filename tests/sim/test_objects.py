@@ -89,6 +89,15 @@ class Watch:
         self.heard.append(event)
 
 
+def test_a_status_patch_keeps_what_else_was_read() -> None:
+    pod = Pod({"metadata": {"name": "web", "labels": {"app": "web"}}, "spec": {}})
+    labels, ended = pod.labels, pod.is_terminated
+    new = pod.patched({"status": {"phase": "Failed"}})
+    assert (ended, new.is_terminated) == (False, True)
+    assert new.labels is labels
+    assert new.template is pod.template
+
+
 def test_binding_records_the_same_as_a_patch() -> None:
     tales: list[Any] = []
     for way in ("bind", "patch"):
@@ -99,7 +108,8 @@ def test_binding_records_the_same_as_a_patch() -> None:
         store.watch("Pod", watch.hear)
         conditions = [{"type": "PodScheduled", "status": "True"}]
         if way == "bind":
-            store.bind(pod, "n", conditions, by="scheduler", event="PodBound", message="to n")
+            status = {**pod.status, "conditions": conditions}
+            store.bind(pod, "n", status, by="scheduler", event="PodBound", message="to n")
         else:
             patch = {"spec": {"nodeName": "n"}, "status": {"conditions": conditions}}
             store.patch("Pod", pod.key, patch, by="scheduler", event="PodBound", message="to n")

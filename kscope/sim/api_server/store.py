@@ -192,18 +192,18 @@ class ObjectStore:
         self,
         pod: Pod,
         node: str,
-        conditions: list[Manifest],
+        status: Manifest,
         labels: Labels = (),
         **note: Unpack[Note],
     ) -> None:
-        """Write the node and the conditions of *pod*, the newest version: the API's pods/binding.
+        """Write the node and the *status* of *pod*, the newest version: the API's pods/binding.
 
         The pod gets those of *labels* that it has no value for. A pod that is being deleted cannot
         be bound; the caller has checked that.
         """
         if self._faults is not None:
             self._faults.write(pod.kind, pod.id, note["by"])
-        new = pod.bound(node, conditions, self._next_revision(), labels)
+        new = pod.bound(node, status, self._next_revision(), labels)
         self._objects[pod.kind][pod.key] = new
         write = new_event(WatchEvent, ("MODIFIED", pod, new, is_plain(pod, new)))
         self._publish(self.record.bound, write, note.get("event") or _fact(pod, "Bound"), note)

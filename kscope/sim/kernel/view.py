@@ -24,9 +24,7 @@ def merge(target: Any, patch: Any) -> Any:
     if not isinstance(patch, dict):
         return patch
     changes = cast("dict[str, Any]", patch)
-    result: dict[str, Any] = (
-        dict(cast("dict[str, Any]", target)) if isinstance(target, dict) else {}
-    )
+    result: dict[str, Any] = {**target} if isinstance(target, dict) else {}
     for key, value in changes.items():
         if value is None:
             result.pop(key, None)

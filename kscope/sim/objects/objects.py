@@ -18,6 +18,7 @@ Manifest = dict[str, Any]
 T = TypeVar("T")
 
 EMPTY: Mapping[str, Any] = {}
+_ONLY_STATUS = {"status"}
 
 
 class derived(Generic[T]):
@@ -130,6 +131,8 @@ class ApiObject:
 
     def patched(self, patch: Manifest) -> Self:
         """A new object: this one with an RFC 7386 merge patch applied."""
+        if patch.keys() == _ONLY_STATUS and patch["status"]:
+            return self.with_status(merge(self.raw.get("status"), patch["status"]))
         return self._successor(merge(self.raw, patch))
 
     def revised(self, patch: Manifest, revision: str) -> Self:
@@ -141,6 +144,7 @@ class ApiObject:
             "uid": self.uid,
             "resourceVersion": revision,
         }
+        new.__dict__["uid"], new.__dict__["resource_version"] = self.uid, revision
         return new
 
     def with_metadata(self, **fields: Any) -> Self:
@@ -210,26 +214,33 @@ class PodFacts(NamedTuple):
 class Template(dict[str, Any]):
     """What was derived from a pod's spec: the same object for all versions with that spec.
 
+    `unlabelled` is the template of the same pods before they were bound, if binding them added
+    labels on which nothing else in the template depends.
+
     A pickle keeps its identity but not its content, which is computed again on demand.
     """
 
-    __slots__ = ("_labelled", "facts")
+    __slots__ = ("_labelled", "facts", "unlabelled")
 
     def __init__(self) -> None:
         super().__init__()
         self.facts: PodFacts | None = None
-        self._labelled: dict[Labels, tuple[dict[str, str], Template]] = {}
+        self.unlabelled: Template | None = None
+        self._labelled: dict[Labels, tuple[Mapping[str, str], Template]] = {}
 
-    def labelled(self, pod: "Pod", added: "Labels") -> "tuple[dict[str, str], Template]":
+    def labelled(self, pod: "Pod", added: "Labels") -> "tuple[Mapping[str, str], Template]":
         """The labels and the template of *pod* with labels *added*, but none of its own replaced.
 
         Pods of one template that get the same labels share both, as they shared this template.
         """
         known = self._labelled.get(added)
         if known is None:
-            template = Template()
-            template.facts = self.facts
-            known = self._labelled[added] = ({**dict(added), **pod.labels}, template)
+            labels, template = {**dict(added), **pod.labels}, self
+            if labels != pod.labels:
+                template = Template()
+                template.facts = self.facts
+                template.unlabelled = None if _selects_by_own_labels(pod.spec) else self
+            known = self._labelled[added] = (labels, template)
         return known
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -272,6 +283,13 @@ class Templates:
 
 _TEMPLATES_KEPT = 4_096
 
+
+def _selects_by_own_labels(spec: Mapping[str, Any]) -> bool:
+    """Whether matchLabelKeys or mismatchLabelKeys bring the pod's own labels into a selector."""
+    selecting = (spec.get("affinity"), spec.get("topologySpreadConstraints"))
+    return "atchLabelKeys" in str(selecting)
+
+
 # Of a pod's metadata, what something in its template may follow from.
 _TEMPLATE_METADATA = ("labels", "annotations", "ownerReferences")
 _IN_TEMPLATE = frozenset(_TEMPLATE_METADATA)
@@ -308,15 +326,16 @@ class Pod(ApiObject):
             new.template = Template()
         return new
 
-    def bound(
-        self, node: str, conditions: list[Manifest], revision: str, labels: Labels = ()
-    ) -> Self:
-        """The next version of this pod: it has a node, its conditions say so, and it has *labels*."""
+    def bound(self, node: str, status: Manifest, revision: str, labels: Labels = ()) -> Self:
+        """The next version of this pod: it has a node and *labels*, and its *status* says so.
+
+        The phase stays the same.
+        """
         raw = self.raw.copy()
         metadata = raw["metadata"] = raw["metadata"].copy()
         metadata["uid"], metadata["resourceVersion"] = self.uid, revision
         spec = raw["spec"] = {**self.spec, "nodeName": node}
-        status = raw["status"] = {**self.status, "conditions": conditions}
+        raw["status"] = status
         known = self.__dict__.copy()
         known["raw"], known["resource_version"] = raw, revision
         known["spec"], known["status"], known["node_name"] = spec, status, node

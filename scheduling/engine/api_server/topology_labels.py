@@ -17,4 +17,5 @@ def topology_labels(store: ObjectStore, node_name: str) -> Labels:
     if node is None:
         return ()
     labels = node.labels
-    return tuple((name, labels[name]) for name in (REGION, ZONE) if name in labels)
+    region = ((REGION, labels[REGION]),) if REGION in labels else ()
+    return (*region, (ZONE, labels[ZONE])) if ZONE in labels else region

@@ -252,7 +252,8 @@ def blocker(
     search = decision.search
     if search is None or not search.status.is_success or decision.result != "unschedulable":
         return _refused_outright(decision, attempt)
-    with algorithm.room_verdicts.without_own_nomination(search.state) as kept:
+    with algorithm.nominated.without(search.state.pod):
+        kept = algorithm.room_verdicts.of(search.state)
         refusals = closest(search, algorithm, kept)
         if not refusals:
             return _refused_outright(decision, attempt)
@@ -292,7 +293,7 @@ def closest(
     failing = _failing(search, algorithm, unknown)
     for row in unknown:
         known[row] = _refusal(search, algorithm, row, picked[row], failing[row])
-    return sorted((known[row] for row in picked), key=attrgetter("distance"))
+    return sorted([known[row] for row in picked], key=attrgetter("distance"))
 
 
 def _refusal(

@@ -62,15 +62,6 @@ class Failure:
         return self.reason == "Unschedulable"
 
 
-_RESERVING = (names.VOLUME_BINDING, names.DYNAMIC_RESOURCES)
-_IN_TREE = {
-    ExtensionPoint.RESERVE: _RESERVING,
-    ExtensionPoint.PRE_BIND: _RESERVING,
-    ExtensionPoint.BIND: (names.DEFAULT_BINDER,),
-    ExtensionPoint.UNRESERVE: tuple(reversed(_RESERVING)),
-}
-
-
 class BindingPlugins:
     """The plugins of one profile from Reserve to PostBind, and what their refusals mean.
 
@@ -93,9 +84,10 @@ class BindingPlugins:
         self._profile = profile
         self._rules = profile.rules
         self._custom = custom
-        self._names: Mapping[ExtensionPoint, tuple[str, ...]] = _IN_TREE
+        # The names of the plugins at each point, in the order in which they are asked.
+        self.at: Mapping[ExtensionPoint, tuple[str, ...]] = _in_tree(devices is not None)
         if custom:
-            self._names = {
+            self.at = {
                 ExtensionPoint.RESERVE: profile.reserves,
                 ExtensionPoint.PERMIT: profile.permits,
                 ExtensionPoint.PRE_BIND: profile.pre_binds,
@@ -107,10 +99,6 @@ class BindingPlugins:
     def in_tree_only(self) -> BindingPlugins:
         """The same without custom plugins, once their process has died."""
         return BindingPlugins(self._profile, {}, self.devices)
-
-    def at(self, point: ExtensionPoint) -> tuple[str, ...]:
-        """The names of the plugins at *point*, in the order in which they are asked."""
-        return self._names.get(point, ())
 
     def plugin(self, name: str) -> Plugin | None:
         """The custom plugin called *name*; None if the scheduler itself does its work."""
@@ -153,6 +141,19 @@ class BindingPlugins:
         if self._rules.rejected_binding == "event only":
             return Failure("", "BindingRejected", event=event)
         return Failure(text, event=event)
+
+
+def _in_tree(allocates_devices: bool) -> Mapping[ExtensionPoint, tuple[str, ...]]:
+    """The in-tree plugins from Reserve to PostBind."""
+    devices = (names.DYNAMIC_RESOURCES,) if allocates_devices else ()
+    return {
+        ExtensionPoint.RESERVE: (names.VOLUME_BINDING, *devices),
+        ExtensionPoint.PERMIT: (),
+        ExtensionPoint.PRE_BIND: (names.VOLUME_BINDING, *devices),
+        ExtensionPoint.BIND: (names.DEFAULT_BINDER,),
+        ExtensionPoint.POST_BIND: (),
+        ExtensionPoint.UNRESERVE: (*devices, names.VOLUME_BINDING),
+    }
 
 
 def _rejection_1_20(point: ExtensionPoint, status: Status, pod: Pod) -> Failure:

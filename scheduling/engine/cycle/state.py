@@ -124,7 +124,10 @@ class SchedulerState:
         }
         cache_rules = profile.kubernetes.cache
         self.feed = TableFeed(
-            self.handle.table, self.gauges, lists_anew=cache_rules.relists_after_any_change
+            self.handle.table,
+            self.gauges,
+            lists_anew=cache_rules.relists_after_any_change,
+            reads_labels=any(one.profile.custom_plugins for one in self.algorithms.values()),
         )
         self.cache = SchedulerCache(loop, cache_rules, observer=self.feed)
         self.feed.follow(self.cache)

@@ -95,6 +95,8 @@ class DynamicResources(Plugin):
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         """Keeps a pod waiting whose claims are not there yet."""
+        if not pod.pod.spec.get("resourceClaims"):
+            return SUCCESS
         try:
             claims_of(pod.pod, self.claims)
         except ClaimMissing as missing:
@@ -110,7 +112,7 @@ class DynamicResources(Plugin):
 
     def asks_for_devices(self, pod: PodInfo) -> bool:
         """By a claim, or by an extended resource that a class stands for."""
-        return bool(pod.pod.spec.get("resourceClaims")) or bool(self._pods.extended(pod))
+        return bool(pod.pod.spec.get("resourceClaims") or self._pods.extended(pod))
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """SKIP for a pod without claims."""

@@ -58,6 +58,7 @@ class PodReader:
         self._listers = handle.listers
         self._provides_extended = provides_extended
         self._classes = ListedClasses(handle.listers)
+        self._listed_classes = handle.listers.live(DEVICE_CLASS)
         shared = SharedDevices.of(handle)
         self._slices = shared.slices
         self.allocated = shared.allocated
@@ -74,7 +75,7 @@ class PodReader:
 
     def extended(self, pod: PodInfo) -> dict[str, int]:
         """The resources that the pod wants and a class stands for; none where no class does."""
-        if not self._provides_extended or not self._listers.has(DEVICE_CLASS):
+        if not self._provides_extended or not self._listed_classes:
             return {}
         wanted = {
             name: amount

@@ -49,6 +49,10 @@ class ReplacingObserver(NodeObserver, Protocol):
         """A newer version of the pod counts, matches and claims exactly as the old one."""
         ...
 
+    def pod_relabelled(self, node_name: str, old: Pod, new: PodInfo) -> None:
+        """As `pod_replaced`, but the newer version has more labels."""
+        ...
+
 
 class CachedNodes:
     """The entries of the nodes, the most recently changed last, and the tree of zones.
@@ -204,7 +208,10 @@ class CachedNodes:
         info.pod = pod
         self._note_replaced(entry)
         if self._replacing is not None and entry.node is not None:
-            self._replacing.pod_replaced(entry.name, old, info)
+            if pod.template is old.template:
+                self._replacing.pod_replaced(entry.name, old, info)
+            else:
+                self._replacing.pod_relabelled(entry.name, old, info)
         return True
 
     # -- helpers ---------------------------------------------------------------------------------

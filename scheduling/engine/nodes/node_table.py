@@ -48,43 +48,45 @@ class Sums:
 class NodeTable:
     """The nodes with what they offer and what their pods request.
 
-    `active` are the rows in use, in the order the nodes were added. Labels, taints, images, host
+    `active` are the rows in use, in the order the nodes were added; `capacity` is the number of rows
+    that the columns have. Labels, taints, images, host
     ports, users of volumes and counted pods have a class each.
     """
 
     def __init__(self) -> None:
-        self._capacity = 16
+        self.capacity = 16
         self.rows: dict[str, int] = {}
-        self.nodes: list[Node | None] = [None] * self._capacity
-        self._names: list[str] = [""] * self._capacity
-        self.pods: list[dict[str, PodInfo]] = [{} for _ in range(self._capacity)]
+        self.nodes: list[Node | None] = [None] * self.capacity
+        self._names: list[str] = [""] * self.capacity
+        self.pods: list[dict[str, PodInfo]] = [{} for _ in range(self.capacity)]
         self.resource_names: list[str] = list(_NATIVE)
         self._resource_index: dict[str, int] = {name: i for i, name in enumerate(_NATIVE)}
-        self.allocatable: Columns = np.zeros((len(_NATIVE), self._capacity), np.int64)
-        self.requested: Columns = np.zeros((len(_NATIVE), self._capacity), np.int64)
+        self.allocatable: Columns = np.zeros((len(_NATIVE), self.capacity), np.int64)
+        self.requested: Columns = np.zeros((len(_NATIVE), self.capacity), np.int64)
         # Requested cpu and memory with defaults for what requests none, for the scores.
-        self.scored: Columns = np.zeros((2, self._capacity), np.int64)
-        self.pod_count: IntArray = np.zeros(self._capacity, np.int64)
-        self.allowed_pods: IntArray = np.zeros(self._capacity, np.int64)
-        self.unschedulable: BoolArray = np.zeros(self._capacity, np.bool_)
+        self.scored: Columns = np.zeros((2, self.capacity), np.int64)
+        self.pod_count: IntArray = np.zeros(self.capacity, np.int64)
+        self.allowed_pods: IntArray = np.zeros(self.capacity, np.int64)
+        self.unschedulable: BoolArray = np.zeros(self.capacity, np.bool_)
         # The rows that changed.
         self.log: ChangeLog[int] = ChangeLog()
         # Grows whenever labels, taints or names of any node change.
         self.static_generation = 0
         self._active: IntArray | None = None
         self._active_order: dict[int, None] = {}
-        self._free: list[int] = list(range(self._capacity - 1, -1, -1))
+        self._free: list[int] = list(range(self.capacity - 1, -1, -1))
         self._name_rank: IntArray | None = None
         self.labels = NodeLabels(self.nodes, self._active_order)
-        self.images = NodeImages(self._capacity)
-        self.taints = NodeTaints(self._capacity)
+        self.images = NodeImages(self.capacity)
+        self.taints = NodeTaints(self.capacity)
         self.ports = NodePorts()
         self.volume_users = VolumeUsers()
         self.pod_counts = PodCounts(self.labels, self.pods, self._active_order)
         # The cache, if there is one, answers in which order upstream's NodeInfo holds the pods of
-        # a node. `reordered` are the rows where only that order may have changed.
+        # a node. `reordered` are the rows where only that order may have changed, and whether some
+        # pod has more labels than before.
         self.lister: Callable[[str], Sequence[PodInfo]] | None = None
-        self.reordered: dict[int, None] = {}
+        self.reordered: dict[int, bool] = {}
         self._sums = Sums(self.requested, self.scored, self.pod_count)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -101,11 +103,6 @@ class NodeTable:
         return len(self.rows)
 
     @property
-    def capacity(self) -> int:
-        """How many rows the columns have room for."""
-        return self._capacity
-
-    @property
     def active(self) -> IntArray:
         """The rows of the nodes, in the order in which they came."""
         if self._active is None:
@@ -116,7 +113,7 @@ class NodeTable:
     def name_rank(self) -> IntArray:
         """For each row the rank of its node's name in string order."""
         if self._name_rank is None:
-            self._name_rank = np.zeros(self._capacity, np.int64)
+            self._name_rank = np.zeros(self.capacity, np.int64)
             for rank, name in enumerate(sorted(self.rows)):
                 self._name_rank[self.rows[name]] = rank
         return self._name_rank
@@ -149,7 +146,7 @@ class NodeTable:
         if index is None:
             index = self._resource_index[name] = len(self.resource_names)
             self.resource_names.append(name)
-            extra = np.zeros((1, self._capacity), np.int64)
+            extra = np.zeros((1, self.capacity), np.int64)
             self.allocatable = np.vstack((self.allocatable, extra))
             self.requested = np.vstack((self.requested, extra))
             self._sums = Sums(self.requested, self.scored, self.pod_count)
@@ -273,7 +270,7 @@ class NodeTable:
         self.taints.read(row, node)
 
     def _grow(self) -> None:
-        old, new = self._capacity, self._capacity * 2
+        old, new = self.capacity, self.capacity * 2
         more = new - old
         self.nodes.extend([None] * more)
         self._names.extend([""] * more)
@@ -290,7 +287,7 @@ class NodeTable:
         self.pod_counts.grow(more)
         self._free.extend(range(new - 1, old - 1, -1))
         self._sums = Sums(self.requested, self.scored, self.pod_count)
-        self._capacity = new
+        self.capacity = new
         self._name_rank = None
 
     # -- pods ------------------------------------------------------------------------------------

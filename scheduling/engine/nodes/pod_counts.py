@@ -109,8 +109,23 @@ class PodCounts:
             for column in self._columns_of(pod):
                 self._add(column.tally, row, delta)
         if self._counter_list:
-            for number in self._matching_counters(pod):
+            for number in self._matching_counters(pod.pod):
                 self._add(self._counter_list[number].tally, row, delta)
+
+    def relabel(self, row: int, old: Pod, new: Pod) -> bool:
+        """Count *new* on *row* in place of *old*, of which only the labels differ.
+
+        Returns False if the same counters count both.
+        """
+        if not self._counter_list:
+            return False
+        before, after = self._matching_counters(old), self._matching_counters(new)
+        if before == after:
+            return False
+        for numbers, delta in ((before, -1), (after, 1)):
+            for number in numbers:
+                self._add(self._counter_list[number].tally, row, delta)
+        return True
 
     def counter(self, matcher: PodMatcher) -> PodCounter:
         """The live count of pods that *matcher* means; the first call looks at every pod."""
@@ -122,9 +137,7 @@ class PodCounts:
             self._counters_of.clear()
             for row in self._active:
                 for pod in self._pods[row].values():
-                    if matcher.matches(
-                        pod.pod.namespace, pod.pod.labels, deleting=is_deleting(pod)
-                    ):
+                    if counter.number in self._matching_counters(pod.pod):
                         self._add(counter.tally, row, 1)
         return counter
 
@@ -184,15 +197,15 @@ class PodCounts:
             if code >= 0:
                 summed[code] += delta
 
-    def _matching_counters(self, pod: PodInfo) -> list[int]:
-        deleting = is_deleting(pod)
-        key = pod.pod.namespace, labels_key(pod), deleting
+    def _matching_counters(self, pod: Pod) -> list[int]:
+        deleting = "deletionTimestamp" in pod.raw["metadata"]
+        key = pod.namespace, labels_key(pod), deleting
         numbers = self._counters_of.get(key)
         if numbers is None:
             numbers = self._counters_of[key] = [
                 counter.number
                 for counter in self._counter_list
-                if counter.matcher.matches(pod.pod.namespace, pod.pod.labels, deleting=deleting)
+                if counter.matcher.matches(pod.namespace, pod.labels, deleting=deleting)
             ]
         return numbers
 
@@ -211,11 +224,6 @@ class PodCounts:
                     self._terms[kind][term] = column
                     self.term_count += 1
                 yield column
-
-
-def is_deleting(pod: PodInfo) -> bool:
-    """Whether the pod carries a deletion timestamp."""
-    return "deletionTimestamp" in pod.pod.metadata
 
 
 class VolumeUsers:

@@ -21,11 +21,15 @@ class TableFeed:
     """The cache's observer: a `ReplacingObserver` that writes what it hears into *table*.
 
     *lists_anew* says that any change of a node makes the snapshot list the nodes again. Since v1.18
-    the list is kept until a node comes or goes. Upstream: UpdateSnapshot(), updateAllLists.
+    the list is kept until a node comes or goes. Upstream: UpdateSnapshot(), updateAllLists. With
+    *reads_labels* plugins may read the labels of the pods on a node, not only count pods by them.
     """
 
-    def __init__(self, table: NodeTable, gauges: NodeGauges, *, lists_anew: bool) -> None:
+    def __init__(
+        self, table: NodeTable, gauges: NodeGauges, *, lists_anew: bool, reads_labels: bool = True
+    ) -> None:
         self._table = table
+        self._reads_labels = reads_labels
         self._gauges = gauges
         self._lists_anew = lists_anew
         self._tree = NodeTree()
@@ -86,9 +90,23 @@ class TableFeed:
         row = table.rows.get(node_name)
         if row is not None:
             table.pods[row][new.key] = new
-            table.reordered[row] = None
+            table.reordered.setdefault(row, False)
             # Any change of a pod makes the next snapshot copy its node. Upstream: updatePod().
             table.images.note_change(row)
             if new.pod.status.get("startTime") != old.status.get("startTime"):
                 # Preemption prefers victims that started late.
+                table.touch(row)
+
+    def pod_relabelled(self, node_name: str, old: Pod, new: PodInfo) -> None:
+        """As `pod_replaced`, but the newer version has more labels."""
+        self._gauges.stale[node_name] = True
+        table = self._table
+        row = table.rows.get(node_name)
+        if row is not None:
+            pods = table.pods[row]
+            del pods[new.key]
+            pods[new.key] = new
+            table.reordered[row] = True
+            table.images.note_change(row)
+            if table.pod_counts.relabel(row, old, new.pod) or self._reads_labels:
                 table.touch(row)

@@ -218,7 +218,7 @@ class InterPodAffinity(Plugin):
     def _existing_domain(self, counted: PreFilterState, key: str) -> DomainCounts:
         domain = counted.existing.get(key)
         if domain is None:
-            empty = np.zeros(max(1, len(self._table.topology(key).values)), np.int64)
+            empty = np.zeros(max(1, len(self._table.labels.topology(key).values)), np.int64)
             domain = counted.existing[key] = DomainCounts(key, empty)
         return domain
 
@@ -290,7 +290,7 @@ class InterPodAffinity(Plugin):
         """`pre_score`, `score` and `normalize` of a few rows, from the table's own counts."""
         table = self._table
         weighed = [
-            (table.topology(key).codes, table.pod_counts.per_domain(tally, key), weight)
+            (table.labels.topology(key).codes, table.pod_counts.per_domain(tally, key), weight)
             for key, tally, weight in self._terms.find(state).weights
             if tally.total
         ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -61,9 +62,18 @@ class NodeDeclaredFeatures(Plugin):
 
 
 def required_features(pod: Pod) -> frozenset[str]:
-    """The features that the spec of the pod needs. Upstream: nodedeclaredfeatures InferForPodScheduling()."""
+    """The features that the spec of the pod needs; kept with what follows from its spec.
+
+    Upstream: nodedeclaredfeatures InferForPodScheduling().
+    """
+    known: frozenset[str] | None = pod.template.get("required_features")
+    if known is None:
+        known = pod.template["required_features"] = _inferred_features(pod.spec)
+    return known
+
+
+def _inferred_features(spec: Mapping[str, Any]) -> frozenset[str]:
     found: list[str] = []
-    spec = pod.spec
     if spec.get("hostNetwork") and spec.get("hostUsers") is False:
         found.append(_USER_NAMESPACES)
     containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))

@@ -132,7 +132,7 @@ class PodTopologySpread(Plugin):
 
     def _look(self, state: CycleState, constraints: Constraints) -> Looked:
         """The traits that do not change from pod to pod."""
-        key = state.template.number, labels_key(state.pod)
+        key = state.template.number, labels_key(state.pod.pod)
         generation = self._table.static_generation
         known = self._looked.get(key)
         if (
@@ -203,7 +203,7 @@ class PodTopologySpread(Plugin):
         """2 * (place of the constraint) + 1 for a missing label, + 2 for too much skew."""
         codes: IntArray | None = None
         for place, domain in enumerate(cast("list[Domains]", state.data[self.name])):
-            values = self._table.topology(domain.constraint.topology_key).codes.take(rows)
+            values = self._table.labels.topology(domain.constraint.topology_key).codes.take(rows)
             if len(rows) < len(domain.counts):
                 verdict = domain.verdicts(domain.counts.take(values, mode="clip"), place)
                 verdict[values < 0] = 2 * place + 1
@@ -219,7 +219,7 @@ class PodTopologySpread(Plugin):
         """Whether `filter` accepts *row*, after `look`."""
         domains = cast("list[Domains]", state.data[self.name])
         for domain, most in zip(domains, cast("list[int]", state.data[_MOST]), strict=True):
-            code = self._table.topology(domain.constraint.topology_key).codes.item(row)
+            code = self._table.labels.topology(domain.constraint.topology_key).codes.item(row)
             if code < 0 or domain.counts.item(code) > most:
                 return False
         return True
@@ -234,7 +234,7 @@ class PodTopologySpread(Plugin):
             if selector is None or not selector.matches(other.pod.labels):
                 continue
             if domain.eligible.rows[row]:
-                code = self._table.topology(domain.constraint.topology_key).codes[row]
+                code = self._table.labels.topology(domain.constraint.topology_key).codes[row]
                 domain.counts[code] += delta
 
     def clone_state(self, data: object) -> object:
@@ -255,7 +255,7 @@ class PodTopologySpread(Plugin):
         key = domain.constraint.topology_key
         if code % 2:
             return Detail(text=f"no label {key}", numbers={"topologyKey": key})
-        column = self._table.topology(key)
+        column = self._table.labels.topology(key)
         place = int(column.codes[row])
         count, smallest = int(domain.counts[place]), domain.smallest
         skew = count + domain.matches_itself - smallest

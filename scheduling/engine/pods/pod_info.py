@@ -134,8 +134,12 @@ class PodInfo:
         return PodInfo(pod, self.rules)
 
     def is_made_like(self, pod: Pod) -> bool:
-        """Whether all that is parsed is the same for *pod*: nothing but node and status differ."""
-        return pod.template is self.pod.template and not (
+        """Whether all that is parsed is the same for *pod*.
+
+        Only its node and its status differ, and the labels that it got when it was bound.
+        """
+        template = self.pod.template
+        return (pod.template is template or pod.template.unlabelled is template) and not (
             may_resize(pod.status) or may_resize(self.pod.status)
         )
 
@@ -178,12 +182,11 @@ def requests_changed(old: Pod, new: Pod, rules: ResourceRules) -> bool:
     return PodInfo(old, rules).resources != PodInfo(new, rules).resources
 
 
-def labels_key(pod: PodInfo) -> bytes:
+def labels_key(pod: Pod) -> bytes:
     """The pod's labels in a form that can be looked up; kept with what follows from its spec."""
-    key: bytes | None = pod.pod.template.get("labels_key")
+    key: bytes | None = pod.template.get("labels_key")
     if key is None:
-        key = orjson.dumps(pod.pod.labels, option=orjson.OPT_SORT_KEYS)
-        pod.pod.template["labels_key"] = key
+        key = pod.template["labels_key"] = orjson.dumps(pod.labels, option=orjson.OPT_SORT_KEYS)
     return key
 
 

@@ -232,11 +232,14 @@ class Evaluator:
         return outcome
 
     def _touch_reordered(self) -> None:
-        """Forget what is kept of rows where pods of equal importance changed their order."""
+        """Forget what is kept of rows where pods of equal importance changed their order.
+
+        Also where pods have new labels, by which budgets may cover them.
+        """
         table = self._table
-        for row in table.reordered:
+        for row, is_relabelled in table.reordered.items():
             keys = [importance(pod) for pod in table.pods[row].values()]
-            if len(dict.fromkeys(keys)) < len(keys):
+            if is_relabelled or len(dict.fromkeys(keys)) < len(keys):
                 table.touch(row)
         table.reordered.clear()
 
@@ -277,7 +280,8 @@ class Evaluator:
         """As `_one_by_one`, in columns; False if those might give another answer."""
         if len(rows) < _MANY_ROWS or self._rules != PreemptionRules():
             return False
-        with self._room_verdicts.without_own_nomination(search.state) as verdicts:
+        with self._room_verdicts.nominated.without(search.state.pod):
+            verdicts = self._room_verdicts.of(search.state)
             if verdicts is None:
                 return False
             kept = verdicts.runs

@@ -12,8 +12,6 @@ these every node is evaluated. Tests compare both ways.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -107,7 +105,7 @@ class KeptRoomVerdicts:
     def __init__(self, framework: Framework, nominated: Nominated) -> None:
         self._framework = framework
         self._table = framework.handle.table
-        self._nominated = nominated
+        self.nominated = nominated
         self._columns = VictimColumns(self._table, Budgets(framework.handle.listers))
         self._kept: dict[tuple[int, int], RoomVerdicts] = {}
         filters = framework.plugins.filter
@@ -117,14 +115,9 @@ class KeptRoomVerdicts:
 
     def verdicts(self, state: CycleState, rows: IntArray) -> Verdicts | None:
         """A copy of the verdicts on *rows*, after PreFilter; None if more than room varies."""
-        with self.without_own_nomination(state) as kept:
+        with self.nominated.without(state.pod):
+            kept = self.of(state)
             return None if kept is None else kept.verdicts(rows)
-
-    @contextmanager
-    def without_own_nomination(self, state: CycleState) -> Generator[RoomVerdicts | None]:
-        """The room verdicts of the state's pod, without its own nomination in this context."""
-        with self._nominated.without(state.pod):
-            yield self._of(state)
 
     def forget(self) -> None:
         """Compute everything from scratch."""
@@ -134,8 +127,11 @@ class KeptRoomVerdicts:
         """The status that *code* of the filter for room means."""
         return self._framework.explain(state, self._place, code)
 
-    def _of(self, state: CycleState) -> RoomVerdicts | None:
-        """The room verdicts of the state's pod; its own nomination counts like that of others."""
+    def of(self, state: CycleState) -> RoomVerdicts | None:
+        """The room verdicts of the state's pod; None if more than room varies.
+
+        To leave out the pod's own nomination, ask `nominated.without` the pod.
+        """
         if self._room is None or not self._framework.only_room_varies(state):
             return None
         # First of all, so that every resource has its column.
@@ -169,16 +165,16 @@ class KeptRoomVerdicts:
             KeptRuns(self._columns, state.pod.priority, wanted, reserved),
         )
         kept.kept.catch_up(table.log)
-        kept.nominations.catch_up(self._nominated.log)
+        kept.nominations.catch_up(self.nominated.log)
         kept.plugin[rows], kept.code[rows] = verdicts.plugin, verdicts.code
         kept.count(rows)
         return kept
 
     def _reserved(self, state: CycleState) -> Reserved:
-        return self._nominated.reserved(state.pod.priority)
+        return self.nominated.reserved(state.pod.priority)
 
     def _refresh(self, state: CycleState, kept: RoomVerdicts) -> None:
-        table, log = self._table, self._nominated.log
+        table, log = self._table, self.nominated.log
         rows = kept.kept.catch_up(table.log)
         nominated = kept.nominations.catch_up(log)
         if rows is None or nominated is None:

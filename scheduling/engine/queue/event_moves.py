@@ -44,14 +44,12 @@ class EventMoves:
 
         The pod with the key *but*, and pods whose priority is above *at_most*, stay where they are.
         """
-        places, rules = self._places, self._rules
-        if rules.hints:
-            if not places.unschedulable.pods and not places.in_flight.pods:
-                # No pod waits for it, and no pod is being tried that might have missed it.
-                return self._requeueing.is_of_interest(event)
-        elif event.resource in rules.ignored_kinds or not moves_classic_queue(event, new):
+        rules = self._rules
+        if not rules.hints and (
+            event.resource in rules.ignored_kinds or not moves_classic_queue(event, new)
+        ):
             return False
-        infos = places.unschedulable.infos()
+        infos = self._places.unschedulable.infos()
         if but:
             infos = [info for info in infos if info.key != but]
         if at_most is not None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kscope.sim.objects.manifest_parts import items, section
-from kscope.sim.objects.pod_resources import ResourceRules, pod_resources
+from kscope.sim.objects.pod_resources import ResourceRules, may_resize, pod_resources
 from kscope.sim.objects.quantity import Quantity, parse
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ _ACTION_NAMES = {
     Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM: "UpdatePodGeneratedResourceClaim",
     Action.UPDATE_POD_OTHER: "Update",
 }
+
+_NEWEST = ResourceRules()
 
 # What v1.20 calls the same. Upstream: internal/queue/events.go.
 _CLASSIC_NAMES: Mapping[tuple[str, Action], str] = {
@@ -318,8 +320,9 @@ def moves_classic_queue(event: ClusterEvent, new: Any) -> bool:
 
 
 def _scaled_down(new: Pod, old: Pod) -> bool:
-    rules = ResourceRules()
-    now, before = pod_resources(new.raw, rules).requested, pod_resources(old.raw, rules).requested
+    if new.template is old.template and not (may_resize(new.status) or may_resize(old.status)):
+        return False
+    now, before = (pod_resources(pod.raw, _NEWEST).requested for pod in (new, old))
     if now is before:
         return False
     names = ("cpu", "memory", "ephemeral-storage", *(name for name, _ in before.scalars))

@@ -116,8 +116,9 @@ class SchedulingQueue:
         self.updates = PodUpdates(
             rules, self.places, self._requeueing, self._backoff_policy, self.nominator
         )
-        # The number of pods popped so far, and the value it had at the last move of pods:
-        # a pod tried in that cycle or before may have missed what made them move.
+        # The number of pods popped so far, and the value it had at the last move of pods: a pod
+        # tried in that cycle or before may have missed what made them move. Without hints, that
+        # decides where the pod goes.
         self.scheduling_cycle = 0
         self.move_request_cycle = -1
         self._add_event = rules.event_name(UNSCHEDULED_POD_ADD)
@@ -127,7 +128,7 @@ class SchedulingQueue:
     def add(self, pod: Pod | PodInfo) -> QueuedPodInfo:
         """A new pod to schedule goes to activeQ, or waits at a gate."""
         info = self._new_info(pod)
-        present = self.get(info.key)
+        present = self.places.get(info.key)
         if present is not None:
             # Upstream logs an error and takes it out of where it was.
             info.place = present.place
@@ -288,6 +289,8 @@ class SchedulingQueue:
         the version has no handler moves no pod. The pod with the key *but*, and pods whose priority
         is above *at_most*, stay where they are.
         """
+        if self.rules.hints and not self._unschedulable.pods and not self._in_flight.pods:
+            return  # No pod waits for it, and no pod is being tried that might have missed it.
         if self._moves.move_waiting(event, old, new, but=but, at_most=at_most):
             self.move_request_cycle = self.scheduling_cycle
 

@@ -3,7 +3,7 @@
 Upstream: pkg/controller/volume/attachdetach/{populator,util}, util.ProcessPodVolumes().
 """
 
-from typing import Final, cast
+from typing import Final
 
 from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import Manifest, PersistentVolume, PersistentVolumeClaim, Pod
@@ -47,7 +47,8 @@ class DesiredStateOfWorldPopulator:
 
     def observe_pod(self, event: WatchEvent) -> None:
         """Take a watch event of a pod."""
-        pod = cast("Pod", event.new)
+        pod = event.new
+        assert isinstance(pod, Pod), f"{pod.id} is no pod"
         if not pod.node_name or not pod.volumes:
             return
         if event.type == "DELETED" or self._is_done_with_volumes(pod):
@@ -68,7 +69,8 @@ class DesiredStateOfWorldPopulator:
 
     def observe_volume(self, event: WatchEvent) -> None:
         """A volume was written: pods that use its claim may now have it."""
-        volume, old = cast("PersistentVolume", event.new), event.old
+        volume, old = event.new, event.old
+        assert isinstance(volume, PersistentVolume), f"{volume.id} is no volume"
         if event.type != "DELETED" and volume.claim_key in self._users:
             self._add_users(volume.claim_key, old is not None and old.spec is volume.spec)
 

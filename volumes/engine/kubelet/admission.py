@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.pod_resources import (
+    PodResources,
     ResourceRules,
     is_extended_resource_name,
     pod_resources,
@@ -38,41 +39,47 @@ class NodeResources:
 
     def admit(self, pod: Pod, node: Node) -> Rejection | None:
         """Take *pod* in and return None, or say why it does not fit; nothing is taken in then."""
-        refusal = self.refusal(pod, node)
+        resources = pod_resources(pod.raw, self._rules)
+        refusal = _lack(resources, node, self.used)
         if refusal is None:
-            self.take(pod)
+            self._count(pod.uid, resources)
         return refusal
 
     def refusal(self, pod: Pod, node: Node) -> Rejection | None:
-        """Why *pod* does not fit beside the other pods of the node; None if it does."""
-        requests = pod_resources(pod.raw, self._rules).fit.amounts()
-        used, allocatable = self.used, node.allocatable_units
-        own = self._taken.get(pod.uid)
-        if own is not None:
-            used = {name: amount - own.get(name, 0) for name, amount in used.items()}
-        if used.get("pods", 0) + 1 > allocatable.get("pods", 0) and "pods" in allocatable:
-            return _insufficient("pods", 1, used.get("pods", 0), allocatable["pods"])
-        for name in _ordered(requests):
-            if name not in allocatable and is_extended_resource_name(name):
-                # The cluster provides it, not the node. Upstream: removeMissingExtendedResources().
-                continue
-            amount = requests[name]
-            if used.get(name, 0) + amount > allocatable.get(name, 0):
-                return _insufficient(name, amount, used.get(name, 0), allocatable.get(name, 0))
-        return None
+        """Why *pod*, which may be taken in already, does not fit beside the others; None if it does."""
+        own = self._taken.get(pod.uid, {})
+        used = {name: amount - own.get(name, 0) for name, amount in self.used.items()}
+        return _lack(pod_resources(pod.raw, self._rules), node, used)
 
     def take(self, pod: Pod) -> None:
         """Count *pod* in with what it takes of the node now, instead of what it took before."""
-        self.release(pod.uid)
-        taken = pod_resources(pod.raw, self._rules).requested.amounts()
-        self._taken[pod.uid] = {"pods": 1, **taken}
-        for name, amount in self._taken[pod.uid].items():
+        self._count(pod.uid, pod_resources(pod.raw, self._rules))
+
+    def _count(self, uid: str, resources: PodResources) -> None:
+        self.release(uid)
+        taken = self._taken[uid] = {"pods": 1, **resources.requested.amounts()}
+        for name, amount in taken.items():
             self.used[name] = self.used.get(name, 0) + amount
 
     def release(self, uid: str) -> None:
         """Count the pod of this uid out, if it was counted in."""
         for name, amount in self._taken.pop(uid, {}).items():
             self.used[name] -= amount
+
+
+def _lack(resources: PodResources, node: Node, used: dict[str, int]) -> Rejection | None:
+    """The first resource of which *node* has too little left."""
+    requests, allocatable = resources.fit.amounts(), node.allocatable_units
+    if used.get("pods", 0) + 1 > allocatable.get("pods", 0) and "pods" in allocatable:
+        return _insufficient("pods", 1, used.get("pods", 0), allocatable["pods"])
+    for name in _ordered(requests):
+        if name not in allocatable and is_extended_resource_name(name):
+            # The cluster provides it, not the node. Upstream: removeMissingExtendedResources().
+            continue
+        amount = requests[name]
+        if used.get(name, 0) + amount > allocatable.get(name, 0):
+            return _insufficient(name, amount, used.get(name, 0), allocatable.get(name, 0))
+    return None
 
 
 def _ordered(requests: dict[str, int]) -> list[str]:

@@ -172,7 +172,8 @@ def pod_volume_names(pod: Pod) -> PodVolumeNames:
 def _volume_names(pod: Pod) -> PodVolumeNames:
     names = PodVolumeNames({}, {})
     for group in ("initContainers", "containers", "ephemeralContainers"):
-        for container in cast("list[Manifest]", pod.spec.get(group) or ()):
+        containers: list[Manifest] = pod.spec.get(group) or []
+        for container in containers:
             for mount in container.get("volumeMounts") or ():
                 names.mounts[mount["name"]] = None
             for device in container.get("volumeDevices") or ():

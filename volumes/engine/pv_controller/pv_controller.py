@@ -52,6 +52,7 @@ class PersistentVolumeController:
         self.writer = VolumeWriter(context, self.caches)
         self.operations = VolumeOperations(self.writer, self.runner)
         self.resync = Resync(self.writer, self.claim_queue, self.volume_queue)
+        self._candidates = self.resync.candidates
         # Object id → why its latest sync was abandoned.
         self.last_error: dict[str, str] = {}
         self._claim_sync = ClaimSync(self.writer, self.operations)
@@ -60,10 +61,10 @@ class PersistentVolumeController:
     def start(self, first_resync: int = 0) -> None:
         """Fill the caches from the listers; the first resync comes *first_resync* ns from now."""
         for volume in self.context.listers.volumes():
-            self.resync.observe_volume(volume)
+            self._candidates.volumes.observe(volume.key, volume.claim_key)
             self.caches.store_volume_update(volume)
         for claim in self.context.listers.claims():
-            self.resync.observe_claim(claim)
+            self._candidates.claims.observe(claim.key, claim.volume_name)
             self.caches.store_claim_update(claim)
         self.resync.start_at(self.context.loop.now + first_resync)
 
@@ -73,7 +74,7 @@ class PersistentVolumeController:
         """Queue the claim of a watch event."""
         claim = event.new
         assert isinstance(claim, PersistentVolumeClaim), f"{claim.id} is no claim"
-        self.resync.observe_claim(claim, deleted=event.type == "DELETED")
+        self._candidates.claims.observe(claim.key, claim.volume_name, event.type == "DELETED")
         delays = self.context.delays
         delay = delays.draw("claim_sync") if delays else 0
         if delay:
@@ -87,7 +88,7 @@ class PersistentVolumeController:
         """Queue the volume of a watch event."""
         volume = event.new
         assert isinstance(volume, PersistentVolume), f"{volume.id} is no volume"
-        self.resync.observe_volume(volume, deleted=event.type == "DELETED")
+        self._candidates.volumes.observe(volume.key, volume.claim_key, event.type == "DELETED")
         self.volume_queue.add(volume.key)
         if not self.resync.is_armed:
             self.resync.arm()

@@ -40,20 +40,11 @@ class Resync:
         self._writer = writer
         self._claim_queue = claim_queue
         self._volume_queue = volume_queue
-        self._unsettled = UnsettledObjects()
+        # The objects that may be unsettled; the controller notes each new version here.
+        self.candidates = UnsettledObjects()
         self._next_at = -1
         # Whether the timer of the next resync is set.
         self.is_armed = False
-
-    # What has changed
-
-    def observe_claim(self, claim: PersistentVolumeClaim, *, deleted: bool = False) -> None:
-        """Note what the informer has of a claim."""
-        self._unsettled.claims.observe(claim.key, claim.volume_name, deleted)
-
-    def observe_volume(self, volume: PersistentVolume, *, deleted: bool = False) -> None:
-        """Note what the informer has of a volume."""
-        self._unsettled.volumes.observe(volume.key, volume.claim_key, deleted)
 
     # The timer
 
@@ -97,7 +88,7 @@ class Resync:
 
         Checks only the objects that changed since they were last found to be settled.
         """
-        unsettled, caches = self._unsettled, self._caches
+        unsettled, caches = self.candidates, self._caches
         unsettled.changed(caches.changed_volumes, caches.changed_claims)
         caches.changed_volumes.clear()
         caches.changed_claims.clear()

@@ -77,13 +77,14 @@ class Binder:
             raise Conflict(_uid_conflict(pod, stored))
         if stored.deletion_timestamp:
             raise Conflict(_deleted(pod))
-        if self._ends_nomination and stored.nominated_node_name:
+        status = {**stored.status, "conditions": with_condition(stored, scheduled)}
+        if self._ends_nomination:
             # The API server does. Upstream: ClearingNominatedNodeNameAfterBinding.
-            stored = stored.patched({"status": {"nominatedNodeName": None}})
+            status.pop("nominatedNodeName", None)
         self._store.bind(
             stored,
             binding.node,
-            with_condition(stored, scheduled),
+            status,
             topology_labels(self._store, binding.node) if self._copies_labels else (),
             by=COMPONENT,
             event="PodBound",

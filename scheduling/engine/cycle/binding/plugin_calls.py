@@ -53,7 +53,7 @@ class PluginCalls:
         Wait at Permit means that a plugin asked to wait and none rejected the pod. WAIT_FOR_VOLUMES
         at PreBind means that volumes must be bound; run the point again then, and it goes on.
         """
-        asked = binding.plugins.at(point)
+        asked = binding.plugins.at[point]
         if point is ExtensionPoint.PRE_BIND:
             asked = asked[binding.next_pre_bind :]
         answer, answers = SUCCESS, list[Status]()

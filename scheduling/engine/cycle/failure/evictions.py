@@ -32,6 +32,7 @@ class Evictions:
         self._store = state.store
         self._latencies = state.latencies
         self._profile = state.profile
+        self._rules = state.profile.rules
         self._chronicle = state.chronicle
         self._handle = state.handle
         self._queue = state.queue
@@ -60,7 +61,7 @@ class Evictions:
         """
         *others, last = victims
         fates = [self._evict(victim, preemptor, message) for victim in others]
-        waits = others and self._profile.rules.evicts_last_victim_alone
+        waits = others and self._rules.evicts_last_victim_alone
         # The preemptor must not be tried between the two: it would preempt once more.
         if waits and False not in fates and all(one.pod.grace_period_seconds for one in others):
             delay = self._latencies.draw("api_write")
@@ -115,12 +116,12 @@ class Evictions:
         if waiting is not None:
             # A victim that waits in Permit goes back to the queue instead.
             waiting.reject(names.DEFAULT_PREEMPTION, "preempted")
-            if self._profile.rules.returns_binding_victims:
+            if self._rules.returns_binding_victims:
                 message += _IN_MEMORY
             self._chronicle.record_event(victim.pod, "Preempted", "Normal", message)
             return True
         binding = self._state.bindings.get(victim.key)
-        if self._profile.rules.returns_binding_victims and binding and binding.volumes_binding:
+        if self._rules.returns_binding_victims and binding and binding.volumes_binding:
             # So does one whose volumes are being bound. Upstream: podInPreBind.CancelPod().
             self._loop.call_after(0, self._end_binding, binding)
             self._chronicle.record_event(victim.pod, "Preempted", "Normal", message + _IN_MEMORY)
@@ -132,7 +133,7 @@ class Evictions:
             return None
         grace = stored.grace_period_seconds
         try:
-            if self._profile.rules.marks_victims:
+            if self._rules.marks_victims:
                 self._mark_victim(stored, preemptor)
             self._store.delete(
                 "Pod", victim.key, by=COMPONENT, grace_seconds=grace, event="PodEvicted"
@@ -167,4 +168,4 @@ class Evictions:
         )
 
     def _preempted_by(self, pod: Pod) -> str:
-        return self._profile.rules.preempted_message.format(key=pod.key, uid=pod.uid)
+        return self._rules.preempted_message.format(key=pod.key, uid=pod.uid)

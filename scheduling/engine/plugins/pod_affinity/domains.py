@@ -18,19 +18,19 @@ class DomainCounts:
 
     def on(self, table: NodeTable, rows: IntArray) -> tuple[IntArray, BoolArray]:
         """The count of each row's domain (0 without the label), and whether it has the label."""
-        codes = table.topology(self.key).codes.take(rows)
+        codes = table.labels.topology(self.key).codes.take(rows)
         present = codes >= 0
         # Code -1, a missing label, indexes an arbitrary domain, whose count is discarded.
         return self.counts.take(codes, mode="wrap") * present, present
 
     def at(self, table: NodeTable, row: int) -> int:
         """The count of the row's domain; -1 without the label."""
-        code = table.topology(self.key).codes.item(row)
+        code = table.labels.topology(self.key).codes.item(row)
         return self.counts.item(code) if code >= 0 else -1
 
     def shift(self, table: NodeTable, row: int, delta: int) -> None:
         """Count *delta* more pods in the row's domain; nothing without the label."""
-        code = int(table.topology(self.key).codes[row])
+        code = int(table.labels.topology(self.key).codes[row])
         if code >= 0:
             self.counts[code] += delta
 

@@ -64,7 +64,7 @@ class TermFinder:
     def find(self, state: CycleState) -> ApplicableTerms:
         """The terms of the pod of *state*; computed again when terms or namespaces are added."""
         stamp = (self._table.pod_counts.term_count, self._listers.generation.get("Namespace", 0))
-        key = (state.template.number, labels_key(state.pod))
+        key = (state.template.number, labels_key(state.pod.pod))
         found = self._kept.get(key)
         if found is None or found.stamp != stamp:
             if len(self._kept) >= _TERMS_KEPT:

@@ -102,7 +102,7 @@ class PodConstraints:
             return _NO_CONSTRAINTS  # The default selector is empty.
         stamp = tuple([self._listers.generation.get(kind, 0) for kind in _OWNERS])
         kind, owner = _controller(pod) or ("", "")
-        key = (pod.pod.namespace, labels_key(pod), kind, owner)
+        key = (pod.pod.namespace, labels_key(pod.pod), kind, owner)
         known = self._defaulted.get(key)
         if known is not None and known[0] == stamp:
             return known[1]

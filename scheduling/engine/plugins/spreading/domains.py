@@ -52,7 +52,7 @@ class TopologyDomains:
             return known[1]
         labelled = np.ones(self._table.capacity, np.bool_)
         for key in keys:
-            labelled &= self._table.topology(key).codes >= 0
+            labelled &= self._table.labels.topology(key).codes >= 0
         self._labelled[keys] = (generation, labelled)
         return labelled
 
@@ -84,7 +84,7 @@ class TopologyDomains:
     def _count_eligible(
         self, template: PodTemplate, constraint: SpreadConstraint, labelled: BoolArray
     ) -> Eligible:
-        column = self._table.topology(constraint.topology_key)
+        column = self._table.labels.topology(constraint.topology_key)
         counted = included(self._table, template, constraint)
         has_label = column.codes >= 0
         rows = labelled & has_label

@@ -80,13 +80,14 @@ class SpreadScores:
 
     def count(self, state: CycleState, constraints: Constraints, rows: IntArray) -> ScoreState:
         """The matching pods of each domain with one of *rows*, which are feasible."""
-        has_labels = self._scored_rows(state, constraints).take(rows)
+        scored = self._scored_rows(state, constraints)
+        has_labels = scored.take(rows)
         looked_at = rows[has_labels]
         sizes = [
             len(looked_at) if one.topology_key == HOSTNAME else self._count_domains(one, looked_at)
             for one in constraints.soft
         ]
-        return ScoreState(self._soft_counts(state, constraints, sizes), ~has_labels)
+        return ScoreState(self._soft_counts(state, constraints, sizes, scored), ~has_labels)
 
     def score(self, counted: ScoreState, rows: IntArray) -> IntArray:
         """The weighted number of matching pods near the node: less is better."""
@@ -126,7 +127,7 @@ class SpreadScores:
             nodes if one.topology_key == HOSTNAME else self._count_domains_of_few(one, looked_at)
             for one in constraints.soft
         ]
-        soft = self._soft_counts(state, constraints, sizes)
+        soft = self._soft_counts(state, constraints, sizes, scored)
         scores = [self._score_row(soft, row) for row in looked_at]
         low, high = min(scores), max(scores)
         for place, score in zip(counted, scores, strict=True):
@@ -147,7 +148,7 @@ class SpreadScores:
 
     def _count_domains(self, constraint: SpreadConstraint, rows: IntArray) -> int:
         """The number of domains of *rows*; a row without the label is in domain "", as upstream."""
-        column = self._table.topology(constraint.topology_key)
+        column = self._table.labels.topology(constraint.topology_key)
         domains = np.zeros(len(column.values) + 1, np.bool_)
         domains[column.codes.take(rows)] = True
         both = "" in column.index and domains[-1] and domains[column.index[""]]
@@ -155,27 +156,26 @@ class SpreadScores:
 
     def _count_domains_of_few(self, constraint: SpreadConstraint, rows: list[int]) -> int:
         """The same for few rows."""
-        column = self._table.topology(constraint.topology_key)
+        column = self._table.labels.topology(constraint.topology_key)
         code_of = column.codes.item
         domains = {code_of(row) for row in rows}
         return len(domains) - ("" in column.index and domains.issuperset((-1, column.index[""])))
 
     def _soft_counts(
-        self, state: CycleState, constraints: Constraints, sizes: list[int]
+        self, state: CycleState, constraints: Constraints, sizes: list[int], scored: BoolArray
     ) -> list[SoftCounts]:
-        """Matching pods per domain (or node) of the feasible rows.
+        """Matching pods per domain (or node) of the feasible rows; only *scored* rows count.
 
         Upstream counts in those domains only; the other counts are never read.
         """
-        labelled = self._scored_rows(state, constraints)
-        eligible = self._topology.of_soft(state.template, constraints.soft, labelled)
+        eligible = self._topology.of_soft(state.template, constraints.soft, scored)
         return [
             SoftCounts(
                 constraint,
-                self._table.topology(constraint.topology_key).codes,
+                self._table.labels.topology(constraint.topology_key).codes,
                 self._per_row(tally)
                 if constraint.topology_key == HOSTNAME
-                else self._soft_domains(state, constraint, tally, among, labelled),
+                else self._soft_domains(state, constraint, tally, among, scored),
                 math.log(size + 2),
             )
             for constraint, tally, among, size in zip(
@@ -189,18 +189,18 @@ class SpreadScores:
         constraint: SpreadConstraint,
         tally: Tally | None,
         among: Eligible,
-        labelled: BoolArray,
+        scored: BoolArray,
     ) -> IntArray:
         """The pods per domain, where nodes without the label share domain "" with those whose label is "".
 
         Upstream: PreScore() reads a label that is not there as "".
         """
         counts = self._topology.pods_per_domain(constraint, tally, among)
-        column = self._table.topology(constraint.topology_key)
+        column = self._table.labels.topology(constraint.topology_key)
         empty = column.index.get("")
         if empty is None or tally is None:
             return counts
-        bare = labelled & (column.codes < 0)
+        bare = scored & (column.codes < 0)
         counted = included(self._table, state.template, constraint)
         if counted is not None:
             bare &= counted

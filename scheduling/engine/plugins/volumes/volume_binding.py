@@ -8,7 +8,7 @@ for them. Upstream: plugins/volumebinding/volume_binding.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -89,14 +89,14 @@ class VolumeBinding(Plugin):
         """Whether the pod has claims; what is kept for such claims is up to date then."""
         if self.pre_filter(state).status.code is Code.SKIP:
             return False
-        claims = cast("PodClaims | None", state.data.get(self.name))
+        claims: PodClaims | None = state.data.get(self.name)
         if claims is not None:
             self._finder.planned(claims)
         return True
 
     def look(self, state: CycleState) -> list[Trait] | None:
         """Rows differ in whether they have a volume for the claim, where there is one to bind."""
-        claims = cast("PodClaims | None", state.data.get(self.name))
+        claims: PodClaims | None = state.data.get(self.name)
         if claims is None or claims.bound or claims.plans is None:
             return None
         state.data[_PLANS] = [claims.plans]
@@ -104,8 +104,8 @@ class VolumeBinding(Plugin):
 
     def fits_row(self, state: CycleState, row: int) -> bool:
         """Whether `filter` accepts *row*; after `look`."""
-        plans = cast("list[ClaimPlans]", state.data[_PLANS])[0]
-        return plans.accepts(row)
+        plans: list[ClaimPlans] = state.data[_PLANS]
+        return plans[0].accepts(row)
 
     def pre_score_cells(self, state: CycleState, rows: IntArray, cell_sizes: IntArray) -> bool:
         """It scores nothing."""
@@ -113,10 +113,10 @@ class VolumeBinding(Plugin):
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """The reasons as bits."""
-        claims = cast("PodClaims", state.data[self.name])
+        claims: PodClaims = state.data[self.name]
         if claims.delayed:
             codes, plans = self._finder.unbound(claims, rows)
-            cast("list[Plans]", state.data.setdefault(_PLANS, [])).append(plans)
+            state.data.setdefault(_PLANS, []).append(plans)
         else:
             codes = np.zeros(len(rows), np.int64)
         if claims.bound:
@@ -130,7 +130,8 @@ class VolumeBinding(Plugin):
 
     def plan(self, state: CycleState, row: int) -> PodVolumes:
         """What has to be bound and provisioned when the pod goes to the node at *row*."""
-        return plan_at(cast("list[Plans] | None", state.data.get(_PLANS)), row)
+        plans: list[Plans] | None = state.data.get(_PLANS)
+        return plan_at(plans, row)
 
     def explain(self, state: CycleState, code: int) -> Status:
         """All reasons together; no eviction frees a volume."""
@@ -150,7 +151,7 @@ class VolumeBinding(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """Which claims or volumes are in the way."""
-        claims = cast("PodClaims", state.data[self.name])
+        claims: PodClaims = state.data[self.name]
         if code == _UNTRANSLATED:
             return Detail(text=str(state.data[_FAULT]))
         if code & _NODE_CONFLICT:

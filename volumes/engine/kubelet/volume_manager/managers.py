@@ -1,6 +1,6 @@
 """The volume managers of all nodes; a node has one from its first volume to its last."""
 
-from typing import Any, cast
+from typing import Any
 
 from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import Node, PersistentVolume, Pod
@@ -39,9 +39,10 @@ class VolumeManagers:
 
     def observe_volume(self, event: WatchEvent) -> None:
         """A volume was written: the pods that use its claim may be able to go on, or see it grow."""
-        claim = cast("PersistentVolume", event.new).claim_key
-        if claim in self._users:
-            self._reprocess_users(claim)
+        volume = event.new
+        assert isinstance(volume, PersistentVolume), f"{volume.id} is no volume"
+        if volume.claim_key in self._users:
+            self._reprocess_users(volume.claim_key)
 
     def _reprocess_users(self, claim: str) -> None:
         for pod in [*self._users[claim].values()]:
