@@ -10,7 +10,7 @@ from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.manifests import (
     REQUIRED,
 )
-from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
+from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo, labels_key
 
 _MOST_FACTS = 2 * FEW
 
@@ -37,6 +37,21 @@ def _matches(case: Case, term: AffinityTerm, pod: Pod) -> bool:
     return term.matches(pod.namespace, pod.labels, labels)
 
 
+class _Matched:
+    """Which pods a term matches, decided once for all pods with the same labels."""
+
+    def __init__(self, case: Case, term: AffinityTerm) -> None:
+        self._case, self._term = case, term
+        self._known: dict[tuple[str, bytes], bool] = {}
+
+    def __call__(self, info: PodInfo) -> bool:
+        key = info.pod.namespace, labels_key(info)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _matches(self._case, self._term, info.pod)
+        return known
+
+
 def _refused_domains(case: Case, key: str) -> Mapping[str, None]:
     """The values that the nodes in question have for a topology key."""
     values = (case.node(each).labels.get(key) for each in case.refused)
@@ -51,8 +66,9 @@ def _avoids(case: Case) -> Explanation:
     because: list[Fact] = []
     met: list[str] = []
     for place, term in enumerate(case.world.info().affinity.required_anti):
+        matches = _Matched(case, term)
         for here, info in _neighbours(case, term):
-            if _matches(case, term, info.pod):
+            if matches(info):
                 met.append(f"{info.key} on {here.name}")
                 if len(because) >= _MOST_FACTS:
                     continue
@@ -100,9 +116,10 @@ def _explained(met: list[str], lead: str, because: list[Fact]) -> Explanation:
 
 def _neighbours(case: Case, term: AffinityTerm) -> Iterator[tuple[Node, PodInfo]]:
     domains = _refused_domains(case, term.topology_key)
-    for here, info in case.placed_pods():
+    for row, here in case.world.nodes():
         if here.labels.get(term.topology_key) in domains:
-            yield here, info
+            for info in case.pods_at(row):
+                yield here, info
 
 
 def _joins(case: Case) -> Explanation:
@@ -110,9 +127,8 @@ def _joins(case: Case) -> Explanation:
     why = ""
     for place, term in enumerate(case.world.info().affinity.required):
         text = f"The pod must be with {term.selector} within one {term.topology_key}."
-        matching = [
-            (node, info) for node, info in case.placed_pods() if _matches(case, term, info.pod)
-        ]
+        matches = _Matched(case, term)
+        matching = [(node, info) for node, info in case.placed_pods() if matches(info)]
         key = term.topology_key
         joined = {here.labels[key]: None for here, _ in matching if key in here.labels}
         if any(case.node(each).labels.get(key) not in joined for each in case.refused):

@@ -11,6 +11,8 @@ from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, nodes_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.taints import untolerated
 from scheduling.engine.diagnosis.manifests import taint_text
+from scheduling.engine.nodes.arrays import Codes
+from scheduling.engine.plugins.spreading.constraints import pods_matching
 from scheduling.engine.plugins.spreading.domains import included
 from scheduling.engine.pods.pod_template import SpreadConstraint
 
@@ -129,6 +131,7 @@ def _counts(case: Case, key: str) -> dict[str, tuple[int, list[Node]]]:
     template = world.algorithm.framework.new_state(world.info()).template
     allowed = None if constraint is None else included(world.table, template, constraint)
     keys = [each.topology_key for each in template.spread if each.is_hard]
+    matching = _matching(case, constraint)
     found: dict[str, tuple[int, list[Node]]] = {}
     for row, node in world.nodes():
         domain = node.labels.get(key)
@@ -139,19 +142,16 @@ def _counts(case: Case, key: str) -> dict[str, tuple[int, list[Node]]]:
             continue
         count, nodes = found.get(domain, (0, []))
         nodes.append(node)
-        found[domain] = (count + _matching(case, row, constraint), nodes)
+        found[domain] = (count + (0 if matching is None else matching.item(row)), nodes)
     return dict(sorted(found.items(), key=lambda entry: (entry[1][0], entry[0])))
 
 
-def _matching(case: Case, row: int, constraint: SpreadConstraint | None) -> int:
-    if constraint is None or constraint.selector is None:
-        return 0
-    return sum(
-        info.pod.namespace == case.pod.namespace
-        and not info.pod.deletion_timestamp
-        and constraint.selector.matches(info.pod.labels)
-        for info in case.world.table.pods[row].values()
-    )
+def _matching(case: Case, constraint: SpreadConstraint | None) -> Codes | None:
+    """How many pods the constraint counts on each row; None when it counts none at all."""
+    if constraint is None or constraint.selector is None or constraint.selects_all:
+        return None
+    matcher = pods_matching(constraint.selector, case.pod.namespace, live_only=True)
+    return case.world.table.pod_counts.counter(matcher).tally.counts
 
 
 def _why_closed(case: Case, nodes: list[Node]) -> tuple[str, list[Fact]] | None:

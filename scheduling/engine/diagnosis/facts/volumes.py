@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, Final
 
+import numpy as np
+
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import (
     ApiObject,
@@ -19,6 +21,7 @@ from kscope.sim.objects.selectors import LabelSelector, NodeSelector
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, nodes_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.labels import described, holds
+from scheduling.engine.nodes.arrays import BoolArray
 from scheduling.engine.plugins.classic import classic_predicates
 from scheduling.engine.plugins.volumes.volume_binding import REASON_NO_SPACE, REASON_NODE_CONFLICT
 from volumes.engine.matching.explanation import Fault, explain_candidates
@@ -49,7 +52,8 @@ def _out_of_reach(case: Case) -> Explanation:
     away = [
         (claim, volume)
         for claim, volume in limited
-        if any(not _reaches(volume, case.node(each)) for each in case.refused)
+        for reached in (_reached_rows(case, volume),)
+        if not all(reached[each.row] for each in case.refused)
     ]
     because = [one for claim, volume in away for one in _facts_of_volume(case, claim, volume)]
     why = _why(case, limited, away)
@@ -69,9 +73,19 @@ def _terms(volume: PersistentVolume) -> list[dict[str, Any]]:
     return items(section(volume.spec, "nodeAffinity", "required"), "nodeSelectorTerms")
 
 
-def _reaches(volume: PersistentVolume, node: Node) -> bool:
+def _reached_rows(case: Case, volume: PersistentVolume) -> BoolArray:
+    """The rows of the nodes that the volume's node affinity allows."""
     required = section(volume.spec, "nodeAffinity", "required")
-    return not required or NodeSelector.parse(required).matches(node.labels, node.name)
+    table = case.world.table
+    if not required:
+        return np.ones(table.capacity, np.bool_)
+    return table.matching(NodeSelector.parse(required))
+
+
+def _reached_nodes(case: Case, volume: PersistentVolume) -> list[Node]:
+    """The nodes that the volume's node affinity allows, in the order they were added."""
+    reached = _reached_rows(case, volume)
+    return [node for row, node in case.world.nodes() if reached[row]]
 
 
 def _requirements(volume: PersistentVolume) -> list[tuple[int, int, dict[str, Any]]]:
@@ -115,13 +129,14 @@ def _why(
     away: list[tuple[PersistentVolumeClaim, PersistentVolume]],
 ) -> str:
     for (_, one), (_, other) in combinations(limited, 2):
-        if not any(_reaches(one, node) and _reaches(other, node) for _, node in case.world.nodes()):
+        both = _reached_rows(case, one) & _reached_rows(case, other)
+        if not both[case.world.table.active].any():
             return (
                 f"Volumes {one.name} and {other.name} exclude each other: no node has both "
                 f"{_wants(one)} and {_wants(other)}."
             )
     for _, volume in away:
-        within = [node.name for _, node in case.world.nodes() if _reaches(volume, node)]
+        within = [node.name for node in _reached_nodes(case, volume)]
         if not within:
             return f"No node of the cluster has {_wants(volume)}, which volume {volume.name} needs."
         return f"Volume {volume.name} can be used on {listed(within)}, where other checks fail."
@@ -154,15 +169,12 @@ def _facts_of_volume(
                 )
                 wanted = requirement.get("values")
                 yield fact(node, ("metadata", "labels", key), told, compared_with=wanted)
-    for _, node in case.world.nodes():
-        if _reaches(volume, node):
-            refusal = case.everywhere.get(node.name)
-            reasons = [each.detail.text for each in refusal.obstacles] if refusal else []
-            but = f", but: {listed(reasons)}" if reasons else ""
-            yield fact(
-                node, ("metadata", "name"), f"Volume {volume.name} can be used on {node.name}{but}."
-            )
-            break
+    for node in _reached_nodes(case, volume)[:1]:
+        refusal = case.everywhere.get(node.name)
+        reasons = [each.detail.text for each in refusal.obstacles] if refusal else []
+        but = f", but: {listed(reasons)}" if reasons else ""
+        text = f"Volume {volume.name} can be used on {node.name}{but}."
+        yield fact(node, ("metadata", "name"), text)
     yield from _facts_of_immediate(case, claim, volume)
 
 
