@@ -188,6 +188,7 @@ def _node_cause(
         only=tuple(each.node for each, _ in group if len(each.obstacles) == 1),
         check=check,
         lead=explained.lead,
+        overall=explained.overall,
         why=explained.why,
         because=explained.because,
     )

@@ -54,6 +54,8 @@ from scheduling.engine.diagnosis.changes.pod_rules import (
 from scheduling.engine.diagnosis.changes.requests import smaller_requests
 from scheduling.engine.diagnosis.facts.outright import gate_facts
 from scheduling.engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
+from scheduling.engine.diagnosis.headline import headline
+from scheduling.engine.diagnosis.no_scheduler import NoScheduler
 from scheduling.engine.diagnosis.pairs import Changes, PairSearch
 from scheduling.engine.diagnosis.report import (
     SEVERITIES,
@@ -65,6 +67,11 @@ from scheduling.engine.diagnosis.report import (
 from scheduling.engine.diagnosis.subjects.nomination import nomination_cause, stays
 from scheduling.engine.diagnosis.subjects.placed_pods import placed_pod_causes
 from scheduling.engine.diagnosis.subjects.pod_claims import pod_claim_causes
+from scheduling.engine.diagnosis.subjects.rollouts import (
+    outdated_causes,
+    rollout_causes,
+    rollout_changes,
+)
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.trials import Trials, listed, seconds
 from scheduling.engine.diagnosis.volumes import (
@@ -142,7 +149,7 @@ def diagnose_in_steps(cluster: Cluster, pod_key: str, forks: Forks) -> Iterator[
         if each.scheduler.algorithm_for(pod.scheduler_name) is not None
     ]
     if not leading:
-        yield from _Unminded(cluster, pod, forks).diagnoses()
+        yield from NoScheduler(cluster, pod, forks).diagnoses()
     else:
         yield from _Inquiry(cluster, pod, leading[0], forks).diagnoses()
 
@@ -194,59 +201,16 @@ def _placed(cluster: Cluster, pod: Pod) -> Diagnosis:
 
 def _not_modelled(cluster: Cluster, pod: Pod, need: str) -> Diagnosis:
     """kscope itself keeps the pod back: no change of the cluster would help, and none is tried."""
-    told = f"{need}."
+    text = f"{need}."
     return Diagnosis(
         pod=pod.key,
         profile=cluster.profile,
         at=cluster.now,
         state="gated",
-        sentence=told,
-        causes=(Cause(severity="blocks", sentence=told, plugin=NOT_MODELLED),),
+        sentence=text,
+        causes=(Cause(severity="blocks", sentence=text, plugin=NOT_MODELLED),),
         conclusion="No change is offered: what a real cluster would do with it is not simulated.",
     )
-
-
-class _Unminded:
-    """A pod whose schedulerName nobody answers to."""
-
-    def __init__(self, cluster: Cluster, pod: Pod, forks: Forks) -> None:
-        self._cluster = cluster
-        self._pod = pod
-        self._trials = Trials(cluster, pod, forks)
-
-    def diagnoses(self) -> Iterator[Diagnosis]:
-        """It waits for a scheduler, not for a node: the cause, then what would help."""
-        wanted, known = self._pod.scheduler_name, ", ".join(self._known)
-        told = f"No scheduler has the name {wanted}; the cluster has {known}."
-        found = Diagnosis(
-            pod=self._pod.key,
-            profile=self._cluster.profile,
-            at=self._cluster.now,
-            state="unminded",
-            sentence=told,
-            causes=(Cause(severity="blocks", sentence=told),),
-        )
-        yield found
-        outlook = self._trials.look_ahead()
-        fix = self._trials.first_that_helps(self._other_names(), None)
-        fixes = [] if fix is None else [fix]
-        yield replace(
-            found,
-            outlook=outlook,
-            fixes=tuple(fixes),
-            tried=tuple(self._trials.tried.items()),
-            conclusion=self._trials.conclusion(fixes),
-        )
-
-    @property
-    def _known(self) -> list[str]:
-        return sorted({name for each in self._cluster.schedulers for name in each.names})
-
-    def _other_names(self) -> Iterator[Candidate]:
-        for name in self._known:
-            text = f"Give it the schedulerName {name}"
-            fields = {"schedulerName": name}
-            yield replaced(self._pod, fields, kind="scheduler", text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +236,7 @@ class _Findings:
 
 
 class _Inquiry:
-    """A pod that some scheduler minds and that has no node."""
+    """Explains a pod that waits for its scheduler to give it a node."""
 
     def __init__(
         self, cluster: Cluster, pod: Pod, replicas: SchedulerReplicas, forks: Forks
@@ -326,6 +290,10 @@ class _Inquiry:
             return "Extenders are not asked about what is only tried, so no change is offered."
         return self._trials.conclusion(fixes)
 
+    @property
+    def _scene(self) -> Scene:
+        return Scene(self._cluster.store, self._cluster.now, self._cluster.recorder.noted)
+
     # -- where the pod stands --------------------------------------------------------------------
 
     @property
@@ -362,10 +330,10 @@ class _Inquiry:
     def _causes(self) -> list[Cause]:
         if self._state == "assumed":
             return []
-        causes = [*self._standing(), *self._in_the_way()]
+        causes = [*self._queue_causes(), *self._in_the_way()]
         if self._asks_extenders:
-            told = "An extender has its say, too, and is not asked here."
-            causes.append(Cause(severity="notes", sentence=told))
+            text = "An extender takes part in the decision and is not asked here."
+            causes.append(Cause(severity="notes", sentence=text))
         # The sort keeps the order among equals.
         return sorted(map(self._as_stored, causes), key=_gravity)
 
@@ -376,7 +344,7 @@ class _Inquiry:
             cause, because=tuple(each.of(find(each.kind, each.key)) for each in cause.because)
         )
 
-    def _standing(self) -> Iterator[Cause]:
+    def _queue_causes(self) -> Iterator[Cause]:
         """What has to do with the queue rather than with any node."""
         if not self._replicas.is_leading:
             names = ", ".join(self._replicas.identities)
@@ -399,15 +367,15 @@ class _Inquiry:
         if until is not None:
             yield Cause(severity="delays", sentence=f"In backoff until {seconds(until)}.")
         if queued.place == "unschedulable" and self._findings.fits:
-            told = "Nothing that happened since its last attempt has brought it back to the queue."
-            yield Cause(severity="delays", sentence=told)
+            text = "Nothing that happened since its last attempt has brought it back to the queue."
+            yield Cause(severity="delays", sentence=text)
 
     def _in_the_way(self) -> Iterator[Cause]:
         world, decision = self._world, self._findings.decision
         if decision.result == SCHEDULED:
             return
         outright = outright_cause(decision, world)
-        scene = Scene(self._cluster.store, self._cluster.now, self._cluster.recorder.noted)
+        scene = self._scene
         claims = list(pod_claim_causes(scene, self._pod))
         if outright is not None and claims:
             # The same in more words, with upstream's for reference.
@@ -419,6 +387,8 @@ class _Inquiry:
             yield from claims
             yield from () if outright is None else (outright,)
         yield from node_causes(world, self._findings.refused)
+        yield from rollout_causes(scene, self._pod)
+        yield from outdated_causes(scene, self._pod)
         note = preemption_note(world, decision)
         if note is not None:
             yield note
@@ -434,16 +404,7 @@ class _Inquiry:
             return self._sentence_when_it_fits(state)
         if not findings.refused:
             return _first_of(causes, "blocks")
-        count, nearest = len(self._world.table), findings.refused[0]
-        lead = next((each.lead for each in causes if each.severity == "blocks" and each.lead), "")
-        texts = "; ".join(obstacle.detail.text for obstacle in nearest.obstacles)
-        if count == 1:
-            what = _lowered(lead) if lead else f"{texts}."
-            return f"Does not fit {nearest.node}, the only node: {what}"
-        if lead:
-            return f"Fits none of {count} nodes: {_lowered(lead)}"
-        more = next((each.lead for each in causes if each.lead and nearest.node in each.nodes), "")
-        return f"Fits none of {count} nodes; closest is {nearest.node}: {texts}. {more}".rstrip()
+        return headline(self._world, findings.refused, causes)
 
     def _sentence_when_it_fits(self, state: str) -> str:
         node, queued = self._findings.decision.node, self._queued
@@ -480,6 +441,8 @@ class _Inquiry:
     def _single_changes(self) -> Iterator[Fix]:
         """The first of each kind that does."""
         situation = Situation(self._world, self._findings.refused)
+        if not self._findings.gates:
+            yield from self._only(rollout_changes(self._scene, self._pod), None)
         for kind, changes in _KINDS:
             if self._findings.gates and kind != "gate":
                 return  # Nothing else counts as long as the pod may not enter the queue.
@@ -553,11 +516,6 @@ class _Inquiry:
             note="The label stays on the pod, where selectors can see it.",
         )
         yield replaced(self._pod, {}, kind="retry", text="Create the pod anew, just as it is")
-
-
-def _lowered(sentence: str) -> str:
-    """The sentence as it goes on after a colon; abbreviations keep their capitals."""
-    return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
 
 
 def _gravity(cause: Cause) -> int:

@@ -39,6 +39,8 @@ _WORDS: Final = {
     "driver": ("driver setting", "driver settings"),
     "device": ("advertised device", "advertised devices"),
     "moved": ("volume made again", "volumes made again"),
+    "rollout": ("rollout strategy", "rollout strategies"),
+    "again": ("pod made again", "pods made again"),
     "force": ("forced deletion", "forced deletions"),
     "priority": ("priority class", "priority classes"),
     "pod": ("pod deleted", "pods deleted"),

@@ -103,8 +103,11 @@ def _node_selectors(situation: Situation) -> Iterator[Candidate]:
 
 def _affinity_expressions(situation: Situation) -> Iterator[Candidate]:
     pod = situation.pod
+    # A DaemonSet binds each of its pods to a node by the node's name.
+    is_daemon = any(each.get("kind") == "DaemonSet" for each in pod.owner_references)
+    parts = ("matchExpressions",) if is_daemon else ("matchExpressions", "matchFields")
     for place, term in enumerate(node_terms(pod)):
-        for part in ("matchExpressions", "matchFields"):
+        for part in parts:
             for index, expression in enumerate(term.get(part) or ()):
                 written = _expression(expression)
                 wider = _wider(expression, situation)

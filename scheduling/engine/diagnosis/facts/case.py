@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kscope.sim.objects.objects import Node, Pod
-from scheduling.engine.diagnosis.world import World
+from scheduling.engine.diagnosis.world import CORDON_TAINT, World
 from scheduling.engine.framework.framework import Detail
 from scheduling.engine.pods.pod_info import PodInfo
 
 # Nodes and objects for which facts are given one by one; what is beyond that is counted.
 FEW = 6
+# So many nodes at the most are named when a rule leaves no others.
+FEW_LEFT = 3
 
 
 class Obstacle(Protocol):
@@ -77,6 +79,24 @@ class Case:
     def pods_at(self, row: int) -> list[PodInfo]:
         """The pods of a node, by name."""
         return sorted(self.world.table.pods[row].values(), key=_key)
+
+    def faults_of(self, nodes: Sequence[Node]) -> str:
+        """What keeps the pod off *nodes*: "cordoned", "a (cordoned) and b (no room)" for several.
+
+        It is "" where one of them takes the pod.
+        """
+        texts: list[str] = []
+        for node in nodes:
+            refusal = self.everywhere.get(node.name)
+            if refusal is None:
+                return ""
+            reasons = [each.detail.text for each in refusal.obstacles]
+            if node.unschedulable and len(reasons) > 1:
+                # The taint of a cordon says the same again.
+                reasons = [text for text in reasons if CORDON_TAINT not in text]
+            fault = "; ".join(reasons[:2])
+            texts.append(fault if len(nodes) == 1 else f"{node.name} ({fault})")
+        return listed(texts, 3)
 
     def placed_pods(self) -> Iterator[tuple[Node, PodInfo]]:
         """Every pod that has a node."""

@@ -163,7 +163,7 @@ def _why_closed(case: Case, nodes: list[Node]) -> tuple[str, list[Fact]] | None:
         others = [] if refusal is None else [e for e in refusal.obstacles if e.name != case.plugin]
         if not others:
             return None
-        taints = list(untolerated(case, node))
+        taints = list(untolerated(case.pod, node))
         for place, taint in taints:
             text = f"Node {node.name} has the taint {taint_text(taint)}, which the pod does not tolerate."
             because.append(fact(node, ("spec", "taints", place), text))
@@ -178,4 +178,4 @@ def _taint_policy(case: Case, place: int) -> str:
     policy = raw.get("nodeTaintsPolicy")
     if policy == "Honor":
         return ""
-    return " nodeTaintsPolicy Ignore counts the domain all the same."
+    return " The domain still counts, as nodeTaintsPolicy is Ignore."

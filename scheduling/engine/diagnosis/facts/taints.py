@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from kscope.sim.objects.manifest_parts import items
-from kscope.sim.objects.objects import Node
-from scheduling.engine.diagnosis.facts.case import FEW, Case
+from kscope.sim.objects.objects import Node, Pod
+from scheduling.engine.diagnosis.facts.case import FEW, Case, Refusal
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.labels import RENAMED
 from scheduling.engine.diagnosis.manifests import taint_of, taint_text
+from scheduling.engine.diagnosis.world import World
 from scheduling.engine.pods.pod_template import Taint, Toleration
 
 # Well-known taints: who puts them on, and when they go. Upstream: api/core/v1/well_known_taints.go
@@ -61,15 +62,15 @@ def explain_taint(case: Case) -> Explanation:
     """The untolerated taints of the closest nodes with what stands behind each of them."""
     because: list[Fact] = []
     why = ""
-    told: set[Taint] = set()
+    seen: set[Taint] = set()
     for each in case.refused[:FEW]:
         node = case.node(each)
-        for place, taint in untolerated(case, node):
+        for place, taint in untolerated(case.pod, node):
             origin = _ORIGINS.get(taint.key, "")
             because.append(taint_fact(node, place, taint))
             because.extend(condition_facts(node, _CONDITIONS.get(taint.key, "")))
-            if taint not in told:
-                told.add(taint)
+            if taint not in seen:
+                seen.add(taint)
                 because.extend(_near_misses(case, taint))
             if not why and origin:
                 why = f"Taint {taint.key}: {origin}."
@@ -79,9 +80,24 @@ def explain_taint(case: Case) -> Explanation:
     return Explanation(why=why, because=tuple(because))
 
 
-def untolerated(case: Case, node: Node) -> Iterator[tuple[int, Taint]]:
+def shared_taint(world: World, refused: Sequence[Refusal]) -> str:
+    """The untolerated taint that every node has, with who sets it, in a sentence; "" for none."""
+    if len(refused) < len(world.table):
+        return ""
+    keys: dict[str, None] | None = None
+    for each in refused:
+        own = {taint.key: None for _, taint in untolerated(world.pod, world.table.node(each.row))}
+        keys = own if keys is None else {key: None for key in keys if key in own}
+        if not keys:
+            return ""
+    key = next(iter(keys or ()), "")
+    origin = _ORIGINS.get(key, "")
+    return f"Every node has the taint {key}" + (f"; {origin}." if origin else ".") if key else ""
+
+
+def untolerated(pod: Pod, node: Node) -> Iterator[tuple[int, Taint]]:
     """The hard taints of *node* that the pod does not tolerate, with their places."""
-    tolerations = [_toleration(raw) for raw in items(case.pod.spec, "tolerations")]
+    tolerations = [_toleration(raw) for raw in items(pod.spec, "tolerations")]
     for place, raw in enumerate(node.taints):
         taint = taint_of(raw)
         if taint.effect in _HARD and not any(each.tolerates(taint) for each in tolerations):

@@ -18,7 +18,7 @@ from kscope.sim.objects.objects import (
     quantity,
 )
 from kscope.sim.objects.selectors import LabelSelector, NodeSelector
-from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, nodes_text
+from scheduling.engine.diagnosis.facts.case import FEW, FEW_LEFT, Case, listed, nodes_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.labels import described, holds
 from scheduling.engine.nodes.arrays import BoolArray
@@ -57,7 +57,28 @@ def _out_of_reach(case: Case) -> Explanation:
     ]
     because = [one for claim, volume in away for one in _facts_of_volume(case, claim, volume)]
     why = _why(case, limited, away)
-    return Explanation(sentence=_sentence_of(case, away), lead=why, why=why, because=tuple(because))
+    return Explanation(
+        sentence=_sentence_of(case, away),
+        lead=why,
+        overall=_overall(case, away),
+        why=why,
+        because=tuple(because),
+    )
+
+
+def _overall(case: Case, away: list[tuple[PersistentVolumeClaim, PersistentVolume]]) -> str:
+    """The few nodes that a volume leaves, and what keeps the pod off them; "" for many or none."""
+    for claim, volume in away:
+        within = _reached_nodes(case, volume)
+        faults = case.faults_of(within) if 0 < len(within) <= FEW_LEFT else ""
+        if faults:
+            names = listed([node.name for node in within])
+            verb = "refuses" if len(within) == 1 else "refuse"
+            return (
+                f"Volume {volume.name} of claim {claim.name} can only be used on {names}, which "
+                f"{verb} the pod: {faults}."
+            )
+    return ""
 
 
 def _bound_volumes(case: Case) -> Iterator[tuple[PersistentVolumeClaim, PersistentVolume]]:
@@ -139,7 +160,14 @@ def _why(
         within = [node.name for node in _reached_nodes(case, volume)]
         if not within:
             return f"No node of the cluster has {_wants(volume)}, which volume {volume.name} needs."
-        return f"Volume {volume.name} can be used on {listed(within)}, where other checks fail."
+        faults = case.faults_of(_reached_nodes(case, volume)[:FEW_LEFT])
+        if faults:
+            verb = "refuses" if len(within) == 1 else "refuse"
+            return (
+                f"Volume {volume.name} can only be used on {listed(within)}, which {verb} the pod: "
+                f"{faults}."
+            )
+        return f"Volume {volume.name} can only be used on {listed(within)}."
     return ""
 
 

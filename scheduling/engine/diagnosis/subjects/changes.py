@@ -14,14 +14,34 @@ from kscope.sim.objects.objects import (
 )
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, made_again, patched, replaced
-from scheduling.engine.diagnosis.manifests import CONDITION, HOSTNAME, taint_of, taint_text
+from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.diagnosis.manifests import (
+    CONDITION,
+    HOSTNAME,
+    deep_copy,
+    taint_of,
+    taint_text,
+)
+from scheduling.engine.diagnosis.subjects.admission import (
+    broken_bounds,
+    exceeded_limits,
+    missing_class,
+    unspecified_amounts,
+)
 from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions
+from scheduling.engine.diagnosis.subjects.rollouts import (
+    differences,
+    made_from_template,
+    recreated,
+)
 from scheduling.engine.diagnosis.subjects.scene import Scene
-from scheduling.engine.diagnosis.subjects.workloads import exceeded_limits, top_workload
+from scheduling.engine.diagnosis.subjects.workloads import pods_of, replica_sets, top_workload
 from volumes.engine.matching.explanation import explain_candidates
 from volumes.engine.phases import is_volume_bound_to_claim, volume_mode
 
 _DATA_STAYS = "The volume keeps its data."
+# What a container is given that states nothing, in a namespace whose quota wants it stated.
+_MODEST = {"cpu": "100m", "memory": "128Mi"}
 
 
 def changes_for(scene: Scene, obj: ApiObject) -> Iterator[Candidate]:
@@ -156,13 +176,7 @@ def _for_attached_elsewhere(
 ) -> Iterator[Candidate]:
     top = top_workload(scene, pod)
     if top is not None and top.kind == "Deployment":
-        strategy = {"type": "Recreate", "rollingUpdate": None}
-        yield Candidate(
-            kind="rollout",
-            text=f"Let Deployment {top.name} roll by Recreate: the old pod goes first",
-            command=patched(top.id, {"spec": {"strategy": strategy}}),
-            note="Between the old pod and the new one nothing serves.",
-        )
+        yield recreated(top)
     for other in scene.users(claim):
         if other.key != pod.key and other.node_name and other.node_name != pod.node_name:
             yield Candidate(
@@ -263,11 +277,71 @@ def _for_budget(scene: Scene, budget: ApiObject) -> Iterator[Candidate]:
 
 
 def _for_workload(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
+    for each in replica_sets(scene, workload):
+        yield from _for_admission(scene, each)
+        for pod in pods_of(scene, each):
+            if differences(scene, pod):
+                yield made_from_template(pod, each)
+
+
+def _for_admission(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
+    """What lets the API server admit the next pod."""
     for quota, limits in exceeded_limits(scene, workload):
-        told = ", ".join(f"{name} {amount}" for name, amount in limits.items())
+        amounts = ", ".join(f"{name} {amount}" for name, amount in limits.items())
         yield Candidate(
             kind="quota",
-            text=f"Raise ResourceQuota {quota.name} to {told}",
+            text=f"Raise ResourceQuota {quota.name} to {amounts}",
             command=patched(quota.id, {"spec": {"hard": limits}}),
             note="The namespace may then use more of what other namespaces share.",
         )
+    for bound in broken_bounds(scene, workload):
+        place, side, name = bound.path
+        limits = deep_copy(bound.limit_range.spec.get("limits"))
+        limits[place][side][name] = bound.amount
+        yield Candidate(
+            kind="limits",
+            text=f"Let LimitRange {bound.limit_range.name} allow {bound.amount} {name} per container",
+            command=patched(bound.limit_range.id, {"spec": {"limits": limits}}),
+            note="Every container of the namespace may then ask for as much.",
+        )
+    unstated = unspecified_amounts(scene, workload)
+    if unstated:
+        yield _default_amounts(workload, unstated)
+    missing = missing_class(scene, workload)
+    if missing:
+        yield Candidate(
+            kind="priority",
+            text=f"Create PriorityClass {missing} with value 0",
+            command=Command(
+                verb="create",
+                manifest={
+                    "apiVersion": "scheduling.k8s.io/v1",
+                    "kind": "PriorityClass",
+                    "metadata": {"name": missing},
+                    "value": 0,
+                },
+            ),
+            note="Give it the value that its owner means: with 0 it has no precedence.",
+        )
+
+
+def _default_amounts(workload: ApiObject, unstated: list[str]) -> Candidate:
+    """A LimitRange that states for containers what they leave out."""
+    item: dict[str, object] = {"type": "Container"}
+    for name in unstated:
+        kind, _, resource = name.rpartition(".")
+        field = item.setdefault("default" if kind == "limits" else "defaultRequest", {})
+        assert isinstance(field, dict)
+        field[resource] = _MODEST[resource]
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"namespace": workload.namespace, "name": "defaults"},
+        "spec": {"limits": [item]},
+    }
+    return Candidate(
+        kind="limits",
+        text=f"Create a LimitRange in {workload.namespace} with defaults for {listed(unstated)}",
+        command=Command(verb="create", manifest=manifest),
+        note="Containers that state nothing get the defaults: choose amounts that suit them.",
+    )

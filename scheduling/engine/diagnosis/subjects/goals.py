@@ -51,6 +51,8 @@ def _outcome(scene: Scene, obj: ApiObject) -> str:
         allowed = allowed_disruptions(obj)
         return f"it allows {allowed} disruptions" if allowed > 0 else ""
     if obj.kind in KINDS:
+        if obj.kind == "DaemonSet" and not obj.status:
+            return ""  # Its pods have not been counted yet.
         pods = pods_of(scene, obj)
         wanted = wanted_pods(obj)
         is_whole = len(pods) >= wanted and all(pod.node_name for pod in pods)

@@ -13,6 +13,7 @@ from scheduling.engine.diagnosis.facts.taints import condition_facts
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes_of
 from scheduling.engine.diagnosis.subjects.claims import claim_causes
+from scheduling.engine.diagnosis.subjects.rollouts import strategy_fact
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 
 ATTACHER: Final = "attachdetach-controller"
@@ -84,12 +85,12 @@ def _not_attached(scene: Scene, pod: Pod, volume: PersistentVolume) -> Iterator[
     attachments = scene.attachments(volume.name)
     here = next((e for e in attachments if e.spec.get("nodeName") == pod.node_name), None)
     elsewhere = [each for each in attachments if each.spec.get("nodeName") != pod.node_name]
-    if here is not None:
-        if not here.status.get("attached"):
-            yield _attaching(scene, pod, volume, here)
+    if here is not None and here.status.get("attached"):
         return
     if elsewhere and not _SHARED.intersection(volume.access_modes):
         yield _multi_attach(scene, pod, volume, elsewhere)
+    if here is not None:
+        yield _attaching(scene, pod, volume, here)
 
 
 def _not_mounted(scene: Scene, pod: Pod) -> Iterator[Cause]:
@@ -201,13 +202,6 @@ def _rollout_facts(scene: Scene, pod: Pod) -> list[Fact]:
     deployment = None if owner is None else scene.controller_of(owner)
     if deployment is None or deployment.kind != "Deployment":
         return []
-    strategy = section(deployment.spec, "strategy")
-    if (strategy.get("type") or "RollingUpdate") != "RollingUpdate":
+    if (section(deployment.spec, "strategy").get("type") or "RollingUpdate") != "RollingUpdate":
         return []
-    rolling = section(strategy, "rollingUpdate")
-    surge, unavailable = rolling.get("maxSurge", "25%"), rolling.get("maxUnavailable", "25%")
-    text = (
-        f"Deployment {deployment.name} rolls by RollingUpdate (maxSurge {surge}, maxUnavailable "
-        f"{unavailable}): the old pod stays until the new one is ready."
-    )
-    return [fact(deployment, ("spec", "strategy"), text)]
+    return [strategy_fact(deployment)]

@@ -1,0 +1,45 @@
+"""The first sentence about a pod that fits no node: the obstacle and the objects that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scheduling.engine.diagnosis.causes import Refused
+from scheduling.engine.diagnosis.facts.taints import shared_taint
+from scheduling.engine.diagnosis.report import Cause
+from scheduling.engine.diagnosis.world import World
+
+
+def headline(world: World, refused: Sequence[Refused], causes: Sequence[Cause]) -> str:
+    """Why none of the *refused* nodes, the closest first, takes the pod.
+
+    What all nodes have in common comes first, then a rule that leaves only a few nodes, and
+    otherwise the closest node.
+    """
+    count, nearest = len(world.table), refused[0]
+    lead = next((each.lead for each in causes if each.severity == "blocks" and each.lead), "")
+    texts = "; ".join(obstacle.detail.text for obstacle in nearest.obstacles)
+    if count == 1:
+        what = _lowered(lead) if lead else f"{texts}."
+        return f"Does not fit {nearest.node}, the only node: {what}"
+    lead = lead or shared_taint(world, refused) or _overall(causes)
+    if lead:
+        return f"Fits none of {count} nodes: {_lowered(lead)}"
+    more = next((each.lead for each in causes if each.lead and nearest.node in each.nodes), "")
+    return f"Fits none of {count} nodes; closest is {nearest.node}: {texts}. {more}".rstrip()
+
+
+def _overall(causes: Sequence[Cause]) -> str:
+    """Of the rules that leave few nodes a volume's first: it cannot be changed on the pod."""
+    found = [each for each in causes if each.overall]
+    found.sort(key=_is_about_labels)
+    return found[0].overall if found else ""
+
+
+def _is_about_labels(cause: Cause) -> bool:
+    return not cause.plugin.startswith(("VolumeBinding", "CheckVolumeBinding"))
+
+
+def _lowered(sentence: str) -> str:
+    """The sentence as it goes on after a colon; abbreviations keep their capitals."""
+    return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
