@@ -66,7 +66,7 @@ from scheduling.engine.diagnosis.report import (
 )
 from scheduling.engine.diagnosis.subjects.nomination import nomination_cause, stays
 from scheduling.engine.diagnosis.subjects.placed_pods import placed_pod_causes
-from scheduling.engine.diagnosis.subjects.pod_claims import pod_claim_causes
+from scheduling.engine.diagnosis.subjects.pod_claims import pod_claim_causes, pod_claim_changes
 from scheduling.engine.diagnosis.subjects.rollouts import (
     outdated_causes,
     rollout_causes,
@@ -443,6 +443,7 @@ class _Inquiry:
         situation = Situation(self._world, self._findings.refused)
         if not self._findings.gates:
             yield from self._only(rollout_changes(self._scene, self._pod), None)
+            yield from self._only(pod_claim_changes(self._scene, self._pod), None)
         for kind, changes in _KINDS:
             if self._findings.gates and kind != "gate":
                 return  # Nothing else counts as long as the pod may not enter the queue.

@@ -9,7 +9,7 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine import names
-from scheduling.engine.diagnosis.facts.case import FEW, FEW_LEFT, Case, listed
+from scheduling.engine.diagnosis.facts.case import FEW, Case, listed
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.manifests import HOSTNAME, REQUIRED, node_terms
 from scheduling.engine.diagnosis.world import World
@@ -86,19 +86,12 @@ def explain_selector(case: Case) -> Explanation:
         named = str(pod.spec.get("nodeName"))
         because.append(fact(pod, ("spec", "nodeName"), f"The pod names node {named}."))
     first = next(filter(None, why), "")
-    return Explanation(lead=first, overall=_overall(case), why=first, because=tuple(_once(because)))
-
-
-def _overall(case: Case) -> str:
-    """The few nodes that the pod selects, and what keeps it off them; "" for many or none."""
-    refused = {each.node for each in case.refused}
-    selected = [node for _, node in case.world.nodes() if node.name not in refused]
-    faults = case.faults_of(selected) if 0 < len(selected) <= FEW_LEFT else ""
-    if not faults:
-        return ""
-    names = listed([node.name for node in selected])
-    verb = "refuses" if len(selected) == 1 else "refuse"
-    return f"The pod can only go to {names} by its node selection, which {verb} it: {faults}."
+    return Explanation(
+        lead=first,
+        overall=case.overall("The pod selects nodes by name or label"),
+        why=first,
+        because=tuple(_once(because)),
+    )
 
 
 def conflicting_names(pod: Pod) -> Iterator[Fact]:

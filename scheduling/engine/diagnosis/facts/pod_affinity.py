@@ -145,4 +145,5 @@ def _joins(case: Case) -> Explanation:
                 text = f"Pod {info.key}{owner_text(info.pod)} is on {here.name}, {told}."
                 because.append(fact(info.pod, ("spec", "nodeName"), text))
         why = why or f"The pods that match {term.selector} are in {listed(list(domains), 3)}."
-    return Explanation(lead=why, why=why, because=tuple(because))
+    overall = case.overall(why.rstrip(".")) if why else ""
+    return Explanation(lead=why, overall=overall, why=why, because=tuple(because))

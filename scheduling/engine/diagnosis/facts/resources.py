@@ -111,6 +111,14 @@ def _holder_facts(case: Case, name: str) -> Iterator[Fact]:
         told = f"holds {amount} {name}" if name != "pods" else "takes one of its places"
         text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} {told}."
         yield fact(info.pod, _largest_request(info.pod, name), text)
+    if holders and all(info.priority >= case.pod.priority for info in holders):
+        yield fact(
+            case.pod,
+            ("spec", "priority"),
+            f"The pod's priority is {case.pod.priority}, and no pod on {node.name} has a lower one, "
+            "so none can be evicted for it.",
+            compared_with=min(info.priority for info in holders),
+        )
 
 
 def _largest_request(pod: Pod, name: str) -> tuple[str | int, ...]:

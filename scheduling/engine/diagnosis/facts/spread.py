@@ -55,7 +55,8 @@ def explain_spread(case: Case) -> Explanation:
             )
             because.extend(blocked[1])
             break
-    return Explanation(sentence=sentence, lead=why, why=why, because=tuple(because))
+    closed = why if because and len(counts) >= least else ""
+    return Explanation(sentence=sentence, lead=why, overall=closed, why=why, because=tuple(because))
 
 
 def _without_label(case: Case, key: str, place: int | None) -> Explanation:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import ApiObject, Pod
+from scheduling.engine.diagnosis.facts.case import FEW
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause
@@ -16,7 +18,7 @@ COMPONENT: Final = "disruption-controller"
 def budget_causes_of(scene: Scene, pod: Pod) -> Iterator[Cause]:
     """Each budget that forbids to evict *pod* now."""
     for budget in scene.budgets_of(pod):
-        if allowed_disruptions(budget) <= 0:
+        if refuses_eviction(budget, pod):
             yield _refuses(scene, budget, pod)
     if len(scene.budgets_of(pod)) > 1:
         names = [each.name for each in scene.budgets_of(pod)]
@@ -54,6 +56,7 @@ def _refuses(scene: Scene, budget: ApiObject, pod: Pod | None) -> Cause:
             compared_with=1,
         )
     )
+    because.extend(_unready_facts(scene, budget))
     workloads = _workloads(scene, budget, pod)
     for workload in workloads:
         replicas = workload.spec.get("replicas", 1)
@@ -75,8 +78,43 @@ def _refuses(scene: Scene, budget: ApiObject, pod: Pod | None) -> Cause:
     return cause(COMPONENT, sentence, because, why=why, severity=severity)
 
 
+def _unready_facts(scene: Scene, budget: ApiObject) -> Iterator[Fact]:
+    """The pods that do not count as healthy, and whether they may be evicted all the same."""
+    unready = [
+        each
+        for each in scene.pods(budget.namespace)
+        if each.node_name and budget in scene.budgets_of(each) and not is_ready(each)
+    ]
+    if not unready:
+        return
+    for pod in unready[:FEW]:
+        path = ("status", "conditions")
+        yield fact(pod, path, f"Pod {pod.key} on {pod.node_name} is not ready, so not healthy.")
+    policy = budget.spec.get("unhealthyPodEvictionPolicy")
+    text = (
+        "Its unhealthyPodEvictionPolicy is AlwaysAllow: pods that are not ready may be evicted."
+        if policy == "AlwaysAllow"
+        else f"Its unhealthyPodEvictionPolicy is {policy or 'IfHealthyBudget'}: pods that are not "
+        "ready may be evicted only while enough others are healthy."
+    )
+    yield fact(budget, ("spec", "unhealthyPodEvictionPolicy"), text, compared_with="AlwaysAllow")
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether its condition Ready is True."""
+    conditions = items(pod.status, "conditions")
+    return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+
+
+def refuses_eviction(budget: ApiObject, pod: Pod) -> bool:
+    """Whether *budget* forbids to evict *pod* now. Upstream: eviction.go, canIgnorePDB()."""
+    if allowed_disruptions(budget) > 0:
+        return False
+    return is_ready(pod) or budget.spec.get("unhealthyPodEvictionPolicy") != "AlwaysAllow"
+
+
 def _workloads(scene: Scene, budget: ApiObject, pod: Pod | None) -> list[ApiObject]:
-    """The workloads of the budget's pods, the one that somebody scales rather than its ReplicaSet."""
+    """The workloads of the budget's pods, the Deployment rather than its ReplicaSet."""
     pods = (
         [pod]
         if pod is not None

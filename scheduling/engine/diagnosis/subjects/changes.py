@@ -28,7 +28,7 @@ from scheduling.engine.diagnosis.subjects.admission import (
     missing_class,
     unspecified_amounts,
 )
-from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions
+from scheduling.engine.diagnosis.subjects.budgets import is_ready, refuses_eviction
 from scheduling.engine.diagnosis.subjects.rollouts import (
     differences,
     made_from_template,
@@ -64,6 +64,9 @@ def changes_for(scene: Scene, obj: ApiObject) -> Iterator[Candidate]:
 
 
 def _for_claim(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candidate]:
+    if claim.deletion_timestamp:
+        yield from deleted_users(scene, claim)
+        return
     named = scene.volume(claim.volume_name)
     meant = [named] if named is not None else []
     meant += [each for each in scene.volumes() if is_volume_bound_to_claim(each, claim)]
@@ -81,6 +84,22 @@ def _for_claim(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candidate
             )
     if not meant and not claim.volume_name:
         yield from _for_near_misses(scene, claim)
+
+
+def deleted_users(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candidate]:
+    """The pods with a node that use *claim* deleted, so that it can go."""
+    users = [pod for pod in scene.users(claim) if pod.node_name]
+    if not users:
+        return
+    first, *rest = [Command(verb="delete", object=pod.id) for pod in users]
+    yield Candidate(
+        kind="pod",
+        text=f"Delete {listed([f'pod {pod.key}' for pod in users], 3)}, which keeps claim {claim.key}",
+        command=first,
+        more=tuple(rest),
+        decidable=False,
+        note="The claim then goes; what its volume holds goes where the reclaim policy is Delete.",
+    )
 
 
 def _for_mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[Candidate]:
@@ -158,7 +177,7 @@ def _for_placed_pod(scene: Scene, pod: Pod) -> Iterator[Candidate]:
     if pod.deletion_timestamp:
         return
     for budget in scene.budgets_of(pod):
-        if allowed_disruptions(budget) <= 0:
+        if refuses_eviction(budget, pod):
             yield from _for_budget(scene, budget)
     if pod.phase == "Running":
         return
@@ -179,12 +198,28 @@ def _for_attached_elsewhere(
         yield recreated(top)
     for other in scene.users(claim):
         if other.key != pod.key and other.node_name and other.node_name != pod.node_name:
+            node = scene.node(other.node_name)
+            if node is not None and not node.is_ready:
+                yield _out_of_service(node)
+                continue
             yield Candidate(
                 kind="pod",
                 text=f"Delete pod {other.key} on {other.node_name}, which holds the volume",
                 command=Command(verb="delete", object=other.id),
                 note="What that pod does ends; a workload starts another one.",
             )
+
+
+def _out_of_service(node: Node) -> Candidate:
+    """Upstream: non-graceful node shutdown; the pods are deleted and their volumes detached."""
+    taint = {"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown"}
+    taints = [*node.taints, {**taint, "effect": "NoExecute"}]
+    return Candidate(
+        kind="taint",
+        text=f"Taint {node.name} with node.kubernetes.io/out-of-service, so that its volumes detach",
+        command=patched(node.id, {"spec": {"taints": taints}}),
+        note="Be sure that the machine is off: its pods are deleted by force. Remove the taint later.",
+    )
 
 
 # -- nodes -----------------------------------------------------------------------------------------
@@ -228,7 +263,7 @@ def changes_for_drain(scene: Scene, node: Node) -> Iterator[Candidate]:
         for pod in scene.pods()
         if pod.node_name == node.name
         for budget in scene.budgets_of(pod)
-        if allowed_disruptions(budget) <= 0
+        if refuses_eviction(budget, pod)
     }
     for budget in budgets.values():
         yield from _for_budget(scene, budget)
@@ -238,6 +273,18 @@ def changes_for_drain(scene: Scene, node: Node) -> Iterator[Candidate]:
 
 
 def _for_budget(scene: Scene, budget: ApiObject) -> Iterator[Candidate]:
+    unready = [
+        pod
+        for pod in scene.pods(budget.namespace)
+        if pod.node_name and budget in scene.budgets_of(pod) and not is_ready(pod)
+    ]
+    if unready and budget.spec.get("unhealthyPodEvictionPolicy") != "AlwaysAllow":
+        yield Candidate(
+            kind="budget",
+            text=f"Let PodDisruptionBudget {budget.name} allow to evict pods that are not ready",
+            command=patched(budget.id, {"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}),
+            note="Pods that have just started and are not ready yet may be evicted, too.",
+        )
     tops = {
         top.id: top
         for pod in scene.pods(budget.namespace)

@@ -8,7 +8,7 @@ from typing import Final
 
 from kscope.sim.objects.objects import ApiObject, Node, PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions
+from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions, refuses_eviction
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.subjects.workloads import KINDS, pods_of, wanted_pods
 from volumes.engine.phases import VOLUME_BOUND
@@ -68,13 +68,12 @@ def _node_outcome(node: Node) -> str:
 
 
 def _drain_outcome(scene: Scene, node: Node) -> str:
-    budgets = [
-        budget
+    is_refused = any(
+        refuses_eviction(budget, pod)
         for pod in scene.pods()
         if pod.node_name == node.name
         for budget in scene.budgets_of(pod)
-    ]
-    is_refused = any(allowed_disruptions(each) <= 0 for each in budgets)
+    )
     return "" if is_refused else "a drain of it can go on"
 
 
@@ -82,6 +81,6 @@ def _pod_outcome(scene: Scene, pod: Pod) -> str:
     if pod.phase != "Running" or pod.deletion_timestamp:
         return ""
     budgets = scene.budgets_of(pod)
-    if any(allowed_disruptions(each) <= 0 for each in budgets):
+    if any(refuses_eviction(each, pod) for each in budgets):
         return ""
     return "it may be evicted" if budgets else f"it runs on {pod.node_name}"
