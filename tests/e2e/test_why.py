@@ -210,7 +210,7 @@ def test_a_workload_shows_the_quota_that_refuses_it(page: Page) -> None:
     finish(page)
     page.goto(f"/runs/{run}/objects/replicaset/shop/web/")
     card = asked(page)
-    expect(card).to_contain_text("quota forbids one more", timeout=PATIENCE_MS)
+    expect(card).to_contain_text("forbids one more", timeout=PATIENCE_MS)
     expect(card).to_contain_text("spec.replicas = 2 compared with 1")
     used = card.get_by_role("region", name="ResourceQuota shop/small")
     expect(used.get_by_role("row", name="pods 1 1")).to_be_visible()
@@ -260,7 +260,7 @@ def test_a_failed_question_can_be_repeated(page: Page) -> None:
     expect(card.get_by_role("alert")).to_contain_text("Too many questions at once")
     page.unroute("**/why/**")
     card.get_by_role("button", name="Try again").click()
-    expect(card).to_contain_text("Nothing holds Node n back.", timeout=PATIENCE_MS)
+    expect(card).to_contain_text("Nothing is wrong with Node n.", timeout=PATIENCE_MS)
 
 
 # Sends the first line of an answer as the server does, and the others when the test lets it.
@@ -324,6 +324,6 @@ def test_an_answer_is_for_the_event_shown(page: Page) -> None:
     events = page.request.get(f"/api/runs/{run}/events/?kind=ClaimDeleted&limit=1").json()["events"]
     page.goto(f"/runs/{run}/volumes/?volume=pv&seq={events[0]['seq'] - 1}")
     card = asked(page)
-    expect(card).to_contain_text("Nothing holds PersistentVolume pv back.", timeout=PATIENCE_MS)
+    expect(card).to_contain_text("Nothing is wrong with PersistentVolume pv.", timeout=PATIENCE_MS)
     page.keyboard.press("End")
     expect(card).to_contain_text("is Released", timeout=PATIENCE_MS)

@@ -32,8 +32,8 @@ class Obstacle:
     @property
     def name(self) -> str:
         """The plugin that refuses; of a Policy that checks all predicates, the first of them."""
-        told = self.status.plugin
-        return self.plugin if told in ("", "error") else told
+        wording = self.status.plugin
+        return self.plugin if wording in ("", "error") else wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,16 +245,16 @@ def check_of(refused: Refused, obstacle: Obstacle) -> Check:
 def outright_cause(decision: ScheduleResult, world: World) -> Cause | None:
     """A refusal of the pod before any node was looked at, or an attempt that failed as a whole."""
     search = decision.search
-    told = decision.message
-    plugin, reasons = "", (told,)
+    wording = decision.message
+    plugin, reasons = "", (wording,)
     if search is not None and not search.status.is_success:
         plugin, reasons = search.status.plugin, search.status.reasons
-        told = search.status.message
+        wording = search.status.message
     elif decision.result != "error" and len(world.table) > 0:
         return None
     return Cause(
         severity="blocks",
-        sentence=sentence_of(told),
+        sentence=sentence_of(wording),
         plugin=plugin,
         reasons=reasons,
         nodes=tuple(node.name for _, node in world.nodes()),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scheduling.engine.diagnosis.causes import Refused
 from scheduling.engine.diagnosis.facts.taints import shared_taint
 from scheduling.engine.diagnosis.report import Cause
-from scheduling.engine.diagnosis.world import World
+from scheduling.engine.diagnosis.world import CORDON_TAINT, World
 
 
 def headline(world: World, refused: Sequence[Refused], causes: Sequence[Cause]) -> str:
@@ -18,7 +18,7 @@ def headline(world: World, refused: Sequence[Refused], causes: Sequence[Cause]) 
     """
     count, nearest = len(world.table), refused[0]
     lead = next((each.lead for each in causes if each.severity == "blocks" and each.lead), "")
-    texts = "; ".join(obstacle.detail.text for obstacle in nearest.obstacles)
+    texts = "; ".join(_without_cordon_taint([each.detail.text for each in nearest.obstacles]))
     if count == 1:
         what = _lowered(lead) if lead else f"{texts}."
         return f"Does not fit {nearest.node}, the only node: {what}"
@@ -27,6 +27,12 @@ def headline(world: World, refused: Sequence[Refused], causes: Sequence[Cause]) 
         return f"Fits none of {count} nodes: {_lowered(lead)}"
     more = next((each.lead for each in causes if each.lead and nearest.node in each.nodes), "")
     return f"Fits none of {count} nodes; closest is {nearest.node}: {texts}. {more}".rstrip()
+
+
+def _without_cordon_taint(texts: Sequence[str]) -> Sequence[str]:
+    """Without the taint of a cordon, where the cordon itself is named."""
+    kept = [text for text in texts if CORDON_TAINT not in text]
+    return kept or texts
 
 
 def _overall(causes: Sequence[Cause]) -> str:

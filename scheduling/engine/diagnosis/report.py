@@ -83,7 +83,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """What becomes of the pod when nobody does anything: its node and when, or "" for none."""
+    """What becomes of the pod when nothing is changed: its node and when, or "" for none."""
 
     node: str
     at: int

@@ -234,9 +234,11 @@ class InterPodAffinity(Plugin):
         """The topology key and domain in question."""
         counted = cast("PreFilterState", state.data[self.name])
         if code == _EXISTING:
-            return self._domain_detail(counted.existing.values(), row, "a pod there refuses it")
+            return self._domain_detail(
+                counted.existing.values(), row, "the anti-affinity of a pod there excludes it"
+            )
         if code == _ANTI_AFFINITY:
-            return self._domain_detail(counted.anti, row, "a pod it avoids is there")
+            return self._domain_detail(counted.anti, row, "its anti-affinity excludes a pod there")
         for domain in counted.affinity:
             count = domain.at(self._table, row)
             if domain.key not in self._table.node(row).labels:

@@ -24,7 +24,7 @@ from scheduling.engine.diagnosis.manifests import (
 )
 from scheduling.engine.names import NODE_AFFINITY
 
-# Labels that tell a fact about a machine: where one is missing it may be added, but not changed.
+# Labels that state a fact about a machine: where one is missing it may be added, but not changed.
 _FACTS = ("topology.kubernetes.io/", "failure-domain.beta.kubernetes.io/", CONDITION)
 _NEVER = (HOSTNAME, "kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/")
 

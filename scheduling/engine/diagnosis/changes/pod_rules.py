@@ -49,11 +49,11 @@ def gates(situation: Situation) -> Iterator[Candidate]:
 def tolerations(situation: Situation) -> Iterator[Candidate]:
     """One toleration, for one taint of a close node."""
     pod = situation.pod
-    told: dict[Taint, None] = {}
+    wording: dict[Taint, None] = {}
     for each in situation.refused:
         node = situation.world.table.node(each.row)
-        told.update(dict.fromkeys(situation.untolerated(node)))
-    for taint in list(told)[:NODES]:
+        wording.update(dict.fromkeys(situation.untolerated(node)))
+    for taint in list(wording)[:NODES]:
         if taint.key.startswith(CONDITION):
             continue
         toleration = {"key": taint.key, "effect": taint.effect, "operator": "Exists"}

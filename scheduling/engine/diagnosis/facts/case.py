@@ -99,14 +99,15 @@ class Case:
         return listed(texts, 3)
 
     def overall(self, rule: str) -> str:
-        """What refuses the pod on the few nodes that *rule*, a sentence without a stop, leaves."""
+        """What refuses the pod on the few nodes that *rule*, such as its node selector, leaves."""
         refused = {each.node for each in self.refused}
         left = [node for _, node in self.world.nodes() if node.name not in refused]
         faults = self.faults_of(left) if 0 < len(left) <= FEW_LEFT else ""
         if not faults:
             return ""
         verb = "refuses" if len(left) == 1 else "refuse"
-        return f"{rule}. That leaves {listed([each.name for each in left])}, which {verb} it: {faults}."
+        names = listed([each.name for each in left])
+        return f"{rule} leaves only {names}, which {verb} it: {faults}."
 
     def placed_pods(self) -> Iterator[tuple[Node, PodInfo]]:
         """Every pod that has a node."""

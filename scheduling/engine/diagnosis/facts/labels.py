@@ -88,7 +88,7 @@ def explain_selector(case: Case) -> Explanation:
     first = next(filter(None, why), "")
     return Explanation(
         lead=first,
-        overall=case.overall("The pod selects nodes by name or label"),
+        overall=case.overall("The pod's node selector or affinity"),
         why=first,
         because=tuple(_once(because)),
     )
@@ -158,12 +158,14 @@ def _node_facts(case: Case, requirement: Mapping[str, Any]) -> Iterator[Fact]:
         if holds(requirement, node):
             continue
         has = node.labels.get(key)
-        told = (
+        wording = (
             f"Node {node.name} has {key}={has}."
             if has is not None
             else f"Node {node.name} has no label {key}."
         )
-        yield fact(node, ("metadata", "labels", key), told, compared_with=requirement.get("values"))
+        yield fact(
+            node, ("metadata", "labels", key), wording, compared_with=requirement.get("values")
+        )
         newer = RENAMED.get(key, "")
         if has is None and newer in node.labels:
             text = f"Node {node.name} has the label under its newer name, {newer}={node.labels[newer]}."

@@ -17,12 +17,12 @@ _MOST_FACTS = 2 * FEW
 
 def explain_pod_affinity(case: Case) -> Explanation:
     """By the reason: its own affinity, its own anti-affinity, or that of pods that are there."""
-    told = " ".join(case.reasons)
-    if "anti-affinity rules" in told and "existing" in told:
+    wording = " ".join(case.reasons)
+    if "anti-affinity rules" in wording and "existing" in wording:
         return _refused_by_others(case)
-    if "anti-affinity rules" in told:
+    if "anti-affinity rules" in wording:
         return _avoids(case)
-    if "affinity rules" in told:
+    if "affinity rules" in wording:
         return _joins(case)
     # Before v1.20 one reason stands for all.
     for each in (_refused_by_others, _avoids, _joins):
@@ -58,6 +58,18 @@ def _refused_domains(case: Case, key: str) -> Mapping[str, None]:
     return {value: None for value in values if value is not None}
 
 
+def _selected(term: AffinityTerm) -> str:
+    """The pods that a term selects, in the words of kubectl: "app=web"."""
+    requirements = () if term.selector is None else term.selector.requirements
+    texts = [
+        f"{each.key}={each.values[0]}"
+        if each.operator == "In" and len(each.values) == 1
+        else str(each)
+        for each in requirements
+    ]
+    return ",".join(texts) or str(term.selector)
+
+
 def _path(kind: str, place: int) -> tuple[str | int, ...]:
     return ("spec", "affinity", kind, REQUIRED, place)
 
@@ -73,14 +85,14 @@ def _avoids(case: Case) -> Explanation:
                 if len(because) >= _MOST_FACTS:
                     continue
                 text = (
-                    f"Pod {info.key}{owner_text(info.pod)} on {here.name} matches {term.selector}, "
-                    f"which the pod avoids within one {term.topology_key}."
+                    f"Pod {info.key}{owner_text(info.pod)} on {here.name} matches {_selected(term)}, "
+                    f"which the pod's anti-affinity excludes within one {term.topology_key}."
                 )
                 because.append(fact(info.pod, ("metadata", "labels"), text))
         if met:
-            text = f"The pod's anti-affinity avoids {term.selector} within one {term.topology_key}."
+            text = f"The pod's anti-affinity excludes {_selected(term)} within one {term.topology_key}."
             because.insert(0, fact(case.pod, _path("podAntiAffinity", place), text))
-    return _explained(met, "The pod avoids", because)
+    return _explained(met, "The pod's anti-affinity keeps it away from", because)
 
 
 def _refused_by_others(case: Case) -> Explanation:
@@ -97,15 +109,15 @@ def _refused_by_others(case: Case) -> Explanation:
                 if len(because) >= _MOST_FACTS:
                     continue
                 text = (
-                    f"Pod {info.key}{owner_text(info.pod)} on {here.name} avoids {term.selector} "
-                    f"within one {term.topology_key}, which this pod matches."
+                    f"Pod {info.key}{owner_text(info.pod)} on {here.name} excludes {_selected(term)} "
+                    f"within one {term.topology_key}, and this pod matches."
                 )
                 because.append(fact(info.pod, _path("podAntiAffinity", place), text))
     if met:
         labels = ", ".join(f"{key}={value}" for key, value in case.pod.labels.items())
         text = f"The pod has the labels {labels}." if labels else "The pod has no labels."
         because.insert(0, fact(case.pod, ("metadata", "labels"), text))
-    return _explained(met, "It is kept away by the anti-affinity of", because)
+    return _explained(met, "The pod is kept away by the anti-affinity of", because)
 
 
 def _explained(met: list[str], lead: str, because: list[Fact]) -> Explanation:
@@ -126,7 +138,7 @@ def _joins(case: Case) -> Explanation:
     because: list[Fact] = []
     why = ""
     for place, term in enumerate(case.world.info().affinity.required):
-        text = f"The pod must be with {term.selector} within one {term.topology_key}."
+        text = f"The pod must be with {_selected(term)} within one {term.topology_key}."
         matches = _Matched(case, term)
         matching = [(node, info) for node, info in case.placed_pods() if matches(info)]
         key = term.topology_key
@@ -134,16 +146,19 @@ def _joins(case: Case) -> Explanation:
         if any(case.node(each).labels.get(key) not in joined for each in case.refused):
             because.append(fact(case.pod, _path("podAffinity", place), text))
         if not matching:
-            why = why or f"No pod that has a node matches {term.selector}."
+            why = (
+                why
+                or f"No pod that has a node matches {_selected(term)}, which the pod's affinity requires."
+            )
             continue
         domains: dict[str, str] = {}
         for here, info in matching:
             domain = here.labels.get(term.topology_key)
-            told = f"{term.topology_key}={domain}" if domain else f"no {term.topology_key}"
-            domains.setdefault(told, info.key)
+            wording = f"{term.topology_key}={domain}" if domain else f"no {term.topology_key}"
+            domains.setdefault(wording, info.key)
             if len(because) < _MOST_FACTS:
-                text = f"Pod {info.key}{owner_text(info.pod)} is on {here.name}, {told}."
+                text = f"Pod {info.key}{owner_text(info.pod)} is on {here.name}, {wording}."
                 because.append(fact(info.pod, ("spec", "nodeName"), text))
-        why = why or f"The pods that match {term.selector} are in {listed(list(domains), 3)}."
-    overall = case.overall(why.rstrip(".")) if why else ""
+        why = why or f"The pods that match {_selected(term)} are in {listed(list(domains), 3)}."
+    overall = case.overall("The pod's required pod affinity")
     return Explanation(lead=why, overall=overall, why=why, because=tuple(because))

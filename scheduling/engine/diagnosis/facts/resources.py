@@ -95,6 +95,8 @@ def _node_facts(node: Node, name: str, numbers: dict[str, int]) -> Iterator[Fact
     else:
         used, has = (format_amount(name, numbers[key]) for key in ("used", "allocatable"))
         text = f"Node {node.name} has {has} {name} allocatable, of which {used} is requested."
+        if name == "pods":
+            text = f"Node {node.name} may have {has} pods and has {used}."
     yield fact(node, path, text, compared_with=numbers["requested"])
 
 
@@ -108,8 +110,8 @@ def _holder_facts(case: Case, name: str) -> Iterator[Fact]:
     holders = _holders(case, name)
     for info in holders[:FEW]:
         amount = format_amount(name, _held(info, name))
-        told = f"holds {amount} {name}" if name != "pods" else "takes one of its places"
-        text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} {told}."
+        wording = f"holds {amount} {name}" if name != "pods" else "takes one of its places"
+        text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} {wording}."
         yield fact(info.pod, _largest_request(info.pod, name), text)
     if holders and all(info.priority >= case.pod.priority for info in holders):
         yield fact(
@@ -148,7 +150,7 @@ def _lead(case: Case, name: str) -> str:
         verb = "advertises" if len(empty) == 1 else "advertise"
         who = "Node" if len(empty) == 1 else "Nodes"
         return (
-            f"{who} {listed(empty)} {verb} {name}: 0, as where the device plugin reports no device."
+            f"{who} {listed(empty)} {verb} 0 {name}, as when the device plugin reports no device."
         )
     return ""
 
@@ -171,10 +173,12 @@ def _holders_text(case: Case, name: str) -> str:
     holders = _holders(case, name)
     if not holders:
         return ""
-    told = [
+    wording = [
         info.key if name == "pods" else f"{info.key} {format_amount(name, _held(info, name))}"
         for info in holders
     ]
     count = "1 pod holds" if len(holders) == 1 else f"{len(holders)} pods hold"
     used, has = (format_amount(name, entry[key]) for key in ("used", "allocatable"))
-    return f"On {node.name} {count} {used} of {has} {name}: {listed(told, 3)}."
+    if name == "pods":
+        return f"Node {node.name} has its {has} pods: {listed(wording, 3)}."
+    return f"On {node.name} {count} {used} of {has} {name}: {listed(wording, 3)}."

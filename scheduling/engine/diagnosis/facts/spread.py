@@ -31,7 +31,7 @@ def explain_spread(case: Case) -> Explanation:
     emptiest = [name for name, (count, _) in counts.items() if count == smallest]
     counted = ", ".join(f"{name}: {count}" for name, (count, _) in list(counts.items())[:FEW])
     sentence = (
-        f"{nodes_text([each.node for each in case.refused])}: the pod would make the skew over {key} "
+        f"{nodes_text([each.node for each in case.refused])}: with the pod the skew over {key} would be "
         f"{case.numbers['skew']}, and maxSkew is {case.numbers['maxSkew']} ({counted})."
     )
     because.extend(_domain_facts(key, counts))
@@ -48,9 +48,9 @@ def explain_spread(case: Case) -> Explanation:
         blocked = _why_closed(case, counts[name][1])
         if blocked:
             honors = "" if place is None else _taint_policy(case, place)
-            pods = "1 matching pod" if smallest == 1 else f"{smallest} matching pods"
+            pods = _counted(smallest)
             why = (
-                f"Domain {name} has {pods} and sets the minimum, but no pod can go there: "
+                f"Domain {name} of {key} has {pods} and sets the minimum, but no pod can go there: "
                 f"{blocked[0]}.{honors}"
             )
             because.extend(blocked[1])
@@ -76,10 +76,15 @@ def _without_label(case: Case, key: str, place: int | None) -> Explanation:
     return Explanation(lead="" if values else why, why=why, because=tuple(because))
 
 
+def _counted(pods: int) -> str:
+    """How many pods match, in words."""
+    return {0: "no matching pod", 1: "1 matching pod"}.get(pods, f"{pods} matching pods")
+
+
 def _domain_facts(key: str, counts: Mapping[str, tuple[int, list[Node]]]) -> Iterator[Fact]:
     """How many matching pods each domain has, by the label of one of its nodes."""
     for domain, (count, nodes) in list(counts.items())[:FEW]:
-        pods = "1 matching pod" if count == 1 else f"{count} matching pods"
+        pods = _counted(count)
         text = f"Domain {domain} ({nodes_text([each.name for each in nodes])}) has {pods}."
         yield fact(nodes[0], ("metadata", "labels", key), text)
 

@@ -34,12 +34,12 @@ def refusals_of(scene: Scene, workload: ApiObject) -> Iterator[Refusal]:
         yield Refusal(f"PriorityClass {missing} does not exist", fact(workload, path, text))
     for each, text in _exceeded(scene, workload):
         name = each.key.rpartition("/")[2]
-        yield Refusal(f"quota {name} forbids one more", replace(each, text=text))
+        yield Refusal(f"ResourceQuota {name} forbids one more", replace(each, text=text))
     for each in _unspecified(scene, workload):
         name, resource = each.key.rpartition("/")[2], each.path[-1]
-        yield Refusal(f"quota {name} wants every container to state {resource}", each)
+        yield Refusal(f"ResourceQuota {name} wants {resource} to be stated", each)
     for bound in broken_bounds(scene, workload):
-        yield Refusal(f"LimitRange {bound.limit_range.name} forbids it", bound.fact)
+        yield Refusal(f"LimitRange {bound.limit_range.name} forbids its resources", bound.fact)
 
 
 def missing_class(scene: Scene, workload: ApiObject) -> str:

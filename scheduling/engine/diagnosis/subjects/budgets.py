@@ -51,8 +51,8 @@ def _refuses(scene: Scene, budget: ApiObject, pod: Pod | None) -> Cause:
         fact(
             budget,
             ("status", "disruptionsAllowed"),
-            f"Its disruptionsAllowed is {allowed_disruptions(budget)}: {healthy} pods are healthy and {desired} "
-            "have to be.",
+            f"Its disruptionsAllowed is {allowed_disruptions(budget)}: the healthy pods are {healthy}, "
+            f"and {desired} have to be healthy.",
             compared_with=1,
         )
     )
@@ -138,10 +138,12 @@ def _why(budget: ApiObject, workloads: list[ApiObject]) -> str:
         return "Its status has not been computed yet."
     if workloads and replicas <= desired:
         names = ", ".join(f"{each.kind} {each.name}" for each in workloads)
+        counted = "1 replica" if replicas == 1 else f"{replicas} replicas"
         return (
-            f"{names} has {replicas} replicas and {desired} must stay healthy, so no disruption is "
+            f"{names} has {counted} and {desired} must stay healthy, so no disruption is "
             "ever allowed; an eviction starts no replacement first."
         )
     if healthy < replicas:
-        return f"Only {healthy} of {replicas} pods are healthy; it allows more once they are."
+        verb = "is" if healthy == 1 else "are"
+        return f"Only {healthy} of {replicas} pods {verb} healthy; it allows more once they are."
     return ""

@@ -56,7 +56,8 @@ def _outcome(scene: Scene, obj: ApiObject) -> str:
         pods = pods_of(scene, obj)
         wanted = wanted_pods(obj)
         is_whole = len(pods) >= wanted and all(pod.node_name for pod in pods)
-        return f"it has its {wanted} pods" if is_whole else ""
+        number = "its pod" if wanted == 1 else f"its {wanted} pods"
+        return f"it has {number}" if is_whole else ""
     return ""
 
 

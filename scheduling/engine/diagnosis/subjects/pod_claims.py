@@ -96,7 +96,7 @@ def _ephemeral(scene: Scene, pod: Pod, place: int) -> Iterator[Cause]:
     event = scene.event(pod, "FailedBinding")
     if claim is None:
         sentence = f"Claim {pod.namespace}/{name} has still to be made for an ephemeral volume."
-        yield cause(_EPHEMERAL, sentence, [made_for], why=_told(event), event=event)
+        yield cause(_EPHEMERAL, sentence, [made_for], why=_as_sentence(event), event=event)
         return
     fault = ownership_fault(claim, pod)
     if fault:
@@ -109,7 +109,7 @@ def _ephemeral(scene: Scene, pod: Pod, place: int) -> Iterator[Cause]:
     yield from _unusable(scene, claim)
 
 
-def _told(event: str) -> str:
+def _as_sentence(event: str) -> str:
     """An Event as a sentence."""
     return f"{event.rstrip('.')}." if event else ""
 

@@ -47,7 +47,7 @@ def rollout_changes(scene: Scene, pod: Pod) -> Iterator[Candidate]:
             text=f"Let Deployment {deployment.name} give up an old pod first (maxUnavailable 1)",
             command=patched(deployment.id, {"spec": {"strategy": {"rollingUpdate": rolling}}}),
             decidable=False,
-            note="While a pod is replaced, one less serves.",
+            note="While a pod is replaced, one pod fewer serves.",
         )
         yield recreated(deployment)
     if differences(scene, pod):
