@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scheduling.engine.diagnosis.causes import Refused
-from scheduling.engine.diagnosis.facts.taints import shared_taint
+from scheduling.engine.diagnosis.facts.taints import tainted_everywhere
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.world import CORDON_TAINT, World
 
@@ -19,13 +19,14 @@ def headline(world: World, refused: Sequence[Refused], causes: Sequence[Cause]) 
     count, nearest = len(world.table), refused[0]
     lead = next((each.lead for each in causes if each.severity == "blocks" and each.lead), "")
     texts = "; ".join(_without_cordon_taint([each.detail.text for each in nearest.obstacles]))
+    here = [each for each in causes if nearest.node in each.nodes]
+    more = next(filter(None, (each.lead or each.why for each in here)), "")
     if count == 1:
-        what = _lowered(lead) if lead else f"{texts}."
+        what = _lowered(lead) if lead else f"{texts}. {more}".rstrip()
         return f"Does not fit {nearest.node}, the only node: {what}"
-    lead = lead or shared_taint(world, refused) or _overall(causes)
+    lead = lead or tainted_everywhere(world, refused) or _overall(causes)
     if lead:
         return f"Fits none of {count} nodes: {_lowered(lead)}"
-    more = next((each.lead for each in causes if each.lead and nearest.node in each.nodes), "")
     return f"Fits none of {count} nodes; closest is {nearest.node}: {texts}. {more}".rstrip()
 
 

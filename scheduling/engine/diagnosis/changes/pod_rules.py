@@ -17,6 +17,7 @@ from scheduling.engine.diagnosis.candidates import (
     template_note,
 )
 from scheduling.engine.diagnosis.facts.labels import RENAMED
+from scheduling.engine.diagnosis.facts.taints import origin_of
 from scheduling.engine.diagnosis.manifests import (
     CONDITION,
     PREFERRED,
@@ -64,7 +65,9 @@ def tolerations(situation: Situation) -> Iterator[Candidate]:
             kind="toleration",
             text=f"Tolerate {taint_text(taint)}",
             command=patched(pod.id, {"spec": {"tolerations": [*old, toleration]}}),
-            note=template_note(pod, breaks="It may then run on any node with that taint."),
+            note=template_note(
+                pod, breaks=f"{origin_of(taint)} The pod may then run on any node with it.".strip()
+            ),
         )
 
 

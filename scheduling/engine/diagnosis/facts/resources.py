@@ -111,8 +111,11 @@ def _holder_facts(case: Case, name: str) -> Iterator[Fact]:
     for info in holders[:FEW]:
         amount = format_amount(name, _held(info, name))
         wording = f"holds {amount} {name}" if name != "pods" else "takes one of its places"
+        path = _largest_request(info.pod, name)
+        if "initContainers" in path:
+            wording += ", which an init container asks for and which stays reserved"
         text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} {wording}."
-        yield fact(info.pod, _largest_request(info.pod, name), text)
+        yield fact(info.pod, path, text)
     if holders and all(info.priority >= case.pod.priority for info in holders):
         yield fact(
             case.pod,
@@ -126,13 +129,15 @@ def _holder_facts(case: Case, name: str) -> Iterator[Fact]:
 def _largest_request(pod: Pod, name: str) -> tuple[str | int, ...]:
     """Where the greatest part of a pod's request is written; its node where none is."""
     places = [
-        (-resource_units({name: requests[name]})[name], place)
-        for place, container in enumerate(items(pod.spec, "containers"))
+        (-resource_units({name: requests[name]})[name], field, place)
+        for field in ("containers", "initContainers")
+        for place, container in enumerate(items(pod.spec, field))
         if name in (requests := section(container, "resources", "requests"))
     ]
     if not places:
         return ("spec", "nodeName")
-    return ("spec", "containers", min(places)[1], "resources", "requests", name)
+    _, field, place = min(places)
+    return ("spec", field, place, "resources", "requests", name)
 
 
 def _holders(case: Case, name: str) -> list[PodInfo]:
@@ -149,9 +154,10 @@ def _lead(case: Case, name: str) -> str:
     if empty and len(empty) == len(advertising):
         verb = "advertises" if len(empty) == 1 else "advertise"
         who = "Node" if len(empty) == 1 else "Nodes"
-        return (
-            f"{who} {listed(empty)} {verb} 0 {name}, as when the device plugin reports no device."
-        )
+        why = "as when the device plugin reports no device"
+        if name.startswith("hugepages-"):
+            why = "as no huge pages are reserved on the machine"
+        return f"{who} {listed(empty)} {verb} 0 {name}, {why}."
     return ""
 
 

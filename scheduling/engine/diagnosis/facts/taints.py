@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import Node, Pod
-from scheduling.engine.diagnosis.facts.case import FEW, Case, Refusal
+from scheduling.engine.diagnosis.facts.case import FEW, FEW_LEFT, Case, Refusal, listed
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.labels import RENAMED
 from scheduling.engine.diagnosis.manifests import taint_of, taint_text
@@ -35,6 +35,15 @@ _ORIGINS: Final[Mapping[str, str]] = {
     "instance is shut down",
     "node.cilium.io/agent-not-ready": "Cilium removes it when its agent runs on the node",
     "ebs.csi.aws.com/agent-not-ready": "the EBS CSI driver removes it when it runs on the node",
+    "efs.csi.aws.com/agent-not-ready": "the EFS CSI driver removes it when it runs on the node",
+    "karpenter.sh/disrupted": "Karpenter sets it on a node that it is about to remove",
+    "karpenter.sh/disruption": "Karpenter sets it on a node that it is about to remove",
+    "karpenter.sh/unregistered": "Karpenter removes it when the node has registered",
+    "nvidia.com/gpu": "it keeps GPU nodes for pods that ask for GPUs",
+    "kubernetes.azure.com/scalesetpriority": "AKS sets it on spot nodes",
+    "cloud.google.com/gke-spot": "GKE sets it on spot nodes",
+    "eks.amazonaws.com/compute-type": "EKS sets it on Fargate nodes, for pods of a Fargate profile",
+    "CriticalAddonsOnly": "it keeps the node for add-ons of the cluster",
     "ToBeDeletedByClusterAutoscaler": "the cluster autoscaler sets it before it removes the node",
     "DeletionCandidateOfClusterAutoscaler": "the cluster autoscaler sets it on a node that is hardly "
     "used",
@@ -80,19 +89,36 @@ def explain_taint(case: Case) -> Explanation:
     return Explanation(why=why, because=tuple(because))
 
 
-def shared_taint(world: World, refused: Sequence[Refusal]) -> str:
-    """The untolerated taint that every node has, with who sets it, in a sentence; "" for none."""
+def tainted_everywhere(world: World, refused: Sequence[Refusal]) -> str:
+    """That every node has a taint which the pod does not tolerate, in a sentence; "" if not.
+
+    A taint that all of them have is named with who sets it, different ones by node.
+    """
     if len(refused) < len(world.table):
         return ""
-    keys: dict[str, None] | None = None
+    shared: dict[str, None] | None = None
+    first: dict[str, Taint] = {}
     for each in refused:
-        own = {taint.key: None for _, taint in untolerated(world.pod, world.table.node(each.row))}
-        keys = own if keys is None else {key: None for key in keys if key in own}
-        if not keys:
+        taints = [taint for _, taint in untolerated(world.pod, world.table.node(each.row))]
+        if not taints:
             return ""
-    key = next(iter(keys or ()), "")
-    origin = _ORIGINS.get(key, "")
-    return f"Every node has the taint {key}" + (f"; {origin}." if origin else ".") if key else ""
+        first[each.node] = taints[0]
+        own = {taint.key: None for taint in taints}
+        shared = own if shared is None else {key: None for key in shared if key in own}
+    key = next(iter(shared or ()), "")
+    if key:
+        origin = _ORIGINS.get(key, "")
+        return f"Every node has the taint {key}" + (f"; {origin}." if origin else ".")
+    if len(first) > FEW_LEFT:
+        return ""
+    names = [f"{name} has {taint_text(taint)}" for name, taint in first.items()]
+    return f"Every node has a taint that the pod does not tolerate: {listed(names)}."
+
+
+def origin_of(taint: Taint) -> str:
+    """Who sets a well-known taint, as a sentence; "" for others."""
+    origin = _ORIGINS.get(taint.key, "")
+    return f"{origin[:1].upper()}{origin[1:]}." if origin else ""
 
 
 def untolerated(pod: Pod, node: Node) -> Iterator[tuple[int, Taint]]:

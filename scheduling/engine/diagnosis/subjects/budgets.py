@@ -7,7 +7,7 @@ from typing import Final
 
 from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import ApiObject, Pod
-from scheduling.engine.diagnosis.facts.case import FEW
+from scheduling.engine.diagnosis.facts.case import FEW, listed
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause
@@ -20,10 +20,21 @@ def budget_causes_of(scene: Scene, pod: Pod) -> Iterator[Cause]:
     for budget in scene.budgets_of(pod):
         if refuses_eviction(budget, pod):
             yield _refuses(scene, budget, pod)
-    if len(scene.budgets_of(pod)) > 1:
-        names = [each.name for each in scene.budgets_of(pod)]
-        text = f"Pod {pod.key} has several budgets, which an eviction refuses: {', '.join(names)}."
-        yield cause(COMPONENT, text, [], severity="notes")
+    budgets = scene.budgets_of(pod)
+    if len(budgets) > 1:
+        yield _several(pod, budgets)
+
+
+def _several(pod: Pod, budgets: list[ApiObject]) -> Cause:
+    """Upstream: eviction.go, Create(), which refuses pods with more than one budget."""
+    because = [
+        fact(each, ("spec", "selector"), f"PodDisruptionBudget {each.key} selects pod {pod.key}.")
+        for each in budgets
+    ]
+    names = listed([each.name for each in budgets])
+    sentence = f"Pod {pod.key} cannot be evicted: {len(budgets)} budgets select it, {names}."
+    why = "An eviction is refused where more than one PodDisruptionBudget selects the pod."
+    return cause(COMPONENT, sentence, because, why=why, severity="notes")
 
 
 def budget_causes(scene: Scene, budget: ApiObject) -> Iterator[Cause]:

@@ -179,6 +179,7 @@ def _for_placed_pod(scene: Scene, pod: Pod) -> Iterator[Candidate]:
     for budget in scene.budgets_of(pod):
         if refuses_eviction(budget, pod):
             yield from _for_budget(scene, budget)
+    yield from _for_several_budgets(scene.budgets_of(pod))
     if pod.phase == "Running":
         return
     for _, claim in scene.claims_of(pod):
@@ -188,6 +189,23 @@ def _for_placed_pod(scene: Scene, pod: Pod) -> Iterator[Candidate]:
             yield from _for_claim(scene, claim)
             continue
         yield from _for_attached_elsewhere(scene, pod, claim)
+
+
+def _for_several_budgets(budgets: list[ApiObject]) -> Iterator[Candidate]:
+    """All budgets of a pod but one deleted."""
+    if len(budgets) < 2:
+        return
+    for kept in budgets:
+        first, *rest = [
+            Command(verb="delete", object=each.id) for each in budgets if each is not kept
+        ]
+        yield Candidate(
+            kind="budget",
+            text=f"Keep PodDisruptionBudget {kept.name} as the only one that selects the pod",
+            command=first,
+            more=tuple(rest),
+            note="The other budgets are deleted: pods that only those select lose their budget.",
+        )
 
 
 def _for_attached_elsewhere(

@@ -349,6 +349,12 @@ def _waits_for_consumer(
         sentence = f"Claim {claim.key} waits until the scheduler has a node for {several} {names}."
         because = [mode, missing, *(_use_fact(pod, claim) for pod in waiting[:FEW])]
         why = f"Ask why pod {waiting[0].key} is pending: the claim is bound together with it."
+        if storage_class.provisioner == NO_PROVISIONER:
+            faults = _candidates(scene, claim)
+            because += faults
+            verdicts = explain_candidates(claim, list(scene.volumes()))
+            if faults and all(each.faults for each in verdicts):
+                why = f"No volume fits it yet. {faults[0].text}"
         yield cause(BINDER, sentence, because, why=why, event=scene.event(claim, *_WAITS))
 
 

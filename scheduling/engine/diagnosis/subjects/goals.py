@@ -69,11 +69,11 @@ def _node_outcome(node: Node) -> str:
 
 
 def _drain_outcome(scene: Scene, node: Node) -> str:
+    pods = [pod for pod in scene.pods() if pod.node_name == node.name]
     is_refused = any(
-        refuses_eviction(budget, pod)
-        for pod in scene.pods()
-        if pod.node_name == node.name
-        for budget in scene.budgets_of(pod)
+        len(budgets) > 1 or any(refuses_eviction(each, pod) for each in budgets)
+        for pod in pods
+        for budgets in (scene.budgets_of(pod),)
     )
     return "" if is_refused else "a drain of it can go on"
 
@@ -82,6 +82,6 @@ def _pod_outcome(scene: Scene, pod: Pod) -> str:
     if pod.phase != "Running" or pod.deletion_timestamp:
         return ""
     budgets = scene.budgets_of(pod)
-    if any(refuses_eviction(each, pod) for each in budgets):
+    if len(budgets) > 1 or any(refuses_eviction(each, pod) for each in budgets):
         return ""
     return "it may be evicted" if budgets else f"it runs on {pod.node_name}"
