@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, TypeVar
 
-from kscope.sim.objects.objects import ApiObject, Pod
+from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.cycle.scheduler import Scheduler
+from scheduling.engine.diagnosis.at_once import known_at_once
 from scheduling.engine.diagnosis.candidates import (
     Candidate,
     Situation,
@@ -65,7 +66,6 @@ from scheduling.engine.diagnosis.report import (
     Fix,
 )
 from scheduling.engine.diagnosis.subjects.nomination import nomination_cause, stays
-from scheduling.engine.diagnosis.subjects.placed_pods import placed_pod_causes
 from scheduling.engine.diagnosis.subjects.pod_claims import pod_claim_causes, pod_claim_changes
 from scheduling.engine.diagnosis.subjects.rollouts import (
     outdated_causes,
@@ -82,7 +82,6 @@ from scheduling.engine.diagnosis.volumes import (
     published_capacity,
 )
 from scheduling.engine.diagnosis.world import World
-from scheduling.engine.names import NOT_MODELLED
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
 # The kinds of change from the smallest on: what only lifts a restriction, what changes a rule, what
@@ -138,7 +137,7 @@ def diagnose(
 def diagnose_in_steps(cluster: Cluster, pod_key: str, forks: Forks) -> Iterator[Diagnosis]:
     """As `diagnose`: the causes first, then all that is known after each fix, and the whole last."""
     pod = cluster.store.find(Pod.KIND, pod_key)
-    at_once = _known_at_once(cluster, pod_key, pod)
+    at_once = known_at_once(cluster, pod_key, pod)
     if at_once is not None or not isinstance(pod, Pod):
         assert at_once is not None
         yield at_once
@@ -157,60 +156,6 @@ def diagnose_in_steps(cluster: Cluster, pod_key: str, forks: Forks) -> Iterator[
 def last_of(steps: Iterator[Step]) -> Step:
     """The last of the steps, which is the whole answer."""
     return deque(steps, maxlen=1).pop()
-
-
-def _known_at_once(cluster: Cluster, pod_key: str, pod: ApiObject | None) -> Diagnosis | None:
-    """The diagnosis of a pod that waits for no scheduler; None for one that does."""
-    if not isinstance(pod, Pod):
-        return _short(cluster, pod_key, "absent", f"There is no pod {pod_key}.")
-    if pod.is_terminated:
-        return _short(cluster, pod_key, "ended", f"It has ended: {pod.phase}.")
-    if pod.node_name:
-        return _placed(cluster, pod)
-    if pod.deletion_timestamp:
-        sentence = "It is being deleted; no scheduler looks at it any more."
-        return _short(cluster, pod_key, "deleting", sentence)
-    need = cluster.scheduler.state.profile.unmodelled_need(pod)
-    return _not_modelled(cluster, pod, need) if need else None
-
-
-def _short(cluster: Cluster, pod_key: str, state: str, sentence: str) -> Diagnosis:
-    return Diagnosis(
-        pod=pod_key, profile=cluster.profile, at=cluster.now, state=state, sentence=sentence
-    )
-
-
-def _placed(cluster: Cluster, pod: Pod) -> Diagnosis:
-    """It has its node: what keeps it from running there, or from leaving."""
-    causes = sorted(
-        placed_pod_causes(Scene(cluster.store, cluster.now, cluster.recorder.noted), pod),
-        key=_gravity,
-    )
-    sentence = f"It has its node, {pod.node_name}."
-    if causes:
-        sentence = causes[0].sentence
-    return Diagnosis(
-        pod=pod.key,
-        profile=cluster.profile,
-        at=cluster.now,
-        state="placed",
-        sentence=sentence,
-        causes=tuple(causes),
-    )
-
-
-def _not_modelled(cluster: Cluster, pod: Pod, need: str) -> Diagnosis:
-    """kscope itself keeps the pod back: no change of the cluster would help, and none is tried."""
-    text = f"{need}."
-    return Diagnosis(
-        pod=pod.key,
-        profile=cluster.profile,
-        at=cluster.now,
-        state="gated",
-        sentence=text,
-        causes=(Cause(severity="blocks", sentence=text, plugin=NOT_MODELLED),),
-        conclusion="No change is offered: what a real cluster would do with it is not simulated.",
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,9 +92,11 @@ def deleted_users(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candid
     if not users:
         return
     first, *rest = [Command(verb="delete", object=pod.id) for pod in users]
+    names = listed([f"pod {pod.key}" for pod in users], 3)
+    verb = "keeps" if len(users) == 1 else "keep"
     yield Candidate(
         kind="pod",
-        text=f"Delete {listed([f'pod {pod.key}' for pod in users], 3)}, which keeps claim {claim.key}",
+        text=f"Delete {names}, which {verb} claim {claim.key}",
         command=first,
         more=tuple(rest),
         decidable=False,
