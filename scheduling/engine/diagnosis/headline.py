@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scheduling.engine import names
 from scheduling.engine.diagnosis.causes import Refused
 from scheduling.engine.diagnosis.facts.taints import tainted_everywhere
 from scheduling.engine.diagnosis.report import Cause
@@ -44,7 +45,7 @@ def _overall(causes: Sequence[Cause]) -> str:
 
 
 def _is_about_labels(cause: Cause) -> bool:
-    return not cause.plugin.startswith(("VolumeBinding", "CheckVolumeBinding"))
+    return cause.plugin not in (names.VOLUME_BINDING, names.CHECK_VOLUME_BINDING)
 
 
 def _lowered(sentence: str) -> str:

@@ -176,12 +176,12 @@ class Trials:
             return "Nothing has to be done."
         if not self.tried:
             return "There is no single change to try."
-        wording = ", ".join(
+        counts = ", ".join(
             f"{count} {_WORDS[kind][0 if count == 1 else 1]}"
             for kind, count in self.tried.items()
             if kind != PAIR
         )
-        parts = [f"None of these gives it a node, each tried alone: {wording}."]
+        parts = [f"None of these gives it a node, each tried alone: {counts}."]
         pairs = self.tried.get(PAIR, 0)
         if pairs:
             parts.append(f"Nor do two of them together, of which {pairs} were tried.")
@@ -216,12 +216,12 @@ def _decided_node(candidate: Candidate, world: World | None) -> str | None:
 
 def _outlook(trial: Trial) -> Outlook:
     if trial.node:
-        wording = f"Left alone, it is bound to {trial.node} at {seconds(trial.at)}."
+        sentence = f"Left alone, it is bound to {trial.node} at {seconds(trial.at)}."
     elif trial.ended:
-        wording = "Left alone, it gets no node in what is left of the run."
+        sentence = "Left alone, it gets no node in what is left of the run."
     else:
-        wording = f"Left alone, it gets no node up to {seconds(trial.at)}."
-    return Outlook(node=trial.node, at=trial.at if trial.node else 0, sentence=wording)
+        sentence = f"Left alone, it gets no node up to {seconds(trial.at)}."
+    return Outlook(node=trial.node, at=trial.at if trial.node else 0, sentence=sentence)
 
 
 def _forked(candidate: Candidate, trial: Trial) -> Fix:

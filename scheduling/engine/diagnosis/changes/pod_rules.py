@@ -50,11 +50,11 @@ def gates(situation: Situation) -> Iterator[Candidate]:
 def tolerations(situation: Situation) -> Iterator[Candidate]:
     """One toleration, for one taint of a close node."""
     pod = situation.pod
-    wording: dict[Taint, None] = {}
+    taints: dict[Taint, None] = {}
     for each in situation.refused:
         node = situation.world.table.node(each.row)
-        wording.update(dict.fromkeys(situation.untolerated(node)))
-    for taint in list(wording)[:NODES]:
+        taints.update(dict.fromkeys(situation.untolerated(node)))
+    for taint in list(taints)[:NODES]:
         if taint.key.startswith(CONDITION):
             continue
         toleration = {"key": taint.key, "effect": taint.effect, "operator": "Exists"}

@@ -158,13 +158,13 @@ def _node_facts(case: Case, requirement: Mapping[str, Any]) -> Iterator[Fact]:
         if holds(requirement, node):
             continue
         has = node.labels.get(key)
-        wording = (
+        label_text = (
             f"Node {node.name} has {key}={has}."
             if has is not None
             else f"Node {node.name} has no label {key}."
         )
         yield fact(
-            node, ("metadata", "labels", key), wording, compared_with=requirement.get("values")
+            node, ("metadata", "labels", key), label_text, compared_with=requirement.get("values")
         )
         newer = RENAMED.get(key, "")
         if has is None and newer in node.labels:

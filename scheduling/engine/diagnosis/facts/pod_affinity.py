@@ -17,12 +17,12 @@ _MOST_FACTS = 2 * FEW
 
 def explain_pod_affinity(case: Case) -> Explanation:
     """By the reason: its own affinity, its own anti-affinity, or that of pods that are there."""
-    wording = " ".join(case.reasons)
-    if "anti-affinity rules" in wording and "existing" in wording:
+    reasons = " ".join(case.reasons)
+    if "anti-affinity rules" in reasons and "existing" in reasons:
         return _refused_by_others(case)
-    if "anti-affinity rules" in wording:
+    if "anti-affinity rules" in reasons:
         return _avoids(case)
-    if "affinity rules" in wording:
+    if "affinity rules" in reasons:
         return _joins(case)
     # Before v1.20 one reason stands for all.
     for each in (_refused_by_others, _avoids, _joins):
@@ -154,10 +154,10 @@ def _joins(case: Case) -> Explanation:
         domains: dict[str, str] = {}
         for here, info in matching:
             domain = here.labels.get(term.topology_key)
-            wording = f"{term.topology_key}={domain}" if domain else f"no {term.topology_key}"
-            domains.setdefault(wording, info.key)
+            place_text = f"{term.topology_key}={domain}" if domain else f"no {term.topology_key}"
+            domains.setdefault(place_text, info.key)
             if len(because) < _MOST_FACTS:
-                text = f"Pod {info.key}{owner_text(info.pod)} is on {here.name}, {wording}."
+                text = f"Pod {info.key}{owner_text(info.pod)} is on {here.name}, {place_text}."
                 because.append(fact(info.pod, ("spec", "nodeName"), text))
         why = why or f"The pods that match {_selected(term)} are in {listed(list(domains), 3)}."
     overall = case.overall("The pod's required pod affinity")

@@ -110,11 +110,11 @@ def _holder_facts(case: Case, name: str) -> Iterator[Fact]:
     holders = _holders(case, name)
     for info in holders[:FEW]:
         amount = format_amount(name, _held(info, name))
-        wording = f"holds {amount} {name}" if name != "pods" else "takes one of its places"
+        share = f"holds {amount} {name}" if name != "pods" else "takes one of its places"
         path = _largest_request(info.pod, name)
         if "initContainers" in path:
-            wording += ", which an init container asks for and which stays reserved"
-        text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} {wording}."
+            share += ", which an init container asks for and which stays reserved"
+        text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} {share}."
         yield fact(info.pod, path, text)
     if holders and all(info.priority >= case.pod.priority for info in holders):
         yield fact(
@@ -179,12 +179,12 @@ def _holders_text(case: Case, name: str) -> str:
     holders = _holders(case, name)
     if not holders:
         return ""
-    wording = [
+    holdings = [
         info.key if name == "pods" else f"{info.key} {format_amount(name, _held(info, name))}"
         for info in holders
     ]
     count = "1 pod holds" if len(holders) == 1 else f"{len(holders)} pods hold"
     used, has = (format_amount(name, entry[key]) for key in ("used", "allocatable"))
     if name == "pods":
-        return f"Node {node.name} has its {has} pods: {listed(wording, 3)}."
-    return f"On {node.name} {count} {used} of {has} {name}: {listed(wording, 3)}."
+        return f"Node {node.name} has its {has} pods: {listed(holdings, 3)}."
+    return f"On {node.name} {count} {used} of {has} {name}: {listed(holdings, 3)}."

@@ -136,8 +136,8 @@ def _sentence_of(case: Case, away: list[tuple[PersistentVolumeClaim, PersistentV
     claim, volume = away[0]
     where = nodes_text([each.node for each in case.refused])
     if len(away) > 1:
-        wording = listed([f"{each.name} ({_wants(each)})" for _, each in away], 3)
-        return f"{where}: out of reach of the pod's volumes {wording}."
+        names = listed([f"{each.name} ({_wants(each)})" for _, each in away], 3)
+        return f"{where}: out of reach of the pod's volumes {names}."
     return (
         f"{where}: volume {volume.name} of claim {claim.name} can only be used on nodes with "
         f"{_wants(volume)}."
@@ -190,13 +190,13 @@ def _facts_of_volume(
         for node in [case.node(each) for each in case.refused[:FEW]]:
             if not holds(requirement, node):
                 has = node.labels.get(key)
-                wording = (
+                label_text = (
                     f"Node {node.name} has {key}={has}."
                     if has
                     else f"Node {node.name} has no label {key}."
                 )
                 wanted = requirement.get("values")
-                yield fact(node, ("metadata", "labels", key), wording, compared_with=wanted)
+                yield fact(node, ("metadata", "labels", key), label_text, compared_with=wanted)
     for node in _reached_nodes(case, volume)[:1]:
         refusal = case.everywhere.get(node.name)
         reasons = [each.detail.text for each in refusal.obstacles] if refusal else []
@@ -313,10 +313,10 @@ def _topology_facts(case: Case, storage_class: StorageClass) -> Iterator[Fact]:
 def _provisioner_fact(storage_class: StorageClass) -> Fact:
     name = storage_class.provisioner
     if not _provisions(storage_class):
-        wording = f"Class {storage_class.name} provisions nothing: its volumes are made by hand."
+        text = f"Class {storage_class.name} provisions nothing: its volumes are made by hand."
     else:
-        wording = f"Class {storage_class.name} is provisioned by {name}."
-    return fact(storage_class, ("provisioner",), wording)
+        text = f"Class {storage_class.name} is provisioned by {name}."
+    return fact(storage_class, ("provisioner",), text)
 
 
 def _candidate_facts(case: Case, claim: PersistentVolumeClaim) -> Iterator[Fact]:

@@ -170,8 +170,8 @@ def _unfit(
     if "claimed" in rules:
         because.append(_phase_fact(volume))
         why = why or _why_claimed(claim, volume)
-    wording = listed([each.text for each in faults], 2)
-    sentence = f"Claim {claim.key} cannot be bound to volume {volume.name}: {wording}."
+    reasons = listed([each.text for each in faults], 2)
+    sentence = f"Claim {claim.key} cannot be bound to volume {volume.name}: {reasons}."
     event = scene.event(claim, "VolumeMismatch", "FailedBinding")
     yield cause(BINDER, sentence, because, why=why, event=event)
 
@@ -199,15 +199,15 @@ def _class_facts(scene: Scene, claim: PersistentVolumeClaim) -> list[Fact]:
     if name == "":
         text = f'Claim {claim.key} has storageClassName "": it wants a volume without a class.'
         return [fact(claim, path, text)]
-    wording = [fact(claim, path, f"Claim {claim.key} has storageClassName {name}.")]
+    found = [fact(claim, path, f"Claim {claim.key} has storageClassName {name}.")]
     storage_class = scene.storage_class(name)
     if storage_class is not None and storage_class.is_default:
         text = (
             f"Class {name} is the default class, which admission fills in where a claim leaves "
             "storageClassName out."
         )
-        wording.append(fact(storage_class, ("metadata", "annotations", _DEFAULT_CLASS), text))
-    return wording
+        found.append(fact(storage_class, ("metadata", "annotations", _DEFAULT_CLASS), text))
+    return found
 
 
 def _why_class(scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVolume) -> str:

@@ -119,22 +119,22 @@ def _not_mounted(scene: Scene, pod: Pod) -> Iterator[Cause]:
 
 def _attaching(scene: Scene, pod: Pod, volume: PersistentVolume, attachment: ApiObject) -> Cause:
     driver = str(attachment.spec.get("attacher"))
-    wording = section(attachment.status, "attachError").get("message")
+    error = section(attachment.status, "attachError").get("message")
     text = f"VolumeAttachment {attachment.name} of volume {volume.name} is not attached yet."
     because = [fact(attachment, ("status", "attached"), text)]
-    if wording:
-        text = f"The driver says: {wording}."
+    if error:
+        text = f"The driver says: {error}."
         because.append(fact(attachment, ("status", "attachError", "message"), text))
     name = pod.node_name
     text = f"Volume {volume.name} is of driver {driver}."
     because.append(fact(volume, ("spec", "csi", "driver"), text))
-    if not wording:
+    if not error:
         sentence = f"Volume {volume.name} is not attached to {name} yet: {driver} is attaching it."
         why = "If this does not change, the attacher of the driver is not running."
         return cause(ATTACHER, sentence, because, why=why, severity="delays")
     sentence = f"The driver {driver} fails to attach volume {volume.name} to {name}."
     why = "The attach is tried again with a growing delay; the Event has the driver's error."
-    event = scene.event(pod, "FailedAttachVolume") or f"FailedAttachVolume: {wording}"
+    event = scene.event(pod, "FailedAttachVolume") or f"FailedAttachVolume: {error}"
     return cause(ATTACHER, sentence, because, why=why, event=event)
 
 
