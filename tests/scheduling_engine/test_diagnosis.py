@@ -246,7 +246,7 @@ def test_an_overfull_node_is_short_of_more_than_one_place(profile: str) -> None:
     there = [pod(name, nodeName="n") for name in ("a", "b", "c")]
     check = _diagnosed(node("n"), *there, steps=steps, profile=profile).check
     assert check is not None
-    assert (check.text, check.unit) == ("full with 3 of 1 pods", "pods")
+    assert (check.text, check.unit) == ("3 of 1 pods", "pods")
     assert (check.requested, check.free, check.short) == (1, -2, 3)
 
 

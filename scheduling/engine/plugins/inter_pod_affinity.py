@@ -235,10 +235,10 @@ class InterPodAffinity(Plugin):
         counted = cast("PreFilterState", state.data[self.name])
         if code == _EXISTING:
             return self._domain_detail(
-                counted.existing.values(), row, "the anti-affinity of a pod there excludes it"
+                counted.existing.values(), row, "a pod there refuses it"
             )
         if code == _ANTI_AFFINITY:
-            return self._domain_detail(counted.anti, row, "its anti-affinity excludes a pod there")
+            return self._domain_detail(counted.anti, row, "a pod it avoids is there")
         for domain in counted.affinity:
             count = domain.at(self._table, row)
             if domain.key not in self._table.node(row).labels:

@@ -369,7 +369,7 @@ def _shortage(
     if pods is not None:
         count, allowed = pods
         numbers["pods"] = {"requested": 1, "used": count, "allocatable": allowed}
-        texts.append(f"full with {count} of {allowed} pods")
+        texts.append(f"{count} of {allowed} pods")
         # On an overfull node more than one pod must be removed.
         shorts.append((count + 1 - allowed, "pods"))
     short, unit = shorts[0]

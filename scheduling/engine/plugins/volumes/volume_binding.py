@@ -160,7 +160,7 @@ class VolumeBinding(Plugin):
         if code & _NOT_EXIST:
             return Detail(text="bound to a volume that does not exist")
         keys = [claim.key for claim in claims.delayed]
-        text = "not enough free storage for" if code & NO_SPACE else "no volume for"
+        text = "not enough free storage" if code & NO_SPACE else "no volume for"
         return Detail(text=f"{text} {', '.join(keys)}", numbers={"claims": keys})
 
     def _conflict_detail(self, bound: Iterable[PersistentVolumeClaim], row: int) -> Detail:
