@@ -188,7 +188,8 @@ def bench(full: bool = False, only: Callable[[Shape], bool] = lambda _shape: Tru
         )
         row = Row(name="  in a whole cluster", figure=_rate(whole), unit="pods/s")
         rows.insert(-1 if any(shape.real) else len(rows), row)
-        rows.append(_newest(shape, full))
+        if shape.profile != NEWEST:
+            rows.append(_newest(shape, full))
     return rows
 
 

@@ -210,7 +210,7 @@ def test_a_workload_shows_the_quota_that_refuses_it(page: Page) -> None:
     finish(page)
     page.goto(f"/runs/{run}/objects/replicaset/shop/web/")
     card = asked(page)
-    expect(card).to_contain_text("quota forbids one more", timeout=PATIENCE_MS)
+    expect(card).to_contain_text("forbids one more", timeout=PATIENCE_MS)
     expect(card).to_contain_text("spec.replicas = 2 compared with 1")
     used = card.get_by_role("region", name="ResourceQuota shop/small")
     expect(used.get_by_role("row", name="pods 1 1")).to_be_visible()
@@ -260,7 +260,7 @@ def test_a_failed_question_can_be_repeated(page: Page) -> None:
     expect(card.get_by_role("alert")).to_contain_text("Too many questions at once")
     page.unroute("**/why/**")
     card.get_by_role("button", name="Try again").click()
-    expect(card).to_contain_text("Nothing holds Node n back.", timeout=PATIENCE_MS)
+    expect(card).to_contain_text("Nothing is wrong with Node n.", timeout=PATIENCE_MS)
 
 
 # Sends the first line of an answer as the server does, and the others when the test lets it.
@@ -268,7 +268,8 @@ _HELD_BACK = """
 const fetched = window.fetch;
 window.fetch = async (url, options) => {
   if (!String(url).includes("/why/")) return fetched(url, options);
-  const lines = (await (await fetched(url, options)).text()).trim().split("\\n");
+  const lines = (await (await fetched(url, {})).text()).trim().split("\\n");
+  options.signal.addEventListener("abort", () => { document.documentElement.dataset.asked = "no"; });
   const encoder = new TextEncoder();
   const body = new ReadableStream({
     start(controller) {
@@ -284,12 +285,13 @@ window.fetch = async (url, options) => {
 """
 
 
-def held_back(page: Page, name: str) -> Locator:
+def held_back(page: Page, name: str, *others: dict[str, Any]) -> Locator:
     """The card of a pod of a new run, whose answer has only begun."""
     page.add_init_script(_HELD_BACK)
-    start(page, name, one_pod_too_many(name))
+    large = pod("large", cpu="2500m")
+    start(page, name, cluster_file(name, node("small", cpu="2"), large, *others))
     finish(page)
-    pod_button(page, "big-").click()
+    pod_button(page, "large").click()
     card = asked(page)
     expect(card).to_contain_text("cpu 500m short", timeout=PATIENCE_MS)
     return card
@@ -316,6 +318,14 @@ def test_a_failure_keeps_the_causes(page: Page) -> None:
     expect(card.get_by_role("button", name="Try again")).to_be_visible()
 
 
+def test_a_question_is_given_up_for_another_object(page: Page) -> None:
+    card = held_back(page, "why-other", pod("other", cpu="3"))
+    pod_button(page, "other").click()
+    expect(page.locator("html[data-asked=no]")).to_have_count(1)
+    expect(card).not_to_contain_text("cpu 500m short")
+    expect(card.get_by_role("button", name="Ask why")).to_be_visible()
+
+
 def test_an_answer_is_for_the_event_shown(page: Page) -> None:
     steps = [{"at": "5s", "delete": "claim/shop/data"}]
     objects = [node("n"), claim("data"), volume("pv")]
@@ -324,6 +334,6 @@ def test_an_answer_is_for_the_event_shown(page: Page) -> None:
     events = page.request.get(f"/api/runs/{run}/events/?kind=ClaimDeleted&limit=1").json()["events"]
     page.goto(f"/runs/{run}/volumes/?volume=pv&seq={events[0]['seq'] - 1}")
     card = asked(page)
-    expect(card).to_contain_text("Nothing holds PersistentVolume pv back.", timeout=PATIENCE_MS)
+    expect(card).to_contain_text("Nothing is wrong with PersistentVolume pv.", timeout=PATIENCE_MS)
     page.keyboard.press("End")
     expect(card).to_contain_text("is Released", timeout=PATIENCE_MS)

@@ -64,7 +64,7 @@ def test_a_node_without_a_resource_is_not_the_closest() -> None:
     assert cause.check.node == "gpu"
     assert (
         cause.lead
-        == "Node gpu advertises example.com/gpu: 0, as where the device plugin reports no device."
+        == "Node gpu advertises 0 example.com/gpu, as when the device plugin reports no device."
     )
     assert "Node plain has no example.com/gpu at all." in [fact.text for fact in cause.because]
 
@@ -135,7 +135,7 @@ def test_a_pod_that_is_avoided_is_named() -> None:
         _labelled(pod("web", nodeName="n"), app="web"),
         pod("p", affinity=_anti("web")),
     )
-    assert told == "The pod avoids default/web on n."
+    assert told == "The pod's anti-affinity keeps it away from default/web on n."
 
 
 def test_a_pod_that_keeps_others_away_is_named() -> None:
@@ -144,13 +144,13 @@ def test_a_pod_that_keeps_others_away_is_named() -> None:
         pod("lone", nodeName="n", affinity=_anti("web")),
         _labelled(pod("p"), app="web"),
     )
-    assert told == "It is kept away by the anti-affinity of default/lone on n."
+    assert told == "The pod is kept away by the anti-affinity of default/lone on n."
 
 
 def test_missing_peers_of_an_affinity_are_told() -> None:
     affinity = {"podAffinity": _anti("cache")["podAntiAffinity"]}
     told = _why(node("n", labels={"kubernetes.io/hostname": "n"}), pod("p", affinity=affinity))
-    assert told == "No pod that has a node matches app in (cache)."
+    assert told == "No pod that has a node matches app=cache, which the pod's affinity requires."
 
 
 def test_a_forbidden_preemption_is_named() -> None:

@@ -141,7 +141,7 @@ def test_why_a_pod_waits_is_said_at_the_end(
 def test_any_object_can_be_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = str(_write(tmp_path, "one.yaml", NODE, POD))
     call_command("why", source, "node", "n1", "--until", "10s")
-    assert capsys.readouterr().out.startswith("node/n1 (well): Nothing holds Node n1 back.")
+    assert capsys.readouterr().out.startswith("node/n1 (well): Nothing is wrong with Node n1.")
     with pytest.raises(CommandError, match="these can: claim, daemonset"):
         call_command("why", source, "secret", "s")
 

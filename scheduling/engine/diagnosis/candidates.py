@@ -45,7 +45,7 @@ class Candidate:
 
     `text` says what to do, as an order without a full stop; `note` says in full sentences what it
     costs and what it may break. Where `decidable` is false only a fork
-    can tell what comes of it, because a controller has to act first. Where `evicts` is true the pod
+    can show what comes of it, because a controller has to act first. Where `evicts` is true the pod
     gets its node by evictions.
     """
 

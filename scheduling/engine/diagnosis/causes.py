@@ -32,8 +32,8 @@ class Obstacle:
     @property
     def name(self) -> str:
         """The plugin that refuses; of a Policy that checks all predicates, the first of them."""
-        told = self.status.plugin
-        return self.plugin if told in ("", "error") else told
+        plugin = self.status.plugin
+        return self.plugin if plugin in ("", "error") else plugin
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +188,7 @@ def _node_cause(
         only=tuple(each.node for each, _ in group if len(each.obstacles) == 1),
         check=check,
         lead=explained.lead,
+        overall=explained.overall,
         why=explained.why,
         because=explained.because,
     )
@@ -244,16 +245,16 @@ def check_of(refused: Refused, obstacle: Obstacle) -> Check:
 def outright_cause(decision: ScheduleResult, world: World) -> Cause | None:
     """A refusal of the pod before any node was looked at, or an attempt that failed as a whole."""
     search = decision.search
-    told = decision.message
-    plugin, reasons = "", (told,)
+    message = decision.message
+    plugin, reasons = "", (message,)
     if search is not None and not search.status.is_success:
         plugin, reasons = search.status.plugin, search.status.reasons
-        told = search.status.message
+        message = search.status.message
     elif decision.result != "error" and len(world.table) > 0:
         return None
     return Cause(
         severity="blocks",
-        sentence=sentence_of(told),
+        sentence=sentence_of(message),
         plugin=plugin,
         reasons=reasons,
         nodes=tuple(node.name for _, node in world.nodes()),

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, TypeVar
 
-from kscope.sim.objects.objects import ApiObject, Pod
+from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.cycle.scheduler import Scheduler
+from scheduling.engine.diagnosis.at_once import known_at_once
 from scheduling.engine.diagnosis.candidates import (
     Candidate,
     Situation,
@@ -54,6 +55,8 @@ from scheduling.engine.diagnosis.changes.pod_rules import (
 from scheduling.engine.diagnosis.changes.requests import smaller_requests
 from scheduling.engine.diagnosis.facts.outright import gate_facts
 from scheduling.engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
+from scheduling.engine.diagnosis.headline import headline
+from scheduling.engine.diagnosis.no_scheduler import NoScheduler
 from scheduling.engine.diagnosis.pairs import Changes, PairSearch
 from scheduling.engine.diagnosis.report import (
     SEVERITIES,
@@ -63,8 +66,12 @@ from scheduling.engine.diagnosis.report import (
     Fix,
 )
 from scheduling.engine.diagnosis.subjects.nomination import nomination_cause, stays
-from scheduling.engine.diagnosis.subjects.placed_pods import placed_pod_causes
-from scheduling.engine.diagnosis.subjects.pod_claims import pod_claim_causes
+from scheduling.engine.diagnosis.subjects.pod_claims import pod_claim_causes, pod_claim_changes
+from scheduling.engine.diagnosis.subjects.rollouts import (
+    outdated_causes,
+    rollout_causes,
+    rollout_changes,
+)
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.trials import Trials, listed, seconds
 from scheduling.engine.diagnosis.volumes import (
@@ -75,7 +82,6 @@ from scheduling.engine.diagnosis.volumes import (
     published_capacity,
 )
 from scheduling.engine.diagnosis.world import World
-from scheduling.engine.names import NOT_MODELLED
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
 # The kinds of change from the smallest on: what only lifts a restriction, what changes a rule, what
@@ -131,7 +137,7 @@ def diagnose(
 def diagnose_in_steps(cluster: Cluster, pod_key: str, forks: Forks) -> Iterator[Diagnosis]:
     """As `diagnose`: the causes first, then all that is known after each fix, and the whole last."""
     pod = cluster.store.find(Pod.KIND, pod_key)
-    at_once = _known_at_once(cluster, pod_key, pod)
+    at_once = known_at_once(cluster, pod_key, pod)
     if at_once is not None or not isinstance(pod, Pod):
         assert at_once is not None
         yield at_once
@@ -142,7 +148,7 @@ def diagnose_in_steps(cluster: Cluster, pod_key: str, forks: Forks) -> Iterator[
         if each.scheduler.algorithm_for(pod.scheduler_name) is not None
     ]
     if not leading:
-        yield from _Unminded(cluster, pod, forks).diagnoses()
+        yield from NoScheduler(cluster, pod, forks).diagnoses()
     else:
         yield from _Inquiry(cluster, pod, leading[0], forks).diagnoses()
 
@@ -150,103 +156,6 @@ def diagnose_in_steps(cluster: Cluster, pod_key: str, forks: Forks) -> Iterator[
 def last_of(steps: Iterator[Step]) -> Step:
     """The last of the steps, which is the whole answer."""
     return deque(steps, maxlen=1).pop()
-
-
-def _known_at_once(cluster: Cluster, pod_key: str, pod: ApiObject | None) -> Diagnosis | None:
-    """The diagnosis of a pod that waits for no scheduler; None for one that does."""
-    if not isinstance(pod, Pod):
-        return _short(cluster, pod_key, "absent", f"There is no pod {pod_key}.")
-    if pod.is_terminated:
-        return _short(cluster, pod_key, "ended", f"It has ended: {pod.phase}.")
-    if pod.node_name:
-        return _placed(cluster, pod)
-    if pod.deletion_timestamp:
-        sentence = "It is being deleted; no scheduler looks at it any more."
-        return _short(cluster, pod_key, "deleting", sentence)
-    need = cluster.scheduler.state.profile.unmodelled_need(pod)
-    return _not_modelled(cluster, pod, need) if need else None
-
-
-def _short(cluster: Cluster, pod_key: str, state: str, sentence: str) -> Diagnosis:
-    return Diagnosis(
-        pod=pod_key, profile=cluster.profile, at=cluster.now, state=state, sentence=sentence
-    )
-
-
-def _placed(cluster: Cluster, pod: Pod) -> Diagnosis:
-    """It has its node: what keeps it from running there, or from leaving."""
-    causes = sorted(
-        placed_pod_causes(Scene(cluster.store, cluster.now, cluster.recorder.noted), pod),
-        key=_gravity,
-    )
-    sentence = f"It has its node, {pod.node_name}."
-    if causes:
-        sentence = causes[0].sentence
-    return Diagnosis(
-        pod=pod.key,
-        profile=cluster.profile,
-        at=cluster.now,
-        state="placed",
-        sentence=sentence,
-        causes=tuple(causes),
-    )
-
-
-def _not_modelled(cluster: Cluster, pod: Pod, need: str) -> Diagnosis:
-    """kscope itself keeps the pod back: no change of the cluster would help, and none is tried."""
-    told = f"{need}."
-    return Diagnosis(
-        pod=pod.key,
-        profile=cluster.profile,
-        at=cluster.now,
-        state="gated",
-        sentence=told,
-        causes=(Cause(severity="blocks", sentence=told, plugin=NOT_MODELLED),),
-        conclusion="No change is offered: what a real cluster would do with it is not simulated.",
-    )
-
-
-class _Unminded:
-    """A pod whose schedulerName nobody answers to."""
-
-    def __init__(self, cluster: Cluster, pod: Pod, forks: Forks) -> None:
-        self._cluster = cluster
-        self._pod = pod
-        self._trials = Trials(cluster, pod, forks)
-
-    def diagnoses(self) -> Iterator[Diagnosis]:
-        """It waits for a scheduler, not for a node: the cause, then what would help."""
-        wanted, known = self._pod.scheduler_name, ", ".join(self._known)
-        told = f"No scheduler has the name {wanted}; the cluster has {known}."
-        found = Diagnosis(
-            pod=self._pod.key,
-            profile=self._cluster.profile,
-            at=self._cluster.now,
-            state="unminded",
-            sentence=told,
-            causes=(Cause(severity="blocks", sentence=told),),
-        )
-        yield found
-        outlook = self._trials.look_ahead()
-        fix = self._trials.first_that_helps(self._other_names(), None)
-        fixes = [] if fix is None else [fix]
-        yield replace(
-            found,
-            outlook=outlook,
-            fixes=tuple(fixes),
-            tried=tuple(self._trials.tried.items()),
-            conclusion=self._trials.conclusion(fixes),
-        )
-
-    @property
-    def _known(self) -> list[str]:
-        return sorted({name for each in self._cluster.schedulers for name in each.names})
-
-    def _other_names(self) -> Iterator[Candidate]:
-        for name in self._known:
-            text = f"Give it the schedulerName {name}"
-            fields = {"schedulerName": name}
-            yield replaced(self._pod, fields, kind="scheduler", text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +181,7 @@ class _Findings:
 
 
 class _Inquiry:
-    """A pod that some scheduler minds and that has no node."""
+    """Explains a pod that waits for its scheduler to give it a node."""
 
     def __init__(
         self, cluster: Cluster, pod: Pod, replicas: SchedulerReplicas, forks: Forks
@@ -326,6 +235,10 @@ class _Inquiry:
             return "Extenders are not asked about what is only tried, so no change is offered."
         return self._trials.conclusion(fixes)
 
+    @property
+    def _scene(self) -> Scene:
+        return Scene(self._cluster.store, self._cluster.now, self._cluster.recorder.noted)
+
     # -- where the pod stands --------------------------------------------------------------------
 
     @property
@@ -362,10 +275,10 @@ class _Inquiry:
     def _causes(self) -> list[Cause]:
         if self._state == "assumed":
             return []
-        causes = [*self._standing(), *self._in_the_way()]
+        causes = [*self._queue_causes(), *self._in_the_way()]
         if self._asks_extenders:
-            told = "An extender has its say, too, and is not asked here."
-            causes.append(Cause(severity="notes", sentence=told))
+            text = "An extender takes part in the decision and is not asked here."
+            causes.append(Cause(severity="notes", sentence=text))
         # The sort keeps the order among equals.
         return sorted(map(self._as_stored, causes), key=_gravity)
 
@@ -376,7 +289,7 @@ class _Inquiry:
             cause, because=tuple(each.of(find(each.kind, each.key)) for each in cause.because)
         )
 
-    def _standing(self) -> Iterator[Cause]:
+    def _queue_causes(self) -> Iterator[Cause]:
         """What has to do with the queue rather than with any node."""
         if not self._replicas.is_leading:
             names = ", ".join(self._replicas.identities)
@@ -399,15 +312,15 @@ class _Inquiry:
         if until is not None:
             yield Cause(severity="delays", sentence=f"In backoff until {seconds(until)}.")
         if queued.place == "unschedulable" and self._findings.fits:
-            told = "Nothing that happened since its last attempt has brought it back to the queue."
-            yield Cause(severity="delays", sentence=told)
+            text = "Nothing that happened since its last attempt has brought it back to the queue."
+            yield Cause(severity="delays", sentence=text)
 
     def _in_the_way(self) -> Iterator[Cause]:
         world, decision = self._world, self._findings.decision
         if decision.result == SCHEDULED:
             return
         outright = outright_cause(decision, world)
-        scene = Scene(self._cluster.store, self._cluster.now, self._cluster.recorder.noted)
+        scene = self._scene
         claims = list(pod_claim_causes(scene, self._pod))
         if outright is not None and claims:
             # The same in more words, with upstream's for reference.
@@ -419,6 +332,8 @@ class _Inquiry:
             yield from claims
             yield from () if outright is None else (outright,)
         yield from node_causes(world, self._findings.refused)
+        yield from rollout_causes(scene, self._pod)
+        yield from outdated_causes(scene, self._pod)
         note = preemption_note(world, decision)
         if note is not None:
             yield note
@@ -434,16 +349,7 @@ class _Inquiry:
             return self._sentence_when_it_fits(state)
         if not findings.refused:
             return _first_of(causes, "blocks")
-        count, nearest = len(self._world.table), findings.refused[0]
-        lead = next((each.lead for each in causes if each.severity == "blocks" and each.lead), "")
-        texts = "; ".join(obstacle.detail.text for obstacle in nearest.obstacles)
-        if count == 1:
-            what = _lowered(lead) if lead else f"{texts}."
-            return f"Does not fit {nearest.node}, the only node: {what}"
-        if lead:
-            return f"Fits none of {count} nodes: {_lowered(lead)}"
-        more = next((each.lead for each in causes if each.lead and nearest.node in each.nodes), "")
-        return f"Fits none of {count} nodes; closest is {nearest.node}: {texts}. {more}".rstrip()
+        return headline(self._world, findings.refused, causes)
 
     def _sentence_when_it_fits(self, state: str) -> str:
         node, queued = self._findings.decision.node, self._queued
@@ -480,6 +386,9 @@ class _Inquiry:
     def _single_changes(self) -> Iterator[Fix]:
         """The first of each kind that does."""
         situation = Situation(self._world, self._findings.refused)
+        if not self._findings.gates:
+            yield from self._only(rollout_changes(self._scene, self._pod), None)
+            yield from self._only(pod_claim_changes(self._scene, self._pod), None)
         for kind, changes in _KINDS:
             if self._findings.gates and kind != "gate":
                 return  # Nothing else counts as long as the pod may not enter the queue.
@@ -553,11 +462,6 @@ class _Inquiry:
             note="The label stays on the pod, where selectors can see it.",
         )
         yield replaced(self._pod, {}, kind="retry", text="Create the pod anew, just as it is")
-
-
-def _lowered(sentence: str) -> str:
-    """The sentence as it goes on after a colon; abbreviations keep their capitals."""
-    return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
 
 
 def _gravity(cause: Cause) -> int:

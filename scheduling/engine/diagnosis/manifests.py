@@ -10,7 +10,7 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Pod
 from scheduling.engine.pods.pod_template import Taint
 
-# Taints that the node controller puts on by itself: they tell a state, and go with it.
+# Taints that the node controller puts on by itself: they show a condition, and go with it.
 CONDITION: Final = "node.kubernetes.io/"
 HOSTNAME: Final = "kubernetes.io/hostname"
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -44,8 +44,8 @@ class Pair:
     def note(self) -> str:
         """What is to be known of them, each thing once."""
         notes = dict.fromkeys((self.first.note, self.second.note))
-        told = " ".join(note for note in notes if note)
-        return f"These two together; neither is enough alone. {told}".strip()
+        joined = " ".join(note for note in notes if note)
+        return f"These two together; neither is enough alone. {joined}".strip()
 
 
 class PairSearch:

@@ -49,7 +49,8 @@ class Cause:
 
     `reasons` are upstream's, verbatim. `only` are the nodes where nothing else stands in the way;
     `check` is the closest miss among `nodes`. `why` says how it came about, and `because` holds the
-    fields that make it true. `lead` is what an answer in one sentence would say of it.
+    fields that make it true. `lead` is what an answer in one sentence would say of it. `overall` is
+    such a sentence of a cause that keeps the pod on a few nodes, and says what those lack.
     """
 
     severity: Severity
@@ -60,6 +61,7 @@ class Cause:
     only: tuple[str, ...] = ()
     check: Check | None = None
     lead: str = ""
+    overall: str = ""
     why: str = ""
     because: tuple[Fact, ...] = ()
 
@@ -81,7 +83,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """What becomes of the pod when nobody does anything: its node and when, or "" for none."""
+    """What becomes of the pod when nothing is changed: its node and when, or "" for none."""
 
     node: str
     at: int

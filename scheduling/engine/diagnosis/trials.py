@@ -39,6 +39,8 @@ _WORDS: Final = {
     "driver": ("driver setting", "driver settings"),
     "device": ("advertised device", "advertised devices"),
     "moved": ("volume made again", "volumes made again"),
+    "rollout": ("rollout strategy", "rollout strategies"),
+    "again": ("pod made again", "pods made again"),
     "force": ("forced deletion", "forced deletions"),
     "priority": ("priority class", "priority classes"),
     "pod": ("pod deleted", "pods deleted"),
@@ -81,7 +83,7 @@ class Trials:
         self.outlook: Outlook | None = None
 
     def look_ahead(self) -> Outlook | None:
-        """Let a fork run with nobody doing anything."""
+        """Let a fork run as things are."""
         if self._may_fork:
             self.outlook = _outlook(self._fork(_WORK // 2))
         return self.outlook
@@ -174,12 +176,12 @@ class Trials:
             return "Nothing has to be done."
         if not self.tried:
             return "There is no single change to try."
-        told = ", ".join(
+        counts = ", ".join(
             f"{count} {_WORDS[kind][0 if count == 1 else 1]}"
             for kind, count in self.tried.items()
             if kind != PAIR
         )
-        parts = [f"None of these gives it a node, each tried alone: {told}."]
+        parts = [f"None of these gives it a node, each tried alone: {counts}."]
         pairs = self.tried.get(PAIR, 0)
         if pairs:
             parts.append(f"Nor do two of them together, of which {pairs} were tried.")
@@ -214,12 +216,12 @@ def _decided_node(candidate: Candidate, world: World | None) -> str | None:
 
 def _outlook(trial: Trial) -> Outlook:
     if trial.node:
-        told = f"Left alone, it is bound to {trial.node} at {seconds(trial.at)}."
+        sentence = f"Left alone, it is bound to {trial.node} at {seconds(trial.at)}."
     elif trial.ended:
-        told = "Left alone, it gets no node in what is left of the run."
+        sentence = "Left alone, it gets no node in what is left of the run."
     else:
-        told = f"Left alone, it gets no node up to {seconds(trial.at)}."
-    return Outlook(node=trial.node, at=trial.at if trial.node else 0, sentence=told)
+        sentence = f"Left alone, it gets no node up to {seconds(trial.at)}."
+    return Outlook(node=trial.node, at=trial.at if trial.node else 0, sentence=sentence)
 
 
 def _forked(candidate: Candidate, trial: Trial) -> Fix:

@@ -45,7 +45,7 @@ def explain_object(
 ) -> Diagnosis:
     """Why the object is as it is at this instant; *kind* is one of `ASKED`.
 
-    *cluster* is left exactly as it is. An object that is not there, or that nothing holds back, gets
+    *cluster* is left exactly as it is. An object that is not there, or with which nothing is wrong, gets
     a diagnosis that says so. Without *tries_changes* no fix is looked for. Changes are tried in the
     forks of *make_forks*.
     """
@@ -66,7 +66,7 @@ def explain_in_steps(cluster: Cluster, kind: str, key: str, forks: Forks) -> Ite
     scene = Scene(cluster.store, cluster.now, cluster.recorder.noted)
     causes = sorted(_causes(scene, obj), key=_gravity)
     state = obj.status.get("phase") or ("held" if causes else "well")
-    sentence = causes[0].sentence if causes else f"Nothing holds {kind} {key} back."
+    sentence = causes[0].sentence if causes else f"Nothing is wrong with {kind} {key}."
     found = _diagnosis(cluster, kind, key, str(state), sentence, tuple(causes))
     yield found
     if causes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -232,34 +233,25 @@ class InterPodAffinity(Plugin):
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The topology key and domain in question."""
         counted = cast("PreFilterState", state.data[self.name])
-        at = np.array([row], np.int64)
         if code == _EXISTING:
-            return self._domain_detail(counted.existing.values(), at, "a pod there refuses it")
+            return self._domain_detail(counted.existing.values(), row, "a pod there refuses it")
         if code == _ANTI_AFFINITY:
-            return self._domain_detail(counted.anti, at, "a pod it avoids is there")
+            return self._domain_detail(counted.anti, row, "a pod it avoids is there")
         for domain in counted.affinity:
-            counts, present = domain.on(self._table, at)
-            if not present[0]:
+            count = domain.at(self._table, row)
+            if domain.key not in self._table.node(row).labels:
                 return Detail(text=f"no label {domain.key}", numbers={"topologyKey": domain.key})
-            if counts[0] <= 0:
-                value = self._value(domain.key, row)
-                return Detail(
-                    text=f"no matching pod in {domain.key}={value}",
-                    numbers={"topologyKey": domain.key, "domain": value, "pods": 0},
+            if count <= 0:
+                return _in_domain(
+                    "no matching pod in ", domain.key, self._value(domain.key, row), 0
                 )
         return Detail(text="no matching pod")
 
-    def _domain_detail(self, domains: Iterable[DomainCounts], at: IntArray, text: str) -> Detail:
+    def _domain_detail(self, domains: Iterable[DomainCounts], row: int, text: str) -> Detail:
         for domain in domains:
-            counts, _ = domain.on(self._table, at)
-            if counts[0] > 0:
-                value = self._value(domain.key, int(at[0]))
-                numbers: dict[str, Any] = {
-                    "topologyKey": domain.key,
-                    "domain": value,
-                    "pods": int(counts[0]),
-                }
-                return Detail(text=f"{text}: {domain.key}={value}", numbers=numbers)
+            count = domain.at(self._table, row)
+            if count > 0:
+                return _in_domain(f"{text}: ", domain.key, self._value(domain.key, row), count)
         return Detail(text=text)
 
     def _value(self, key: str, row: int) -> str:
@@ -318,3 +310,10 @@ class InterPodAffinity(Plugin):
         if high == low:
             return np.zeros_like(scores)
         return (float(MAX_NODE_SCORE) * ((scores - low) / float(high - low))).astype(np.int64)
+
+
+@lru_cache(maxsize=512)
+def _in_domain(text: str, key: str, value: str, count: int) -> Detail:
+    """The evidence of a domain with *count* pods; the nodes of a domain share one."""
+    numbers: dict[str, Any] = {"topologyKey": key, "domain": value, "pods": count}
+    return Detail(text=f"{text}{key}={value}", numbers=numbers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -259,18 +260,8 @@ class PodTopologySpread(Plugin):
         place = int(column.codes[row])
         count, smallest = int(domain.counts[place]), domain.smallest
         skew = count + domain.matches_itself - smallest
-        numbers: dict[str, Any] = {
-            "topologyKey": key,
-            "domain": column.values[place],
-            "pods": count,
-            "minimum": smallest,
-            "skew": skew,
-            "maxSkew": domain.constraint.max_skew,
-        }
-        text = f"skew {skew} over {key}, at most {domain.constraint.max_skew}"
-        return Detail(
-            text=text, short=skew - domain.constraint.max_skew, unit="skew", numbers=numbers
-        )
+        names = key, column.values[place]
+        return _skewed(names, count, smallest, skew, domain.constraint.max_skew)
 
     # -- score -----------------------------------------------------------------------------------
 
@@ -298,6 +289,22 @@ class PodTopologySpread(Plugin):
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Inverted, so that the least crowded node gets the highest score; ignored nodes get 0."""
         return self._scores.normalize(cast("ScoreState", state.data[_SCORE]), scores)
+
+
+@lru_cache(maxsize=512)
+def _skewed(names: tuple[str, str], count: int, smallest: int, skew: int, max_skew: int) -> Detail:
+    """The evidence of a domain (topology key and value); the nodes of a domain share one."""
+    key, domain = names
+    numbers: dict[str, Any] = {
+        "topologyKey": key,
+        "domain": domain,
+        "pods": count,
+        "minimum": smallest,
+        "skew": skew,
+        "maxSkew": max_skew,
+    }
+    text = f"skew {skew} over {key}, at most {max_skew}"
+    return Detail(text=text, short=skew - max_skew, unit="skew", numbers=numbers)
 
 
 def _hard_traits(found: list[Domains], constraints: Constraints) -> Iterator[Trait]:

@@ -189,7 +189,7 @@ def _class_fault(wanted: Wanted, offer: Offer) -> Fault | None:
 def _affinity_fault(offer: Offer, node: Node | None) -> Fault | None:
     if node is None or fits_node(offer, node):
         return None
-    text = f"not reachable from {node.name}: needs {offer.affinity}"
+    text = f"its node affinity needs {offer.affinity}, unlike {node.name}"
     return Fault("node-affinity", text, {"node": node.name, "needs": str(offer.affinity)})
 
 

@@ -76,20 +76,20 @@ def _volume_again(
 ) -> Candidate | None:
     """The volume and its claim made again, with a node affinity that holds for *node*."""
     affinity = deep_copy(volume.spec["nodeAffinity"])
-    told: list[str] = []
+    labels: list[str] = []
     for term in items(section(affinity, "required"), "nodeSelectorTerms"):
         for requirement in items(term, "matchExpressions"):
             key = str(requirement.get("key"))
             if requirement.get("operator") == "In" and node.labels.get(key):
                 requirement["values"] = [node.labels[key]]
-                told.append(f"{key}={node.labels[key]}")
-    if not told:
+                labels.append(f"{key}={node.labels[key]}")
+    if not labels:
         return None
     again = made_again(volume, {"nodeAffinity": affinity, "claimRef": None})
     claimed: Command = made_again(claim, {"volumeName": None})
     return Candidate(
         kind="moved",
-        text=f"Make volume {volume.name} and claim {claim.key} again, for {listed(told)}",
+        text=f"Make volume {volume.name} and claim {claim.key} again, for {listed(labels)}",
         command=again,
         more=(claimed,),
         decidable=False,

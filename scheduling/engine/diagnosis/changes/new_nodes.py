@@ -41,10 +41,10 @@ class Difference:
     def __str__(self) -> str:
         parts = [f"{key}={value}" for key, value in sorted(self.labels.items())]
         parts += [f"{format_amount(name, n)} {name}" for name, n in sorted(self.sizes.items())]
-        told = [f"with {', '.join(parts)}"] if parts else []
+        differences = [f"with {', '.join(parts)}"] if parts else []
         if self.without:
-            told.append(f"without {', '.join(map(taint_text, self.without))}")
-        return " and ".join(told)
+            differences.append(f"without {', '.join(map(taint_text, self.without))}")
+        return " and ".join(differences)
 
 
 def more_nodes(situation: Situation) -> Iterator[Candidate]:

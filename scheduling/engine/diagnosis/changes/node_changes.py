@@ -14,6 +14,7 @@ from scheduling.engine.diagnosis.candidates import (
     patched,
 )
 from scheduling.engine.diagnosis.causes import Refused
+from scheduling.engine.diagnosis.facts.taints import origin_of
 from scheduling.engine.diagnosis.manifests import (
     CONDITION,
     HOSTNAME,
@@ -24,7 +25,7 @@ from scheduling.engine.diagnosis.manifests import (
 )
 from scheduling.engine.names import NODE_AFFINITY
 
-# Labels that tell a fact about a machine: where one is missing it may be added, but not changed.
+# Labels that state a fact about a machine: where one is missing it may be added, but not changed.
 _FACTS = ("topology.kubernetes.io/", "failure-domain.beta.kubernetes.io/", CONDITION)
 _NEVER = (HOSTNAME, "kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/")
 
@@ -75,7 +76,7 @@ def removed_taints(situation: Situation) -> Iterator[Candidate]:
                 kind="taint",
                 text=f"Remove the taint {taint_text(taint)} from {each.node}",
                 command=patched(node.id, {"spec": {"taints": left}}),
-                note="Pods that the taint keeps away may then be placed on it.",
+                note=f"{origin_of(taint)} Pods that it keeps away may then be placed there.".strip(),
             )
 
 

@@ -17,6 +17,7 @@ from scheduling.engine.diagnosis.candidates import (
     template_note,
 )
 from scheduling.engine.diagnosis.facts.labels import RENAMED
+from scheduling.engine.diagnosis.facts.taints import origin_of
 from scheduling.engine.diagnosis.manifests import (
     CONDITION,
     PREFERRED,
@@ -49,11 +50,11 @@ def gates(situation: Situation) -> Iterator[Candidate]:
 def tolerations(situation: Situation) -> Iterator[Candidate]:
     """One toleration, for one taint of a close node."""
     pod = situation.pod
-    told: dict[Taint, None] = {}
+    taints: dict[Taint, None] = {}
     for each in situation.refused:
         node = situation.world.table.node(each.row)
-        told.update(dict.fromkeys(situation.untolerated(node)))
-    for taint in list(told)[:NODES]:
+        taints.update(dict.fromkeys(situation.untolerated(node)))
+    for taint in list(taints)[:NODES]:
         if taint.key.startswith(CONDITION):
             continue
         toleration = {"key": taint.key, "effect": taint.effect, "operator": "Exists"}
@@ -64,7 +65,9 @@ def tolerations(situation: Situation) -> Iterator[Candidate]:
             kind="toleration",
             text=f"Tolerate {taint_text(taint)}",
             command=patched(pod.id, {"spec": {"tolerations": [*old, toleration]}}),
-            note=template_note(pod, breaks="It may then run on any node with that taint."),
+            note=template_note(
+                pod, breaks=f"{origin_of(taint)} The pod may then run on any node with it.".strip()
+            ),
         )
 
 
@@ -103,8 +106,11 @@ def _node_selectors(situation: Situation) -> Iterator[Candidate]:
 
 def _affinity_expressions(situation: Situation) -> Iterator[Candidate]:
     pod = situation.pod
+    # A DaemonSet binds each of its pods to a node by the node's name.
+    is_daemon = any(each.get("kind") == "DaemonSet" for each in pod.owner_references)
+    parts = ("matchExpressions",) if is_daemon else ("matchExpressions", "matchFields")
     for place, term in enumerate(node_terms(pod)):
-        for part in ("matchExpressions", "matchFields"):
+        for part in parts:
             for index, expression in enumerate(term.get(part) or ()):
                 written = _expression(expression)
                 wider = _wider(expression, situation)

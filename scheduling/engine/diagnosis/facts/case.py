@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kscope.sim.objects.objects import Node, Pod
-from scheduling.engine.diagnosis.world import World
+from scheduling.engine.diagnosis.world import CORDON_TAINT, World
 from scheduling.engine.framework.framework import Detail
 from scheduling.engine.pods.pod_info import PodInfo
 
 # Nodes and objects for which facts are given one by one; what is beyond that is counted.
 FEW = 6
+# So many nodes at the most are named when a rule leaves no others.
+FEW_LEFT = 3
 
 
 class Obstacle(Protocol):
@@ -77,6 +79,35 @@ class Case:
     def pods_at(self, row: int) -> list[PodInfo]:
         """The pods of a node, by name."""
         return sorted(self.world.table.pods[row].values(), key=_key)
+
+    def faults_of(self, nodes: Sequence[Node]) -> str:
+        """What keeps the pod off *nodes*: "cordoned", "a (cordoned) and b (no room)" for several.
+
+        It is "" where one of them takes the pod.
+        """
+        texts: list[str] = []
+        for node in nodes:
+            refusal = self.everywhere.get(node.name)
+            if refusal is None:
+                return ""
+            reasons = [each.detail.text for each in refusal.obstacles]
+            if node.unschedulable and len(reasons) > 1:
+                # The taint of a cordon says the same again.
+                reasons = [text for text in reasons if CORDON_TAINT not in text]
+            fault = "; ".join(reasons[:2])
+            texts.append(fault if len(nodes) == 1 else f"{node.name} ({fault})")
+        return listed(texts, 3)
+
+    def overall(self, rule: str) -> str:
+        """What refuses the pod on the few nodes that *rule*, such as its node selector, leaves."""
+        refused = {each.node for each in self.refused}
+        left = [node for _, node in self.world.nodes() if node.name not in refused]
+        faults = self.faults_of(left) if 0 < len(left) <= FEW_LEFT else ""
+        if not faults:
+            return ""
+        verb = "refuses" if len(left) == 1 else "refuse"
+        names = listed([each.name for each in left])
+        return f"{rule} leaves only {names}, which {verb} it: {faults}."
 
     def placed_pods(self) -> Iterator[tuple[Node, PodInfo]]:
         """Every pod that has a node."""

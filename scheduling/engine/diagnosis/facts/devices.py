@@ -44,13 +44,13 @@ def _sentence(request: str, entries: Sequence[Entry]) -> str:
         "capacity": "without enough capacity",
         "none": "free, but too few",
     }
-    told = [
+    counts = [
         f"{number} {text}"
         for kind, text in counted.items()
         if (number := sum(entry["kind"] == kind for entry in entries))
     ]
     count = "1 device" if len(entries) == 1 else f"{len(entries)} devices"
-    return f"Of {count}, none serves request {request}: {listed(told)}."
+    return f"Of {count}, none serves request {request}: {listed(counts)}."
 
 
 def _facts(case: Case, entries: Sequence[Entry]) -> Iterator[Fact]:

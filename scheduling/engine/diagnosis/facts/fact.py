@@ -59,10 +59,12 @@ class Explanation:
 
     `sentence` takes the place of the refusal's own where it leads further; `why` says in a sentence
     how it came about. `lead` is the root cause in one sentence, where there is a single one.
+    `overall` explains the refusals of all nodes: these by the cause, the others by what they lack.
     """
 
     sentence: str = ""
     lead: str = ""
+    overall: str = ""
     why: str = ""
     because: tuple[Fact, ...] = field(default=())
 

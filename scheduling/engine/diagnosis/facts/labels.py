@@ -86,7 +86,12 @@ def explain_selector(case: Case) -> Explanation:
         named = str(pod.spec.get("nodeName"))
         because.append(fact(pod, ("spec", "nodeName"), f"The pod names node {named}."))
     first = next(filter(None, why), "")
-    return Explanation(lead=first, why=first, because=tuple(_once(because)))
+    return Explanation(
+        lead=first,
+        overall=case.overall("The pod's node selector or affinity"),
+        why=first,
+        because=tuple(_once(because)),
+    )
 
 
 def conflicting_names(pod: Pod) -> Iterator[Fact]:
@@ -153,12 +158,14 @@ def _node_facts(case: Case, requirement: Mapping[str, Any]) -> Iterator[Fact]:
         if holds(requirement, node):
             continue
         has = node.labels.get(key)
-        told = (
+        label_text = (
             f"Node {node.name} has {key}={has}."
             if has is not None
             else f"Node {node.name} has no label {key}."
         )
-        yield fact(node, ("metadata", "labels", key), told, compared_with=requirement.get("values"))
+        yield fact(
+            node, ("metadata", "labels", key), label_text, compared_with=requirement.get("values")
+        )
         newer = RENAMED.get(key, "")
         if has is None and newer in node.labels:
             text = f"Node {node.name} has the label under its newer name, {newer}={node.labels[newer]}."

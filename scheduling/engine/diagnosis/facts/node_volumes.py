@@ -55,7 +55,7 @@ def explain_limits(case: Case) -> Explanation:
             drivers = items(csi_node.spec, "drivers")
             place = next((at for at, one in enumerate(drivers) if one.get("name") == driver), None)
             if place is not None:
-                text = f"CSINode {node.name} allows {limit} volumes of driver {driver}."
+                text = f"CSINode {node.name} allows {_volumes(limit)} of driver {driver}."
                 path = ("spec", "drivers", place, "allocatable", "count")
                 wanted = _count(detail.numbers, "attached") + _count(detail.numbers, "added")
                 because.append(fact(csi_node, path, text, compared_with=wanted))
@@ -63,7 +63,7 @@ def explain_limits(case: Case) -> Explanation:
     users = [info for info in case.pods_at(case.refused[0].row) if info.pod.claim_names]
     for info in users[:FEW]:
         claims = listed(list(info.pod.claim_names), 3)
-        text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} uses {claims}."
+        text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} uses claim {claims}."
         because.append(fact(info.pod, ("spec", "volumes"), text))
     names = listed([info.key for info in users], 3)
     why = ""
@@ -98,6 +98,11 @@ def _claim_facts(case: Case) -> Iterator[Fact]:
         if claim is not None:
             text = f"Claim {claim.key} of the pod needs a volume attached."
             yield fact(claim, ("spec", "volumeName"), text)
+
+
+def _volumes(number: Any) -> str:
+    """A number of volumes in words."""
+    return "1 volume" if number == 1 else f"{number} volumes"
 
 
 def _count(numbers: Mapping[str, Any], key: str) -> int:

@@ -10,19 +10,19 @@ from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.manifests import (
     REQUIRED,
 )
-from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
+from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo, labels_key
 
 _MOST_FACTS = 2 * FEW
 
 
 def explain_pod_affinity(case: Case) -> Explanation:
     """By the reason: its own affinity, its own anti-affinity, or that of pods that are there."""
-    told = " ".join(case.reasons)
-    if "anti-affinity rules" in told and "existing" in told:
+    reasons = " ".join(case.reasons)
+    if "anti-affinity rules" in reasons and "existing" in reasons:
         return _refused_by_others(case)
-    if "anti-affinity rules" in told:
+    if "anti-affinity rules" in reasons:
         return _avoids(case)
-    if "affinity rules" in told:
+    if "affinity rules" in reasons:
         return _joins(case)
     # Before v1.20 one reason stands for all.
     for each in (_refused_by_others, _avoids, _joins):
@@ -37,10 +37,37 @@ def _matches(case: Case, term: AffinityTerm, pod: Pod) -> bool:
     return term.matches(pod.namespace, pod.labels, labels)
 
 
+class _Matched:
+    """Which pods a term matches, decided once for all pods with the same labels."""
+
+    def __init__(self, case: Case, term: AffinityTerm) -> None:
+        self._case, self._term = case, term
+        self._known: dict[tuple[str, bytes], bool] = {}
+
+    def __call__(self, info: PodInfo) -> bool:
+        key = info.pod.namespace, labels_key(info.pod)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _matches(self._case, self._term, info.pod)
+        return known
+
+
 def _refused_domains(case: Case, key: str) -> Mapping[str, None]:
     """The values that the nodes in question have for a topology key."""
     values = (case.node(each).labels.get(key) for each in case.refused)
     return {value: None for value in values if value is not None}
+
+
+def _selected(term: AffinityTerm) -> str:
+    """The pods that a term selects, in the words of kubectl: "app=web"."""
+    requirements = () if term.selector is None else term.selector.requirements
+    texts = [
+        f"{each.key}={each.values[0]}"
+        if each.operator == "In" and len(each.values) == 1
+        else str(each)
+        for each in requirements
+    ]
+    return ",".join(texts) or str(term.selector)
 
 
 def _path(kind: str, place: int) -> tuple[str | int, ...]:
@@ -51,20 +78,21 @@ def _avoids(case: Case) -> Explanation:
     because: list[Fact] = []
     met: list[str] = []
     for place, term in enumerate(case.world.info().affinity.required_anti):
+        matches = _Matched(case, term)
         for here, info in _neighbours(case, term):
-            if _matches(case, term, info.pod):
+            if matches(info):
                 met.append(f"{info.key} on {here.name}")
                 if len(because) >= _MOST_FACTS:
                     continue
                 text = (
-                    f"Pod {info.key}{owner_text(info.pod)} on {here.name} matches {term.selector}, "
-                    f"which the pod avoids within one {term.topology_key}."
+                    f"Pod {info.key}{owner_text(info.pod)} on {here.name} matches {_selected(term)}, "
+                    f"which the pod's anti-affinity excludes within one {term.topology_key}."
                 )
                 because.append(fact(info.pod, ("metadata", "labels"), text))
         if met:
-            text = f"The pod's anti-affinity avoids {term.selector} within one {term.topology_key}."
+            text = f"The pod's anti-affinity excludes {_selected(term)} within one {term.topology_key}."
             because.insert(0, fact(case.pod, _path("podAntiAffinity", place), text))
-    return _explained(met, "The pod avoids", because)
+    return _explained(met, "The pod's anti-affinity keeps it away from", because)
 
 
 def _refused_by_others(case: Case) -> Explanation:
@@ -81,15 +109,15 @@ def _refused_by_others(case: Case) -> Explanation:
                 if len(because) >= _MOST_FACTS:
                     continue
                 text = (
-                    f"Pod {info.key}{owner_text(info.pod)} on {here.name} avoids {term.selector} "
-                    f"within one {term.topology_key}, which this pod matches."
+                    f"Pod {info.key}{owner_text(info.pod)} on {here.name} excludes {_selected(term)} "
+                    f"within one {term.topology_key}, and this pod matches."
                 )
                 because.append(fact(info.pod, _path("podAntiAffinity", place), text))
     if met:
         labels = ", ".join(f"{key}={value}" for key, value in case.pod.labels.items())
         text = f"The pod has the labels {labels}." if labels else "The pod has no labels."
         because.insert(0, fact(case.pod, ("metadata", "labels"), text))
-    return _explained(met, "It is kept away by the anti-affinity of", because)
+    return _explained(met, "The pod is kept away by the anti-affinity of", because)
 
 
 def _explained(met: list[str], lead: str, because: list[Fact]) -> Explanation:
@@ -100,33 +128,37 @@ def _explained(met: list[str], lead: str, because: list[Fact]) -> Explanation:
 
 def _neighbours(case: Case, term: AffinityTerm) -> Iterator[tuple[Node, PodInfo]]:
     domains = _refused_domains(case, term.topology_key)
-    for here, info in case.placed_pods():
+    for row, here in case.world.nodes():
         if here.labels.get(term.topology_key) in domains:
-            yield here, info
+            for info in case.pods_at(row):
+                yield here, info
 
 
 def _joins(case: Case) -> Explanation:
     because: list[Fact] = []
     why = ""
     for place, term in enumerate(case.world.info().affinity.required):
-        text = f"The pod must be with {term.selector} within one {term.topology_key}."
-        matching = [
-            (node, info) for node, info in case.placed_pods() if _matches(case, term, info.pod)
-        ]
+        text = f"The pod must be with {_selected(term)} within one {term.topology_key}."
+        matches = _Matched(case, term)
+        matching = [(node, info) for node, info in case.placed_pods() if matches(info)]
         key = term.topology_key
         joined = {here.labels[key]: None for here, _ in matching if key in here.labels}
         if any(case.node(each).labels.get(key) not in joined for each in case.refused):
             because.append(fact(case.pod, _path("podAffinity", place), text))
         if not matching:
-            why = why or f"No pod that has a node matches {term.selector}."
+            why = (
+                why
+                or f"No pod that has a node matches {_selected(term)}, which the pod's affinity requires."
+            )
             continue
         domains: dict[str, str] = {}
         for here, info in matching:
             domain = here.labels.get(term.topology_key)
-            told = f"{term.topology_key}={domain}" if domain else f"no {term.topology_key}"
-            domains.setdefault(told, info.key)
+            place_text = f"{term.topology_key}={domain}" if domain else f"no {term.topology_key}"
+            domains.setdefault(place_text, info.key)
             if len(because) < _MOST_FACTS:
-                text = f"Pod {info.key}{owner_text(info.pod)} is on {here.name}, {told}."
+                text = f"Pod {info.key}{owner_text(info.pod)} is on {here.name}, {place_text}."
                 because.append(fact(info.pod, ("spec", "nodeName"), text))
-        why = why or f"The pods that match {term.selector} are in {listed(list(domains), 3)}."
-    return Explanation(lead=why, why=why, because=tuple(because))
+        why = why or f"The pods that match {_selected(term)} are in {listed(list(domains), 3)}."
+    overall = case.overall("The pod's required pod affinity")
+    return Explanation(lead=why, overall=overall, why=why, because=tuple(because))

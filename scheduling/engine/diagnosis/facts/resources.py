@@ -97,6 +97,8 @@ def _node_facts(node: Node, name: str, numbers: dict[str, int]) -> Iterator[Fact
     else:
         used, has = (format_amount(name, numbers[key]) for key in ("used", "allocatable"))
         text = f"Node {node.name} has {has} {name} allocatable, of which {used} is requested."
+        if name == "pods":
+            text = f"Node {node.name} may have {has} pods and has {used}."
     yield fact(node, path, text, compared_with=numbers["requested"])
 
 
@@ -126,21 +128,34 @@ def _holder_facts(case: Case, name: str) -> Iterator[Fact]:
     holders = _holders(case, name)
     for info in holders[:FEW]:
         amount = format_amount(name, _held(info, name))
-        told = f"holds {amount} {name}" if name != "pods" else "takes one of its places"
-        text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} {told}."
-        yield fact(info.pod, _largest_request(info.pod, name), text)
+        share = f"holds {amount} {name}" if name != "pods" else "takes one of its places"
+        path = _largest_request(info.pod, name)
+        if "initContainers" in path:
+            share += ", which an init container asks for and which stays reserved"
+        text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} {share}."
+        yield fact(info.pod, path, text)
+    if holders and all(info.priority >= case.pod.priority for info in holders):
+        yield fact(
+            case.pod,
+            ("spec", "priority"),
+            f"The pod's priority is {case.pod.priority}, and no pod on {node.name} has a lower one, "
+            "so none can be evicted for it.",
+            compared_with=min(info.priority for info in holders),
+        )
 
 
 def _largest_request(pod: Pod, name: str) -> tuple[str | int, ...]:
     """Where the greatest part of a pod's request is written; its node where none is."""
     places = [
-        (-resource_units({name: requests[name]})[name], place)
-        for place, container in enumerate(items(pod.spec, "containers"))
+        (-resource_units({name: requests[name]})[name], field, place)
+        for field in ("containers", "initContainers")
+        for place, container in enumerate(items(pod.spec, field))
         if name in (requests := section(container, "resources", "requests"))
     ]
     if not places:
         return ("spec", "nodeName")
-    return ("spec", "containers", min(places)[1], "resources", "requests", name)
+    _, field, place = min(places)
+    return ("spec", field, place, "resources", "requests", name)
 
 
 def _holders(case: Case, name: str) -> list[PodInfo]:
@@ -157,9 +172,10 @@ def _lead(case: Case, name: str) -> str:
     if empty and len(empty) == len(advertising):
         verb = "advertises" if len(empty) == 1 else "advertise"
         who = "Node" if len(empty) == 1 else "Nodes"
-        return (
-            f"{who} {listed(empty)} {verb} {name}: 0, as where the device plugin reports no device."
-        )
+        why = "as when the device plugin reports no device"
+        if name.startswith("hugepages-"):
+            why = "as no huge pages are reserved on the machine"
+        return f"{who} {listed(empty)} {verb} 0 {name}, {why}."
     return ""
 
 
@@ -181,10 +197,12 @@ def _holders_text(case: Case, name: str) -> str:
     holders = _holders(case, name)
     if not holders:
         return ""
-    told = [
+    holdings = [
         info.key if name == "pods" else f"{info.key} {format_amount(name, _held(info, name))}"
         for info in holders
     ]
     count = "1 pod holds" if len(holders) == 1 else f"{len(holders)} pods hold"
     used, has = (format_amount(name, entry[key]) for key in ("used", "allocatable"))
-    return f"On {node.name} {count} {used} of {has} {name}: {listed(told, 3)}."
+    if name == "pods":
+        return f"Node {node.name} has its {has} pods: {listed(holdings, 3)}."
+    return f"On {node.name} {count} {used} of {has} {name}: {listed(holdings, 3)}."

@@ -11,6 +11,8 @@ from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, nodes_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.taints import untolerated
 from scheduling.engine.diagnosis.manifests import taint_text
+from scheduling.engine.nodes.arrays import Codes
+from scheduling.engine.plugins.spreading.constraints import pods_matching
 from scheduling.engine.plugins.spreading.domains import included
 from scheduling.engine.pods.pod_template import SpreadConstraint
 
@@ -29,7 +31,7 @@ def explain_spread(case: Case) -> Explanation:
     emptiest = [name for name, (count, _) in counts.items() if count == smallest]
     counted = ", ".join(f"{name}: {count}" for name, (count, _) in list(counts.items())[:FEW])
     sentence = (
-        f"{nodes_text([each.node for each in case.refused])}: the pod would make the skew over {key} "
+        f"{nodes_text([each.node for each in case.refused])}: with the pod the skew over {key} would be "
         f"{case.numbers['skew']}, and maxSkew is {case.numbers['maxSkew']} ({counted})."
     )
     because.extend(_domain_facts(key, counts))
@@ -46,14 +48,15 @@ def explain_spread(case: Case) -> Explanation:
         blocked = _why_closed(case, counts[name][1])
         if blocked:
             honors = "" if place is None else _taint_policy(case, place)
-            pods = "1 matching pod" if smallest == 1 else f"{smallest} matching pods"
+            pods = _counted(smallest)
             why = (
-                f"Domain {name} has {pods} and sets the minimum, but no pod can go there: "
+                f"Domain {name} of {key} has {pods} and sets the minimum, but no pod can go there: "
                 f"{blocked[0]}.{honors}"
             )
             because.extend(blocked[1])
             break
-    return Explanation(sentence=sentence, lead=why, why=why, because=tuple(because))
+    closed = why if because and len(counts) >= least else ""
+    return Explanation(sentence=sentence, lead=why, overall=closed, why=why, because=tuple(because))
 
 
 def _without_label(case: Case, key: str, place: int | None) -> Explanation:
@@ -73,10 +76,15 @@ def _without_label(case: Case, key: str, place: int | None) -> Explanation:
     return Explanation(lead="" if values else why, why=why, because=tuple(because))
 
 
+def _counted(pods: int) -> str:
+    """How many pods match, in words."""
+    return {0: "no matching pod", 1: "1 matching pod"}.get(pods, f"{pods} matching pods")
+
+
 def _domain_facts(key: str, counts: Mapping[str, tuple[int, list[Node]]]) -> Iterator[Fact]:
     """How many matching pods each domain has, by the label of one of its nodes."""
     for domain, (count, nodes) in list(counts.items())[:FEW]:
-        pods = "1 matching pod" if count == 1 else f"{count} matching pods"
+        pods = _counted(count)
         text = f"Domain {domain} ({nodes_text([each.name for each in nodes])}) has {pods}."
         yield fact(nodes[0], ("metadata", "labels", key), text)
 
@@ -129,6 +137,7 @@ def _counts(case: Case, key: str) -> dict[str, tuple[int, list[Node]]]:
     template = world.algorithm.framework.new_state(world.info()).template
     allowed = None if constraint is None else included(world.table, template, constraint)
     keys = [each.topology_key for each in template.spread if each.is_hard]
+    matching = _matching(case, constraint)
     found: dict[str, tuple[int, list[Node]]] = {}
     for row, node in world.nodes():
         domain = node.labels.get(key)
@@ -139,19 +148,16 @@ def _counts(case: Case, key: str) -> dict[str, tuple[int, list[Node]]]:
             continue
         count, nodes = found.get(domain, (0, []))
         nodes.append(node)
-        found[domain] = (count + _matching(case, row, constraint), nodes)
+        found[domain] = (count + (0 if matching is None else matching.item(row)), nodes)
     return dict(sorted(found.items(), key=lambda entry: (entry[1][0], entry[0])))
 
 
-def _matching(case: Case, row: int, constraint: SpreadConstraint | None) -> int:
-    if constraint is None or constraint.selector is None:
-        return 0
-    return sum(
-        info.pod.namespace == case.pod.namespace
-        and not info.pod.deletion_timestamp
-        and constraint.selector.matches(info.pod.labels)
-        for info in case.world.table.pods[row].values()
-    )
+def _matching(case: Case, constraint: SpreadConstraint | None) -> Codes | None:
+    """How many pods the constraint counts on each row; None when it counts none at all."""
+    if constraint is None or constraint.selector is None or constraint.selects_all:
+        return None
+    matcher = pods_matching(constraint.selector, case.pod.namespace, live_only=True)
+    return case.world.table.pod_counts.counter(matcher).tally.counts
 
 
 def _why_closed(case: Case, nodes: list[Node]) -> tuple[str, list[Fact]] | None:
@@ -163,7 +169,7 @@ def _why_closed(case: Case, nodes: list[Node]) -> tuple[str, list[Fact]] | None:
         others = [] if refusal is None else [e for e in refusal.obstacles if e.name != case.plugin]
         if not others:
             return None
-        taints = list(untolerated(case, node))
+        taints = list(untolerated(case.pod, node))
         for place, taint in taints:
             text = f"Node {node.name} has the taint {taint_text(taint)}, which the pod does not tolerate."
             because.append(fact(node, ("spec", "taints", place), text))
@@ -178,4 +184,4 @@ def _taint_policy(case: Case, place: int) -> str:
     policy = raw.get("nodeTaintsPolicy")
     if policy == "Honor":
         return ""
-    return " nodeTaintsPolicy Ignore counts the domain all the same."
+    return " The domain still counts, as nodeTaintsPolicy is Ignore."

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from kscope.sim.objects.manifest_parts import items
-from kscope.sim.objects.objects import Node
-from scheduling.engine.diagnosis.facts.case import FEW, Case
+from kscope.sim.objects.objects import Node, Pod
+from scheduling.engine.diagnosis.facts.case import FEW, FEW_LEFT, Case, Refusal, listed
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.labels import RENAMED
 from scheduling.engine.diagnosis.manifests import taint_of, taint_text
+from scheduling.engine.diagnosis.world import World
 from scheduling.engine.pods.pod_template import Taint, Toleration
 
 # Well-known taints: who puts them on, and when they go. Upstream: api/core/v1/well_known_taints.go
@@ -34,6 +35,15 @@ _ORIGINS: Final[Mapping[str, str]] = {
     "instance is shut down",
     "node.cilium.io/agent-not-ready": "Cilium removes it when its agent runs on the node",
     "ebs.csi.aws.com/agent-not-ready": "the EBS CSI driver removes it when it runs on the node",
+    "efs.csi.aws.com/agent-not-ready": "the EFS CSI driver removes it when it runs on the node",
+    "karpenter.sh/disrupted": "Karpenter sets it on a node that it is about to remove",
+    "karpenter.sh/disruption": "Karpenter sets it on a node that it is about to remove",
+    "karpenter.sh/unregistered": "Karpenter removes it when the node has registered",
+    "nvidia.com/gpu": "it keeps GPU nodes for pods that ask for GPUs",
+    "kubernetes.azure.com/scalesetpriority": "AKS sets it on spot nodes",
+    "cloud.google.com/gke-spot": "GKE sets it on spot nodes",
+    "eks.amazonaws.com/compute-type": "EKS sets it on Fargate nodes, for pods of a Fargate profile",
+    "CriticalAddonsOnly": "it keeps the node for add-ons of the cluster",
     "ToBeDeletedByClusterAutoscaler": "the cluster autoscaler sets it before it removes the node",
     "DeletionCandidateOfClusterAutoscaler": "the cluster autoscaler sets it on a node that is hardly "
     "used",
@@ -61,15 +71,15 @@ def explain_taint(case: Case) -> Explanation:
     """The untolerated taints of the closest nodes with what stands behind each of them."""
     because: list[Fact] = []
     why = ""
-    told: set[Taint] = set()
+    seen: set[Taint] = set()
     for each in case.refused[:FEW]:
         node = case.node(each)
-        for place, taint in untolerated(case, node):
+        for place, taint in untolerated(case.pod, node):
             origin = _ORIGINS.get(taint.key, "")
             because.append(taint_fact(node, place, taint))
             because.extend(condition_facts(node, _CONDITIONS.get(taint.key, "")))
-            if taint not in told:
-                told.add(taint)
+            if taint not in seen:
+                seen.add(taint)
                 because.extend(_near_misses(case, taint))
             if not why and origin:
                 why = f"Taint {taint.key}: {origin}."
@@ -79,9 +89,41 @@ def explain_taint(case: Case) -> Explanation:
     return Explanation(why=why, because=tuple(because))
 
 
-def untolerated(case: Case, node: Node) -> Iterator[tuple[int, Taint]]:
+def tainted_everywhere(world: World, refused: Sequence[Refusal]) -> str:
+    """That every node has a taint which the pod does not tolerate, in a sentence; "" if not.
+
+    A taint that all of them have is named with who sets it, different ones by node.
+    """
+    if len(refused) < len(world.table):
+        return ""
+    shared: dict[str, None] | None = None
+    first: dict[str, Taint] = {}
+    for each in refused:
+        taints = [taint for _, taint in untolerated(world.pod, world.table.node(each.row))]
+        if not taints:
+            return ""
+        first[each.node] = taints[0]
+        own = {taint.key: None for taint in taints}
+        shared = own if shared is None else {key: None for key in shared if key in own}
+    key = next(iter(shared or ()), "")
+    if key:
+        origin = _ORIGINS.get(key, "")
+        return f"Every node has the taint {key}" + (f"; {origin}." if origin else ".")
+    if len(first) > FEW_LEFT:
+        return ""
+    names = [f"{name} has {taint_text(taint)}" for name, taint in first.items()]
+    return f"Every node has a taint that the pod does not tolerate: {listed(names)}."
+
+
+def origin_of(taint: Taint) -> str:
+    """Who sets a well-known taint, as a sentence; "" for others."""
+    origin = _ORIGINS.get(taint.key, "")
+    return f"{origin[:1].upper()}{origin[1:]}." if origin else ""
+
+
+def untolerated(pod: Pod, node: Node) -> Iterator[tuple[int, Taint]]:
     """The hard taints of *node* that the pod does not tolerate, with their places."""
-    tolerations = [_toleration(raw) for raw in items(case.pod.spec, "tolerations")]
+    tolerations = [_toleration(raw) for raw in items(pod.spec, "tolerations")]
     for place, raw in enumerate(node.taints):
         taint = taint_of(raw)
         if taint.effect in _HARD and not any(each.tolerates(taint) for each in tolerations):

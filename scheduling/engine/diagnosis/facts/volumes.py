@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, Final
 
+import numpy as np
+
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import (
     ApiObject,
@@ -16,9 +18,10 @@ from kscope.sim.objects.objects import (
     quantity,
 )
 from kscope.sim.objects.selectors import LabelSelector, NodeSelector
-from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, nodes_text
+from scheduling.engine.diagnosis.facts.case import FEW, FEW_LEFT, Case, listed, nodes_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.labels import described, holds
+from scheduling.engine.nodes.arrays import BoolArray
 from scheduling.engine.plugins.classic import classic_predicates
 from scheduling.engine.plugins.volumes.volume_binding import REASON_NO_SPACE, REASON_NODE_CONFLICT
 from volumes.engine.matching.explanation import Fault, explain_candidates
@@ -49,11 +52,33 @@ def _out_of_reach(case: Case) -> Explanation:
     away = [
         (claim, volume)
         for claim, volume in limited
-        if any(not _reaches(volume, case.node(each)) for each in case.refused)
+        for reached in (_reached_rows(case, volume),)
+        if not all(reached[each.row] for each in case.refused)
     ]
     because = [one for claim, volume in away for one in _facts_of_volume(case, claim, volume)]
     why = _why(case, limited, away)
-    return Explanation(sentence=_sentence_of(case, away), lead=why, why=why, because=tuple(because))
+    return Explanation(
+        sentence=_sentence_of(case, away),
+        lead=why,
+        overall=_overall(case, away),
+        why=why,
+        because=tuple(because),
+    )
+
+
+def _overall(case: Case, away: list[tuple[PersistentVolumeClaim, PersistentVolume]]) -> str:
+    """The few nodes that a volume leaves, and what keeps the pod off them; "" for many or none."""
+    for claim, volume in away:
+        within = _reached_nodes(case, volume)
+        faults = case.faults_of(within) if 0 < len(within) <= FEW_LEFT else ""
+        if faults:
+            names = listed([node.name for node in within])
+            verb = "refuses" if len(within) == 1 else "refuse"
+            return (
+                f"Volume {volume.name} of claim {claim.name} can only be used on {names}, which "
+                f"{verb} the pod: {faults}."
+            )
+    return ""
 
 
 def _bound_volumes(case: Case) -> Iterator[tuple[PersistentVolumeClaim, PersistentVolume]]:
@@ -69,9 +94,19 @@ def _terms(volume: PersistentVolume) -> list[dict[str, Any]]:
     return items(section(volume.spec, "nodeAffinity", "required"), "nodeSelectorTerms")
 
 
-def _reaches(volume: PersistentVolume, node: Node) -> bool:
+def _reached_rows(case: Case, volume: PersistentVolume) -> BoolArray:
+    """The rows of the nodes that the volume's node affinity allows."""
     required = section(volume.spec, "nodeAffinity", "required")
-    return not required or NodeSelector.parse(required).matches(node.labels, node.name)
+    table = case.world.table
+    if not required:
+        return np.ones(table.capacity, np.bool_)
+    return table.matching(NodeSelector.parse(required))
+
+
+def _reached_nodes(case: Case, volume: PersistentVolume) -> list[Node]:
+    """The nodes that the volume's node affinity allows, in the order they were added."""
+    reached = _reached_rows(case, volume)
+    return [node for row, node in case.world.nodes() if reached[row]]
 
 
 def _requirements(volume: PersistentVolume) -> list[tuple[int, int, dict[str, Any]]]:
@@ -101,8 +136,8 @@ def _sentence_of(case: Case, away: list[tuple[PersistentVolumeClaim, PersistentV
     claim, volume = away[0]
     where = nodes_text([each.node for each in case.refused])
     if len(away) > 1:
-        told = listed([f"{each.name} ({_wants(each)})" for _, each in away], 3)
-        return f"{where}: out of reach of the pod's volumes {told}."
+        names = listed([f"{each.name} ({_wants(each)})" for _, each in away], 3)
+        return f"{where}: out of reach of the pod's volumes {names}."
     return (
         f"{where}: volume {volume.name} of claim {claim.name} can only be used on nodes with "
         f"{_wants(volume)}."
@@ -115,16 +150,24 @@ def _why(
     away: list[tuple[PersistentVolumeClaim, PersistentVolume]],
 ) -> str:
     for (_, one), (_, other) in combinations(limited, 2):
-        if not any(_reaches(one, node) and _reaches(other, node) for _, node in case.world.nodes()):
+        both = _reached_rows(case, one) & _reached_rows(case, other)
+        if not both[case.world.table.active].any():
             return (
                 f"Volumes {one.name} and {other.name} exclude each other: no node has both "
                 f"{_wants(one)} and {_wants(other)}."
             )
     for _, volume in away:
-        within = [node.name for _, node in case.world.nodes() if _reaches(volume, node)]
+        within = [node.name for node in _reached_nodes(case, volume)]
         if not within:
             return f"No node of the cluster has {_wants(volume)}, which volume {volume.name} needs."
-        return f"Volume {volume.name} can be used on {listed(within)}, where other checks fail."
+        faults = case.faults_of(_reached_nodes(case, volume)[:FEW_LEFT])
+        if faults:
+            verb = "refuses" if len(within) == 1 else "refuse"
+            return (
+                f"Volume {volume.name} can only be used on {listed(within)}, which {verb} the pod: "
+                f"{faults}."
+            )
+        return f"Volume {volume.name} can only be used on {listed(within)}."
     return ""
 
 
@@ -147,22 +190,19 @@ def _facts_of_volume(
         for node in [case.node(each) for each in case.refused[:FEW]]:
             if not holds(requirement, node):
                 has = node.labels.get(key)
-                told = (
+                label_text = (
                     f"Node {node.name} has {key}={has}."
                     if has
                     else f"Node {node.name} has no label {key}."
                 )
                 wanted = requirement.get("values")
-                yield fact(node, ("metadata", "labels", key), told, compared_with=wanted)
-    for _, node in case.world.nodes():
-        if _reaches(volume, node):
-            refusal = case.everywhere.get(node.name)
-            reasons = [each.detail.text for each in refusal.obstacles] if refusal else []
-            but = f", but: {listed(reasons)}" if reasons else ""
-            yield fact(
-                node, ("metadata", "name"), f"Volume {volume.name} can be used on {node.name}{but}."
-            )
-            break
+                yield fact(node, ("metadata", "labels", key), label_text, compared_with=wanted)
+    for node in _reached_nodes(case, volume)[:1]:
+        refusal = case.everywhere.get(node.name)
+        reasons = [each.detail.text for each in refusal.obstacles] if refusal else []
+        but = f", but: {listed(reasons)}" if reasons else ""
+        text = f"Volume {volume.name} can be used on {node.name}{but}."
+        yield fact(node, ("metadata", "name"), text)
     yield from _facts_of_immediate(case, claim, volume)
 
 
@@ -273,10 +313,10 @@ def _topology_facts(case: Case, storage_class: StorageClass) -> Iterator[Fact]:
 def _provisioner_fact(storage_class: StorageClass) -> Fact:
     name = storage_class.provisioner
     if not _provisions(storage_class):
-        told = f"Class {storage_class.name} provisions nothing: its volumes are made by hand."
+        text = f"Class {storage_class.name} provisions nothing: its volumes are made by hand."
     else:
-        told = f"Class {storage_class.name} is provisioned by {name}."
-    return fact(storage_class, ("provisioner",), told)
+        text = f"Class {storage_class.name} is provisioned by {name}."
+    return fact(storage_class, ("provisioner",), text)
 
 
 def _candidate_facts(case: Case, claim: PersistentVolumeClaim) -> Iterator[Fact]:

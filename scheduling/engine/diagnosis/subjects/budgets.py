@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import ApiObject, Pod
+from scheduling.engine.diagnosis.facts.case import FEW, listed
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause
@@ -16,12 +18,23 @@ COMPONENT: Final = "disruption-controller"
 def budget_causes_of(scene: Scene, pod: Pod) -> Iterator[Cause]:
     """Each budget that forbids to evict *pod* now."""
     for budget in scene.budgets_of(pod):
-        if allowed_disruptions(budget) <= 0:
+        if refuses_eviction(budget, pod):
             yield _refuses(scene, budget, pod)
-    if len(scene.budgets_of(pod)) > 1:
-        names = [each.name for each in scene.budgets_of(pod)]
-        text = f"Pod {pod.key} has several budgets, which an eviction refuses: {', '.join(names)}."
-        yield cause(COMPONENT, text, [], severity="notes")
+    budgets = scene.budgets_of(pod)
+    if len(budgets) > 1:
+        yield _several(pod, budgets)
+
+
+def _several(pod: Pod, budgets: list[ApiObject]) -> Cause:
+    """Upstream: eviction.go, Create(), which refuses pods with more than one budget."""
+    because = [
+        fact(each, ("spec", "selector"), f"PodDisruptionBudget {each.key} selects pod {pod.key}.")
+        for each in budgets
+    ]
+    names = listed([each.name for each in budgets])
+    sentence = f"Pod {pod.key} cannot be evicted: {len(budgets)} budgets select it, {names}."
+    why = "An eviction is refused where more than one PodDisruptionBudget selects the pod."
+    return cause(COMPONENT, sentence, because, why=why, severity="notes")
 
 
 def budget_causes(scene: Scene, budget: ApiObject) -> Iterator[Cause]:
@@ -49,11 +62,12 @@ def _refuses(scene: Scene, budget: ApiObject, pod: Pod | None) -> Cause:
         fact(
             budget,
             ("status", "disruptionsAllowed"),
-            f"Its disruptionsAllowed is {allowed_disruptions(budget)}: {healthy} pods are healthy and {desired} "
-            "have to be.",
+            f"Its disruptionsAllowed is {allowed_disruptions(budget)}: the healthy pods are {healthy}, "
+            f"and {desired} have to be healthy.",
             compared_with=1,
         )
     )
+    because.extend(_unready_facts(scene, budget))
     workloads = _workloads(scene, budget, pod)
     for workload in workloads:
         replicas = workload.spec.get("replicas", 1)
@@ -75,8 +89,43 @@ def _refuses(scene: Scene, budget: ApiObject, pod: Pod | None) -> Cause:
     return cause(COMPONENT, sentence, because, why=why, severity=severity)
 
 
+def _unready_facts(scene: Scene, budget: ApiObject) -> Iterator[Fact]:
+    """The pods that do not count as healthy, and whether they may be evicted all the same."""
+    unready = [
+        each
+        for each in scene.pods(budget.namespace)
+        if each.node_name and budget in scene.budgets_of(each) and not is_ready(each)
+    ]
+    if not unready:
+        return
+    for pod in unready[:FEW]:
+        path = ("status", "conditions")
+        yield fact(pod, path, f"Pod {pod.key} on {pod.node_name} is not ready, so not healthy.")
+    policy = budget.spec.get("unhealthyPodEvictionPolicy")
+    text = (
+        "Its unhealthyPodEvictionPolicy is AlwaysAllow: pods that are not ready may be evicted."
+        if policy == "AlwaysAllow"
+        else f"Its unhealthyPodEvictionPolicy is {policy or 'IfHealthyBudget'}: pods that are not "
+        "ready may be evicted only while enough others are healthy."
+    )
+    yield fact(budget, ("spec", "unhealthyPodEvictionPolicy"), text, compared_with="AlwaysAllow")
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether its condition Ready is True."""
+    conditions = items(pod.status, "conditions")
+    return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+
+
+def refuses_eviction(budget: ApiObject, pod: Pod) -> bool:
+    """Whether *budget* forbids to evict *pod* now. Upstream: eviction.go, canIgnorePDB()."""
+    if allowed_disruptions(budget) > 0:
+        return False
+    return is_ready(pod) or budget.spec.get("unhealthyPodEvictionPolicy") != "AlwaysAllow"
+
+
 def _workloads(scene: Scene, budget: ApiObject, pod: Pod | None) -> list[ApiObject]:
-    """The workloads of the budget's pods, the one that somebody scales rather than its ReplicaSet."""
+    """The workloads of the budget's pods, the Deployment rather than its ReplicaSet."""
     pods = (
         [pod]
         if pod is not None
@@ -100,10 +149,12 @@ def _why(budget: ApiObject, workloads: list[ApiObject]) -> str:
         return "Its status has not been computed yet."
     if workloads and replicas <= desired:
         names = ", ".join(f"{each.kind} {each.name}" for each in workloads)
+        counted = "1 replica" if replicas == 1 else f"{replicas} replicas"
         return (
-            f"{names} has {replicas} replicas and {desired} must stay healthy, so no disruption is "
+            f"{names} has {counted} and {desired} must stay healthy, so no disruption is "
             "ever allowed; an eviction starts no replacement first."
         )
     if healthy < replicas:
-        return f"Only {healthy} of {replicas} pods are healthy; it allows more once they are."
+        verb = "is" if healthy == 1 else "are"
+        return f"Only {healthy} of {replicas} pods {verb} healthy; it allows more once they are."
     return ""

@@ -14,15 +14,35 @@ from kscope.sim.objects.objects import (
 )
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, made_again, patched, replaced
-from scheduling.engine.diagnosis.manifests import CONDITION, HOSTNAME, taint_of, taint_text
-from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions
+from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.diagnosis.manifests import (
+    CONDITION,
+    HOSTNAME,
+    deep_copy,
+    taint_of,
+    taint_text,
+)
+from scheduling.engine.diagnosis.subjects.admission import (
+    broken_bounds,
+    exceeded_limits,
+    missing_class,
+    unspecified_amounts,
+)
+from scheduling.engine.diagnosis.subjects.budgets import is_ready, refuses_eviction
 from scheduling.engine.diagnosis.subjects.resizes import resize_changes
+from scheduling.engine.diagnosis.subjects.rollouts import (
+    differences,
+    made_from_template,
+    recreated,
+)
 from scheduling.engine.diagnosis.subjects.scene import Scene
-from scheduling.engine.diagnosis.subjects.workloads import exceeded_limits, top_workload
+from scheduling.engine.diagnosis.subjects.workloads import pods_of, replica_sets, top_workload
 from volumes.engine.matching.explanation import explain_candidates
 from volumes.engine.phases import is_volume_bound_to_claim, volume_mode
 
 _DATA_STAYS = "The volume keeps its data."
+# What a container is given that states nothing, in a namespace whose quota wants it stated.
+_MODEST = {"cpu": "100m", "memory": "128Mi"}
 
 
 def changes_for(scene: Scene, obj: ApiObject) -> Iterator[Candidate]:
@@ -45,6 +65,9 @@ def changes_for(scene: Scene, obj: ApiObject) -> Iterator[Candidate]:
 
 
 def _for_claim(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candidate]:
+    if claim.deletion_timestamp:
+        yield from deleted_users(scene, claim)
+        return
     named = scene.volume(claim.volume_name)
     meant = [named] if named is not None else []
     meant += [each for each in scene.volumes() if is_volume_bound_to_claim(each, claim)]
@@ -62,6 +85,24 @@ def _for_claim(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candidate
             )
     if not meant and not claim.volume_name:
         yield from _for_near_misses(scene, claim)
+
+
+def deleted_users(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candidate]:
+    """The pods with a node that use *claim* deleted, so that it can go."""
+    users = [pod for pod in scene.users(claim) if pod.node_name]
+    if not users:
+        return
+    first, *rest = [Command(verb="delete", object=pod.id) for pod in users]
+    names = listed([f"pod {pod.key}" for pod in users], 3)
+    verb = "keeps" if len(users) == 1 else "keep"
+    yield Candidate(
+        kind="pod",
+        text=f"Delete {names}, which {verb} claim {claim.key}",
+        command=first,
+        more=tuple(rest),
+        decidable=False,
+        note="The claim then goes; what its volume holds goes where the reclaim policy is Delete.",
+    )
 
 
 def _for_mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[Candidate]:
@@ -139,8 +180,9 @@ def _for_placed_pod(scene: Scene, pod: Pod) -> Iterator[Candidate]:
     if pod.deletion_timestamp:
         return
     for budget in scene.budgets_of(pod):
-        if allowed_disruptions(budget) <= 0:
+        if refuses_eviction(budget, pod):
             yield from _for_budget(scene, budget)
+    yield from _for_several_budgets(scene.budgets_of(pod))
     if pod.phase == "Running":
         yield from resize_changes(scene, pod)
         return
@@ -153,26 +195,53 @@ def _for_placed_pod(scene: Scene, pod: Pod) -> Iterator[Candidate]:
         yield from _for_attached_elsewhere(scene, pod, claim)
 
 
+def _for_several_budgets(budgets: list[ApiObject]) -> Iterator[Candidate]:
+    """All budgets of a pod but one deleted."""
+    if len(budgets) < 2:
+        return
+    for kept in budgets:
+        first, *rest = [
+            Command(verb="delete", object=each.id) for each in budgets if each is not kept
+        ]
+        yield Candidate(
+            kind="budget",
+            text=f"Keep PodDisruptionBudget {kept.name} as the only one that selects the pod",
+            command=first,
+            more=tuple(rest),
+            note="The other budgets are deleted: pods that only those select lose their budget.",
+        )
+
+
 def _for_attached_elsewhere(
     scene: Scene, pod: Pod, claim: PersistentVolumeClaim
 ) -> Iterator[Candidate]:
     top = top_workload(scene, pod)
     if top is not None and top.kind == "Deployment":
-        strategy = {"type": "Recreate", "rollingUpdate": None}
-        yield Candidate(
-            kind="rollout",
-            text=f"Let Deployment {top.name} roll by Recreate: the old pod goes first",
-            command=patched(top.id, {"spec": {"strategy": strategy}}),
-            note="Between the old pod and the new one nothing serves.",
-        )
+        yield recreated(top)
     for other in scene.users(claim):
         if other.key != pod.key and other.node_name and other.node_name != pod.node_name:
+            node = scene.node(other.node_name)
+            if node is not None and not node.is_ready:
+                yield _out_of_service(node)
+                continue
             yield Candidate(
                 kind="pod",
                 text=f"Delete pod {other.key} on {other.node_name}, which holds the volume",
                 command=Command(verb="delete", object=other.id),
                 note="What that pod does ends; a workload starts another one.",
             )
+
+
+def _out_of_service(node: Node) -> Candidate:
+    """Upstream: non-graceful node shutdown; the pods are deleted and their volumes detached."""
+    taint = {"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown"}
+    taints = [*node.taints, {**taint, "effect": "NoExecute"}]
+    return Candidate(
+        kind="taint",
+        text=f"Taint {node.name} with node.kubernetes.io/out-of-service, so that its volumes detach",
+        command=patched(node.id, {"spec": {"taints": taints}}),
+        note="Be sure that the machine is off: its pods are deleted by force. Remove the taint later.",
+    )
 
 
 # -- nodes -----------------------------------------------------------------------------------------
@@ -216,7 +285,7 @@ def changes_for_drain(scene: Scene, node: Node) -> Iterator[Candidate]:
         for pod in scene.pods()
         if pod.node_name == node.name
         for budget in scene.budgets_of(pod)
-        if allowed_disruptions(budget) <= 0
+        if refuses_eviction(budget, pod)
     }
     for budget in budgets.values():
         yield from _for_budget(scene, budget)
@@ -226,6 +295,18 @@ def changes_for_drain(scene: Scene, node: Node) -> Iterator[Candidate]:
 
 
 def _for_budget(scene: Scene, budget: ApiObject) -> Iterator[Candidate]:
+    unready = [
+        pod
+        for pod in scene.pods(budget.namespace)
+        if pod.node_name and budget in scene.budgets_of(pod) and not is_ready(pod)
+    ]
+    if unready and budget.spec.get("unhealthyPodEvictionPolicy") != "AlwaysAllow":
+        yield Candidate(
+            kind="budget",
+            text=f"Let PodDisruptionBudget {budget.name} allow to evict pods that are not ready",
+            command=patched(budget.id, {"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}),
+            note="Pods that have just started and are not ready yet may be evicted, too.",
+        )
     tops = {
         top.id: top
         for pod in scene.pods(budget.namespace)
@@ -265,11 +346,71 @@ def _for_budget(scene: Scene, budget: ApiObject) -> Iterator[Candidate]:
 
 
 def _for_workload(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
+    for each in replica_sets(scene, workload):
+        yield from _for_admission(scene, each)
+        for pod in pods_of(scene, each):
+            if differences(scene, pod):
+                yield made_from_template(pod, each)
+
+
+def _for_admission(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
+    """What lets the API server admit the next pod."""
     for quota, limits in exceeded_limits(scene, workload):
-        told = ", ".join(f"{name} {amount}" for name, amount in limits.items())
+        amounts = ", ".join(f"{name} {amount}" for name, amount in limits.items())
         yield Candidate(
             kind="quota",
-            text=f"Raise ResourceQuota {quota.name} to {told}",
+            text=f"Raise ResourceQuota {quota.name} to {amounts}",
             command=patched(quota.id, {"spec": {"hard": limits}}),
             note="The namespace may then use more of what other namespaces share.",
         )
+    for bound in broken_bounds(scene, workload):
+        place, side, name = bound.path
+        limits = deep_copy(bound.limit_range.spec.get("limits"))
+        limits[place][side][name] = bound.amount
+        yield Candidate(
+            kind="limits",
+            text=f"Let LimitRange {bound.limit_range.name} allow {bound.amount} {name} per container",
+            command=patched(bound.limit_range.id, {"spec": {"limits": limits}}),
+            note="Every container of the namespace may then ask for as much.",
+        )
+    unstated = unspecified_amounts(scene, workload)
+    if unstated:
+        yield _default_amounts(workload, unstated)
+    missing = missing_class(scene, workload)
+    if missing:
+        yield Candidate(
+            kind="priority",
+            text=f"Create PriorityClass {missing} with value 0",
+            command=Command(
+                verb="create",
+                manifest={
+                    "apiVersion": "scheduling.k8s.io/v1",
+                    "kind": "PriorityClass",
+                    "metadata": {"name": missing},
+                    "value": 0,
+                },
+            ),
+            note="Give it the value that its owner means: with 0 it has no precedence.",
+        )
+
+
+def _default_amounts(workload: ApiObject, unstated: list[str]) -> Candidate:
+    """A LimitRange that states for containers what they leave out."""
+    item: dict[str, object] = {"type": "Container"}
+    for name in unstated:
+        kind, _, resource = name.rpartition(".")
+        field = item.setdefault("default" if kind == "limits" else "defaultRequest", {})
+        assert isinstance(field, dict)
+        field[resource] = _MODEST[resource]
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"namespace": workload.namespace, "name": "defaults"},
+        "spec": {"limits": [item]},
+    }
+    return Candidate(
+        kind="limits",
+        text=f"Create a LimitRange in {workload.namespace} with defaults for {listed(unstated)}",
+        command=Command(verb="create", manifest=manifest),
+        note="Containers that state nothing get the defaults: choose amounts that suit them.",
+    )

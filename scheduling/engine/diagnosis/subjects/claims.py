@@ -54,6 +54,8 @@ def binding_causes(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Cause
         yield from _named(scene, claim, volume)
     elif volume is not None and not is_volume_bound_to_claim(volume, claim):
         yield _misclaimed(scene, claim, volume)
+    elif volume is not None and claim.phase == CLAIM_LOST:
+        yield _misbound(scene, claim, volume)
     elif not claim.volume_name:
         yield from _unbound(scene, claim)
 
@@ -116,6 +118,17 @@ def _misclaimed(scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVo
     return cause(BINDER, text, because, why=why, event=scene.event(claim, *_LOST))
 
 
+def _misbound(scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Cause:
+    """The volume names the claim without its uid, so the controller took it for another's."""
+    text = f"The claimRef of volume {volume.name} names claim {claim.key} without its uid."
+    because = [
+        fact(claim, ("status", "phase"), f"Claim {claim.key} is {claim.phase}."),
+        fact(volume, ("spec", "claimRef"), text, compared_with=claim.uid),
+    ]
+    sentence = f"Claim {claim.key} is Lost: volume {volume.name} is not bound to this very claim."
+    return cause(BINDER, sentence, because, why=text, event=scene.event(claim, *_LOST))
+
+
 def _named(scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[Cause]:
     """It asks for one volume by name."""
     (verdict,) = explain_candidates(claim, [volume])
@@ -155,11 +168,26 @@ def _unfit(
         because.append(fact(claim, ("spec", "resources", "requests", "storage"), text))
         why = why or f"Volume {volume.name} is smaller than the {size} that the claim asks for."
     if "claimed" in rules:
-        why = why or f"Volume {volume.name} is taken: its claimRef names {volume.claim_key}."
-    told = listed([each.text for each in faults], 2)
-    sentence = f"Claim {claim.key} cannot be bound to volume {volume.name}: {told}."
+        because.append(_phase_fact(volume))
+        why = why or _why_claimed(claim, volume)
+    reasons = listed([each.text for each in faults], 2)
+    sentence = f"Claim {claim.key} cannot be bound to volume {volume.name}: {reasons}."
     event = scene.event(claim, "VolumeMismatch", "FailedBinding")
     yield cause(BINDER, sentence, because, why=why, event=event)
+
+
+def _phase_fact(volume: PersistentVolume) -> Fact:
+    text = f"Volume {volume.name} is {volume.phase}; its claimRef names {volume.claim_key}."
+    return fact(volume, ("status", "phase"), text)
+
+
+def _why_claimed(claim: PersistentVolumeClaim, volume: PersistentVolume) -> str:
+    if volume.claim_key != claim.key or volume.phase != "Released":
+        return f"Volume {volume.name} is taken: its claimRef names {volume.claim_key}."
+    return (
+        f"Volume {volume.name} is Released: the claim of the same name was deleted, and the "
+        "claimRef still has the uid of that claim."
+    )
 
 
 def _class_facts(scene: Scene, claim: PersistentVolumeClaim) -> list[Fact]:
@@ -171,15 +199,15 @@ def _class_facts(scene: Scene, claim: PersistentVolumeClaim) -> list[Fact]:
     if name == "":
         text = f'Claim {claim.key} has storageClassName "": it wants a volume without a class.'
         return [fact(claim, path, text)]
-    told = [fact(claim, path, f"Claim {claim.key} has storageClassName {name}.")]
+    found = [fact(claim, path, f"Claim {claim.key} has storageClassName {name}.")]
     storage_class = scene.storage_class(name)
     if storage_class is not None and storage_class.is_default:
         text = (
             f"Class {name} is the default class, which admission fills in where a claim leaves "
             "storageClassName out."
         )
-        told.append(fact(storage_class, ("metadata", "annotations", _DEFAULT_CLASS), text))
-    return told
+        found.append(fact(storage_class, ("metadata", "annotations", _DEFAULT_CLASS), text))
+    return found
 
 
 def _why_class(scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVolume) -> str:
@@ -243,12 +271,24 @@ def _without_match(
         why = text
     else:
         why = "Nothing provisions a volume for a claim without a class; one has to be made by hand."
+        classes = list(scene.storage_classes())
+        if claim.storage_class_name is None and not any(each.is_default for each in classes):
+            why = (
+                "No StorageClass is the default, so the claim got none, and nothing provisions it."
+            )
+            because += [_not_default(each) for each in classes[:FEW]]
     path = ("spec", "resources", "requests", "storage")
     modes = ", ".join(claim.access_modes)
     because.insert(0, fact(claim, path, f"Claim {claim.key} asks for {size} with {modes}."))
     sentence = f"No volume {of_class} fits claim {claim.key}, which asks for {size}."
     event = scene.event(claim, "FailedBinding", "ProvisioningFailed")
     return cause(BINDER, sentence, because, why=why, event=event)
+
+
+def _not_default(storage_class: StorageClass) -> Fact:
+    text = f"Class {storage_class.name} is not the default class: it lacks the annotation."
+    path = ("metadata", "annotations", _DEFAULT_CLASS)
+    return fact(storage_class, path, text, compared_with="true")
 
 
 def _candidates(scene: Scene, claim: PersistentVolumeClaim) -> list[Fact]:
@@ -309,6 +349,12 @@ def _waits_for_consumer(
         sentence = f"Claim {claim.key} waits until the scheduler has a node for {several} {names}."
         because = [mode, missing, *(_use_fact(pod, claim) for pod in waiting[:FEW])]
         why = f"Ask why pod {waiting[0].key} is pending: the claim is bound together with it."
+        if storage_class.provisioner == NO_PROVISIONER:
+            faults = _candidates(scene, claim)
+            because += faults
+            verdicts = explain_candidates(claim, list(scene.volumes()))
+            if faults and all(each.faults for each in verdicts):
+                why = f"No volume fits it yet. {faults[0].text}"
         yield cause(BINDER, sentence, because, why=why, event=scene.event(claim, *_WAITS))
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import ApiObject, Node, PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions
+from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions, refuses_eviction
 from scheduling.engine.diagnosis.subjects.resizes import is_being_resized
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.subjects.workloads import KINDS, pods_of, wanted_pods
@@ -53,10 +53,13 @@ def _outcome(scene: Scene, obj: ApiObject) -> str:
         allowed = allowed_disruptions(obj)
         return f"it allows {allowed} disruptions" if allowed > 0 else ""
     if obj.kind in KINDS:
+        if obj.kind == "DaemonSet" and not obj.status:
+            return ""  # Its pods have not been counted yet.
         pods = pods_of(scene, obj)
         wanted = wanted_pods(obj)
         is_whole = len(pods) >= wanted and all(pod.node_name for pod in pods)
-        return f"it has its {wanted} pods" if is_whole else ""
+        number = "its pod" if wanted == 1 else f"its {wanted} pods"
+        return f"it has {number}" if is_whole else ""
     return ""
 
 
@@ -68,13 +71,12 @@ def _node_outcome(node: Node) -> str:
 
 
 def _drain_outcome(scene: Scene, node: Node) -> str:
-    budgets = [
-        budget
-        for pod in scene.pods()
-        if pod.node_name == node.name
-        for budget in scene.budgets_of(pod)
-    ]
-    is_refused = any(allowed_disruptions(each) <= 0 for each in budgets)
+    pods = [pod for pod in scene.pods() if pod.node_name == node.name]
+    is_refused = any(
+        len(budgets) > 1 or any(refuses_eviction(each, pod) for each in budgets)
+        for pod in pods
+        for budgets in (scene.budgets_of(pod),)
+    )
     return "" if is_refused else "a drain of it can go on"
 
 
@@ -82,7 +84,7 @@ def _pod_outcome(scene: Scene, pod: Pod) -> str:
     if pod.phase != "Running" or pod.deletion_timestamp or is_being_resized(pod):
         return ""
     budgets = scene.budgets_of(pod)
-    if any(allowed_disruptions(each) <= 0 for each in budgets):
+    if len(budgets) > 1 or any(refuses_eviction(each, pod) for each in budgets):
         return ""
     if budgets:
         return "it may be evicted"

@@ -61,7 +61,7 @@ def _undrainable(scene: Scene, node: Node) -> Iterator[Cause]:
         causes = [each for each in budget_causes_of(scene, pod) if each.because]
         if causes:
             refused.append(pod.key)
-            because.extend(causes[0].because[:2])
+            because.extend(causes[0].because[:4])
     if refused:
         count = "1 pod" if len(refused) == 1 else f"{len(refused)} pods"
         sentence = f"A drain of {node.name} waits for {count} whose budgets allow no disruption."

@@ -14,6 +14,7 @@ from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes_of
 from scheduling.engine.diagnosis.subjects.claims import claim_causes
 from scheduling.engine.diagnosis.subjects.resizes import resize_causes
+from scheduling.engine.diagnosis.subjects.rollouts import strategy_fact
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 
 ATTACHER: Final = "attachdetach-controller"
@@ -87,12 +88,12 @@ def _not_attached(scene: Scene, pod: Pod, volume: PersistentVolume) -> Iterator[
     attachments = scene.attachments(volume.name)
     here = next((e for e in attachments if e.spec.get("nodeName") == pod.node_name), None)
     elsewhere = [each for each in attachments if each.spec.get("nodeName") != pod.node_name]
-    if here is not None:
-        if not here.status.get("attached"):
-            yield _attaching(scene, pod, volume, here)
+    if here is not None and here.status.get("attached"):
         return
     if elsewhere and not _SHARED.intersection(volume.access_modes):
         yield _multi_attach(scene, pod, volume, elsewhere)
+    if here is not None:
+        yield _attaching(scene, pod, volume, here)
 
 
 def _not_mounted(scene: Scene, pod: Pod) -> Iterator[Cause]:
@@ -121,22 +122,22 @@ def _not_mounted(scene: Scene, pod: Pod) -> Iterator[Cause]:
 
 def _attaching(scene: Scene, pod: Pod, volume: PersistentVolume, attachment: ApiObject) -> Cause:
     driver = str(attachment.spec.get("attacher"))
-    told = section(attachment.status, "attachError").get("message")
+    error = section(attachment.status, "attachError").get("message")
     text = f"VolumeAttachment {attachment.name} of volume {volume.name} is not attached yet."
     because = [fact(attachment, ("status", "attached"), text)]
-    if told:
-        text = f"The driver says: {told}."
+    if error:
+        text = f"The driver says: {error}."
         because.append(fact(attachment, ("status", "attachError", "message"), text))
     name = pod.node_name
     text = f"Volume {volume.name} is of driver {driver}."
     because.append(fact(volume, ("spec", "csi", "driver"), text))
-    if not told:
+    if not error:
         sentence = f"Volume {volume.name} is not attached to {name} yet: {driver} is attaching it."
         why = "If this does not change, the attacher of the driver is not running."
         return cause(ATTACHER, sentence, because, why=why, severity="delays")
     sentence = f"The driver {driver} fails to attach volume {volume.name} to {name}."
     why = "The attach is tried again with a growing delay; the Event has the driver's error."
-    event = scene.event(pod, "FailedAttachVolume") or f"FailedAttachVolume: {told}"
+    event = scene.event(pod, "FailedAttachVolume") or f"FailedAttachVolume: {error}"
     return cause(ATTACHER, sentence, because, why=why, event=event)
 
 
@@ -204,13 +205,6 @@ def _rollout_facts(scene: Scene, pod: Pod) -> list[Fact]:
     deployment = None if owner is None else scene.controller_of(owner)
     if deployment is None or deployment.kind != "Deployment":
         return []
-    strategy = section(deployment.spec, "strategy")
-    if (strategy.get("type") or "RollingUpdate") != "RollingUpdate":
+    if (section(deployment.spec, "strategy").get("type") or "RollingUpdate") != "RollingUpdate":
         return []
-    rolling = section(strategy, "rollingUpdate")
-    surge, unavailable = rolling.get("maxSurge", "25%"), rolling.get("maxUnavailable", "25%")
-    text = (
-        f"Deployment {deployment.name} rolls by RollingUpdate (maxSurge {surge}, maxUnavailable "
-        f"{unavailable}): the old pod stays until the new one is ready."
-    )
-    return [fact(deployment, ("spec", "strategy"), text)]
+    return [strategy_fact(deployment)]

@@ -8,9 +8,12 @@ from difflib import get_close_matches
 from typing import Final
 
 from kscope.sim.objects.objects import PersistentVolumeClaim, Pod
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.diagnosis.candidates import Candidate
 from scheduling.engine.diagnosis.facts.case import FEW
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
+from scheduling.engine.diagnosis.subjects.changes import deleted_users
 from scheduling.engine.diagnosis.subjects.claims import BINDER, binding_causes
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause
 from volumes.engine.ephemeral import ownership_fault
@@ -93,7 +96,7 @@ def _ephemeral(scene: Scene, pod: Pod, place: int) -> Iterator[Cause]:
     event = scene.event(pod, "FailedBinding")
     if claim is None:
         sentence = f"Claim {pod.namespace}/{name} has still to be made for an ephemeral volume."
-        yield cause(_EPHEMERAL, sentence, [made_for], why=_told(event), event=event)
+        yield cause(_EPHEMERAL, sentence, [made_for], why=_as_sentence(event), event=event)
         return
     fault = ownership_fault(claim, pod)
     if fault:
@@ -106,6 +109,28 @@ def _ephemeral(scene: Scene, pod: Pod, place: int) -> Iterator[Cause]:
     yield from _unusable(scene, claim)
 
 
-def _told(event: str) -> str:
+def _as_sentence(event: str) -> str:
     """An Event as a sentence."""
     return f"{event.rstrip('.')}." if event else ""
+
+
+def pod_claim_changes(scene: Scene, pod: Pod) -> Iterator[Candidate]:
+    """Let a claim go that the pod cannot use, for its controller to make another of that name."""
+    for volume in pod.volumes:
+        if "ephemeral" in volume:
+            claim = scene.claim(f"{pod.namespace}/{pod.name}-{volume.get('name')}")
+            if claim is not None and ownership_fault(claim, pod):
+                yield _claim_deleted(claim)
+    for _, claim in scene.claims_of(pod):
+        if claim is not None and claim.deletion_timestamp:
+            yield from deleted_users(scene, claim)
+
+
+def _claim_deleted(claim: PersistentVolumeClaim) -> Candidate:
+    return Candidate(
+        kind="claim",
+        text=f"Delete claim {claim.key}, so that one is made for the ephemeral volume",
+        command=Command(verb="delete", object=claim.id),
+        decidable=False,
+        note="What its volume holds goes where the reclaim policy is Delete: keep a copy first.",
+    )

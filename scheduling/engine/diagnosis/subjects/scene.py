@@ -163,7 +163,7 @@ def cause(
 def deletion_facts(obj: ApiObject) -> list[Fact]:
     """When the deletion began and which finalizers hold the object."""
     since = obj.metadata.get("deletionTimestamp")
-    told = [
+    found = [
         fact(
             obj,
             ("metadata", "deletionTimestamp"),
@@ -172,5 +172,5 @@ def deletion_facts(obj: ApiObject) -> list[Fact]:
     ]
     for place, finalizer in enumerate(obj.finalizers):
         text = f"The finalizer {finalizer} holds it until its owner removes the finalizer."
-        told.append(fact(obj, ("metadata", "finalizers", place), text))
-    return told
+        found.append(fact(obj, ("metadata", "finalizers", place), text))
+    return found

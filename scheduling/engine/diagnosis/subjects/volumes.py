@@ -79,10 +79,10 @@ def _released(scene: Scene, volume: PersistentVolume) -> Cause:
 
 
 def _failed(scene: Scene, volume: PersistentVolume) -> Cause:
-    told = str(volume.status.get("message") or volume.status.get("reason") or "no message")
+    message = str(volume.status.get("message") or volume.status.get("reason") or "no message")
     policy = volume.reclaim_policy
     because = [
-        fact(volume, ("status", "message"), f"Its status says: {told.rstrip('.!')}."),
+        fact(volume, ("status", "message"), f"Its status says: {message.rstrip('.!')}."),
         fact(
             volume,
             ("spec", "persistentVolumeReclaimPolicy"),
@@ -97,7 +97,7 @@ def _failed(scene: Scene, volume: PersistentVolume) -> Cause:
     if volume.claim_ref is not None:
         text = f"It belonged to claim {volume.claim_key}."
         because.append(fact(volume, ("spec", "claimRef"), text))
-    why = f"The status says: {told.rstrip('.!')}."
+    why = f"The status says: {message.rstrip('.!')}."
     event = scene.event(volume, "VolumeFailedDelete", "VolumeFailedRecycle")
     sentence = f"Reclaiming volume {volume.name} by policy {policy} has failed."
     return cause(BINDER, sentence, because, why=why, event=event)
@@ -116,5 +116,5 @@ def _available(scene: Scene, volume: PersistentVolume) -> Cause:
         else:
             text = f"It fits claim {claim.key}, which is bound at its own time."
             because.append(fact(claim, ("metadata", "name"), text))
-    sentence = f"No claim has taken volume {volume.name}."
+    sentence = f"Volume {volume.name} is free: no claim is bound to it."
     return cause(BINDER, sentence, because[: 2 * FEW], severity="notes")

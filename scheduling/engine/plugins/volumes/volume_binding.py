@@ -8,11 +8,13 @@ for them. Upstream: plugins/volumebinding/volume_binding.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from kscope.sim.objects.objects import PersistentVolumeClaim, Pod, claim_of
+from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine import names
 from scheduling.engine.columns.cells import Trait
 from scheduling.engine.framework.framework import (
@@ -169,11 +171,15 @@ class VolumeBinding(Plugin):
             if offer is None or reach is None:
                 continue
             if not reach[row]:
-                return Detail(
-                    text=f"volume {offer.name} of {claim.name} is out of reach",
-                    numbers={"volume": offer.name, "needs": str(offer.affinity)},
-                )
+                return _out_of_reach(offer.name, claim.name, offer.affinity)
         return Detail(text="volume out of reach")
+
+
+@lru_cache(maxsize=512)
+def _out_of_reach(volume: str, claim: str, affinity: NodeSelector | None) -> Detail:
+    """The evidence that a claim's volume lies elsewhere; nodes share one."""
+    text = f"volume {volume} of {claim} is out of reach"
+    return Detail(text=text, numbers={"volume": volume, "needs": str(affinity)})
 
 
 def holds_untranslatable(pod: Pod, listers: Listers) -> bool:

@@ -89,7 +89,7 @@ function reached({status = "paused", answer = null, at = 20 * SECOND}) {
 }
 
 test("an object that has what was promised says so", () => {
-  const answer = {status: "ready", diagnosis: {outcome: "it is bound to pv", sentence: "Nothing holds it back."}};
+  const answer = {status: "ready", diagnosis: {outcome: "it is bound to pv", sentence: "Nothing is wrong with it."}};
   const {family, words} = reached({answer});
   assert.deepEqual([family, words], ["settled", "It is bound to pv, as predicted."]);
 });

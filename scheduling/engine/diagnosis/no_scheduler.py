@@ -1,0 +1,66 @@
+"""The diagnosis of a pod whose schedulerName no scheduler has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kscope.sim.objects.objects import Pod
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.diagnosis.candidates import Candidate, replaced
+from scheduling.engine.diagnosis.facts.fact import fact
+from scheduling.engine.diagnosis.fork import Forks
+from scheduling.engine.diagnosis.report import Cause, Diagnosis
+from scheduling.engine.diagnosis.trials import Trials
+
+
+class NoScheduler:
+    """Explains a pod that waits for a scheduler of a name that the cluster does not have."""
+
+    def __init__(self, cluster: Cluster, pod: Pod, forks: Forks) -> None:
+        self._cluster = cluster
+        self._pod = pod
+        self._trials = Trials(cluster, pod, forks)
+
+    def diagnoses(self) -> Iterator[Diagnosis]:
+        """The cause, then what would help."""
+        found = Diagnosis(
+            pod=self._pod.key,
+            profile=self._cluster.profile,
+            at=self._cluster.now,
+            state="unminded",
+            sentence=self._cause.sentence,
+            causes=(self._cause,),
+        )
+        yield found
+        outlook = self._trials.look_ahead()
+        fix = self._trials.first_that_helps(self._other_names(), None)
+        fixes = [] if fix is None else [fix]
+        yield replace(
+            found,
+            outlook=outlook,
+            fixes=tuple(fixes),
+            tried=tuple(self._trials.tried.items()),
+            conclusion=self._trials.conclusion(fixes),
+        )
+
+    @property
+    def _cause(self) -> Cause:
+        wanted, known = self._pod.scheduler_name, ", ".join(self._known)
+        text = f"The pod has schedulerName {wanted}."
+        return Cause(
+            severity="blocks",
+            sentence=f"No scheduler has the name {wanted}; the cluster has {known}.",
+            why=f"The schedulerName of the pod is {wanted}, and other schedulers ignore such pods.",
+            because=(fact(self._pod, ("spec", "schedulerName"), text, compared_with=self._known),),
+        )
+
+    @property
+    def _known(self) -> list[str]:
+        return sorted({name for each in self._cluster.schedulers for name in each.names})
+
+    def _other_names(self) -> Iterator[Candidate]:
+        for name in self._known:
+            text = f"Give it the schedulerName {name}"
+            fields = {"schedulerName": name}
+            yield replaced(self._pod, fields, kind="scheduler", text=text)
