@@ -337,3 +337,30 @@ def test_no_room_to_grow_keeps_a_new_pod_waiting() -> None:
     played = demo("no-room-to-grow")
     assert played.at(30)["pod/default/late"]["phase"] == "Pending"
     assert played.pods()["default/late"] == ("Running", "node-a")
+
+
+# Four pods need each other, and a third cpu is free beside the batch. The place stays free for others
+# until the batch ends.
+
+
+def test_nothing_of_all_or_none_is_left_out() -> None:
+    path = FOLDER / "all-or-none.yaml"
+    result = load_files([(path.name, path.read_bytes())], check=check_setup)
+    assert result.not_modelled == []
+
+
+def test_all_or_none_keeps_the_whole_gang_waiting() -> None:
+    played = demo("all-or-none")
+    gang = [f"pod/default/train-{number}" for number in range(4)]
+    assert [played.at(30)[pod]["phase"] for pod in gang] == ["Pending"] * 4
+    assert played.at(30)["pod/default/errand"]["phase"] == "Running"
+
+
+def test_all_or_none_ends_with_the_whole_gang() -> None:
+    played = demo("all-or-none")
+    assert played.story("PodGroupConditionUpdated") == [
+        "6 PodGroupConditionUpdated podgroup/default/train",
+        "61 PodGroupConditionUpdated podgroup/default/train",
+    ]
+    running = [phase for key, (phase, _) in played.pods().items() if "train" in key]
+    assert running == ["Running"] * 4

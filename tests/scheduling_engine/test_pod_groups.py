@@ -8,6 +8,8 @@ from kscope.sim.input.reading import ConfigurationError
 from kscope.sim.kernel.units import MINUTE, SECOND
 from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.diagnosis.report import Diagnosis
+from scheduling.engine.diagnosis.why import explain_object
 from scheduling.engine.versions.feature_gates import with_gates
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import node, pod
@@ -175,3 +177,34 @@ def test_a_deleted_member_lets_the_gang_wait_again() -> None:
     apply_command(cluster, verb="delete", object="pod/default/w3")
     played(cluster, 6 * MINUTE // SECOND)
     assert _nodes_of(cluster, 3) == [""] * 3
+
+
+def _why(cluster: Cluster, name: str) -> Diagnosis:
+    return explain_object(cluster, "Pod", f"default/{name}")
+
+
+def test_why_names_the_pod_that_holds_its_gang() -> None:
+    cluster = _cluster(_group(), node("n", cpu="3"), *_gang(cpu="1"), seconds=5)
+    held = next(name for name in ("w0", "w1") if _refusal(cluster, name) == TO_BE_SCHEDULED)
+    found = _why(cluster, held)
+    assert found.sentence == "Gang default/train needs 4 pods on nodes at once; only 3 of them fit."
+    assert any("fits nowhere: 0/1 nodes" in each.text for each in found.causes[0].because)
+    assert [each.kind for each in found.fixes] == ["node", "gang"]
+
+
+def test_why_counts_the_pods_that_do_not_exist() -> None:
+    cluster = _cluster(_group(), node("n", cpu="4"), *_gang(3, cpu="1"), seconds=5)
+    assert _why(cluster, "w0").sentence == "Gang default/train needs 4 pods, and 3 of them exist."
+
+
+def test_why_names_the_group_that_does_not_exist() -> None:
+    cluster = _cluster(node("n", cpu="4"), *_gang(cpu="1"), seconds=5)
+    assert _why(cluster, "w0").sentence == (
+        "Pod default/w0 waits for PodGroup default/train, which does not exist."
+    )
+
+
+def test_without_the_gate_no_gang_is_a_cause() -> None:
+    cluster = _cluster(_group(), node("n", cpu="3"), *_gang(cpu="1"), feature_gates={})
+    (waiting,) = [f"w{number}" for number in range(4) if not node_of(cluster, f"w{number}")]
+    assert all(each.plugin == "NodeResourcesFit" for each in _why(cluster, waiting).causes[:1])

@@ -65,6 +65,7 @@ from scheduling.engine.diagnosis.report import (
     Diagnosis,
     Fix,
 )
+from scheduling.engine.diagnosis.subjects.gangs import gang_cause, gang_changes, is_gate_of_gang
 from scheduling.engine.diagnosis.subjects.nomination import nomination_cause, stays
 from scheduling.engine.diagnosis.subjects.pod_claims import pod_claim_causes, pod_claim_changes
 from scheduling.engine.diagnosis.subjects.rollouts import (
@@ -289,12 +290,24 @@ class _Inquiry:
             cause, because=tuple(each.of(find(each.kind, each.key)) for each in cause.because)
         )
 
+    @property
+    def _gang(self) -> Cause | None:
+        """What holds the pod's group back, where pods are scheduled in groups."""
+        if not self._scheduler.state.profile.rules.schedules_groups:
+            return None
+        return gang_cause(self._scene, self._pod)
+
     def _queue_causes(self) -> Iterator[Cause]:
         """What has to do with the queue rather than with any node."""
         if not self._replicas.is_leading:
             names = ", ".join(self._replicas.identities)
             yield Cause(severity="blocks", sentence=f"No scheduler is running: {names}.")
+        gang = self._gang
+        if gang is not None:
+            yield gang
         for message in self._findings.gates:
+            if is_gate_of_gang(message):
+                continue
             yield Cause(
                 severity="blocks",
                 sentence=f"Held back: {message}.",
@@ -346,7 +359,8 @@ class _Inquiry:
         if self._victims or state == "leaderless" or findings.gates:
             return causes[0].sentence if not self._victims else _first_of(causes, "delays")
         if findings.fits:
-            return self._sentence_when_it_fits(state)
+            gang = self._gang
+            return self._sentence_when_it_fits(state) if gang is None else gang.sentence
         if not findings.refused:
             return _first_of(causes, "blocks")
         return headline(self._world, findings.refused, causes)
@@ -373,6 +387,10 @@ class _Inquiry:
             yield from started
             if started:
                 return
+        if self._gang is not None:
+            for change in gang_changes(self._scene, self._pod):
+                yield from self._only(iter((change,)), None)
+            return
         if self._findings.fits:
             yield from self._only(self._retries(), None)
             return
@@ -409,7 +427,7 @@ class _Inquiry:
             return False
         # A pod that fits and is parked waits for a flush, and can be had sooner.
         promised = findings.fits and self._state != "unschedulable"
-        promised = promised or bool(self._victims) or self._evicts
+        promised = (promised and self._gang is None) or bool(self._victims) or self._evicts
         return not (outlook is not None and outlook.node and promised)
 
     @property
