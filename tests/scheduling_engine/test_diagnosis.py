@@ -86,7 +86,9 @@ def test_the_closest_node_is_named_with_its_margin(profile: str) -> None:
     )
     check = found.check
     assert check is not None
-    assert found.sentence.startswith("Fits none of 2 nodes; closest is near: cpu 200m short. Even an")
+    assert found.sentence.startswith(
+        "Fits none of 2 nodes; closest is near: cpu 200m short. Even an"
+    )
     assert (check.node, check.unit) == ("near", "cpu")
     assert (check.requested, check.free, check.short) == (2000, 1800, 200)
 
@@ -123,7 +125,9 @@ def test_the_closest_of_many_nodes_is_found() -> None:
     nodes = [node(f"n{number}", cpu="1") for number in range(600)]
     nodes[421] = node("n421", cpu="1900m")
     found = _diagnosed(*nodes, pod("p", cpu="2"))
-    assert found.sentence.startswith("Fits none of 600 nodes; closest is n421: cpu 100m short. Even")
+    assert found.sentence.startswith(
+        "Fits none of 600 nodes; closest is n421: cpu 100m short. Even"
+    )
     assert len(found.causes[0].nodes) == 600
     assert found.causes[0].to_dict()["where"] == "n0–n599"
     assert found.fixes[0].text.startswith("Ask for 1900m cpu instead of 2: it is bound to n421 at ")

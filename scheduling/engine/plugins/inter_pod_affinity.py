@@ -234,9 +234,7 @@ class InterPodAffinity(Plugin):
         """The topology key and domain in question."""
         counted = cast("PreFilterState", state.data[self.name])
         if code == _EXISTING:
-            return self._domain_detail(
-                counted.existing.values(), row, "a pod there refuses it"
-            )
+            return self._domain_detail(counted.existing.values(), row, "a pod there refuses it")
         if code == _ANTI_AFFINITY:
             return self._domain_detail(counted.anti, row, "a pod it avoids is there")
         for domain in counted.affinity:
