@@ -260,8 +260,8 @@ class PodTopologySpread(Plugin):
         place = int(column.codes[row])
         count, smallest = int(domain.counts[place]), domain.smallest
         skew = count + domain.matches_itself - smallest
-        names = key, column.values[place]
-        return _skewed(names, count, smallest, skew, domain.constraint.max_skew)
+        where = key, column.values[place]
+        return _skewed(where, count, smallest, skew, domain.constraint.max_skew)
 
     # -- score -----------------------------------------------------------------------------------
 
@@ -292,9 +292,9 @@ class PodTopologySpread(Plugin):
 
 
 @lru_cache(maxsize=512)
-def _skewed(names: tuple[str, str], count: int, smallest: int, skew: int, max_skew: int) -> Detail:
+def _skewed(where: tuple[str, str], count: int, smallest: int, skew: int, max_skew: int) -> Detail:
     """The evidence of a domain (topology key and value); the nodes of a domain share one."""
-    key, domain = names
+    key, domain = where
     numbers: dict[str, Any] = {
         "topologyKey": key,
         "domain": domain,
