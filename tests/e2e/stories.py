@@ -100,8 +100,11 @@ def agree(page: Page) -> None:
 
 
 def shown_seq(page: Page) -> int:
-    """The sequence number that the board shows."""
-    return int(page.get_by_label("Sequence number").input_value())
+    """The sequence number that the board shows, once it is known."""
+    field = page.get_by_label("Sequence number")
+    # Until the state arrives, the field shows an ellipsis.
+    expect(field).to_have_value(re.compile(r"^\d+$"))
+    return int(field.input_value())
 
 
 def stand_still(page: Page, run: int) -> int:
