@@ -1,9 +1,9 @@
-"""Settings of all tests: no deadline for examples, and a fast way to empty the database."""
+"""Settings of all tests: no deadline for examples, and short cuts around slow parts of Django."""
 
 from collections.abc import Iterator
 
 import pytest
-from django.test import TransactionTestCase
+from django.test import TransactionTestCase, override_settings
 from hypothesis import HealthCheck, settings
 
 from tests.database import empty_database
@@ -18,4 +18,11 @@ def emptied_database() -> Iterator[None]:
     """Tests that commit leave an empty database, without the cost of Django's flush."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda self: empty_database())
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_password_hashes() -> Iterator[None]:
+    """Passwords are hashed at once: the real hash takes a third of a second of CPU on purpose."""
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
         yield
