@@ -23,6 +23,6 @@ def emptied_database() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_password_hashes() -> Iterator[None]:
-    """Passwords are hashed at once: the real hash takes a third of a second of CPU on purpose."""
+    """Passwords are hashed at once; the real hash is slow on purpose."""
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
         yield

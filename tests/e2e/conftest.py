@@ -24,7 +24,7 @@ from tests.waiting import HANG_SECONDS
 
 expect.set_options(timeout=PATIENCE_MS)
 
-# The headless shell renders the same pages without windows, for about half of the CPU time.
+# The headless shell renders the same pages without windows, for two thirds of the CPU time.
 BROWSERS = (
     "chromium-headless-shell",
     "chromium",
