@@ -43,10 +43,14 @@ def test_first_start_shows_password_ctrl_c_ends_it(data: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", ["making the database", "preparing", "kscope is at"])
-def test_several_signals_at_once_stop_it_once(moment: str) -> None:
-    with tempfile.TemporaryDirectory(prefix="kscope-up-") as folder:
-        Path(folder).chmod(0o755)
-        with Up(Path(folder, "data")) as up:
+def test_several_signals_at_once_stop_it_once(moment: str, data: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        # The first two moments come only when there is no database yet.
+        if moment != "kscope is at":
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="kscope-up-"))
+            Path(folder).chmod(0o755)
+            data = Path(folder, "data")
+        with Up(data) as up:
             up.wait_until_it_says(moment)
             family = up.family()
             # Held back meanwhile, so that all of them wait for it when it goes on.
@@ -57,7 +61,7 @@ def test_several_signals_at_once_stop_it_once(moment: str) -> None:
         wait_until_ended(family)
         assert "stopping" in up.output
         assert "Traceback" not in up.output
-        assert not Path(folder, "data", "run.json").exists()
+        assert not (data / "run.json").exists()
 
 
 def test_it_serves_on_when_its_output_is_unread(data: Path) -> None:

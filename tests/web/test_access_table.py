@@ -161,7 +161,6 @@ def login_is_required(settings: Any) -> None:
     """As on a server that others reach, without the limits of such."""
     settings.LOGIN_REQUIRED = True
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, Rate(10**6, 60))
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 class World:

@@ -34,7 +34,6 @@ PASSWORD = "a long enough phrase"
 def on_a_server(settings: Any) -> None:
     """A login is required."""
     settings.LOGIN_REQUIRED = True
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

@@ -30,7 +30,6 @@ Headers = list[tuple[bytes, bytes]]
 def checked_often(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """On a server, where open sockets are looked at all the time."""
     settings.LOGIN_REQUIRED = True
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     for module in (consumers, watching):
         monkeypatch.setattr(module, "RECHECK_SECONDS", 0.05)
     yield

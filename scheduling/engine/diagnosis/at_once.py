@@ -5,7 +5,7 @@ from __future__ import annotations
 from kscope.sim.objects.objects import ApiObject, Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Diagnosis
-from scheduling.engine.diagnosis.subjects.placed_pods import placed_pod_causes
+from scheduling.engine.diagnosis.subjects.pods.placed_pods import placed_pod_causes
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.names import NOT_MODELLED
 

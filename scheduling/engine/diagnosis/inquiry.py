@@ -65,9 +65,13 @@ from scheduling.engine.diagnosis.report import (
     Diagnosis,
     Fix,
 )
-from scheduling.engine.diagnosis.subjects.gangs import gang_cause, gang_changes, is_gate_of_gang
-from scheduling.engine.diagnosis.subjects.nomination import nomination_cause, stays
 from scheduling.engine.diagnosis.subjects.pod_claims import pod_claim_causes, pod_claim_changes
+from scheduling.engine.diagnosis.subjects.pods.gangs import (
+    gang_cause,
+    gang_changes,
+    is_gate_of_gang,
+)
+from scheduling.engine.diagnosis.subjects.pods.nomination import nomination_cause, stays
 from scheduling.engine.diagnosis.subjects.rollouts import (
     outdated_causes,
     rollout_causes,

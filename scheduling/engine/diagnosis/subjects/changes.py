@@ -29,7 +29,7 @@ from scheduling.engine.diagnosis.subjects.admission import (
     unspecified_amounts,
 )
 from scheduling.engine.diagnosis.subjects.budgets import is_ready, refuses_eviction
-from scheduling.engine.diagnosis.subjects.resizes import resize_changes
+from scheduling.engine.diagnosis.subjects.pods.resizes import resize_changes
 from scheduling.engine.diagnosis.subjects.rollouts import (
     differences,
     made_from_template,

@@ -10,7 +10,7 @@ from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import ApiObject, Node, PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions, refuses_eviction
-from scheduling.engine.diagnosis.subjects.resizes import is_being_resized
+from scheduling.engine.diagnosis.subjects.pods.resizes import is_being_resized
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.subjects.workloads import KINDS, pods_of, wanted_pods
 from volumes.engine.phases import VOLUME_BOUND

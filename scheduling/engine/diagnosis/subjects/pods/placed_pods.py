@@ -13,7 +13,7 @@ from scheduling.engine.diagnosis.facts.taints import condition_facts
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes_of
 from scheduling.engine.diagnosis.subjects.claims import claim_causes
-from scheduling.engine.diagnosis.subjects.resizes import resize_causes
+from scheduling.engine.diagnosis.subjects.pods.resizes import resize_causes
 from scheduling.engine.diagnosis.subjects.rollouts import strategy_fact
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 
