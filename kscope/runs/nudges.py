@@ -1,4 +1,4 @@
-"""Small messages through Redis that say "look again". They may be lost: the database is authoritative."""
+"""Small messages through Redis that say "look again". They may be lost; the database counts."""
 
 import logging
 from functools import cache

@@ -1,4 +1,4 @@
-"""`{% page_href "machines" %}` leads to another page of the run, at the event shown and with the same selection.
+"""`{% page_href "machines" %}`: a link to a page of the run that keeps the event and selection.
 
 static/js/model/run/place.js makes the same addresses and updates them once the page is live.
 """
