@@ -1,8 +1,8 @@
 """Which account the embedded servers run as, and which directories it can reach.
 
 PostgreSQL refuses to run as root. When we are root, the servers run as an existing unprivileged
-account. No account is created, and the rights of existing directories do not change. Files that
-the account cannot reach are placed, or copied, below /var.
+account. No account is created, and no directory above ours gets wider rights. Files that the
+account cannot reach are placed, or copied, below /var.
 """
 
 import hashlib
