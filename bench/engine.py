@@ -1,10 +1,10 @@
 """The whole engine path, pods per second: queue, cache, filters, scores, assume, bind, events.
 
-Timed from the scheduler's hearing of the pods until the last one is bound, with every latency of the
-control plane at zero. Every node is examined. The scheduler is alone with the API's objects, as the
-real one was for the figures beside ours; a whole cluster, where kubelets and controllers hear of
-every step, is measured too. Events are recorded in memory; encoding and digesting them (`take`) is
-timed apart.
+The time runs from the scheduler's receipt of the pods until the last one is bound. Every latency of
+the control plane is zero, and every node is examined. The scheduler runs alone on the API's objects,
+as the real one did for the figures beside ours. A whole cluster, where kubelets and controllers
+react to every step, is measured too. Events are recorded in memory; encoding and digesting them
+(`take`) is timed separately.
 """
 
 import re
@@ -33,7 +33,7 @@ TURNS = 5
 
 
 class Recomputing(SchedulingAlgorithm):
-    """Works every node out anew for every pod: the baseline."""
+    """The baseline: it computes every node again for every pod."""
 
     def schedule(
         self,
@@ -44,7 +44,7 @@ class Recomputing(SchedulingAlgorithm):
         by_columns: bool = False,
         keep: bool = False,
     ) -> ScheduleResult:
-        """As the base class, never from what it kept."""
+        """Like the base class, but with nothing kept from earlier pods."""
         self.room_verdicts.forget()
         return super().schedule(pod, order, explain=True, keep=keep)
 
@@ -76,11 +76,11 @@ def prepared(shape: Shape, *, alone: bool = False, profile: str = "") -> Simulat
     profile = profile or shape.profile
     objects: list[Manifest] = [node(index) for index in range(shape.nodes)]
     objects.extend(shape.objects(shape))
-    told = scenario(shape.name, objects)
+    given = scenario(shape.name, objects)
     cluster: Simulated = (
-        SchedulerAlone(told, with_storage=shape.has_volumes, profile=profile)
+        SchedulerAlone(given, with_storage=shape.has_volumes, profile=profile)
         if alone
-        else Cluster.create(told, profile=profile)
+        else Cluster.create(given, profile=profile)
     )
     algorithm = cluster.scheduler.algorithm
     algorithm.profile = replace(algorithm.profile, percentage=100)
@@ -118,19 +118,19 @@ class Attempts:
 
     @property
     def explanations(self) -> tuple[Explanation, ...]:
-        """Those that the scheduler has kept."""
+        """The explanations that the scheduler has kept."""
         return tuple(one.explanation for one in self._taken if one.explanation is not None)
 
 
 class Bound:
-    """Waits, in virtual time, until all the pods have their node."""
+    """Advances virtual time until every pod has a node."""
 
     def __init__(self, cluster: Simulated, names: list[str]) -> None:
         self._cluster = cluster
         self._names = names
 
     def wait(self) -> None:
-        """Raises AssertionError with what the first waiting pod says."""
+        """Raises AssertionError with the status of a pod that still waits after `PATIENCE`."""
         cluster = self._cluster
         deadline = cluster.now + PATIENCE
         cluster.advance(cluster.now)
@@ -160,9 +160,9 @@ def create(cluster: Simulated, manifest: Manifest) -> None:
 def measure(
     cluster: Simulated, shape: Shape, name: str, *, budget_s: float, most: int
 ) -> list[Measured]:
-    """Up to three rounds of at most *most* pods, on a cluster that is the fuller each time.
+    """Up to three rounds of at most *most* pods, on a cluster that fills up more each time.
 
-    A short round first says how many pods a round can have.
+    A short pilot round first measures the rate, from which the size of a round follows.
     """
     pilot = min(PILOT, most)
     rate = place(cluster, shape, f"{name}-pilot", pilot).rate
@@ -198,7 +198,7 @@ def _alone(shape: Shape, full: bool) -> Iterator[Row]:
     fast = measure(cluster, shape, "fast", budget_s=60 if full else 4, most=shape.pods)
     few = shape.pods // 10
     cluster.scheduler.keep_explanations = True
-    told = measure(cluster, shape, "told", budget_s=20 if full else 2, most=few)
+    explained = measure(cluster, shape, "explained", budget_s=20 if full else 2, most=few)
     cluster.scheduler.keep_explanations = False
     cluster.scheduler.algorithm.__class__ = Recomputing
     slow = measure(cluster, shape, "slow", budget_s=30 if full else 2, most=few)
@@ -222,11 +222,11 @@ def _alone(shape: Shape, full: bool) -> Iterator[Row]:
     if given:
         yield Row(
             name="  explanation of every attempt kept",
-            figure=_rate(told),
+            figure=_rate(explained),
             unit="pods/s",
             given=given,
             aim=max(map(_number, _NUMBERS.findall(given))),
-            note=_kept([one for each in told for one in each.explanations]),
+            note=_kept([one for each in explained for one in each.explanations]),
         )
 
 
@@ -259,7 +259,7 @@ def _rate(rounds: list[Measured]) -> float:
 
 
 def _kept(explanations: list[Explanation]) -> str:
-    """What keeping them costs, and reading the oldest of them."""
+    """A note: the memory per kept explanation, and the time to read the oldest one."""
     ledgers = {id(one.ledger): one.ledger for one in explanations if one.ledger is not None}
     weight = sum(ledger.weight for ledger in ledgers.values()) / len(explanations)
     read_s = seconds(explanations[0].verdicts) + seconds(explanations[0].scores)

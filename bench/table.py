@@ -1,4 +1,4 @@
-"""What a measurement comes to, and how it is printed."""
+"""Rows of results, how they are printed as a table, and the clocks that measure them."""
 
 import gc
 import time
@@ -11,10 +11,10 @@ from kscope.runs.drive.garbage import uncollected
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One figure beside its baseline from the same run, and what is aimed at.
+    """One figure beside its baseline from the same run, and its aim.
 
     `given` are figures of other programs on another machine of this size, quoted, not measured here.
-    `at_least` says which side of the aim is the good one.
+    `at_least`: the aim is a lower limit; otherwise it is an upper one.
     """
 
     name: str
@@ -82,18 +82,18 @@ def median(values: Iterable[float]) -> float:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The value that *percent* of the others do not exceed."""
+    """The smallest value that is larger than about *percent* per cent of the values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Wall time of one call, garbage of others collected first."""
+    """Wall time of one call; earlier garbage is collected first, and the collector is off meanwhile."""
     return _timed(time.perf_counter, work)
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """As `seconds`, but the time on the CPU: others use the machine, too."""
+    """Like `seconds`, but CPU time, because other programs use the machine, too."""
     return _timed(time.process_time, work)
 
 
@@ -106,8 +106,8 @@ def _timed(clock: Callable[[], float], work: Callable[[], object]) -> float:
 
 
 def most_mib() -> float:
-    """The most memory that this process has had since it began; its parent's does not count."""
+    """The peak memory of this process in MiB; its parent's memory does not count."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024
-    raise AssertionError("the kernel does not tell VmHWM")
+    raise AssertionError("/proc/self/status has no VmHWM")

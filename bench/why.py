@@ -1,7 +1,7 @@
 """How long "why is it pending" takes on a large cluster: the causes, the first fix, everything.
 
 20,000 pods fill 5,000 nodes, and all of them refuse the pods that are asked about. The baseline is
-one decision on the pod with every verdict of every node, which the causes need at the least.
+one decision on the pod with every verdict of every node: the causes need at least that.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""`/api/docs/`: the OpenAPI schema as a page of our own, which needs nothing from elsewhere."""
+"""`/api/docs/`: the OpenAPI schema as our own page, which loads nothing from other sites."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,7 +24,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What comes back under one status."""
+    """The response under one HTTP status."""
 
     status: str
     text: str
@@ -110,6 +110,6 @@ def _kind(schema: Schema, part: Schema) -> str:
 
 
 def _text(part: Schema) -> str:
-    """Its description, without the list of choices that the generator appends."""
+    """The description of *part*, without the list of choices that the generator appends."""
     text: str = part.get("description", "")
     return "" if text.startswith("* ") else text.split("\n\n* ")[0]

@@ -48,9 +48,9 @@ _IMPORT = re.compile(r"""(?:\bfrom|^import)\s*["']([^"']+)["']""", re.MULTILINE)
 
 @cache
 def imported_names(name: str) -> tuple[str, ...]:
-    """Served names of the modules that the served module *name* imports, and those that they do.
+    """Served names of all modules that the served module *name* imports, directly or indirectly.
 
-    Read once per process: a module that is added later is only fetched a little later.
+    The files are read once per process. The page does not preload a module that is imported later.
     """
     packages = import_map_names()
     seen: dict[str, None] = {name: None}

@@ -1,4 +1,4 @@
-"""What draining a node would do now, for the user who is about to."""
+"""A preview of what draining a node would do now, for the user who asks to confirm it."""
 
 from typing import Any, cast
 
@@ -37,7 +37,7 @@ def _budgets(run: Run) -> list[ApiObject]:
 
 
 def _held(budget: ApiObject, evicted: list[ApiPod]) -> dict[str, Any] | None:
-    """What one budget says of the pods that are to go; None when it is about none of them."""
+    """How many of the evicted pods the budget covers, and allows now; None if it covers none."""
     covered = [pod for pod in evicted if not is_exempt(pod) and selects(budget, pod)]
     if not covered:
         return None

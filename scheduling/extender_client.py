@@ -2,7 +2,7 @@
 
 Only addresses that the setting KSCOPE_EXTENDERS allows are ever called: a comma-separated list of
 `host:port` or whole URL prefixes; by default there are none. Redirects are not followed, proxies
-are not used, and an answer is cut off at a size and a time.
+are not used, and the size and the time of an answer are limited.
 """
 
 import http.client
@@ -60,7 +60,7 @@ class HttpTransport:
             connection.close()
 
     def allows(self, url: str) -> bool:
-        """Whether *url* may be called: its host and port are listed, or a prefix of its path."""
+        """Whether an entry has the scheme, host and port of *url*, and its path or a parent of it."""
         asked = _place(url)
         if asked is None:
             return False
@@ -75,7 +75,7 @@ class HttpTransport:
 
 
 def _place(url: str) -> tuple[str, str, int, str] | None:
-    """Scheme, host, port and path; None for what is no address of ours."""
+    """Scheme, host, port and path; None for a URL that is never allowed."""
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -22,7 +22,7 @@ from scheduling.engine.diagnosis.why import explain_in_steps
 from scheduling.models import SchedulingAttempt
 from scheduling.process_forks import forks_of
 
-# Each holds a whole engine and its forks: one at a time is what memory is planned for.
+# A diagnosis holds a whole engine and its forks in memory, so only one may run at a time.
 _diagnosing = threading.Lock()
 
 
@@ -43,8 +43,8 @@ def evidence_kept(attempt: SchedulingAttempt) -> dict[str, Any] | None:
 def attempt_evidence(attempt: SchedulingAttempt) -> dict[str, Any]:
     """The evidence of an attempt that was stored without it.
 
-    The run is brought back from the nearest checkpoint to just before the attempt and made to take
-    it again, this time with everything written down. Raises ApplicationError when that fails.
+    The run is replayed from the nearest checkpoint to just before the attempt, and makes the
+    attempt again, this time with its evidence kept. Raises ApplicationError when that fails.
     """
     run = Run.objects.select_related("scenario").get(pk=attempt.run_id)
     began = RunEvent.objects.filter(

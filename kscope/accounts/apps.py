@@ -14,7 +14,7 @@ class AccountsConfig(AppConfig):
     verbose_name = "accounts"
 
     def ready(self) -> None:
-        """Users may be made in many ways, `createsuperuser` among them."""
+        """Listen for new users: there are many ways to make one, such as `createsuperuser`."""
         from django.contrib.auth import get_user_model
 
         post_save.connect(_give_account, sender=get_user_model(), dispatch_uid="give-account")

@@ -23,18 +23,18 @@ log = logging.getLogger(__name__)
 
 
 def take(name: str, who: str) -> int:
-    """Count one use of the limit *name* by *who*; 0, or the seconds to wait if it is one too many."""
+    """Count one use of the limit *name* by *who*. Returns the seconds to wait; 0 if it is allowed."""
     rate: Rate = settings.RATE_LIMITS[name]
     now = _now()
     window = int(now // rate.seconds)
-    words = hashlib.sha256(f"{who}\0{window}".encode()).hexdigest()
-    if _count(f"limit:{name}:{words}", rate.seconds) <= rate.number:
+    digest = hashlib.sha256(f"{who}\0{window}".encode()).hexdigest()
+    if _count(f"limit:{name}:{digest}", rate.seconds) <= rate.number:
         return 0
     return max(1, math.ceil((window + 1) * rate.seconds - now))
 
 
 def request_limit(request: Any, visitor: Visitor) -> int:
-    """Count a request; 0, or the seconds to wait."""
+    """Count a request. Returns the seconds to wait; 0 if it is allowed."""
     kind = "read" if request.method in SAFE_METHODS else "write"
     if visitor.role is None:
         kind = f"anonymous_{kind}"
@@ -42,7 +42,7 @@ def request_limit(request: Any, visitor: Visitor) -> int:
 
 
 def visitor_key(visitor: Visitor, address: str) -> str:
-    """Under which name a visitor's uses are counted: the account, else the address."""
+    """The name under which a visitor's uses are counted: the account, else the address."""
     return f"address {address}" if visitor.account_id is None else f"account {visitor.account_id}"
 
 
@@ -82,5 +82,5 @@ def _count_in(alias: str, key: str, seconds: int) -> int:
         return 1
     try:
         return int(cache.incr(key))
-    except ValueError:  # it was forgotten in between
+    except ValueError:  # The key expired in between.
         return 1

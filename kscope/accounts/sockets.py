@@ -29,9 +29,9 @@ class Credential:
     session: str = ""
 
     def visitor(self) -> Visitor | None:
-        """The visitor it stands for at this moment; None when the token is refused.
+        """The visitor that the credential stands for now; None when the token is refused.
 
-        Asks the database, so that a socket that is open notices a logout or a revoked token.
+        Reads the database each time, so that an open socket notices a logout or a revoked token.
         """
         if self.token:
             try:
@@ -63,15 +63,15 @@ def address_of(scope: Scope) -> str:
 
 
 def own_origin_only(application: Application) -> Application:
-    """The ASGI application, for sockets that pages of this site open, or programs that are no browser.
+    """The ASGI application, limited to sockets that this site's own pages or non-browsers open.
 
-    A browser always names the origin of the page. The host must be one that is answered at all,
-    so that a foreign name that is made to point here gets nothing.
+    A browser always sends the origin of the page. The host must be in ALLOWED_HOSTS, so that a
+    foreign name whose DNS points here (DNS rebinding) is refused.
     """
 
     async def guarded(scope: Scope, receive: Any, send: Any) -> None:
         host, origin = _header(scope, b"host"), _header(scope, b"origin")
-        if not _is_answered(host) or (origin and not is_own_origin(origin, host)):
+        if not _is_allowed(host) or (origin and not is_own_origin(origin, host)):
             await receive()
             await send({"type": "websocket.close", "code": 4403})
             return
@@ -80,7 +80,7 @@ def own_origin_only(application: Application) -> Application:
     return guarded
 
 
-def _is_answered(host: str) -> bool:
+def _is_allowed(host: str) -> bool:
     try:
         domain, _ = split_domain_port(host)
     except DisallowedHost:

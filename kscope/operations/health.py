@@ -15,25 +15,25 @@ from django.db.migrations.loader import MigrationLoader
 
 from kscope.operations import presence
 
-# All parts are looked at side by side, so this is also what the whole takes at most.
+# The parts are checked in parallel, so this also limits the time of the whole answer.
 PATIENCE_SECONDS = 3.0
 log = logging.getLogger(__name__)
 _pool = ThreadPoolExecutor(6, thread_name_prefix="health")
 
 
 class NotReady(Exception):
-    """A part that is needed is not there; the message says what is wrong with it."""
+    """A part that kscope needs does not work; the message says what is wrong with it."""
 
 
 def readiness(parts: list[str] | None = None) -> dict[str, Any]:
-    """`{"ready": …, "parts": {name: {"ok", "detail", "seconds"}}}`, of all parts or those named.
+    """`{"ready": …, "parts": {name: {"ok", "detail", "seconds"}}}`, for all parts or only *parts*.
 
     Takes at most PATIENCE_SECONDS, whatever the servers do.
     """
     wanted = {name: CHECKS[name] for name in (parts or CHECKS)}
     deadline = monotonic() + PATIENCE_SECONDS
-    asked = {name: _pool.submit(_looked_at, check) for name, check in wanted.items()}
-    found = {name: _answer(future, deadline) for name, future in asked.items()}
+    checks = {name: _pool.submit(_checked, check) for name, check in wanted.items()}
+    found = {name: _answer(future, deadline) for name, future in checks.items()}
     return {"ready": all(part["ok"] for part in found.values()), "parts": found}
 
 
@@ -46,7 +46,7 @@ def _answer(future: "Future[dict[str, Any]]", deadline: float) -> dict[str, Any]
         return {"ok": False, "detail": detail, "seconds": PATIENCE_SECONDS}
 
 
-def _looked_at(check: Callable[[], str]) -> dict[str, Any]:
+def _checked(check: Callable[[], str]) -> dict[str, Any]:
     began = monotonic()
     try:
         ok, detail = True, check()
@@ -94,7 +94,7 @@ def _check_valkey() -> str:
 
 
 def _check_worker() -> str:
-    """A process that drives runs spoke lately."""
+    """At least one process that drives runs has reported lately."""
     workers = [one for one in presence.processes() if one.role == "worker"]
     if not workers:
         raise NotReady(f"no worker was heard of for {presence.SECONDS_KNOWN} s")

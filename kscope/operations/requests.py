@@ -14,13 +14,13 @@ from kscope.runs import measures
 
 HEADER = "X-Request-ID"
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
-# What a proxy in front of us may have chosen; anything else would let a client write into our log.
+# An id that a proxy may have set. Other text is not accepted: a client could forge log lines.
 _GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 log = logging.getLogger(__name__)
 
 
 class RequestMiddleware:
-    """Binds the request id to every line of the log, sends it back, counts the request."""
+    """Adds the request id to every log line and to the response, and counts the request."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -40,7 +40,7 @@ class RequestMiddleware:
 
 
 def request_id(request: Any) -> str:
-    """The id that came with the request, else one that it is given now."""
+    """The id that came with the request, else a new one."""
     if not hasattr(request, "request_id"):
         given = request.headers.get(HEADER, "")
         request.request_id = given if _GIVEN.fullmatch(given) else uuid.uuid4().hex
@@ -50,7 +50,7 @@ def request_id(request: Any) -> str:
 
 def _count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
     match = request.resolver_match
-    # A view without a name has none to be counted under; its module says enough.
+    # All requests without a named view are counted together.
     view = (match.view_name if match else None) or "none"
     method = request.method if request.method in METHODS else "other"
     measures.REQUESTS.labels(view, method, str(response.status_code)).inc()

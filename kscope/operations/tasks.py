@@ -7,7 +7,7 @@ from kscope.operations.retention import policy_of_settings, retention_apply
 
 @shared_task(ignore_result=True)
 def apply_retention() -> None:
-    """Let go what the settings say; nothing unless they say something."""
+    """Delete and thin out runs as the settings say; by default they say nothing."""
     policy = policy_of_settings()
     if not policy.is_empty:
         retention_apply(policy)

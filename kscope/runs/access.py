@@ -1,4 +1,4 @@
-"""Runs and scenarios under the rule of access. Pages, the API and sockets get them here."""
+"""Runs and scenarios that a visitor may read or change, for pages, the API and sockets."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from kscope.runs.models import Run, Scenario
 
 
 def readable_runs(visitor: Visitor) -> QuerySet[Run]:
-    """The runs that the visitor may see, described."""
+    """The runs that the visitor may see; see `Run.described`."""
     return Run.described().filter(visitor.readable())
 
 
@@ -21,16 +21,16 @@ def readable_scenarios(visitor: Visitor) -> QuerySet[Scenario]:
 
 
 def found_run(request: Any, run_id: int, *, to_change: bool = False) -> Run:
-    """The run with its scenario, if the visitor may see it, and change it where asked for.
+    """The run with its scenario, if the visitor may see it (and change it, for *to_change*).
 
-    Raises Http404 for a run that does not exist and for one that may not be seen, both alike.
+    Raises the same Http404 for a run that does not exist and for one that may not be seen.
     """
     visitor = visitor_of(request)
     return _found(readable_runs(visitor), "run", run_id, visitor, to_change)
 
 
 def found_scenario(request: Any, scenario_id: int, *, to_change: bool = False) -> Scenario:
-    """The scenario, likewise."""
+    """The scenario, under the same conditions as `found_run`."""
     visitor = visitor_of(request)
     return _found(readable_scenarios(visitor), "scenario", scenario_id, visitor, to_change)
 

@@ -1,4 +1,4 @@
-"""Small messages through Redis that say "look again". They may be lost: PostgreSQL is the truth."""
+"""Small messages through Redis that say "look again". They may be lost; the database counts."""
 
 import logging
 from functools import cache
@@ -8,8 +8,8 @@ from django.conf import settings
 
 WAKE = "wake"
 HEADS = "head:*"  # the channels of all runs
-# A place in the line of runs that wait for a worker ends with the turn, or after this when the
-# message that stood for it was lost.
+# A run keeps its place in the line for a worker until its turn, or for this long if the message
+# that asks for the turn was lost.
 PLACE_SECONDS = 60
 log = logging.getLogger(__name__)
 
@@ -37,8 +37,8 @@ def wake_drivers(run_id: int) -> None:
 def place_take(run_id: int) -> bool:
     """Whether the run was not in the line yet: one message for a run is enough.
 
-    Without that the sweeper adds to the line faster than two workers take turns from it. Raises
-    redis.RedisError.
+    Without this check the sweeper would fill the line faster than two workers empty it.
+    Raises redis.RedisError.
     """
     return bool(_client().set(f"queued:{run_id}", 1, nx=True, ex=PLACE_SECONDS))
 

@@ -1,4 +1,4 @@
-"""What the simulated API server answers when it refuses, and what input may get wrong."""
+"""Errors that the simulated API server answers with when it refuses a request."""
 
 
 class SimError(Exception):

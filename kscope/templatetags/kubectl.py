@@ -1,4 +1,4 @@
-"""`{% kubectl_get %}` is the command that prints all of a cluster that kscope reads."""
+"""`{% kubectl_get %}` is the kubectl command that prints every object that kscope can read."""
 
 from django import template
 

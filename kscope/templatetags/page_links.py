@@ -1,6 +1,6 @@
-"""`{% page_href "machines" %}` leads to another page of the run, at the event shown and with the same selection.
+"""`{% page_href "machines" %}`: a link to a page of the run that keeps the event and selection.
 
-The same addresses as static/js/model/run/place.js makes, which takes them over once the page is live.
+static/js/model/run/place.js makes the same addresses and updates them once the page is live.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ def page_href(context: dict[str, Any], page: str) -> str:
 
 
 def kept_place(query: QueryDict, *, own_pod: str = "") -> dict[str, str]:
-    """What of a query goes from page to page; a page about one pod has it in its path."""
+    """The parameters that pass to the next page; *own_pod* is the pod in this page's path."""
     kept = {name: str(query[name]) for name in SELECTED if query.get(name)}
     if own_pod:
         kept = {"pod": own_pod} | {name: kept[name] for name in kept if name != "pod"}

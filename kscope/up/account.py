@@ -1,8 +1,8 @@
-"""Which account the embedded servers run as, and where that account may go.
+"""Which account the embedded servers run as, and which directories it can reach.
 
 PostgreSQL refuses to run as root. When we are root, the servers run as an existing unprivileged
-account; no account is made and no directory above ours is opened to it. What it cannot reach is
-put, or copied, where it can.
+account. No account is created, and no directory above ours gets wider rights. Files that the
+account cannot reach are placed, or copied, below /var.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ def server_account() -> User | None:
 
 
 def can_enter(path: Path, user: User) -> bool:
-    """Whether *user* may pass through every existing directory above *path*, and read it."""
+    """Whether the mode bits let *user* enter *path* and every existing directory above it."""
     return all(_allows(step, user) for step in (path, *path.parents) if step.exists())
 
 
@@ -53,7 +53,7 @@ def state_directory(data: Path, user: User | None) -> Path:
 def reachable_copy(base: Path, parts: Sequence[str], user: User | None, version: str) -> Path:
     """*base*, or a directory below /var/cache holding its *parts* when *user* cannot go to *base*.
 
-    The copy is made beside and moved into place, so that a killed start leaves no half tree.
+    The copy is made beside and moved into place, so that a killed start leaves no half copy.
     """
     if user is None or can_enter(base, user):
         return base

@@ -61,12 +61,12 @@ def write_run_file(
 
 
 def forget_run_file(data: Path) -> None:
-    """Nothing of ours runs any more."""
+    """Remove `run.json`: none of our processes runs any more."""
     (data / RUN_FILE).unlink(missing_ok=True)
 
 
 def sweep(data: Path) -> list[str]:
-    """End what an earlier `up` left running, and remove its sockets; returns the names of both.
+    """End what an earlier `up` left running, and remove its sockets. Returns the names of the processes.
 
     A process is ours only if its pid *and* its time of creation are those on record.
     """
@@ -92,7 +92,7 @@ def _already_held(data: Path, pid: str) -> str:
         content: dict[str, Any] = json.loads((data / RUN_FILE).read_text())
         where = f" and serves {content['address']}"
     except (OSError, ValueError, KeyError):
-        pass  # it is only starting
+        pass  # That process is still starting and has not written the file.
     return (
         f"kscope is already running from this directory: pid {pid} holds {data}{where}.\n"
         f"Stop it with Ctrl-C in its terminal or `kill {pid}`, or set KSCOPE_DATA to another "

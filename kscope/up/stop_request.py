@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP ask `up` to stop; however many come, they are one request.
+"""SIGINT, SIGTERM and SIGHUP ask `up` to stop; any number of them is one request.
 
 The handler only notes the request, and `up` obeys it between two steps. An exception raised by the
 handler could strike anywhere: between the start of a child and the note that it is ours, or, with

@@ -66,7 +66,7 @@ EQUAL_PRIORITY = "EqualPriority"
 SERVICE_SPREADING_PRIORITY = "ServiceSpreadingPriority"
 RESOURCE_LIMITS_PRIORITY = "ResourceLimitsPriority"
 EVEN_PODS_SPREAD_PRIORITY = "EvenPodsSpreadPriority"
-# A Policy gives these a name of its own; here they go by what their argument is called.
+# A Policy names these freely; here they are named after their argument.
 NODE_LABEL_PRIORITY = "NodeLabelPriority"
 SERVICE_ANTI_AFFINITY_PRIORITY = "ServiceAntiAffinityPriority"
 REQUESTED_TO_CAPACITY_RATIO_PRIORITY = "RequestedToCapacityRatioPriority"

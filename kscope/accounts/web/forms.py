@@ -21,7 +21,7 @@ class TokenForm(forms.Form):
         self.user = user
 
     def clean_name(self) -> str:
-        """A name stands for one token of the account."""
+        """The name must be new among the tokens of the account."""
         name: str = self.cleaned_data["name"].strip()
         if "\0" in name or Token.objects.filter(user=self.user, name=name).exists():
             raise forms.ValidationError("You have a token of this name already.")

@@ -1,4 +1,4 @@
-"""Decorators of pages that change something."""
+"""A decorator for pages that change something, and the pages that refuse a request."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -16,7 +16,7 @@ Page = Callable[..., HttpResponse]
 
 
 def for_editors(view: Page) -> Page:
-    """Only for those who may create; others are asked to log in, or refused."""
+    """Limit *view* to accounts that may create; others are sent to the login page or get a 403."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -35,12 +35,12 @@ def for_editors(view: Page) -> Page:
 
 
 def too_many(request: HttpRequest, wait: int) -> HttpResponse:
-    """The page for one request too many."""
+    """The page for a request over the rate limit."""
     answer = refused(request, f"Too many requests. Try again in {wait} s.", 429)
     answer["Retry-After"] = str(wait)
     return answer
 
 
 def refused(request: HttpRequest, words: str, status: int) -> HttpResponse:
-    """A page that says why not."""
+    """A page that says in *words* why the request is refused."""
     return render(request, "refused.html", {"words": words}, status=status)

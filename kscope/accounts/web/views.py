@@ -20,7 +20,7 @@ from kscope.accounts.web.forms import TokenForm
 
 
 class Login(auth.LoginView):
-    """Log in. Attempts are limited for a name at an address, and for an address."""
+    """Log in. Attempts are limited per address, and per name at an address."""
 
     template_name = "accounts/login.html"
     http_method_names = ("get", "head", "post", "options")
@@ -66,7 +66,7 @@ class Password(auth.PasswordChangeView):
 @login_required
 @require_http_methods(["GET", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
-    """Role, quotas and tokens; a POST makes a token and shows it, once."""
+    """The page of role, quotas and tokens; a POST makes a token and shows its text only once."""
     user = cast("User", request.user)
     form = TokenForm(user, request.POST if request.method == "POST" else None)
     text = ""
@@ -86,7 +86,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def token_revoke(request: HttpRequest) -> HttpResponse:
-    """Revoke a token of one's own; it is refused from now on."""
+    """Revoke one of the user's own tokens; it is refused from now on."""
     name = request.POST.get("name", "").replace("\0", "")
     if Token.objects.filter(user=request.user, name=name).delete()[0]:
         messages.success(request, f"Token {name} was revoked.")

@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--report", type=Path, help="write the new password here, as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """The three steps."""
+        """Migrate, load the demos, make the admin; then report or print the new password."""
         call_command("migrate", interactive=False, verbosity=options["verbosity"])
         call_command("load_demos")
         password = first_admin()

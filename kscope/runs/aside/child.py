@@ -1,9 +1,9 @@
-"""What runs in an engine process: `python -m kscope.runs.aside.child PARENT_PID`.
+"""The program of an engine process: `python -m kscope.runs.aside.child PARENT_PID`.
 
 It reads a line of JSON for each question and writes two messages: that it has begun, and the answer.
 Where the function is a generator, each value is a message of its own, before the last one.
-It ends when it was idle for a while, when it has grown too large, and with the process that
-started it: the kernel kills it, whatever it is computing.
+It ends after some idle time, when it has grown too large, or when its parent ends: then the kernel
+kills it, even during a computation.
 """
 
 import gc
@@ -24,9 +24,9 @@ import psutil
 from kscope.up.children import die_with_parent
 
 IDLE_SECONDS = 120.0
-# Runs come before questions about them, and requests and streams before both, where cores are few.
+# Where cores are few, requests and streams come first, then runs, then questions about runs.
 NICENESS = 4
-# One that rests with more than this part of the memory it may use is replaced by a fresh one.
+# A process that holds more than 1/REST_PART of its memory limit after an answer ends.
 REST_PART = 4
 _MEBIBYTE = 1_048_576
 
@@ -44,9 +44,9 @@ def main() -> None:
     """Answer questions until there are none for a while, or the parent has ended."""
     die_with_parent()
     if os.getppid() != int(sys.argv[1]):
-        return  # it ended before the kernel was asked
+        return  # The parent ended before die_with_parent took effect.
     os.nice(NICENESS)
-    # What is printed by chance must not come between the answers.
+    # A stray print must not come between the answers: it goes to stderr.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
@@ -116,7 +116,7 @@ def _outcome(request: dict[str, Any], answers: IO[bytes]) -> Outcome:
 
 
 def _said_in_parts(parts: Iterator[Any], answers: IO[bytes]) -> Outcome:
-    """Write each part as soon as it is known; nothing is left for the end."""
+    """Write each part as soon as it is known; the final result is empty."""
     for part in parts:
         text = _json(part)
         _say(answers, {"said": "part", "size": len(text), "last": False}, text)

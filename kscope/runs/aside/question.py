@@ -1,4 +1,4 @@
-"""What a page wants to know of an engine."""
+"""A question of a page that an engine process answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,8 +17,8 @@ class Question:
     """A call of *function*, one of a module, with *arguments*; both they and the answer are JSON.
 
     It is about run *run_id*: the process that answered about the run before is preferred, because it
-    keeps what it replayed. Computing may take *seconds*. The answer *lasts* when it is about a given
-    event of the history, which never changes.
+    keeps what it replayed. Computing may take *seconds*. *lasts* says that the answer
+    never changes, because it is about a given event of the history.
     """
 
     function: Callable[..., Any]

@@ -13,7 +13,7 @@ _UNLIMITED = 2**31
 
 
 class QueueFull(Exception):
-    """There is no room for an item; *own* when its owner has used up the room for one."""
+    """There is no room for an item; with *own*, because its owner has used up `limit_each`."""
 
     def __init__(self, *, own: bool) -> None:
         super().__init__("the queue is full")
@@ -21,7 +21,7 @@ class QueueFull(Exception):
 
 
 class FairQueue(Generic[Item]):
-    """First in, first out for equal keys; otherwise the parts of the keys take turns.
+    """First in, first out for equal keys; different keys take turns, part by part.
 
     The first parts take turns, then, among the items of one first part, the second parts, and so on:
     with keys `(account, run)` no account waits for the many questions of another one, nor does one run
@@ -44,7 +44,8 @@ class FairQueue(Generic[Item]):
         """Add *item* behind the others with the same key.
 
         When the queue was full, the newest item of the key with most items is removed and returned.
-        Raises QueueFull when that would be the owner of *item*.
+        The owner is the first part of the key. Raises QueueFull if *item* would itself be the one to go,
+        or if its owner has `limit_each` items.
         """
         dropped = self._make_room(key[0]) if key else None
         self._count += 1
@@ -67,7 +68,7 @@ class FairQueue(Generic[Item]):
     def take(self, skip: Callable[[str], bool] = lambda _: False) -> Item | None:
         """Remove and return the next item; None when there is none.
 
-        Items whose key's first part *skip* names keep their place.
+        An item stays in the queue if *skip* returns True for the first part of its key.
         """
         if self._items:
             self._count -= 1
@@ -78,7 +79,7 @@ class FairQueue(Generic[Item]):
         branch = self._branches.pop(name)
         item = branch.take()
         if branch:
-            self._branches[name] = branch  # behind the others: their turn comes first
+            self._branches[name] = branch  # Behind the others, whose turn comes first.
         self._count -= 1
         return item
 

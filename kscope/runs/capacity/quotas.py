@@ -33,10 +33,10 @@ def quotas_used(owner_id: int) -> dict[str, int]:
 
 
 def quotas_check(owner_id: int | None, **wanted: int) -> None:
-    """Whether the account may have so much more of the quotas named. Raises ApplicationError.
+    """Check that the account may use *wanted* more of each quota. Raises ApplicationError if not.
 
-    Its row stays locked up to the end of the transaction, so that two requests at once cannot both
-    take what is left. What has no owner is not counted.
+    The row of the account stays locked until the transaction ends, so that two simultaneous
+    requests cannot both take what is left. Without an owner nothing is checked.
     """
     if owner_id is None:
         return

@@ -10,7 +10,7 @@ from kscope.runs.selectors import NEWEST
 from kscope.runs.stream.counters import Sample, Samples, Tally, extend
 from kscope.sim.kernel.view import Attributes, Changes, NotComposable, State, compose, diff
 
-# How many times the length of its JSON text a value takes in memory, roughly.
+# A value takes roughly this many times the length of its JSON text in memory.
 IN_MEMORY = 5
 
 
@@ -44,11 +44,11 @@ class Frame:
     _full: str | None = None
 
     def weigh(self) -> None:
-        """Estimate the bytes of memory that it takes: its events, the changes, what was before."""
+        """Set `size`: roughly the bytes of its events, its changes, and as much again for `before`."""
         self.size = sum(map(len, self.events)) + 2 * IN_MEMORY * len(orjson.dumps(self.changes))
 
     def forget_texts(self) -> None:
-        """Let go of the messages that were encoded; they can be again."""
+        """Drop the encoded messages to save memory; `text` encodes them again when needed."""
         self._newest = self._full = None
 
     def text(self, *, full: bool) -> str:
@@ -148,7 +148,7 @@ def frames_composed(rows: Rows) -> list[Frame]:
 
 
 def _add(known: Changes, later: Changes) -> None:
-    """Let *later* follow, at the cost of what it brings. If it cannot, nothing is added."""
+    """Compose *later* into *known*. Raises NotComposable, and then *known* stays as it was."""
     joint = {
         entity: compose(known[entity], patch) if entity in known else patch
         for entity, patch in later.items()

@@ -1,4 +1,4 @@
-"""Who may go on watching a run: asked when a socket opens, and again for as long as it is open."""
+"""Who may watch a run: checked when a socket opens, and repeatedly while it is open."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ _asked: dict[Watch, "asyncio.Task[Visitor | None]"] = {}
 async def watcher_of(credential: Credential, run_id: int) -> Visitor | None:
     """The visitor behind the credential, if the run exists for them to see, else None.
 
-    Sockets that were opened alike share one question to the database, and its answer for a moment.
+    Sockets with the same credential and run share one database query, and briefly its answer.
     """
     watch = credential, run_id
     known = _known.get(watch)
@@ -34,7 +34,7 @@ async def watcher_of(credential: Credential, run_id: int) -> Visitor | None:
     asked = _asked.get(watch)
     if asked is None or asked.get_loop() is not asyncio.get_running_loop():
         asked = _asked[watch] = asyncio.create_task(_ask(watch))
-    # One that leaves while it waits must not end the question of the others.
+    # A socket that closes while it waits must not cancel the query for the others.
     return await asyncio.shield(asked)
 
 
@@ -73,7 +73,7 @@ class OpenSockets:
         return name
 
     def leave(self, name: str) -> None:
-        """One less."""
+        """Count one socket less under *name*."""
         self._open[name] -= 1
         if not self._open[name]:
             del self._open[name]

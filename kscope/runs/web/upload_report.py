@@ -35,7 +35,7 @@ def upload_report(names: Iterable[str], result: LoadResult) -> UploadReport:
     problems: dict[str, list[Problem]] = {}
     for problem in result.problems:
         problems.setdefault(problem.file, []).append(problem)
-    # What is wrong with all of them together stands for itself.
+    # Problems of the whole upload have an entry of their own, which is no file of *names*.
     found = dict.fromkeys([*names, *problems])
     files = [_file_report(name, result, problems.get(name, [])) for name in found]
     return UploadReport(files=files, warnings=list(result.warnings))

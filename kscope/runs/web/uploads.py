@@ -57,7 +57,7 @@ def upload_take(
 
 
 def _names(files: list[UploadedFile]) -> list[str]:
-    """What the files are called; of several of one name each has its number."""
+    """The names of the files; the second and later ones of a name get a number."""
     names: list[str] = []
     counts: Counter[PurePath] = Counter()
     for file in files:
@@ -76,7 +76,7 @@ def _bad_name(name: str) -> Problem | None:
 
 
 def _too_much(files: list[UploadedFile]) -> Problem | None:
-    """Refuse before anything is read."""
+    """The problem of files that are too large together, found before any of them is read."""
     total = 0
     for file in files:
         total += file.size or 0

@@ -18,9 +18,9 @@ class Informer(Generic[Obj]):
 
     def __init__(self, store: ObjectStore, kind: str, latency: int = 0) -> None:
         self._objects: dict[str, Obj] = {}
-        # Each with the objects without which it has nothing to do, if that is so.
+        # Each handler with the objects that it needs to have work (`only_with`), or None.
         self._handlers: list[tuple[Watcher, dict[str, Any] | None]] = []
-        # Those that hear of plain changes, too.
+        # The handlers that get plain events, too (see WatchEvent.plain).
         self._thorough: list[tuple[Watcher, dict[str, Any] | None]] = []
         store.watch(kind, self.observe, latency)
 
@@ -44,9 +44,9 @@ class Informer(Generic[Obj]):
     ) -> None:
         """Call *handler*, a bound method, with every event from now on.
 
-        Without *plain* it is spared what concerns neither owners nor storage: that a lone pod
-        without volumes got its node, or runs. That is most of what happens in a large cluster. While
-        the informer *only_with* knows of no object, it is spared everything.
+        Without *plain* the handler does not get plain events (see WatchEvent.plain), such as that a
+        pod without owner and volumes got its node. They are most events of a large cluster. While
+        the informer *only_with* has no object, the handler gets no event.
         """
         entry = handler, None if only_with is None else only_with._objects
         self._handlers.append(entry)
@@ -54,7 +54,7 @@ class Informer(Generic[Obj]):
             self._thorough.append(entry)
 
     def forget(self, owners: Sequence[object]) -> None:
-        """Call no handler any more that is a method of one of *owners*."""
+        """Remove every handler that is a method of one of *owners*."""
         for handlers in (self._handlers, self._thorough):
             handlers[:] = [one for one in handlers if not is_method_of(one[0], owners)]
 

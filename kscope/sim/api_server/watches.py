@@ -1,6 +1,6 @@
 """Watches: how a write reaches the components that watch its kind.
 
-Each watch has a latency. A fault may let watches of a kind lag, or cut them until they list again.
+Each watch has a latency. A fault may delay watches of a kind, or cut them until they list again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,13 +28,13 @@ class WatchEvent(NamedTuple):
         return self.type == "DELETED" and self.old is self.new
 
 
-# As WatchEvent(…), without the detour that NamedTuple's own constructor takes.
+# Like WatchEvent(…), but faster than the constructor of NamedTuple.
 new_event: Callable[..., WatchEvent] = cast("Any", tuple).__new__
 
 Watcher = Callable[[WatchEvent], None]
 
-# A watch that finds more objects than that has them delivered in batches, not one by one: no user
-# steps through thousands of them, and each callback of its own costs as much as what it does.
+# A new watch that finds more than _FEW objects gets them in batches: no user steps through
+# thousands of them, and a callback for each would cost as much as its work.
 _FEW = 1_000
 _BATCH = 20
 
@@ -75,7 +75,7 @@ class Watches:
     def remove(self, owners: Sequence[object]) -> None:
         """End every watch whose watcher is a method of one of *owners*, deliveries under way too."""
         lists = [each for of_kind in self._watchers.values() for each in of_kind.values()]
-        # What is under way when watches are cut has lists of its own.
+        # A delivery that is under way while watches are cut has its own list of watchers.
         for call in (self._call, self._call_each):
             lists += [arguments[0] for arguments in self._loop.pending_arguments(call)]
         for watchers in lists:

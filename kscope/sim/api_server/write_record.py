@@ -1,4 +1,4 @@
-"""The record of writes: each write as one event, with what it changes on pages."""
+"""The record of writes: each write is one event, with the changes that pages show."""
 
 from typing import Any, Required, TypedDict
 
@@ -27,7 +27,7 @@ class Note(TypedDict, total=False):
 class WriteRecord:
     """Records each write as an event, with a patch from what pages showed of the object before.
 
-    *rules* are those by which the requests of pods are shown, of the newest version by default.
+    *rules* compute the requests of pods that pages show; None means those of the newest version.
     """
 
     __slots__ = ("_causes", "_recorder", "_rules", "_shown", "touched")

@@ -11,18 +11,18 @@ from kscope.sim.kernel.units import MILLISECOND, SECOND
 DEFAULT_LATENCIES: Mapping[str, int] = {
     # The control plane.
     "watch": 1 * MILLISECOND,
-    # How much later the scheduler's caches of claims and volumes hear of a change than its queue.
+    # How much later than its queue the scheduler's caches of claims and volumes get a change.
     "assume_cache": 0,
-    # How long after hearing of a claim the PV controller gets round to it.
+    # How long after it receives a claim the PV controller works on it.
     "claim_sync": 0,
     # By how much the PV controller's volume worker is ahead of its claim worker where both write a
     # volume's phase; above 0 it wins, and the claim waits for the next resync.
     "bind_race": 0,
-    # How much later the scheduler hears of nodes than of other objects.
+    # How much later than other objects the scheduler receives nodes.
     "node_watch": 0,
     "schedule": 2 * MILLISECOND,
     "bind": 5 * MILLISECOND,
-    # From hearing of a node until the node controller has written its taints, and from then until
+    # From receiving a node until the node controller has written its taints, and from then until
     # it has written its labels.
     "node_taint": 8 * MILLISECOND,
     "node_labels": 0,

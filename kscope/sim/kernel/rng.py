@@ -1,4 +1,4 @@
-"""Chance: one independent, seeded stream per name.
+"""Random numbers: one independent, seeded stream per name.
 
 A stream's draws depend on the run's seed and the stream's name alone, so that a component that
 draws more often does not disturb what another one sees.

@@ -17,7 +17,7 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def nanoseconds(seconds: int) -> int:
-    """So many *seconds*, at most LONGEST either way."""
+    """*seconds* in nanoseconds, limited to -LONGEST … LONGEST."""
     return _bounded(seconds * SECOND)
 
 
@@ -35,7 +35,7 @@ def timestamp(at: int) -> str:
 def nanoseconds_of(text: str) -> int:
     """The virtual time of an RFC 3339 *timestamp*; negative when it lies before the run began.
 
-    What is further off than LONGEST, such as Go's zero time, counts as that far. Raises ValueError
+    A time beyond LONGEST, such as Go's zero time, is cut to it. Raises ValueError
     when *text* is not a timestamp.
     """
     moment = datetime.fromisoformat(text.replace("Z", "+00:00"))

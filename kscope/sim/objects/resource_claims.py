@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from kscope.sim.objects.objects import Manifest, Pod
 
 RESOURCE_CLAIM: Final = "ResourceClaim"
-# Holds a claim while it has devices. Upstream: resourceapi.Finalizer.
+# Keeps a claim from being deleted while it has devices. Upstream: resourceapi.Finalizer.
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 
 
@@ -33,7 +33,7 @@ def pod_claims(pod: Pod) -> Iterator[PodClaim]:
         if named:
             yield PodClaim(name, named, None, is_made=True)
         elif template:
-            # A template may be of no use to this pod: then it is made, and there is no claim.
+            # A status without a claim name means that the pod needs no claim: it counts as made.
             yield PodClaim(name, made.get(name) or None, template, is_made=name in made)
 
 

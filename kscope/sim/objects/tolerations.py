@@ -1,4 +1,4 @@
-"""Tolerations that compare a taint's value with their own as numbers.
+"""The operators Lt and Gt of tolerations, which compare a taint's value as a number.
 
 Upstream: component-helpers/scheduling/corev1 compareNumericValues() (v1.36).
 """

@@ -1,4 +1,4 @@
-"""The labels of its node that a pod gets from the API server (on by default since v1.35).
+"""The node labels that the API server copies to a bound pod (on by default since v1.35).
 
 Upstream: plugin/pkg/admission/podtopologylabels, pkg/registry/core/pod/storage
 setPodNodeAndMetadata().

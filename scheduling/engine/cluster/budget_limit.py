@@ -9,7 +9,7 @@ from kscope.sim.kernel.recorder import Recorder
 
 
 class BudgetLimit:
-    """Limits the events, the objects and the virtual time of a run. Without a budget, nothing."""
+    """Limits the events, objects and virtual time of a run; without a budget, does nothing."""
 
     def __init__(self, loop: EventLoop, recorder: Recorder, store: ObjectStore) -> None:
         self._loop = loop
@@ -31,7 +31,7 @@ class BudgetLimit:
         return None if self._budget is None else self._budget.time
 
     def stop(self, due: int | None) -> BudgetStop | None:
-        """The used up part of the budget that keeps the callback *due* then from running.
+        """The used-up part of the budget, if it stops the callback that is due at time *due*.
 
         None when it may run, or when *due* is None: the run is over.
         """

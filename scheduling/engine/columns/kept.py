@@ -23,7 +23,7 @@ _NEVER: Final = -1
 
 
 class Kept:
-    """Up to which change an answer is right."""
+    """The generation and the log position for which an answer is right."""
 
     __slots__ = ("generation", "position")
 
@@ -37,7 +37,7 @@ class Kept:
         return self.position == log.end
 
     def catch_up(self, log: ChangeLog[Item]) -> list[Item] | None:
-        """What has changed, in order, an item as often as it did; None to compute everything.
+        """The changes since the last call, in order, with repetitions; None to compute everything.
 
         From now on the answer counts as correct, so the caller has to correct it.
         """

@@ -36,7 +36,7 @@ class SchedulerSetup:
     max_backoff: int | None = None
     extenders: tuple[ExtenderSettings, ...] = ()
     leader_election: LeaderElection = field(default_factory=LeaderElection)
-    # What the real scheduler would accept too, but to another effect than it seems.
+    # Warnings about settings that the real scheduler accepts but that do not do what they seem to.
     warnings: tuple[str, ...] = ()
 
     @property

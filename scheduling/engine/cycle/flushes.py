@@ -12,7 +12,7 @@ from scheduling.engine.cycle.state import SchedulerState
 class PeriodicFlushes:
     """The periodic flushes of the queue and the cache.
 
-    Upstream runs them every second or so; here a timer fires at the tick with something to do.
+    Upstream runs them every second or so; here a timer fires only at a tick that has work.
     """
 
     def __init__(self, state: SchedulerState, wake: Callable[[], None]) -> None:

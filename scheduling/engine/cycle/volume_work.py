@@ -1,7 +1,7 @@
-"""The scheduler's volumes: what it assumed of them, and the binder that writes it.
+"""What the scheduler assumes of volumes and claims, and the binder that writes it.
 
 The plugins read claims and volumes from the listers. Those show what is assumed, so that two pods
-in a row are not promised the same volume; the assume caches know what the API server really said.
+in a row do not get the same volume; the assume caches also hold the real state from the API server.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ class SchedulerLookups:
 
 
 class VolumeWork:
-    """Reserve and PreBind of VolumeBinding, and the undoing of both."""
+    """Reserve, PreBind and Unreserve of VolumeBinding."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ class Command(BaseCommand):
     help = "Make accounts, change their role, deactivate and list them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """One word says what to do."""
+        """Declare the subcommands."""
         actions = parser.add_subparsers(dest="action", required=True)
         create = actions.add_parser("create", help="make an account; prints its password")
         create.add_argument("name")
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         actions.add_parser("list", help="list all accounts")
 
     def handle(self, *args: Any, action: str, **options: Any) -> None:
-        """See help."""
+        """Run the subcommand *action*."""
         if action == "list":
             for user in User.objects.select_related("account").order_by("username"):
                 state = "" if user.is_active else "\tdeactivated"

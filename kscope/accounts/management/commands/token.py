@@ -15,7 +15,7 @@ class Command(BaseCommand):
     help = "Make, list and revoke tokens of an account."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """One word says what to do."""
+        """Declare the subcommands."""
         actions = parser.add_subparsers(dest="action", required=True)
         create = actions.add_parser("create", help="make a token; prints it, once")
         create.add_argument("account")
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         actions.add_parser("list", help="list them").add_argument("account")
 
     def handle(self, *args: Any, action: str, account: str, **options: Any) -> None:
-        """See help."""
+        """Run the subcommand *action*."""
         user = found_user(account)
         tokens = Token.objects.filter(user=user)
         if action == "list":

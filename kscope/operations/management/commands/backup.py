@@ -12,7 +12,7 @@ from kscope.runs.models import Run
 
 
 class Command(BaseCommand):
-    """Accounts, scenarios, runs with all they recorded, as of one moment."""
+    """Saves accounts, scenarios and runs with all they recorded, as of one moment."""
 
     help = "Save the whole database to a file; kscope may go on meanwhile."
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--force", action="store_true", help="overwrite the file")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Dump, and say how much it is."""
+        """Write the file, and print the number of runs and its size."""
         file: Path = options["file"]
         if file.exists() and not options["force"]:
             raise CommandError(f"{file} exists; choose another name or say --force")

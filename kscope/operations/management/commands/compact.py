@@ -19,7 +19,7 @@ MIB = 1024 * 1024
 
 
 class Command(BaseCommand):
-    """The retention policy of the settings, or the one given here."""
+    """Applies the retention policy of the options, else that of the settings."""
 
     help = (
         "Delete and thin out what is old. Without options the settings KSCOPE_DELETE_RUNS_DAYS, "
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Plan, say, do."""
+        """Apply the policy, or only plan it (--dry-run); then vacuum, or print what could be."""
         policy = _policy(options)
         if policy.is_empty and not options["vacuum"]:
             self.stdout.write("Nothing to do: no age was given, and none is set.")

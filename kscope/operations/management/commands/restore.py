@@ -11,7 +11,7 @@ from kscope.operations.backup import BackupError, backup_restore, histories_chec
 
 
 class Command(BaseCommand):
-    """Restore, migrate, compute the digest of every history again."""
+    """Restores, migrates, and computes the digest of every history again."""
 
     help = "Fill the database from a backup; it must hold no runs."
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Say of each run that is not whole; fails when there is one."""
+        """Restore, and name each run whose digest is wrong. Raises CommandError if there is one."""
         try:
             backup_restore(options["file"], replace=options["replace"])
         except (BackupError, DatabaseError) as problem:

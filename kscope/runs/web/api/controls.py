@@ -1,4 +1,4 @@
-"""What a user changes of a run: play and pause, what it may take, whether it is kept."""
+"""What a user may change of a run: play and pause, its budget, and whether it is kept."""
 
 from collections.abc import Callable
 
