@@ -104,7 +104,7 @@ class _Piece:
     def __init__(self, rows: list[EventRow]) -> None:
         self.rows = rows
         self.events: list[object] = []
-        self.touched: dict[str, None] = {}
+        self.touched: dict[str, dict[str, object] | None] = {}
         self.attempts: list[object] = []
 
 
