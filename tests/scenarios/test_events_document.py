@@ -47,7 +47,8 @@ def _documented_kinds() -> set[str]:
 
 def _scenarios() -> Iterator[tuple[Scenario, str]]:
     for path in sorted(FOLDER.glob("*.yaml")):
-        yield Scenario.from_load(load_paths([path]), name=path.stem), "v1.34"
+        scenario = Scenario.from_load(load_paths([path]), name=path.stem)
+        yield scenario, scenario.profile or "v1.34"
     for seed in range(8):
         yield broken_scenario(seed), _PROFILES[seed % 4]
     yield _rare(), "v1.34"

@@ -1,7 +1,6 @@
 """Forks of a cluster on which changes are tried, beside the run and without a trace in it.
 
-A copy shares what never changes (manifests, parsed pods) with its original and has everything else
-to itself. What it records is dropped; nothing outside, such as an extender, is ever called.
+A copy shares what never changes (manifests) with its original and has everything else to itself. What it records is dropped; nothing outside, such as an extender, is ever called.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # What never changes.
-_SHARED = (ApiObject, PodInfo)
+_SHARED = (ApiObject,)
 
 # How long in virtual time a fork is given to place the pod: time enough for a grace period, a
 # take-over of the lease and the longest flush of the queue.
@@ -37,12 +36,17 @@ _STEPS_PER_LOOK = 50
 class Original(Generic[T]):
     """Something of the engine, frozen as it stands, of which any number of copies can be made.
 
-    Copies also share the objects of *shared*, which must not change as long as a copy is used.
+    Copies also share the objects of *shared*, which must not change as long as a copy is used. With
+    *shares_pods* they share parsed pods as well: a cluster that goes on renews these in place, the
+    table of nodes alone does not.
     """
 
-    def __init__(self, subject: T, shared: Iterable[object] = ()) -> None:
+    def __init__(
+        self, subject: T, shared: Iterable[object] = (), *, shares_pods: bool = False
+    ) -> None:
         buffer = io.BytesIO()
-        pickler = _SharingPickler(buffer, shared)
+        kinds = (*_SHARED, PodInfo) if shares_pods else _SHARED
+        pickler = _SharingPickler(buffer, shared, kinds)
         with collector_paused():
             pickler.dump(subject)
         self._shared = pickler.shared
@@ -95,13 +99,16 @@ def collector_paused() -> Generator[None]:
 class _SharingPickler(pickle.Pickler):
     """Leaves out what never changes, and the history that a copy has no use for."""
 
-    def __init__(self, buffer: io.BytesIO, also: Iterable[object]) -> None:
+    def __init__(
+        self, buffer: io.BytesIO, also: Iterable[object], kinds: tuple[type[object], ...]
+    ) -> None:
         super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
+        self._kinds = kinds
         self.shared: list[object] = []
         self._also = {id(each) for each in also}
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, _SHARED) or id(obj) in self._also:
+        if isinstance(obj, self._kinds) or id(obj) in self._also:
             self.shared.append(obj)
             return _shared_object, (len(self.shared) - 1,)
         if isinstance(obj, Recorder):

@@ -67,7 +67,9 @@ class World:
         # The order in which the cache holds the pods of a node is read from the cache itself, which
         # stands still meanwhile. A copy of it would be one of the whole cluster.
         shared = [algorithm.table.lister]
-        handle, nominated = Original((algorithm.handle, algorithm.nominated), shared).copy()
+        handle, nominated = Original(
+            (algorithm.handle, algorithm.nominated), shared, shares_pods=True
+        ).copy()
         # Every node is looked at, whatever the profile samples.
         profile = replace(algorithm.profile, percentage=100)
         self.algorithm = SchedulingAlgorithm(profile, handle, nominated=nominated)
