@@ -87,6 +87,15 @@ class GroupCycle:
         Upstream: podGroupSchedulingDefaultAlgorithm().
         """
         tried = GroupAttempt(group)
+        schedulers = list(dict.fromkeys(each.pod.scheduler_name for each in members))
+        if len(schedulers) > 1:
+            # Upstream: frameworkForPodGroup().
+            tried.outcome = Outcome.ERROR
+            tried.message = (
+                "all pods in a single pod group should have the same .spec.schedulerName set, got: "
+                f'"{schedulers[0]}" and "{schedulers[1]}"'
+            )
+            return tried
         undo: list[Callable[[], None]] = []
         preempts = False
         for queued in members:

@@ -167,6 +167,9 @@ class Scheduler:
                 self.queue.done(queued.pod_info.uid)
             else:
                 members.append(queued)
+        if not members:
+            self._end_cycle()
+            return
         tried = cycle.attempt(group, members)
         duration = sum(self._latencies.draw("schedule") for _ in tried.attempts)
         self._loop.call_after(duration, self._conclude_group, tried, members)
