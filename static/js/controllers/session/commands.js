@@ -8,7 +8,7 @@ const SETTLE_MS = 600;
 const LONGEST_NAME = 200;
 const FORK_MS = 120_000;
 /** Commands that have the same effect when they arrive twice. */
-const REPEATABLE = ["cordon", "uncordon", "patch", "apply", "start_kubelet", "stop_kubelet"];
+const REPEATABLE = ["cordon", "uncordon", "patch", "resize", "apply", "start_kubelet", "stop_kubelet"];
 
 /**
  * Sends the user's requests to the server: commands for the engine, play and pause, forks.

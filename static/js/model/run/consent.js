@@ -17,6 +17,7 @@ const HARMLESS = {
   cordon: "Cordons",
   uncordon: "Uncordons",
   patch: "Changes",
+  resize: "Resizes",
   apply: "Applies",
   create: "Creates",
   start_kubelet: "Starts the kubelet of",
@@ -66,6 +67,7 @@ const BUTTONS = {
   cordon: "Cordon",
   uncordon: "Uncordon",
   patch: "Apply",
+  resize: "Resize",
   apply: "Apply",
 };
 
