@@ -226,6 +226,7 @@ class NodeTable:
         self._active = None
         self.nodes[row] = None
         self._name_rank = None
+        self.reordered.pop(row, None)
         self.labels.forget(row)
         for array in (self.allocatable, self.requested):
             array[:, row] = 0
