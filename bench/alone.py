@@ -79,5 +79,8 @@ class SchedulerAlone:
     def take(self) -> Slice:
         """Everything recorded since the last take, encoded and digested."""
         events, rows = self.recorder.take()
-        touched = self.store.record.take_touched()
-        return Slice(events, rows, touched, self.scheduler.take_attempts())
+        record = self.store.record
+        touched = record.take_touched()
+        written = {entity: record.events_of(entity) for entity in touched}
+        attempts = self.scheduler.take_attempts()
+        return Slice(events, rows, touched, written, record.take_removals(), attempts)

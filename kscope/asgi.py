@@ -23,6 +23,7 @@ from kscope.operations import presence  # noqa: E402
 from kscope.runs.capacity.admission import admission  # noqa: E402
 from kscope.runs.stream.routing import websocket_urlpatterns  # noqa: E402
 from kscope.runs.web.body_limit import body_limit  # noqa: E402
+from kube.server.application import kubernetes_api  # noqa: E402
 
 presence.begin("web")
 
@@ -30,7 +31,7 @@ application = body_limit(
     admission(
         ProtocolTypeRouter(
             {
-                "http": http,
+                "http": kubernetes_api(http),
                 "websocket": own_origin_only(URLRouter(websocket_urlpatterns)),
             }
         )

@@ -62,8 +62,10 @@ def cluster_restore(blob: bytes) -> Cluster:
 
 def cluster_log_objects(cluster: Cluster) -> ObjectLog:
     """Note down every version of every object that the cluster writes from now on."""
-    log = ObjectLog(_manifests(cluster), lambda: cluster.seq)
-    cluster.store.record.touched = log
+    manifests, record = _manifests(cluster), cluster.store.record
+    written = {entity: record.events_of(entity).newest for entity in manifests}
+    log = ObjectLog(manifests, written, lambda: cluster.seq)
+    record.touched = log
     return log
 
 

@@ -71,7 +71,7 @@ def own_origin_only(application: Application) -> Application:
 
     async def guarded(scope: Scope, receive: Any, send: Any) -> None:
         host, origin = _header(scope, b"host"), _header(scope, b"origin")
-        if not _is_allowed(host) or (origin and not is_own_origin(origin, host)):
+        if not is_allowed_host(host) or (origin and not is_own_origin(origin, host)):
             await receive()
             await send({"type": "websocket.close", "code": 4403})
             return
@@ -80,7 +80,8 @@ def own_origin_only(application: Application) -> Application:
     return guarded
 
 
-def _is_allowed(host: str) -> bool:
+def is_allowed_host(host: str) -> bool:
+    """Whether requests to *host* are meant for this server."""
     try:
         domain, _ = split_domain_port(host)
     except DisallowedHost:

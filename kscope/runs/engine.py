@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 from psycopg import Cursor
 
+from kscope.sim.api_server.write_record import Removal, Written
 from kscope.sim.input.budget import Budget
 from kscope.sim.input.budget import Stop as BudgetStop
 from kscope.sim.input.load_result import SetupCheck
@@ -78,6 +79,10 @@ class EngineSlice(Protocol):
     def rows(self) -> Sequence[EventRow]: ...
     @property
     def touched(self) -> dict[str, Manifest | None]: ...
+    @property
+    def written(self) -> Mapping[str, Written]: ...
+    @property
+    def removals(self) -> Sequence[Removal]: ...
     @property
     def attempts(self) -> Sequence[Any]: ...
 

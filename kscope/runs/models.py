@@ -378,6 +378,8 @@ class ProjectedObject(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     key = models.TextField(help_text="NAMESPACE/NAME, or NAME")
     manifest = models.JSONField()
+    created_seq = models.BigIntegerField(default=0, help_text="of the event that created it")
+    seq = models.BigIntegerField(default=0, help_text="of the newest event that wrote it")
     namespace = text_of("metadata", "namespace")
     name = text_of("metadata", "name")
     run_id: int
@@ -413,12 +415,32 @@ class OtherObject(ProjectedObject):
         return self.key
 
 
+class RemovedObject(models.Model):
+    """An object that is gone, as it was when event *seq* removed it. Written only by the runner.
+
+    A client of the Kubernetes API that watches from an earlier event is given it.
+    """
+
+    pk = models.CompositePrimaryKey("run_id", "seq")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    seq = models.BigIntegerField()
+    object = models.TextField(help_text="entity id")
+    manifest = models.JSONField()
+
+    class Meta:
+        ordering = ("run_id", "seq")
+
+    def __str__(self) -> str:
+        return f"{self.object} until {self.seq}"
+
+
 __all__ = [
     "Checkpoint",
     "Command",
     "EventRecord",
     "OtherObject",
     "ProjectedObject",
+    "RemovedObject",
     "Run",
     "RunEvent",
     "Scenario",

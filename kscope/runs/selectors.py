@@ -131,7 +131,7 @@ def run_seq_at(run: Run, *, at: int) -> int:
 
 
 # Halving the run for all moments together: some twenty look-ups of the primary key for each.
-_SEQS_BEFORE = """
+SEQS_BEFORE = """
 WITH RECURSIVE search (place, moment, low, high) AS (
     SELECT place, moment, 0::bigint, %(head)s::bigint
     FROM unnest(%(moments)s::bigint[]) WITH ORDINALITY AS wanted (moment, place)
@@ -154,7 +154,7 @@ def run_seqs_before(run: Run, *, moments: list[int]) -> list[int]:
     neither an index of times nor counting is needed (ADR 0013).
     """
     with connection.cursor() as cursor:
-        cursor.execute(_SEQS_BEFORE, {"head": run.head_seq, "moments": moments, "run": run.pk})
+        cursor.execute(SEQS_BEFORE, {"head": run.head_seq, "moments": moments, "run": run.pk})
         return [row[0] for row in cursor.fetchall()]
 
 

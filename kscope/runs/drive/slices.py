@@ -12,7 +12,8 @@ from psycopg import Cursor, sql
 from kscope.runs import measures
 from kscope.runs.drive.checkpoints import checkpoint_insert
 from kscope.runs.engine import EngineSlice, Manifest, wiring
-from kscope.runs.models import Checkpoint, OtherObject, Run, RunEvent
+from kscope.runs.models import Checkpoint, OtherObject, RemovedObject, Run, RunEvent
+from kscope.sim.api_server.write_record import Written
 from kscope.sim.input.budget import Budget, Stop
 
 LEASE = "5 seconds"
@@ -98,11 +99,17 @@ CONTROLS = (
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What a slice changes in one table of objects: keys that went, and the others as JSON."""
+    """What a slice changes in one table of objects: keys that went, and the others as JSON.
+
+    `created` and `newest` are the events of the others, in the order of `keys`.
+    """
 
     table: str
     gone: list[str]
     kept: str
+    keys: list[str]
+    created: list[int]
+    newest: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,28 +118,35 @@ class Packed:
 
     rows: list[tuple[Any, ...]]
     projections: list[Projection]
+    removals: list[tuple[int, str, str]]
     attempts: Sequence[Any]
 
 
 def slice_packed(piece: EngineSlice) -> Packed:
     """*piece* with its objects sorted into tables and encoded."""
-    by_table: dict[str, dict[str, Manifest | None]] = {}
+    by_table: dict[str, dict[str, tuple[Manifest | None, Written]]] = {}
     for entity, manifest in piece.touched.items():
         prefix, _, key = entity.partition("/")
         model = wiring.projections.get(prefix, OtherObject)
         found = by_table.setdefault(model._meta.db_table, {})
-        found[key if model is not OtherObject else entity] = manifest
-    projections = [
-        Projection(
-            table,
-            [key for key, manifest in objects.items() if manifest is None],
-            orjson.dumps(
-                {key: manifest for key, manifest in objects.items() if manifest is not None}
-            ).decode(),
-        )
-        for table, objects in by_table.items()
+        found[key if model is not OtherObject else entity] = manifest, piece.written[entity]
+    projections = [_projection(table, objects) for table, objects in by_table.items()]
+    removals = [
+        (seq, entity, orjson.dumps(manifest).decode()) for seq, entity, manifest in piece.removals
     ]
-    return Packed([tuple(row) for row in piece.rows], projections, piece.attempts)
+    return Packed([tuple(row) for row in piece.rows], projections, removals, piece.attempts)
+
+
+def _projection(table: str, objects: dict[str, tuple[Manifest | None, Written]]) -> Projection:
+    kept = {key: manifest for key, (manifest, _) in objects.items() if manifest is not None}
+    return Projection(
+        table,
+        gone=[key for key in objects if key not in kept],
+        kept=orjson.dumps(kept).decode(),
+        keys=[*kept],
+        created=[objects[key][1].created for key in kept],
+        newest=[objects[key][1].newest for key in kept],
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +196,7 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
         _copy_events(cursor, run_id, packed.rows)
         for projection in packed.projections:
             _upsert(cursor, run_id, projection)
+        _copy_removals(cursor, run_id, packed.removals)
         for write in wiring.writers:
             write(cursor, run_id, packed.attempts)
         _mark_commands(cursor, done)
@@ -312,6 +327,19 @@ def _copy_events(cursor: Cursor[Any], run_id: int, rows: Sequence[tuple[Any, ...
             copy.write_row((run_id, *row))
 
 
+def _copy_removals(
+    cursor: Cursor[Any], run_id: int, removals: Sequence[tuple[int, str, str]]
+) -> None:
+    if not removals:
+        return
+    statement = sql.SQL("COPY {} (run_id, seq, object, manifest) FROM STDIN").format(
+        sql.Identifier(RemovedObject._meta.db_table)
+    )
+    with cursor.copy(statement) as copy:
+        for row in removals:
+            copy.write_row((run_id, *row))
+
+
 def _upsert(cursor: Cursor[Any], run_id: int, projection: Projection) -> None:
     name = sql.Identifier(projection.table)
     if projection.gone:
@@ -319,11 +347,15 @@ def _upsert(cursor: Cursor[Any], run_id: int, projection: Projection) -> None:
         cursor.execute(delete, [run_id, projection.gone])
     # One JSON parameter: quoting every manifest into an array took longer than the scheduling.
     upsert = sql.SQL(
-        "INSERT INTO {} (run_id, key, manifest)"
-        " SELECT %s, key, value FROM jsonb_each(%s::jsonb)"
-        " ON CONFLICT (run_id, key) DO UPDATE SET manifest = EXCLUDED.manifest"
+        "INSERT INTO {} (run_id, key, manifest, created_seq, seq)"
+        " SELECT %s, key, value, created, newest FROM jsonb_each(%s::jsonb)"
+        " JOIN unnest(%s::text[], %s::bigint[], %s::bigint[]) AS events (key, created, newest)"
+        " USING (key)"
+        " ON CONFLICT (run_id, key) DO UPDATE SET manifest = EXCLUDED.manifest,"
+        " created_seq = EXCLUDED.created_seq, seq = EXCLUDED.seq"
     ).format(name)
-    cursor.execute(upsert, [run_id, projection.kept])
+    values = [run_id, projection.kept, projection.keys, projection.created, projection.newest]
+    cursor.execute(upsert, values)
 
 
 def _mark_commands(cursor: Cursor[Any], done: Sequence[Done]) -> None:

@@ -7,7 +7,7 @@ fro, replays once.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -26,13 +26,19 @@ AHEAD = 1_000  # events noted down beyond the one asked for
 class ObjectLog(dict[str, Manifest | None]):
     """What an engine touches, like the dict it stands in for, with every version and its event.
 
-    *objects* are the manifests when the log begins. *seq* gives the engine's newest event: a write
-    is put in just before its event is recorded.
+    *objects* are the manifests when the log begins, *written* the events that wrote them. *seq*
+    gives the engine's newest event: a write is put in just before its event is recorded.
     """
 
-    def __init__(self, objects: dict[str, Manifest], seq: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        objects: dict[str, Manifest],
+        written: Mapping[str, int],
+        seq: Callable[[], int],
+    ) -> None:
         super().__init__()
         self._objects = objects
+        self._written = written
         self._seq = seq
         self._versions: dict[str, list[tuple[int, Manifest | None]]] = {}
 
@@ -46,15 +52,27 @@ class ObjectLog(dict[str, Manifest | None]):
 
     def at(self, entity: str, seq: int) -> Manifest | None:
         """The manifest after event *seq*; None when there was no such object."""
+        return self.version_at(entity, seq)[1]
+
+    def version_at(self, entity: str, seq: int) -> tuple[int, Manifest | None]:
+        """The manifest after event *seq*, and the event that wrote it."""
         versions = self._versions.get(entity, [])
-        written = bisect_right(versions, seq, key=itemgetter(0))
-        return versions[written - 1][1] if written else self._objects.get(entity)
+        later = bisect_right(versions, seq, key=itemgetter(0))
+        if later:
+            return versions[later - 1]
+        return self._written.get(entity, 0), self._objects.get(entity)
 
     def all_at(self, prefix: str, seq: int) -> list[Manifest]:
         """The manifests after event *seq* of all entities whose id begins with *prefix*, by id."""
+        return [manifest for _, manifest in self.versions_at(prefix, seq)]
+
+    def versions_at(self, prefix: str, seq: int) -> list[tuple[int, Manifest]]:
+        """The same, each with the event that wrote it."""
         known = {*self._objects, *self._versions}
-        found = (self.at(entity, seq) for entity in sorted(known) if entity.startswith(prefix))
-        return [manifest for manifest in found if manifest is not None]
+        versions = (
+            self.version_at(entity, seq) for entity in sorted(known) if entity.startswith(prefix)
+        )
+        return [(written, manifest) for written, manifest in versions if manifest is not None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The record of writes: each write is one event, with the changes that pages show."""
 
-from typing import Any, Required, TypedDict
+from typing import Any, NamedTuple, Required, TypedDict
 
 from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.recorder import Recorder
@@ -24,20 +24,38 @@ class Note(TypedDict, total=False):
     changes: Changes | None
 
 
+class Written(NamedTuple):
+    """The events that wrote an object: the one that created it, and the newest. Both are seqs."""
+
+    created: int
+    newest: int
+
+
+class Removal(NamedTuple):
+    """An object that is gone: the event that removed it, its id, and its last manifest."""
+
+    seq: int
+    entity: str
+    manifest: Manifest
+
+
 class WriteRecord:
     """Records each write as an event, with a patch from what pages showed of the object before.
 
     *rules* compute the requests of pods that pages show; None means those of the newest version.
     """
 
-    __slots__ = ("_causes", "_recorder", "_rules", "_shown", "touched")
+    __slots__ = ("_causes", "_created", "_recorder", "_removals", "_rules", "_shown", "touched")
 
     def __init__(self, recorder: Recorder, rules: ResourceRules | None) -> None:
         self._recorder = recorder
         self._rules = rules
-        # By the object's id: what pages show of it, and its newest event.
+        # By the object's id: what pages show of it, the event that created it, and its newest event.
         self._shown: dict[str, Attributes] = {}
+        self._created: dict[str, int] = {}
         self._causes: dict[str, int] = {}
+        # What was removed since the last `take_removals`.
+        self._removals: list[Removal] = []
         # The newest manifest of each object written since the last `take_touched`; None if it is gone.
         self.touched: dict[str, Manifest | None] = {}
 
@@ -50,6 +68,15 @@ class WriteRecord:
         taken, self.touched = self.touched, {}
         return taken
 
+    def take_removals(self) -> list[Removal]:
+        """What was removed since the last call, in the order of the events."""
+        taken, self._removals = self._removals, []
+        return taken
+
+    def events_of(self, entity: str) -> Written:
+        """The events that wrote the object; zeros when it is not there."""
+        return Written(self._created.get(entity, 0), self._causes.get(entity, 0))
+
     def written(self, write: WatchEvent, fact: str, note: Note) -> None:
         """Record that an object was created or replaced."""
         old, new = write.old, write.new
@@ -61,9 +88,11 @@ class WriteRecord:
         if changes:
             for other, change in changes.items():
                 shown[other] = merge(shown.get(other), change)
-        self._causes[entity] = self._recorder.record(
+        self._causes[entity] = seq = self._recorder.record(
             fact, entity, note["by"], note.get("message", ""), note.get("data"), shown or None
         )
+        if old is None:
+            self._created[entity] = seq
 
     def bound(self, write: WatchEvent, fact: str, note: Note) -> None:
         """Record that a pod was bound, of which only the node and the conditions changed."""
@@ -80,9 +109,11 @@ class WriteRecord:
         """Record that an object is gone."""
         entity = write.new.id
         self._shown.pop(entity, None)
+        self._created.pop(entity, None)
         self._causes.pop(entity, None)
         self.touched[entity] = None
         changes = {**(note.get("changes") or {}), entity: None}
-        self._recorder.record(
+        seq = self._recorder.record(
             fact, entity, note["by"], note.get("message", ""), note.get("data"), changes
         )
+        self._removals.append(Removal(seq, entity, write.new.raw))

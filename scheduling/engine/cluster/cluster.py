@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.write_record import Removal, Written
 from kscope.sim.input.budget import Budget
 from kscope.sim.input.budget import Stop as BudgetStop
 from kscope.sim.input.scenario import Scenario, Step
@@ -51,12 +52,15 @@ class Slice:
     """What a run recorded since the last take.
 
     `rows` are the events with their JSON encoded; `touched` maps entity ids to the newest manifest,
-    or to None for an object that is gone; `attempts` are the scheduling attempts with evidence.
+    or to None for an object that is gone, and `written` to the events that wrote it; `removals` are
+    the objects that went; `attempts` are the scheduling attempts with evidence.
     """
 
     events: list[Event]
     rows: list[EventRow]
     touched: dict[str, Manifest | None]
+    written: dict[str, Written]
+    removals: list[Removal]
     attempts: list[SchedulingAttempt]
 
 
@@ -294,9 +298,11 @@ class Cluster:
     def take(self) -> Slice:
         """Everything recorded since the last take."""
         events, rows = self.recorder.take()
-        touched = self.store.record.take_touched()
+        record = self.store.record
+        touched = record.take_touched()
+        written = {entity: record.events_of(entity) for entity in touched}
         attempts = [attempt for one in self._replicas for attempt in one.take_attempts()]
-        return Slice(events, rows, touched, attempts)
+        return Slice(events, rows, touched, written, record.take_removals(), attempts)
 
     @property
     def untaken(self) -> list[Event]:

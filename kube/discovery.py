@@ -1,0 +1,167 @@
+"""What there is to ask for: the documents that clients read before they ask.
+
+Older clients read a list of groups and then each group-version; newer ones read two documents that
+hold everything. A group-version without resources is not listed: a client's cache would be worthless.
+Upstream: apiserver/pkg/endpoints/discovery.
+"""
+
+from functools import cache
+from typing import Any
+
+from kube.forms import Form
+from kube.resources import SERVED, Resource, Subresource, group_versions
+
+Manifest = dict[str, Any]
+
+
+def document(path: str, form: Form, address: str) -> Manifest | None:
+    """The document at *path*, such as /api or /apis/apps/v1; None for a path of another kind.
+
+    *address* is the host and port that the client has reached.
+    """
+    parts = path.strip("/").split("/")
+    match parts:
+        case [""]:
+            return {"paths": paths()}
+        case ["api"] if form.kind:
+            return _aggregated("api", form.version)
+        case ["api"]:
+            return _core_versions(address)
+        case ["apis"] if form.kind:
+            return _aggregated("apis", form.version)
+        case ["apis"]:
+            groups = [_group(name) for name in _groups() if name]
+            return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+        case ["apis", name] if name and name in _groups():
+            return {"kind": "APIGroup", "apiVersion": "v1", **_group(name)}
+        case ["api", "v1"]:
+            return _resources("v1")
+        case ["apis", name, version] if f"{name}/{version}" in group_versions():
+            return _resources(f"{name}/{version}")
+        case _:
+            return None
+
+
+def paths() -> list[str]:
+    """The addresses of the server, as `kubectl get --raw /` shows them."""
+    found = ["/api", "/api/v1", "/apis"]
+    for name in _groups():
+        if name:
+            found += [f"/apis/{name}", *(f"/apis/{name}/{version}" for version in _versions(name))]
+    return [*found, "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
+
+
+@cache
+def _groups() -> list[str]:
+    return list(dict.fromkeys(one.rpartition("/")[0] for one in group_versions()))
+
+
+def _versions(group: str) -> list[str]:
+    found = (one.rpartition("/") for one in group_versions())
+    return [version for name, _, version in found if name == group]
+
+
+def _core_versions(address: str) -> Manifest:
+    clients = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": clients}
+
+
+def _group(name: str) -> Manifest:
+    versions = [
+        {"groupVersion": f"{name}/{version}", "version": version} for version in _versions(name)
+    ]
+    return {"name": name, "versions": versions, "preferredVersion": versions[0]}
+
+
+def _resources(group_version: str) -> Manifest:
+    listed: list[Manifest] = []
+    for one in SERVED:
+        if one.api_version == group_version:
+            listed.append(_resource(one))
+            listed += [_subresource(one, part) for part in one.subresources]
+    listed.sort(key=lambda one: str(one["name"]))
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": group_version,
+        "resources": listed,
+    }
+
+
+def _resource(one: Resource) -> Manifest:
+    found: Manifest = {
+        "name": one.plural,
+        "singularName": one.singular,
+        "namespaced": one.namespaced,
+        "kind": one.kind,
+        "verbs": sorted(one.verbs),
+    }
+    if one.short_names:
+        found["shortNames"] = list(one.short_names)
+    if one.categories:
+        found["categories"] = list(one.categories)
+    return found
+
+
+def _subresource(one: Resource, part: Subresource) -> Manifest:
+    group, _, version = part.api_version.rpartition("/")
+    of_another = {"group": group, "version": version} if part.api_version else {}
+    return {
+        "name": f"{one.plural}/{part.name}",
+        "singularName": "",
+        "namespaced": one.namespaced,
+        **of_another,
+        "kind": part.kind,
+        "verbs": list(part.verbs),
+    }
+
+
+def _aggregated(root: str, version: str) -> Manifest:
+    names = [name for name in _groups() if bool(name) == (root == "apis")]
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": f"apidiscovery.k8s.io/{version}",
+        "metadata": {},
+        "items": [_discovered_group(name) for name in names],
+    }
+
+
+def _discovered_group(name: str) -> Manifest:
+    versions = [
+        {
+            "version": version,
+            "freshness": "Current",
+            "resources": [
+                _discovered(one) for one in SERVED if (one.group, one.version) == (name, version)
+            ],
+        }
+        for version in _versions(name)
+    ]
+    return {"metadata": {"name": name} if name else {}, "versions": versions}
+
+
+def _discovered(one: Resource) -> Manifest:
+    found: Manifest = {
+        "resource": one.plural,
+        "responseKind": {"group": one.group, "version": one.version, "kind": one.kind},
+        "scope": "Namespaced" if one.namespaced else "Cluster",
+        "singularResource": one.singular,
+        "verbs": sorted(one.verbs),
+    }
+    if one.short_names:
+        found["shortNames"] = list(one.short_names)
+    if one.categories:
+        found["categories"] = list(one.categories)
+    if one.subresources:
+        found["subresources"] = [_discovered_part(one, part) for part in one.subresources]
+    return found
+
+
+def _discovered_part(one: Resource, part: Subresource) -> Manifest:
+    group, _, version = part.api_version.rpartition("/")
+    kind = (
+        {"group": group, "version": version, "kind": part.kind}
+        if part.api_version
+        else {"group": one.group, "version": one.version, "kind": part.kind}
+    )
+    return {"subresource": part.name, "responseKind": kind, "verbs": list(part.verbs)}

@@ -1,0 +1,231 @@
+"""The resources that a run serves: how each is called, and what belongs to it.
+
+Upstream: what `kubectl api-resources` prints for a real server, for the kinds that a run holds.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+READ = ("get", "list", "watch")
+WRITE = ("create", "delete", "deletecollection", "patch", "update")
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """A part of an object with an address of its own: pods/status, pods/binding."""
+
+    name: str
+    kind: str
+    verbs: tuple[str, ...]
+    # Where the kind is of another group than the resource: "policy/v1" of Eviction.
+    api_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind of object and its names in addresses, on the command line and in manifests.
+
+    `list_kind` is the kind of a list of them. A resource without `list` among its verbs holds no
+    objects: a client posts it to get an answer.
+    """
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = READ + WRITE
+    subresources: tuple[Subresource, ...] = ()
+
+    @property
+    def singular(self) -> str:
+        """The name of one of them: "pod"."""
+        return self.kind.lower()
+
+    @property
+    def list_kind(self) -> str:
+        """The kind of a list: "PodList"."""
+        return f"{self.kind}List"
+
+    @property
+    def api_version(self) -> str:
+        """As in manifests: "v1", "apps/v1"."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def group_resource(self) -> str:
+        """As in messages: "pods", "deployments.apps"."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def subresource(self, name: str) -> Subresource | None:
+        """The part of that name, or None."""
+        return next((one for one in self.subresources if one.name == name), None)
+
+
+_STATUS_VERBS = ("get", "patch", "update")
+
+
+def _status(kind: str) -> Subresource:
+    return Subresource("status", kind, _STATUS_VERBS)
+
+
+_SCALE = Subresource("scale", "Scale", _STATUS_VERBS, "autoscaling/v1")
+
+
+def _kind(
+    group_version: str,
+    kind: str,
+    plural: str,
+    *short_names: str,
+    namespaced: bool = True,
+    status: bool = False,
+    more: tuple[Subresource, ...] = (),
+    categories: tuple[str, ...] = (),
+    verbs: tuple[str, ...] = READ + WRITE,
+) -> Resource:
+    group, _, version = group_version.rpartition("/")
+    parts = (*more, *((_status(kind),) if status else ()))
+    return Resource(group, version, kind, plural, namespaced, short_names, categories, verbs, parts)
+
+
+_ALL = ("all",)
+_POST = ("create",)
+
+_PODS = _kind(
+    "v1",
+    "Pod",
+    "pods",
+    "po",
+    status=True,
+    categories=_ALL,
+    more=(
+        Subresource("attach", "PodAttachOptions", ("create", "get")),
+        Subresource("binding", "Binding", _POST),
+        Subresource("ephemeralcontainers", "Pod", _STATUS_VERBS),
+        Subresource("eviction", "Eviction", _POST, "policy/v1"),
+        Subresource("exec", "PodExecOptions", ("create", "get")),
+        Subresource("log", "Pod", ("get",)),
+        Subresource("portforward", "PodPortForwardOptions", ("create", "get")),
+        Subresource("resize", "Pod", _STATUS_VERBS),
+    ),
+)
+
+SERVED: tuple[Resource, ...] = (
+    _kind("v1", "Binding", "bindings", verbs=_POST),
+    _kind("v1", "ConfigMap", "configmaps", "cm"),
+    _kind("v1", "Event", "events", "ev"),
+    _kind("v1", "LimitRange", "limitranges", "limits"),
+    _kind("v1", "Namespace", "namespaces", "ns", namespaced=False, status=True),
+    _kind("v1", "Node", "nodes", "no", namespaced=False, status=True),
+    _kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", status=True),
+    _kind("v1", "PersistentVolume", "persistentvolumes", "pv", namespaced=False, status=True),
+    _PODS,
+    _kind(
+        "v1",
+        "ReplicationController",
+        "replicationcontrollers",
+        "rc",
+        status=True,
+        categories=_ALL,
+        more=(_SCALE,),
+    ),
+    _kind("v1", "ResourceQuota", "resourcequotas", "quota", status=True),
+    _kind("v1", "Secret", "secrets"),
+    _kind(
+        "v1",
+        "ServiceAccount",
+        "serviceaccounts",
+        "sa",
+        more=(Subresource("token", "TokenRequest", _POST, "authentication.k8s.io/v1"),),
+    ),
+    _kind("v1", "Service", "services", "svc", status=True, categories=_ALL),
+    _kind("apps/v1", "DaemonSet", "daemonsets", "ds", status=True, categories=_ALL),
+    _kind(
+        "apps/v1",
+        "Deployment",
+        "deployments",
+        "deploy",
+        status=True,
+        categories=_ALL,
+        more=(_SCALE,),
+    ),
+    _kind(
+        "apps/v1", "ReplicaSet", "replicasets", "rs", status=True, categories=_ALL, more=(_SCALE,)
+    ),
+    _kind(
+        "apps/v1",
+        "StatefulSet",
+        "statefulsets",
+        "sts",
+        status=True,
+        categories=_ALL,
+        more=(_SCALE,),
+    ),
+    _kind(
+        "authentication.k8s.io/v1",
+        "SelfSubjectReview",
+        "selfsubjectreviews",
+        namespaced=False,
+        verbs=_POST,
+    ),
+    _kind(
+        "authorization.k8s.io/v1",
+        "SelfSubjectAccessReview",
+        "selfsubjectaccessreviews",
+        namespaced=False,
+        verbs=_POST,
+    ),
+    _kind(
+        "authorization.k8s.io/v1",
+        "SelfSubjectRulesReview",
+        "selfsubjectrulesreviews",
+        namespaced=False,
+        verbs=_POST,
+    ),
+    _kind("batch/v1", "Job", "jobs", status=True, categories=_ALL),
+    _kind("coordination.k8s.io/v1", "Lease", "leases"),
+    _kind("events.k8s.io/v1", "Event", "events", "ev"),
+    _kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "pdb", status=True),
+    _kind("resource.k8s.io/v1", "DeviceClass", "deviceclasses", namespaced=False),
+    _kind("resource.k8s.io/v1", "ResourceClaim", "resourceclaims", status=True),
+    _kind("resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates"),
+    _kind("resource.k8s.io/v1", "ResourceSlice", "resourceslices", namespaced=False),
+    _kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", "pc", namespaced=False),
+    _kind("scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups", status=True),
+    _kind("scheduling.k8s.io/v1alpha2", "Workload", "workloads"),
+    _kind("storage.k8s.io/v1", "CSIDriver", "csidrivers", namespaced=False),
+    _kind("storage.k8s.io/v1", "CSINode", "csinodes", namespaced=False),
+    _kind("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities"),
+    _kind("storage.k8s.io/v1", "StorageClass", "storageclasses", "sc", namespaced=False),
+    _kind(
+        "storage.k8s.io/v1",
+        "VolumeAttachment",
+        "volumeattachments",
+        namespaced=False,
+        status=True,
+    ),
+)
+
+
+@cache
+def _by_address() -> dict[tuple[str, str, str], Resource]:
+    return {(one.group, one.version, one.plural): one for one in SERVED}
+
+
+def found(group: str, version: str, plural: str) -> Resource | None:
+    """The resource at /apis/GROUP/VERSION/PLURAL; the group of /api/v1 is ""."""
+    return _by_address().get((group, version, plural))
+
+
+def of_kind(kind: str) -> Resource | None:
+    """The first resource of that kind: core/v1's Event rather than events.k8s.io/v1's."""
+    return next((one for one in SERVED if one.kind == kind), None)
+
+
+def group_versions() -> list[str]:
+    """All groups with their versions, the core first, then by name."""
+    return sorted(
+        dict.fromkeys(one.api_version for one in SERVED), key=lambda one: ("/" in one, one)
+    )

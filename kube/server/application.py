@@ -1,0 +1,196 @@
+"""The ASGI application: each request is taken in, routed and answered.
+
+    host and origin ─▶ account ─▶ run ─▶ instant ─▶ discovery, schemas, reviews, objects
+
+Whatever goes wrong is answered with a Status object.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import psycopg
+from django.db import DatabaseError
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+
+from kscope.accounts.access import Visitor
+from kscope.runs.models import Run
+from kscope.runs.stream.stream_room import Links
+from kube import discovery, openapi
+from kube.forms import form_of
+from kube.server import reviews
+from kube.server.addresses import Address, Target, address_of, api_root, moment_of, target_of
+from kube.server.answers import JSON, answered, refused
+from kube.server.instants import Instant, Then, event_at, now
+from kube.server.reading import Read, list_read, object_read
+from kube.server.visitors import check_origin, credential_of, found_run
+from kube.status import (
+    ApiError,
+    bad_request,
+    internal_error,
+    method_not_allowed,
+    no_such_path,
+    unavailable,
+)
+
+Scope = dict[str, Any]
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+
+_READS = ("GET", "HEAD")
+_GNOSTIC = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+log = logging.getLogger(__name__)
+
+
+def kubernetes_api(application: Application) -> Application:
+    """The ASGI application, with the Kubernetes API of each run in front of it."""
+    server = Server()
+
+    async def served(scope: Scope, receive: Any, send: Any) -> None:
+        address = address_of(scope["path"]) if scope["type"] == "http" else None
+        if address is None:
+            await application(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            await server.serve(request, address, send)
+        except ClientDisconnect:
+            return
+
+    return served
+
+
+class Server:
+    """The API servers of all runs."""
+
+    def __init__(self) -> None:
+        # Lists have connections of their own: a slow reader holds one until it is through.
+        self._links = Links()
+
+    async def serve(self, request: Request, address: Address, send: Any) -> None:
+        """Answer a request."""
+        async with AsyncExitStack() as stack:
+            try:
+                response = await self._response(request, address, stack)
+            except ApiError as error:
+                response = refused(error)
+            except (psycopg.Error, DatabaseError, OSError) as problem:
+                log.warning("kubernetes api: %s", problem)
+                response = refused(unavailable("the database of this server is away"))
+            except ClientDisconnect:
+                raise
+            except Exception:
+                log.exception("kubernetes api: %s %s", request.method, address.path)
+                response = refused(internal_error("see the log of this server"))
+            await response(request.scope, request.receive, send)
+
+    async def _response(
+        self, request: Request, address: Address, stack: AsyncExitStack
+    ) -> Response:
+        check_origin(request.headers)
+        moment = moment_of(address.instant) if address.instant else None
+        if address.instant and moment is None:
+            raise bad_request(
+                f"{address.instant!r} names no instant; use an event, as in @812, or a time, as in "
+                "@5m30s"
+            )
+        target = target_of(address.path)
+        changes = request.method not in _READS and not reviews.is_review(target)
+        visitor, run = await found_run(
+            credential_of(request.headers), address.run_id, to_change=changes
+        )
+        fixed = await self._fixed(request, address, run)
+        if fixed is not None:
+            return fixed
+        if target is None:
+            raise no_such_path()
+        if reviews.is_review(target):
+            return await reviews.answer(request, target, visitor, run, address.instant)
+        if request.method not in _READS:
+            raise _no_writes(run, address)
+        if moment is None:
+            instant: Instant = await stack.enter_async_context(now(self._links, run.pk))
+        else:
+            seq, at = await event_at(run, moment)
+            instant = Then(self._links, run.pk, seq, at, _asker(visitor, request))
+        return await _read(request, target, instant)
+
+    async def _fixed(self, request: Request, address: Address, run: Run) -> Response | None:
+        """What is the same for all instants: health, version, discovery and schemas."""
+        path = address.path.rstrip("/") or "/"
+        accept = request.headers.get("accept", "")
+        match path:
+            case "/version":
+                return answered(version_info(run.profile))
+            case "/healthz" | "/livez" | "/readyz":
+                return PlainTextResponse("ok")
+            case "/openapi/v2" if _GNOSTIC in accept:
+                return Response(openapi.v2_protobuf(), media_type=_GNOSTIC)
+            case "/openapi/v2":
+                return Response(openapi.v2_json(), media_type=JSON)
+            case "/openapi/v3":
+                root = api_root(address.run_id, address.instant)
+                return Response(openapi.v3_index(root), media_type=JSON)
+            case _ if path.startswith("/openapi/v3/"):
+                text = openapi.v3(path.removeprefix("/openapi/v3/"))
+                if text is None:
+                    raise no_such_path()
+                return Response(text, media_type=JSON)
+        host = request.headers.get("host", "")
+        found = discovery.document(path, form_of(accept), host)
+        if found is None:
+            return None
+        kind = found.get("apiVersion", "")
+        if kind.startswith("apidiscovery.k8s.io/"):
+            version = kind.partition("/")[2]
+            media_type = f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+            return answered(found, headers={"Content-Type": media_type})
+        return answered(found)
+
+
+async def _read(request: Request, target: Target, instant: Instant) -> Response:
+    resource = target.resource
+    if "get" not in resource.verbs:
+        raise method_not_allowed("the server does not allow this method on the requested resource")
+    read = Read.of(request, target)
+    if target.is_collection:
+        if request.query_params.get("watch", "").lower() in ("true", "1"):
+            raise method_not_allowed("watching is not supported yet")
+        return await list_read(read, instant)
+    match target.subresource:
+        case "" | "status" | "resize":
+            return await object_read(read, instant)
+        case _:
+            raise no_such_path()
+
+
+def _no_writes(run: Run, address: Address) -> ApiError:
+    if address.instant:
+        return method_not_allowed(
+            f"run {run.pk} at {address.instant} is in the past, where nothing can be changed; "
+            f"fork the run there: /runs/{run.pk}/"
+        )
+    return method_not_allowed("runs cannot be changed by this API yet")
+
+
+def _asker(visitor: Visitor, request: Request) -> str:
+    if visitor.account_id is not None:
+        return f"account {visitor.account_id}"
+    return f"address {request.client.host if request.client else ''}"
+
+
+def version_info(profile: str) -> dict[str, str]:
+    """What `kubectl version` shows of the server of a run that follows *profile* ("v1.36")."""
+    major, _, minor = profile.removeprefix("v").partition(".")
+    return {
+        "major": major,
+        "minor": minor,
+        "gitVersion": f"v{major}.{minor}.0-kscope",
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "",
+        "platform": "simulated",
+    }

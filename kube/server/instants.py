@@ -1,0 +1,166 @@
+"""The objects of a run at one instant: as they are now, or as they were.
+
+An object's resourceVersion is the seq of the event that wrote it, and that of a list is the run's
+newest event: the numbers that the pages show.
+
+Now: rows of the database, read in one transaction, so that all are of one event. Then: a replay from
+the checkpoint before, in a process beside this one; what was asked once is kept there for a while.
+"""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import orjson
+import psycopg
+from channels.db import database_sync_to_async
+from psycopg import sql
+
+from kscope.runs import aside
+from kscope.runs.aside import Question
+from kscope.runs.engine import Manifest, wiring
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import OtherObject, Run, RunEvent
+from kscope.runs.selectors import run_seq_at
+from kscope.runs.stream.stream_room import Links
+from kscope.runs.web.past import log_replayed
+from kscope.sim.objects.kinds import entity_id
+from kube.resources import Resource
+from kube.server import kubernetes_events
+from kube.server.addresses import Moment
+from kube.server.versions import Version
+from kube.status import ApiError
+
+BATCH = 200  # objects that are read, made into text and sent at a time
+
+
+class Instant(Protocol):
+    """All objects of a run at an instant: after event *seq*, at virtual time *at*, in nanoseconds."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def at(self) -> int: ...
+
+    def objects(
+        self, resource: Resource, namespace: str = "", name: str = ""
+    ) -> AsyncIterator[list[Version]]:
+        """The objects of one namespace, or of all, in batches; with *name* that one alone."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The newest objects of a run, within one transaction of *link*."""
+
+    link: "psycopg.AsyncConnection[Any]"
+    run_id: int
+    seq: int
+    at: int
+
+    async def objects(
+        self, resource: Resource, namespace: str = "", name: str = ""
+    ) -> AsyncIterator[list[Version]]:
+        """See Instant."""
+        if resource.kind == "Event":
+            events = await kubernetes_events.read(
+                self.link, self.run_id, self.seq, self.at, resource
+            )
+            yield _chosen(events, namespace, name)
+            return
+        statement, values = _query(self.run_id, resource, namespace, name)
+        async with self.link.cursor(name="objects") as cursor:
+            await cursor.execute(statement, values)
+            while rows := await cursor.fetchmany(BATCH):
+                yield [Version(seq, orjson.loads(text)) for seq, text in rows]
+
+
+def _query(run_id: int, resource: Resource, namespace: str, name: str) -> tuple[Any, list[Any]]:
+    prefix = entity_id(resource.kind, "").removesuffix("/")
+    model = wiring.projections.get(prefix, OtherObject)
+    # Other objects share a table, in which the key begins with the kind.
+    before = f"{prefix}/" if model is OtherObject else ""
+    key = before + (f"{namespace}/" if resource.namespaced and namespace else "")
+    table = sql.Identifier(model._meta.db_table)
+    if name:
+        one = sql.SQL("SELECT seq, manifest::text FROM {} WHERE run_id = %s AND key = %s")
+        return one.format(table), [run_id, key + name]
+    several = sql.SQL(
+        "SELECT seq, manifest::text FROM {} WHERE run_id = %s AND starts_with(key, %s) ORDER BY key"
+    )
+    return several.format(table), [run_id, key]
+
+
+@asynccontextmanager
+async def now(links: Links, run_id: int) -> AsyncIterator[Now]:
+    """The run as it is. Raises ApiError when it is gone."""
+    async with links.link() as link, link.transaction():
+        await link.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        found = await link.execute("SELECT head_seq, head_at FROM runs_run WHERE id = %s", [run_id])
+        row = await found.fetchone()
+        if row is None:
+            raise ApiError(404, "NotFound", f"there is no run {run_id}")
+        yield Now(link, run_id, *row)
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """The objects of a run after event *seq*. *asker* is who takes turns with other askers."""
+
+    links: Links
+    run_id: int
+    seq: int
+    at: int
+    asker: str
+
+    async def objects(
+        self, resource: Resource, namespace: str = "", name: str = ""
+    ) -> AsyncIterator[list[Version]]:
+        """See Instant."""
+        if resource.kind == "Event":
+            async with self.links.link() as link:
+                events = await kubernetes_events.read(
+                    link, self.run_id, self.seq, self.at, resource
+                )
+            yield _chosen(events, namespace, name)
+            return
+        prefix = entity_id(resource.kind, f"{namespace}/" if namespace else "")
+        arguments = {"run_id": self.run_id, "prefix": prefix, "seq": self.seq}
+        question = Question(objects_then, arguments, self.run_id, lasts=True)
+        try:
+            text = await aside.ask(question, self.asker)
+        except ApplicationError as refusal:
+            raise ApiError(refusal.status, "InternalError", refusal.message) from refusal
+        versions = [Version(seq, manifest) for seq, manifest in orjson.loads(text)]
+        yield _chosen(versions, namespace, name)
+
+
+def objects_then(run_id: int, prefix: str, seq: int) -> list[tuple[int, Manifest]]:
+    """What existed after event *seq* under ids that begin with *prefix*. For a process beside ours."""
+    return log_replayed(run_id, seq).versions_at(prefix, seq)
+
+
+def _chosen(versions: Iterable[Version], namespace: str, name: str) -> list[Version]:
+    return [
+        version
+        for version in versions
+        if (not name or version.manifest["metadata"]["name"] == name)
+        and (not namespace or version.manifest["metadata"].get("namespace") == namespace)
+    ]
+
+
+@database_sync_to_async
+def event_at(run: Run, moment: Moment) -> tuple[int, int]:
+    """The event that *moment* means, and its virtual time. Raises ApiError for one to come."""
+    if moment.at is not None:
+        if moment.at > run.head_at:
+            raise ApiError(404, "NotFound", f"run {run.pk} has not come to that instant yet")
+        return run_seq_at(run, at=moment.at), moment.at
+    seq = moment.seq or 0
+    if seq > run.head_seq:
+        raise ApiError(404, "NotFound", f"run {run.pk} has events 1 to {run.head_seq}, not {seq}")
+    if seq == run.head_seq:
+        return seq, run.head_at
+    found = RunEvent.objects.filter(run_id=run.pk, seq=seq).values_list("at", flat=True)
+    return seq, found.first() or 0

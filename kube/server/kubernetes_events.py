@@ -1,0 +1,169 @@
+"""The Kubernetes Events of a run, made of what its history recorded.
+
+What was said of one object with the same reason and words is one Event with a count, as an API
+server keeps it. Like there, an Event is kept for an hour after it was last seen.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import psycopg
+
+from kscope.runs.engine import Manifest, wiring
+from kscope.runs.models import OtherObject
+from kscope.runs.selectors import SEQS_BEFORE
+from kscope.sim.kernel.units import HOUR, timestamp
+from kscope.sim.objects.kinds import entity_id
+from kube.resources import SERVED, Resource
+from kube.server.versions import Version
+
+KEPT = HOUR
+
+_SELECT = (
+    "SELECT object, kind, component, coalesce(data->>'note', message), data->>'type',"
+    " min(seq), max(seq), min(at), max(at), count(*)"
+    " FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s AND data @> '{\"event\": true}'"
+    " GROUP BY 1, 2, 3, 4, 5 ORDER BY min(seq)"
+)
+
+
+class Said(NamedTuple):
+    """What was said of an object with the same words: how often, and when first and last."""
+
+    object: str
+    reason: str
+    component: str
+    message: str
+    type: str
+    first_seq: int
+    last_seq: int
+    first_at: int
+    last_at: int
+    count: int
+
+
+async def read(
+    link: "psycopg.AsyncConnection[Any]", run_id: int, seq: int, at: int, resource: Resource
+) -> list[Version]:
+    """The Events after event *seq*, at virtual time *at*, in the shape of *resource*'s group."""
+    before = {"head": seq, "moments": [max(at - KEPT, 0)], "run": run_id}
+    [after] = await _column(link, SEQS_BEFORE, before)
+    rows = await (await link.execute(_SELECT, [run_id, after, seq])).fetchall()
+    said = [Said(*row) for row in rows]
+    uids = await _uids(link, run_id, sorted({one.object for one in said}))
+    shape = _event_v1 if resource.group else _core_event
+    return [Version(one.last_seq, shape(one, _reference(one, uids))) for one in said]
+
+
+async def _column(link: "psycopg.AsyncConnection[Any]", statement: str, values: Any) -> list[Any]:
+    return [row[0] for row in await (await link.execute(statement, values)).fetchall()]
+
+
+class _Life(NamedTuple):
+    """The uid of an object, and the event that ended it; None while it lives."""
+
+    uid: str
+    ended: int | None
+
+
+async def _uids(
+    link: "psycopg.AsyncConnection[Any]", run_id: int, entities: list[str]
+) -> dict[str, list[_Life]]:
+    """The lives of each object, oldest first: one that was made again has several."""
+    lives: dict[str, list[_Life]] = {}
+    found = await link.execute(
+        "SELECT object, manifest #>> '{metadata,uid}', seq FROM runs_removedobject"
+        " WHERE run_id = %s AND object = ANY(%s) ORDER BY seq",
+        [run_id, entities],
+    )
+    for entity, uid, ended in await found.fetchall():
+        lives.setdefault(entity, []).append(_Life(uid or "", ended))
+    for model, keys in _keys_by_model(entities).items():
+        found = await link.execute(
+            f"SELECT key, manifest #>> '{{metadata,uid}}' FROM {model._meta.db_table}"
+            " WHERE run_id = %s AND key = ANY(%s)",
+            [run_id, [*keys]],
+        )
+        for key, uid in await found.fetchall():
+            lives.setdefault(keys[key], []).append(_Life(uid or "", None))
+    return lives
+
+
+def _keys_by_model(entities: Iterable[str]) -> dict[Any, dict[str, str]]:
+    """For each table the keys of its rows, with their entity ids."""
+    by_model: dict[Any, dict[str, str]] = {}
+    for entity in entities:
+        prefix, _, key = entity.partition("/")
+        model = wiring.projections.get(prefix, OtherObject)
+        by_model.setdefault(model, {})[entity if model is OtherObject else key] = entity
+    return by_model
+
+
+_OF_PREFIX: dict[str, Resource] = {}
+for _resource in SERVED:
+    _OF_PREFIX.setdefault(entity_id(_resource.kind, "").removesuffix("/"), _resource)
+
+
+def _reference(said: Said, lives: dict[str, list[_Life]]) -> Manifest:
+    prefix, _, key = said.object.partition("/")
+    resource = _OF_PREFIX.get(prefix)
+    namespace, _, name = key.rpartition("/")
+    reference: Manifest = {"kind": resource.kind if resource else prefix, "name": name}
+    if namespace:
+        reference["namespace"] = namespace
+    if resource:
+        reference["apiVersion"] = resource.api_version
+    for life in lives.get(said.object, ()):
+        if life.ended is None or life.ended >= said.last_seq:
+            # Events about nodes name the node where its uid would stand, as a kubelet does.
+            reference["uid"] = name if prefix == "node" else life.uid
+            break
+    return reference
+
+
+def _metadata(said: Said, reference: Manifest) -> Manifest:
+    return {
+        "name": f"{reference['name']}.{said.first_seq:016x}",
+        "namespace": reference.get("namespace", "default"),
+        "uid": f"00000000-0000-4000-8000-{said.first_seq:012x}",
+        "creationTimestamp": timestamp(said.first_at),
+    }
+
+
+def _core_event(said: Said, reference: Manifest) -> Manifest:
+    return {
+        "kind": "Event",
+        "apiVersion": "v1",
+        "metadata": _metadata(said, reference),
+        "involvedObject": reference,
+        "reason": said.reason,
+        "message": said.message,
+        "source": {"component": said.component},
+        "firstTimestamp": timestamp(said.first_at),
+        "lastTimestamp": timestamp(said.last_at),
+        "count": said.count,
+        "type": said.type,
+        "eventTime": None,
+        "reportingComponent": said.component,
+        "reportingInstance": "",
+    }
+
+
+def _event_v1(said: Said, reference: Manifest) -> Manifest:
+    core = _core_event(said, reference)
+    return {
+        "kind": "Event",
+        "apiVersion": "events.k8s.io/v1",
+        "metadata": core["metadata"],
+        "eventTime": None,
+        "reportingController": said.component,
+        "reportingInstance": "",
+        "reason": said.reason,
+        "regarding": reference,
+        "note": said.message,
+        "type": said.type,
+        "deprecatedSource": core["source"],
+        "deprecatedFirstTimestamp": core["firstTimestamp"],
+        "deprecatedLastTimestamp": core["lastTimestamp"],
+        "deprecatedCount": said.count,
+    }

@@ -1,0 +1,110 @@
+"""Answers to reads: one object, or a list of them, whole or as the Table that kubectl prints."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kscope.runs.engine import Manifest
+from kube.defaults import defaulted
+from kube.forms import Form, form_of
+from kube.resources import Resource
+from kube.selecting import Selection
+from kube.server.addresses import Target
+from kube.server.answers import answered, joined
+from kube.server.instants import Instant
+from kube.server.versions import Version
+from kube.status import not_found
+from kube.tables import Rows, partial
+
+Item = Callable[[Manifest], Manifest]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a client wants to read, and in which form."""
+
+    request: Request
+    target: Target
+    form: Form
+    selection: Selection
+
+    @classmethod
+    def of(cls, request: Request, target: Target) -> "Read":
+        """What *request* asks for. Raises ApiError for selectors that make no sense."""
+        query = request.query_params
+        selection = Selection.parse(
+            target.resource, query.get("labelSelector", ""), query.get("fieldSelector", "")
+        )
+        return cls(request, target, form_of(request.headers.get("accept", "")), selection)
+
+    def rows(self, now: int) -> Rows:
+        """Makes rows of objects, for a client that wants a Table at virtual time *now*."""
+        included = self.request.query_params.get("includeObject") or "Metadata"
+        return Rows(self.target.resource, self.form.version, now, included)
+
+    def item(self, now: int) -> Item:
+        """What becomes of each object in the form that is wanted."""
+        if self.form.is_table:
+            return self.rows(now).row
+        if self.form.is_partial:
+            return lambda one: partial(one, self.form.version)
+        return lambda one: one
+
+    def head(self, instant: Instant) -> tuple[Manifest, str]:
+        """A list without its objects, and the field that they come into."""
+        version = str(instant.seq)
+        resource = self.target.resource
+        if self.form.is_table:
+            return self.rows(instant.at).head(version), "rows"
+        metadata = {"resourceVersion": version}
+        if self.form.is_partial:
+            group_version = f"meta.k8s.io/{self.form.version}"
+            kind = "PartialObjectMetadataList"
+            return {"kind": kind, "apiVersion": group_version, "metadata": metadata}, "items"
+        head = {
+            "kind": resource.list_kind,
+            "apiVersion": resource.api_version,
+            "metadata": metadata,
+        }
+        return head, "items"
+
+
+def shown(resource: Resource, version: Version) -> Manifest:
+    """The object as the API gives it: with defaults, and with its version."""
+    manifest = defaulted(resource, version.manifest)
+    manifest["metadata"]["resourceVersion"] = str(version.seq)
+    return manifest
+
+
+async def object_read(read: Read, instant: Instant) -> Response:
+    """The object that is asked for. Raises ApiError when there is none."""
+    target = read.target
+    async for versions in instant.objects(target.resource, target.namespace, target.name):
+        for version in versions:
+            manifest = shown(target.resource, version)
+            if not read.form.is_table:
+                return answered(read.item(instant.at)(manifest))
+            rows = read.rows(instant.at)
+            return answered({**rows.head(str(version.seq)), "rows": [rows.row(manifest)]})
+    raise not_found(target.resource, target.name)
+
+
+async def list_read(read: Read, instant: Instant) -> Response:
+    """The objects that are asked for, in one answer."""
+    return await joined(read.request, _pieces(read, instant))
+
+
+async def _pieces(read: Read, instant: Instant) -> AsyncIterator[bytes]:
+    head, field = read.head(instant)
+    yield orjson.dumps(head)[:-1] + f',"{field}":['.encode()
+    item, target, comma = read.item(instant.at), read.target, b""
+    async for versions in instant.objects(target.resource, target.namespace):
+        manifests = (shown(target.resource, version) for version in versions)
+        found = [orjson.dumps(item(one)) for one in manifests if read.selection.matches(one)]
+        if found:
+            yield comma + b",".join(found)
+            comma = b","
+    yield b"]}"

@@ -1,0 +1,65 @@
+"""Questions of a client about itself: who it is, and what it may do."""
+
+from typing import Any
+
+from channels.db import database_sync_to_async
+from django.contrib.auth.models import User
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kscope.accounts.access import Visitor
+from kscope.runs.models import Run
+from kube.server.addresses import Target
+from kube.server.answers import answered
+from kube.server.bodies import body_of
+from kube.status import method_not_allowed
+
+_REVIEWS = ("SelfSubjectAccessReview", "SelfSubjectRulesReview", "SelfSubjectReview")
+_READING = ("get", "list", "watch")
+
+
+def is_review(target: Target | None) -> bool:
+    """Whether *target* is such a question."""
+    return target is not None and target.resource.kind in _REVIEWS
+
+
+async def answer(
+    request: Request, target: Target, visitor: Visitor, run: Run, instant: str
+) -> Response:
+    """The review with its answer. Everything is allowed to those who may change the run now."""
+    if request.method != "POST":
+        raise method_not_allowed("the server does not allow this method on the requested resource")
+    review = await body_of(request, target.resource)
+    may_change = visitor.may_change(run) and not instant
+    match target.resource.kind:
+        case "SelfSubjectReview":
+            name = await _name(visitor)
+            status: dict[str, Any] = {"userInfo": {"username": name, "groups": []}}
+        case "SelfSubjectAccessReview":
+            status = _access(review, may_change, instant)
+        case _:
+            verbs = ["*"] if may_change else list(_READING)
+            status = {
+                "resourceRules": [{"verbs": verbs, "apiGroups": ["*"], "resources": ["*"]}],
+                "nonResourceRules": [{"verbs": verbs, "nonResourceURLs": ["*"]}],
+                "incomplete": False,
+            }
+    kind = {"kind": target.resource.kind, "apiVersion": target.resource.api_version}
+    answered_review = {**kind, "metadata": {}, "spec": review.get("spec") or {}, "status": status}
+    return answered(answered_review, 201)
+
+
+def _access(review: dict[str, Any], may_change: bool, instant: str) -> dict[str, Any]:
+    spec = review.get("spec") or {}
+    attributes = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
+    if may_change or attributes.get("verb") in _READING:
+        return {"allowed": True}
+    where = f"at {instant} the run is in the past" if instant else "you may only read this run"
+    return {"allowed": False, "reason": where}
+
+
+@database_sync_to_async
+def _name(visitor: Visitor) -> str:
+    if visitor.account_id is None:
+        return "system:anonymous"
+    return User.objects.get(pk=visitor.account_id).get_username()

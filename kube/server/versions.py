@@ -1,0 +1,13 @@
+"""One version of an object, as it is read and answered."""
+
+from dataclasses import dataclass
+
+from kscope.runs.engine import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """An object after the event *seq* that wrote it. The manifest is not to be changed."""
+
+    seq: int
+    manifest: Manifest

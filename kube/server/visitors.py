@@ -1,0 +1,69 @@
+"""Who sends a request to the API of a run, and whether they may.
+
+A client proves its account by a token: `Authorization: Bearer TOKEN`, or, where it speaks plain HTTP
+and so keeps its token to itself, by `http://any:TOKEN@host` in its kubeconfig, which arrives as Basic.
+Cookies do not count: a page of another site could make a browser send them.
+"""
+
+import binascii
+from base64 import b64decode
+from collections.abc import Mapping
+
+from channels.db import database_sync_to_async
+
+from kscope.accounts.access import Visitor
+from kscope.accounts.authentication import is_own_origin
+from kscope.accounts.sockets import Credential, is_allowed_host
+from kscope.runs.access import readable_runs
+from kscope.runs.models import Run
+from kube.status import ApiError, forbidden, unauthorized
+
+_OWN_SITE = ("", "none", "same-origin")
+
+
+def check_origin(headers: Mapping[str, str]) -> None:
+    """Raise ApiError when a browser sends the request for a page of another site.
+
+    Clients of Kubernetes name no origin. The host must be one of ours, so that a foreign name whose
+    DNS points here (DNS rebinding) is refused.
+    """
+    host, origin = headers.get("host", ""), headers.get("origin", "")
+    if not is_allowed_host(host):
+        raise forbidden(f"the host {host!r} is not one of this server")
+    site = headers.get("sec-fetch-site", "")
+    if (origin and not is_own_origin(origin, host)) or site not in _OWN_SITE:
+        raise forbidden("the request came from a page of another site")
+
+
+def credential_of(headers: Mapping[str, str]) -> Credential:
+    """The token of a request."""
+    scheme, _, value = headers.get("authorization", "").partition(" ")
+    match scheme.lower():
+        case "bearer" | "token":
+            return Credential(token=value.strip())
+        case "basic":
+            return Credential(token=_password(value))
+        case _:
+            return Credential()
+
+
+def _password(value: str) -> str:
+    """What comes after the colon; "-" for what is no Basic credential, which no token is."""
+    try:
+        return b64decode(value, validate=True).decode().partition(":")[2] or "-"
+    except (binascii.Error, UnicodeDecodeError):
+        return "-"
+
+
+@database_sync_to_async
+def found_run(credential: Credential, run_id: int, *, to_change: bool) -> tuple[Visitor, Run]:
+    """The run, and who asks. Raises ApiError when there is none for them to see, or to change."""
+    visitor = credential.visitor()
+    if visitor is None:
+        raise unauthorized()
+    run = readable_runs(visitor).filter(pk=run_id).first()
+    if run is None:
+        raise ApiError(404, "NotFound", f"there is no run {run_id}")
+    if to_change and not visitor.may_change(run):
+        raise forbidden(f"run {run_id} may only be read by you")
+    return visitor, run

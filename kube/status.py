@@ -1,0 +1,184 @@
+"""Errors as an API server answers them: a Status object with reason, message and details.
+
+Upstream: apimachinery/pkg/api/errors/errors.go.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kube.resources import Resource
+
+Manifest = dict[str, Any]
+
+
+class ApiError(Exception):
+    """A request that is not met: HTTP status *code*, and what the Status object says."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = dict(details or {})
+
+    @property
+    def body(self) -> Manifest:
+        """The Status object."""
+        details = {"details": self.details} if self.details else {}
+        return {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            **details,
+            "code": self.code,
+        }
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What goes into the header of the answer."""
+        seconds = self.details.get("retryAfterSeconds")
+        return {"Retry-After": str(seconds)} if seconds else {}
+
+
+def success(resource: Resource, name: str, uid: str) -> Manifest:
+    """What is answered to a deletion that is done."""
+    details = {"name": name, **_group(resource), "kind": resource.plural, "uid": uid}
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details,
+    }
+
+
+def _group(resource: Resource) -> dict[str, str]:
+    return {"group": resource.group} if resource.group else {}
+
+
+def _of(resource: Resource, name: str) -> dict[str, Any]:
+    return {"name": name, **_group(resource), "kind": resource.plural}
+
+
+def not_found(resource: Resource, name: str) -> ApiError:
+    """There is no such object."""
+    message = f'{resource.group_resource} "{name}" not found'
+    return ApiError(404, "NotFound", message, _of(resource, name))
+
+
+def no_such_path() -> ApiError:
+    """The server does not serve the address."""
+    return ApiError(404, "NotFound", "the server could not find the requested resource")
+
+
+def already_exists(resource: Resource, name: str) -> ApiError:
+    """There is such an object already."""
+    message = f'{resource.group_resource} "{name}" already exists'
+    return ApiError(409, "AlreadyExists", message, _of(resource, name))
+
+
+def conflict(resource: Resource, name: str, why: str) -> ApiError:
+    """The object is another one than the client believes."""
+    message = f'Operation cannot be fulfilled on {resource.group_resource} "{name}": {why}'
+    return ApiError(409, "Conflict", message, _of(resource, name))
+
+
+MODIFIED = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+
+
+def invalid(
+    resource: Resource, name: str, causes: Iterable[tuple[str, str, str]], kind: str = ""
+) -> ApiError:
+    """The object is not valid: each cause has a reason (FieldValueInvalid …), a message, a field."""
+    listed = list(causes)
+    of = f"{kind or resource.kind}{f'.{resource.group}' if resource.group else ''}"
+    errors = [f"{field}: {message}" if field else message for _, message, field in listed]
+    text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+    details = {
+        "name": name,
+        **_group(resource),
+        "kind": kind or resource.kind,
+        "causes": [
+            {"reason": reason, "message": message, "field": field}
+            for reason, message, field in listed
+        ],
+    }
+    return ApiError(422, "Invalid", f'{of} "{name}" is invalid: {text}', details)
+
+
+def bad_request(message: str) -> ApiError:
+    """The request makes no sense."""
+    return ApiError(400, "BadRequest", message)
+
+
+def unauthorized() -> ApiError:
+    """The token is unknown or has expired."""
+    return ApiError(401, "Unauthorized", "Unauthorized")
+
+
+def forbidden(why: str, resource: Resource | None = None, name: str = "") -> ApiError:
+    """The client may not do this."""
+    if resource is None:
+        return ApiError(403, "Forbidden", f"forbidden: {why}")
+    message = f'{resource.group_resource} "{name}" is forbidden: {why}'
+    return ApiError(403, "Forbidden", message, _of(resource, name))
+
+
+def method_not_allowed(why: str) -> ApiError:
+    """What is asked for is not done by this server, or not here."""
+    return ApiError(405, "MethodNotAllowed", why)
+
+
+def not_acceptable() -> ApiError:
+    """The client accepts no form that the server can give."""
+    message = (
+        "only the following media types are accepted: application/json, application/yaml, "
+        "application/vnd.kubernetes.protobuf"
+    )
+    return ApiError(406, "NotAcceptable", message)
+
+
+def unsupported_media_type(media_type: str, accepted: Iterable[str]) -> ApiError:
+    """The body is in a form that the server cannot read."""
+    message = (
+        f"the body of the request was in an unknown format - accepted media types include: "
+        f"{', '.join(accepted)}"
+    )
+    del media_type
+    return ApiError(415, "UnsupportedMediaType", message)
+
+
+def expired(message: str) -> ApiError:
+    """What happened since is no longer known: the client has to list again."""
+    return ApiError(410, "Expired", message)
+
+
+def too_many_requests(message: str, seconds: int = 1) -> ApiError:
+    """The server is busy."""
+    return ApiError(429, "TooManyRequests", message, {"retryAfterSeconds": seconds})
+
+
+def timed_out(message: str, seconds: int = 1) -> ApiError:
+    """The server took the request and cannot say yet what came of it."""
+    return ApiError(504, "Timeout", message, {"retryAfterSeconds": seconds})
+
+
+def unavailable(message: str, seconds: int = 2) -> ApiError:
+    """A part that the server needs is away."""
+    return ApiError(503, "ServiceUnavailable", message, {"retryAfterSeconds": seconds})
+
+
+def internal_error(message: str) -> ApiError:
+    """Something broke."""
+    return ApiError(500, "InternalError", f"Internal error occurred: {message}")
