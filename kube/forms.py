@@ -50,7 +50,7 @@ def form_of(accept: str) -> Form:
         media_type, *parameters = (part.strip() for part in each.split(";"))
         if media_type not in _PLAIN:
             continue
-        named = dict(parameter.partition("=")[::2] for parameter in parameters)
+        named = {name: value for name, _, value in (one.partition("=") for one in parameters)}
         if "as" not in named:
             return Form()
         form = (named.get("g", ""), named.get("v", ""), named["as"])

@@ -6,18 +6,25 @@ import orjson
 import yaml
 from starlette.requests import Request
 
+from kube import protobuf
 from kube.resources import Resource
 from kube.status import bad_request, unsupported_media_type
 
 _JSON = ("application/json", "")
 _YAML = ("application/yaml",)
-_READ = (*_JSON[:1], *_YAML)
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
+_READ = (*_JSON[:1], *_YAML, _PROTOBUF)
 
 
 async def body_of(request: Request, resource: Resource) -> dict[str, Any]:
     """The manifest in the body of *request*. Raises ApiError for what is none."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     content = await request.body()
+    if media_type == _PROTOBUF:
+        try:
+            return protobuf.decoded(content)
+        except protobuf.NotProtobuf as problem:
+            raise bad_request(f"the body cannot be read: {problem}") from problem
     if media_type not in (*_JSON, *_YAML):
         raise unsupported_media_type(media_type, _READ)
     try:

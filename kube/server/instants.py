@@ -7,7 +7,7 @@ Now: rows of the database, read in one transaction, so that all are of one event
 the checkpoint before, in a process beside this one; what was asked once is kept there for a while.
 """
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -29,6 +29,7 @@ from kscope.sim.objects.kinds import entity_id
 from kube.resources import Resource
 from kube.server import kubernetes_events
 from kube.server.addresses import Moment
+from kube.server.namespaces import with_implied
 from kube.server.versions import Version
 from kube.status import ApiError
 
@@ -69,11 +70,29 @@ class Now:
             )
             yield _chosen(events, namespace, name)
             return
+        if resource.kind == "Namespace":
+            held = [version async for batch in self._rows(resource) for version in batch]
+            yield _chosen(with_implied(held, await self._namespaces()), "", name)
+            return
+        async for versions in self._rows(resource, namespace, name):
+            yield versions
+
+    async def _rows(
+        self, resource: Resource, namespace: str = "", name: str = ""
+    ) -> AsyncIterator[list[Version]]:
         statement, values = _query(self.run_id, resource, namespace, name)
         async with self.link.cursor(name="objects") as cursor:
             await cursor.execute(statement, values)
             while rows := await cursor.fetchmany(BATCH):
                 yield [Version(seq, orjson.loads(text)) for seq, text in rows]
+
+    async def _namespaces(self) -> list[str]:
+        """Those in which there are objects."""
+        models = dict.fromkeys([OtherObject, *wiring.projections.values()])
+        each = sql.SQL("SELECT namespace FROM {} WHERE run_id = %(run)s")
+        parts = [each.format(sql.Identifier(model._meta.db_table)) for model in models]
+        found = await self.link.execute(sql.SQL(" UNION ").join(parts), {"run": self.run_id})
+        return [row[0] for row in await found.fetchall()]
 
 
 def _query(run_id: int, resource: Resource, namespace: str, name: str) -> tuple[Any, list[Any]]:
@@ -126,19 +145,31 @@ class Then:
             yield _chosen(events, namespace, name)
             return
         prefix = entity_id(resource.kind, f"{namespace}/" if namespace else "")
-        arguments = {"run_id": self.run_id, "prefix": prefix, "seq": self.seq}
-        question = Question(objects_then, arguments, self.run_id, lasts=True)
+        found = await self._asked(objects_then, prefix=prefix)
+        versions = [Version(seq, manifest) for seq, manifest in found]
+        if resource.kind == "Namespace":
+            versions = with_implied(versions, await self._asked(namespaces_then))
+        yield _chosen(versions, namespace, name)
+
+    async def _asked(self, function: Callable[..., Any], **arguments: Any) -> Any:
+        """What *function* finds out in a process beside this one. Raises ApiError."""
+        given = {"run_id": self.run_id, "seq": self.seq, **arguments}
         try:
-            text = await aside.ask(question, self.asker)
+            text = await aside.ask(Question(function, given, self.run_id, lasts=True), self.asker)
         except ApplicationError as refusal:
             raise ApiError(refusal.status, "InternalError", refusal.message) from refusal
-        versions = [Version(seq, manifest) for seq, manifest in orjson.loads(text)]
-        yield _chosen(versions, namespace, name)
+        return orjson.loads(text)
 
 
 def objects_then(run_id: int, prefix: str, seq: int) -> list[tuple[int, Manifest]]:
     """What existed after event *seq* under ids that begin with *prefix*. For a process beside ours."""
     return log_replayed(run_id, seq).versions_at(prefix, seq)
+
+
+def namespaces_then(run_id: int, seq: int) -> list[str]:
+    """The namespaces in which there were objects after event *seq*. For a process beside ours."""
+    found = log_replayed(run_id, seq).versions_at("", seq)
+    return sorted({manifest["metadata"].get("namespace") or "" for _, manifest in found})
 
 
 def _chosen(versions: Iterable[Version], namespace: str, name: str) -> list[Version]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import psycopg
+from psycopg import sql
 
 from kscope.runs.engine import Manifest, wiring
 from kscope.runs.models import OtherObject
@@ -20,7 +21,7 @@ from kube.server.versions import Version
 KEPT = HOUR
 
 _SELECT = (
-    "SELECT object, kind, component, coalesce(data->>'note', message), data->>'type',"
+    "SELECT object, coalesce(data->>'reason', kind), component, coalesce(data->>'note', message), data->>'type',"
     " min(seq), max(seq), min(at), max(at), count(*)"
     " FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s AND data @> '{\"event\": true}'"
     " GROUP BY 1, 2, 3, 4, 5 ORDER BY min(seq)"
@@ -47,16 +48,12 @@ async def read(
 ) -> list[Version]:
     """The Events after event *seq*, at virtual time *at*, in the shape of *resource*'s group."""
     before = {"head": seq, "moments": [max(at - KEPT, 0)], "run": run_id}
-    [after] = await _column(link, SEQS_BEFORE, before)
+    [(after,)] = await (await link.execute(SEQS_BEFORE, before)).fetchall()
     rows = await (await link.execute(_SELECT, [run_id, after, seq])).fetchall()
     said = [Said(*row) for row in rows]
     uids = await _uids(link, run_id, sorted({one.object for one in said}))
     shape = _event_v1 if resource.group else _core_event
     return [Version(one.last_seq, shape(one, _reference(one, uids))) for one in said]
-
-
-async def _column(link: "psycopg.AsyncConnection[Any]", statement: str, values: Any) -> list[Any]:
-    return [row[0] for row in await (await link.execute(statement, values)).fetchall()]
 
 
 class _Life(NamedTuple):
@@ -80,8 +77,10 @@ async def _uids(
         lives.setdefault(entity, []).append(_Life(uid or "", ended))
     for model, keys in _keys_by_model(entities).items():
         found = await link.execute(
-            f"SELECT key, manifest #>> '{{metadata,uid}}' FROM {model._meta.db_table}"
-            " WHERE run_id = %s AND key = ANY(%s)",
+            sql.SQL(
+                "SELECT key, manifest #>> '{{metadata,uid}}' FROM {}"
+                " WHERE run_id = %s AND key = ANY(%s)"
+            ).format(sql.Identifier(model._meta.db_table)),
             [run_id, [*keys]],
         )
         for key, uid in await found.fetchall():

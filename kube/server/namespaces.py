@@ -1,0 +1,23 @@
+"""The Namespaces of a run: those that it holds, and those that its objects imply.
+
+A run needs no Namespace objects; clients look for one before they look into it.
+"""
+
+from collections.abc import Iterable
+
+from kscope.sim.kernel.units import timestamp
+from kube.server.versions import Version
+
+# What every cluster has.
+USUAL = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+
+def with_implied(held: Iterable[Version], names: Iterable[str]) -> list[Version]:
+    """The Namespaces that are held, and one for each other of *names*, by name."""
+    found = {one.manifest["metadata"]["name"]: one for one in held}
+    for name in (*USUAL, *names):
+        if name and name not in found:
+            # There since the run began, which is before its first event.
+            metadata = {"name": name, "uid": f"namespace-{name}", "creationTimestamp": timestamp(0)}
+            found[name] = Version(1, {"metadata": metadata})
+    return [found[name] for name in sorted(found)]
