@@ -29,11 +29,13 @@ presence.begin("web")
 
 application = body_limit(
     admission(
-        ProtocolTypeRouter(
-            {
-                "http": kubernetes_api(http),
-                "websocket": own_origin_only(URLRouter(websocket_urlpatterns)),
-            }
+        kubernetes_api(
+            ProtocolTypeRouter(
+                {
+                    "http": http,
+                    "websocket": own_origin_only(URLRouter(websocket_urlpatterns)),
+                }
+            )
         )
     )
 )

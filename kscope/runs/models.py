@@ -267,6 +267,11 @@ class RunEvent(models.Model):
         indexes = (
             models.Index(fields=("run", "object", "seq"), name="runevent_object"),
             models.Index(fields=("run", "kind", "seq"), name="runevent_kind"),
+            models.Index(
+                fields=("run", "seq"),
+                condition=models.Q(data__contains={"event": True}),
+                name="runevent_kubernetes",
+            ),
         )
 
     def __str__(self) -> str:
@@ -424,6 +429,7 @@ class RemovedObject(models.Model):
     pk = models.CompositePrimaryKey("run_id", "seq")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     seq = models.BigIntegerField()
+    created_seq = models.BigIntegerField(help_text="of the event that created it")
     object = models.TextField(help_text="entity id")
     manifest = models.JSONField()
 

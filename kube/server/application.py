@@ -6,26 +6,30 @@ Whatever goes wrong is answered with a Status object.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from asyncio import FIRST_COMPLETED, create_task, wait
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 import psycopg
 from django.db import DatabaseError
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from kscope.accounts.access import Visitor
 from kscope.runs.models import Run
-from kscope.runs.stream.stream_room import Links
 from kube import discovery, openapi
 from kube.forms import form_of
 from kube.server import reviews
-from kube.server.addresses import Address, Target, address_of, api_root, moment_of, target_of
+from kube.server.addresses import Address, address_of, api_root, moment_of, target_of
 from kube.server.answers import JSON, answered, refused
+from kube.server.feed import Feeds
 from kube.server.instants import Instant, Then, event_at, now
+from kube.server.links import SnapshotLinks
 from kube.server.reading import Read, list_read, object_read
 from kube.server.visitors import check_origin, credential_of, found_run
+from kube.server.watching import Watch, Watcher, is_watch
 from kube.status import (
     ApiError,
     bad_request,
@@ -48,15 +52,17 @@ def kubernetes_api(application: Application) -> Application:
     server = Server()
 
     async def served(scope: Scope, receive: Any, send: Any) -> None:
-        address = address_of(scope["path"]) if scope["type"] == "http" else None
+        is_request = scope["type"] in ("http", "websocket")
+        address = address_of(scope["path"]) if is_request else None
         if address is None:
             await application(scope, receive, send)
-            return
-        request = Request(scope, receive)
-        try:
-            await server.serve(request, address, send)
-        except ClientDisconnect:
-            return
+        elif scope["type"] == "websocket":
+            # The same watch, each event in a frame of its own.
+            request = Request({**scope, "type": "http", "method": "GET"})
+            await server.serve_socket(WebSocket(scope, receive, send), request, address)
+        else:
+            with suppress(ClientDisconnect):
+                await server.serve(Request(scope, receive), address, send)
 
     return served
 
@@ -66,7 +72,8 @@ class Server:
 
     def __init__(self) -> None:
         # Lists have connections of their own: a slow reader holds one until it is through.
-        self._links = Links()
+        self._links = SnapshotLinks()
+        self._feeds = Feeds()
 
     async def serve(self, request: Request, address: Address, send: Any) -> None:
         """Answer a request."""
@@ -84,6 +91,27 @@ class Server:
                 log.exception("kubernetes api: %s %s", request.method, address.path)
                 response = refused(internal_error("see the log of this server"))
             await response(request.scope, request.receive, send)
+
+    async def serve_socket(self, socket: WebSocket, request: Request, address: Address) -> None:
+        """Serve a watch over a WebSocket until the client leaves."""
+        async with AsyncExitStack() as stack:
+            try:
+                response = await self._response(request, address, stack)
+                if not isinstance(response, StreamingResponse):
+                    raise bad_request("only watches are served over a WebSocket")
+            except ApiError as error:
+                await socket.send_denial_response(refused(error))
+                return
+            # Clients of Kubernetes offer protocols that differ in how frames are encoded.
+            offered = socket.scope.get("subprotocols") or []
+            await socket.accept(offered[0] if offered else None)
+            sending = create_task(_send_frames(socket, response))
+            with suppress(WebSocketDisconnect):
+                while not sending.done():
+                    await wait(
+                        {sending, create_task(socket.receive())}, return_when=FIRST_COMPLETED
+                    )
+            sending.cancel()
 
     async def _response(
         self, request: Request, address: Address, stack: AsyncExitStack
@@ -109,12 +137,25 @@ class Server:
             return await reviews.answer(request, target, visitor, run, address.instant)
         if request.method not in _READS:
             raise _no_writes(run, address)
-        if moment is None:
-            instant: Instant = await stack.enter_async_context(now(self._links, run.pk))
-        else:
+        if "get" not in target.resource.verbs:
+            raise method_not_allowed(
+                "the server does not allow this method on the requested resource"
+            )
+        read = Read.of(request, target)
+        is_watched = target.is_collection and is_watch(read)
+        if moment is not None:
             seq, at = await event_at(run, moment)
-            instant = Then(self._links, run.pk, seq, at, _asker(visitor, request))
-        return await _read(request, target, instant)
+            instant: Instant = Then(self._links, run.pk, seq, at, _asker(visitor, request))
+            return (
+                _stream(_watcher(read).of_past(instant))
+                if is_watched
+                else await _read(read, instant)
+            )
+        if is_watched:
+            feed = await stack.enter_async_context(self._feeds.of(run.pk))
+            return _stream(_watcher(read).texts(feed, self._links))
+        instant = await stack.enter_async_context(now(self._links, run.pk))
+        return await _read(read, instant)
 
     async def _fixed(self, request: Request, address: Address, run: Run) -> Response | None:
         """What is the same for all instants: health, version, discovery and schemas."""
@@ -149,20 +190,33 @@ class Server:
         return answered(found)
 
 
-async def _read(request: Request, target: Target, instant: Instant) -> Response:
-    resource = target.resource
-    if "get" not in resource.verbs:
-        raise method_not_allowed("the server does not allow this method on the requested resource")
-    read = Read.of(request, target)
-    if target.is_collection:
-        if request.query_params.get("watch", "").lower() in ("true", "1"):
-            raise method_not_allowed("watching is not supported yet")
+async def _read(read: Read, instant: Instant) -> Response:
+    if read.target.is_collection:
         return await list_read(read, instant)
-    match target.subresource:
+    match read.target.subresource:
         case "" | "status" | "resize":
             return await object_read(read, instant)
         case _:
             raise no_such_path()
+
+
+def _watcher(read: Read) -> Watcher:
+    target, name = read.target, read.selection.name
+    if target.resource.namespaced and not target.namespace:
+        name = ""  # It may be in any namespace.
+    return Watcher(Watch.of(read), namespace=target.namespace, name=name)
+
+
+def _stream(texts: AsyncIterator[bytes]) -> Response:
+    # A proxy that collects the whole answer first would take the point of it away.
+    return StreamingResponse(texts, headers={"X-Accel-Buffering": "no"}, media_type=JSON)
+
+
+async def _send_frames(socket: WebSocket, response: StreamingResponse) -> None:
+    async for text in response.body_iterator:
+        if text:
+            await socket.send_text(bytes(text).decode() if not isinstance(text, str) else text)
+    await socket.close()
 
 
 def _no_writes(run: Run, address: Address) -> ApiError:

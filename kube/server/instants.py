@@ -23,12 +23,12 @@ from kscope.runs.engine import Manifest, wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import OtherObject, Run, RunEvent
 from kscope.runs.selectors import run_seq_at
-from kscope.runs.stream.stream_room import Links
 from kscope.runs.web.past import log_replayed
 from kscope.sim.objects.kinds import entity_id
 from kube.resources import Resource
 from kube.server import kubernetes_events
 from kube.server.addresses import Moment
+from kube.server.links import SnapshotLinks, head_of
 from kube.server.namespaces import with_implied
 from kube.server.versions import Version
 from kube.status import ApiError
@@ -84,7 +84,7 @@ class Now:
         async with self.link.cursor(name="objects") as cursor:
             await cursor.execute(statement, values)
             while rows := await cursor.fetchmany(BATCH):
-                yield [Version(seq, orjson.loads(text)) for seq, text in rows]
+                yield [Version(seq, orjson.loads(text), made) for seq, made, text in rows]
 
     async def _namespaces(self) -> list[str]:
         """Those in which there are objects."""
@@ -95,39 +95,45 @@ class Now:
         return [row[0] for row in await found.fetchall()]
 
 
-def _query(run_id: int, resource: Resource, namespace: str, name: str) -> tuple[Any, list[Any]]:
+def table_of(resource: Resource) -> tuple[str, str]:
+    """The table with the objects of a resource, and what their keys in it begin with."""
     prefix = entity_id(resource.kind, "").removesuffix("/")
     model = wiring.projections.get(prefix, OtherObject)
     # Other objects share a table, in which the key begins with the kind.
-    before = f"{prefix}/" if model is OtherObject else ""
+    return model._meta.db_table, f"{prefix}/" if model is OtherObject else ""
+
+
+def _query(run_id: int, resource: Resource, namespace: str, name: str) -> tuple[Any, list[Any]]:
+    name_of_table, before = table_of(resource)
     key = before + (f"{namespace}/" if resource.namespaced and namespace else "")
-    table = sql.Identifier(model._meta.db_table)
+    table = sql.Identifier(name_of_table)
     if name:
-        one = sql.SQL("SELECT seq, manifest::text FROM {} WHERE run_id = %s AND key = %s")
+        one = sql.SQL(
+            "SELECT seq, created_seq, manifest::text FROM {} WHERE run_id = %s AND key = %s"
+        )
         return one.format(table), [run_id, key + name]
     several = sql.SQL(
-        "SELECT seq, manifest::text FROM {} WHERE run_id = %s AND starts_with(key, %s) ORDER BY key"
+        "SELECT seq, created_seq, manifest::text FROM {}"
+        " WHERE run_id = %s AND starts_with(key, %s) ORDER BY key"
     )
     return several.format(table), [run_id, key]
 
 
 @asynccontextmanager
-async def now(links: Links, run_id: int) -> AsyncIterator[Now]:
+async def now(links: SnapshotLinks, run_id: int) -> AsyncIterator[Now]:
     """The run as it is. Raises ApiError when it is gone."""
-    async with links.link() as link, link.transaction():
-        await link.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        found = await link.execute("SELECT head_seq, head_at FROM runs_run WHERE id = %s", [run_id])
-        row = await found.fetchone()
-        if row is None:
+    async with links.snapshot() as link:
+        head = await head_of(link, run_id)
+        if head is None:
             raise ApiError(404, "NotFound", f"there is no run {run_id}")
-        yield Now(link, run_id, *row)
+        yield Now(link, run_id, *head)
 
 
 @dataclass(frozen=True, slots=True)
 class Then:
     """The objects of a run after event *seq*. *asker* is who takes turns with other askers."""
 
-    links: Links
+    links: SnapshotLinks
     run_id: int
     seq: int
     at: int

@@ -21,10 +21,15 @@ from kube.server.versions import Version
 KEPT = HOUR
 
 _SELECT = (
-    "SELECT object, coalesce(data->>'reason', kind), component, coalesce(data->>'note', message), data->>'type',"
-    " min(seq), max(seq), min(at), max(at), count(*)"
-    " FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s AND data @> '{\"event\": true}'"
-    " GROUP BY 1, 2, 3, 4, 5 ORDER BY min(seq)"
+    "SELECT object, coalesce(data->>'reason', kind), component, coalesce(data->>'note', message),"
+    " data->>'type', min(seq), max(seq), min(at), max(at), count(*)"
+    " FROM runs_runevent WHERE run_id = %(run)s AND seq > %(after)s AND seq <= %(upto)s"
+    " AND data @> '{\"event\": true}' GROUP BY 1, 2, 3, 4, 5"
+    " HAVING max(seq) > %(newer)s ORDER BY max(seq)"
+)
+_NEWEST = (
+    "SELECT EXISTS (SELECT FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s"
+    " AND data @> '{\"event\": true}')"
 )
 
 
@@ -47,13 +52,37 @@ async def read(
     link: "psycopg.AsyncConnection[Any]", run_id: int, seq: int, at: int, resource: Resource
 ) -> list[Version]:
     """The Events after event *seq*, at virtual time *at*, in the shape of *resource*'s group."""
-    before = {"head": seq, "moments": [max(at - KEPT, 0)], "run": run_id}
+    events = await _read(link, run_id, newer=0, upto=seq, at=at)
+    return [in_group(resource, one) for one in events] if resource.group else events
+
+
+async def read_newer(
+    link: "psycopg.AsyncConnection[Any]", run_id: int, *, after: int, upto: int, at: int
+) -> list[Version]:
+    """The Events that came or were seen again after event *after*, in the shape of core/v1."""
+    [(are_there,)] = await (await link.execute(_NEWEST, [run_id, after, upto])).fetchall()
+    return await _read(link, run_id, newer=after, upto=upto, at=at) if are_there else []
+
+
+async def _read(
+    link: "psycopg.AsyncConnection[Any]", run_id: int, *, newer: int, upto: int, at: int
+) -> list[Version]:
+    before = {"head": upto, "moments": [max(at - KEPT, 0)], "run": run_id}
     [(after,)] = await (await link.execute(SEQS_BEFORE, before)).fetchall()
-    rows = await (await link.execute(_SELECT, [run_id, after, seq])).fetchall()
-    said = [Said(*row) for row in rows]
+    given = {"run": run_id, "after": after, "upto": upto, "newer": newer}
+    said = [Said(*row) for row in await (await link.execute(_SELECT, given)).fetchall()]
     uids = await _uids(link, run_id, sorted({one.object for one in said}))
-    shape = _event_v1 if resource.group else _core_event
-    return [Version(one.last_seq, shape(one, _reference(one, uids))) for one in said]
+    return [
+        Version(one.last_seq, _core_event(one, _reference(one, uids)), one.first_seq)
+        for one in said
+    ]
+
+
+def in_group(resource: Resource, event: Version) -> Version:
+    """An Event of core/v1 in the shape of *resource*'s group."""
+    if not resource.group:
+        return event
+    return Version(event.seq, _event_v1(event.manifest), event.created)
 
 
 class _Life(NamedTuple):
@@ -75,12 +104,12 @@ async def _uids(
     )
     for entity, uid, ended in await found.fetchall():
         lives.setdefault(entity, []).append(_Life(uid or "", ended))
-    for model, keys in _keys_by_model(entities).items():
+    for table, keys in keys_by_table(entities).items():
         found = await link.execute(
             sql.SQL(
                 "SELECT key, manifest #>> '{{metadata,uid}}' FROM {}"
                 " WHERE run_id = %s AND key = ANY(%s)"
-            ).format(sql.Identifier(model._meta.db_table)),
+            ).format(sql.Identifier(table)),
             [run_id, [*keys]],
         )
         for key, uid in await found.fetchall():
@@ -88,14 +117,15 @@ async def _uids(
     return lives
 
 
-def _keys_by_model(entities: Iterable[str]) -> dict[Any, dict[str, str]]:
-    """For each table the keys of its rows, with their entity ids."""
-    by_model: dict[Any, dict[str, str]] = {}
+def keys_by_table(entities: Iterable[str]) -> dict[str, dict[str, str]]:
+    """For each table of objects the keys of its rows, with their entity ids."""
+    by_table: dict[str, dict[str, str]] = {}
     for entity in entities:
         prefix, _, key = entity.partition("/")
         model = wiring.projections.get(prefix, OtherObject)
-        by_model.setdefault(model, {})[entity if model is OtherObject else key] = entity
-    return by_model
+        keys = by_table.setdefault(model._meta.db_table, {})
+        keys[entity if model is OtherObject else key] = entity
+    return by_table
 
 
 _OF_PREFIX: dict[str, Resource] = {}
@@ -148,21 +178,20 @@ def _core_event(said: Said, reference: Manifest) -> Manifest:
     }
 
 
-def _event_v1(said: Said, reference: Manifest) -> Manifest:
-    core = _core_event(said, reference)
+def _event_v1(core: Manifest) -> Manifest:
     return {
         "kind": "Event",
         "apiVersion": "events.k8s.io/v1",
         "metadata": core["metadata"],
         "eventTime": None,
-        "reportingController": said.component,
+        "reportingController": core["reportingComponent"],
         "reportingInstance": "",
-        "reason": said.reason,
-        "regarding": reference,
-        "note": said.message,
-        "type": said.type,
+        "reason": core["reason"],
+        "regarding": core["involvedObject"],
+        "note": core["message"],
+        "type": core["type"],
         "deprecatedSource": core["source"],
         "deprecatedFirstTimestamp": core["firstTimestamp"],
         "deprecatedLastTimestamp": core["lastTimestamp"],
-        "deprecatedCount": said.count,
+        "deprecatedCount": core["count"],
     }

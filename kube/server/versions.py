@@ -7,7 +7,11 @@ from kscope.runs.engine import Manifest
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """An object after the event *seq* that wrote it. The manifest is not to be changed."""
+    """An object after the event *seq* that wrote it; the event *created* made the object.
+
+    The manifest is not to be changed.
+    """
 
     seq: int
     manifest: Manifest
+    created: int = 0

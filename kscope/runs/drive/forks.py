@@ -141,8 +141,8 @@ _COPIES = (
     " SELECT %(fork)s, seq, at, steps, commands, digest, engine, view, view_digest, engine_digest,"
     " created"
     " FROM runs_checkpoint WHERE run_id = %(parent)s AND seq <= %(seq)s ORDER BY seq",
-    "INSERT INTO runs_removedobject (run_id, seq, object, manifest)"
-    " SELECT %(fork)s, seq, object, manifest"
+    "INSERT INTO runs_removedobject (run_id, seq, created_seq, object, manifest)"
+    " SELECT %(fork)s, seq, created_seq, object, manifest"
     " FROM runs_removedobject WHERE run_id = %(parent)s AND seq <= %(seq)s ORDER BY seq",
 )
 

@@ -118,7 +118,7 @@ class Packed:
 
     rows: list[tuple[Any, ...]]
     projections: list[Projection]
-    removals: list[tuple[int, str, str]]
+    removals: list[tuple[int, int, str, str]]
     attempts: Sequence[Any]
 
 
@@ -132,7 +132,8 @@ def slice_packed(piece: EngineSlice) -> Packed:
         found[key if model is not OtherObject else entity] = manifest, piece.written[entity]
     projections = [_projection(table, objects) for table, objects in by_table.items()]
     removals = [
-        (seq, entity, orjson.dumps(manifest).decode()) for seq, entity, manifest in piece.removals
+        (one.seq, one.created, one.entity, orjson.dumps(one.manifest).decode())
+        for one in piece.removals
     ]
     return Packed([tuple(row) for row in piece.rows], projections, removals, piece.attempts)
 
@@ -328,11 +329,11 @@ def _copy_events(cursor: Cursor[Any], run_id: int, rows: Sequence[tuple[Any, ...
 
 
 def _copy_removals(
-    cursor: Cursor[Any], run_id: int, removals: Sequence[tuple[int, str, str]]
+    cursor: Cursor[Any], run_id: int, removals: Sequence[tuple[int, int, str, str]]
 ) -> None:
     if not removals:
         return
-    statement = sql.SQL("COPY {} (run_id, seq, object, manifest) FROM STDIN").format(
+    statement = sql.SQL("COPY {} (run_id, seq, created_seq, object, manifest) FROM STDIN").format(
         sql.Identifier(RemovedObject._meta.db_table)
     )
     with cursor.copy(statement) as copy:

@@ -36,6 +36,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('pk', models.CompositePrimaryKey('run_id', 'seq', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('seq', models.BigIntegerField()),
+                ('created_seq', models.BigIntegerField(help_text='of the event that created it')),
                 ('object', models.TextField(help_text='entity id')),
                 ('manifest', models.JSONField()),
                 ('run', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='runs.run')),
@@ -43,6 +44,10 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ('run_id', 'seq'),
             },
+        ),
+        migrations.AddIndex(
+            model_name='runevent',
+            index=models.Index(condition=models.Q(('data__contains', {'event': True})), fields=['run', 'seq'], name='runevent_kubernetes'),
         ),
         migrations.RunSQL(_fill("runs_otherobject", "runs_otherobject.key"), migrations.RunSQL.noop),
     ]

@@ -32,9 +32,10 @@ class Written(NamedTuple):
 
 
 class Removal(NamedTuple):
-    """An object that is gone: the event that removed it, its id, and its last manifest."""
+    """An object that is gone: the events that removed and created it, its id, its last manifest."""
 
     seq: int
+    created: int
     entity: str
     manifest: Manifest
 
@@ -109,11 +110,11 @@ class WriteRecord:
         """Record that an object is gone."""
         entity = write.new.id
         self._shown.pop(entity, None)
-        self._created.pop(entity, None)
+        created = self._created.pop(entity, 0)
         self._causes.pop(entity, None)
         self.touched[entity] = None
         changes = {**(note.get("changes") or {}), entity: None}
         seq = self._recorder.record(
             fact, entity, note["by"], note.get("message", ""), note.get("data"), changes
         )
-        self._removals.append(Removal(seq, entity, write.new.raw))
+        self._removals.append(Removal(seq, created, entity, write.new.raw))

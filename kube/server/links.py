@@ -1,0 +1,26 @@
+"""Connections to the database for reading, each from one moment of it."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import psycopg
+
+from kscope.runs.stream.stream_room import Links
+
+
+class SnapshotLinks(Links):
+    """Connections on which several questions are answered from one moment of the database."""
+
+    @contextlib.asynccontextmanager
+    async def snapshot(self) -> "AsyncIterator[psycopg.AsyncConnection[Any]]":
+        """A connection within a transaction that sees no later commit."""
+        async with self.link() as link, link.transaction():
+            await link.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield link
+
+
+async def head_of(link: "psycopg.AsyncConnection[Any]", run_id: int) -> tuple[int, int] | None:
+    """The newest event of a run and its virtual time; None when the run is gone."""
+    found = await link.execute("SELECT head_seq, head_at FROM runs_run WHERE id = %s", [run_id])
+    return await found.fetchone()

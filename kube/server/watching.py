@@ -1,0 +1,238 @@
+"""Watches: what changed after a version that the client names, as long as it listens.
+
+A client that selects by labels or fields is told of an object that it selects no more as DELETED,
+and of one that it selects from now on as ADDED. Where a watch begins at an earlier event it is not
+known which objects it selected then; those that have changed since count as selected, so that the
+client may be told of one too many, and never of one too few.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from kscope.runs.engine import Manifest
+from kscope.sim.objects.kinds import entity_id
+from kube.resources import Resource
+from kube.server import kubernetes_events
+from kube.server.changes import Change, Changes
+from kube.server.feed import Feed
+from kube.server.instants import Instant, now
+from kube.server.links import SnapshotLinks
+from kube.server.reading import Read, shown
+from kube.server.versions import Version
+from kube.status import bad_request
+
+BOOKMARK_SECONDS = 60.0
+LONGEST_SECONDS = 1_800
+_TRUE = ("true", "1", "t")
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+Event = tuple[str, Version]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What a client wants to be told, and from when on; None for what there is now, and then."""
+
+    read: Read
+    after: int | None
+    seconds: float
+    with_bookmarks: bool
+    with_end_of_initial: bool
+
+    @classmethod
+    def of(cls, read: Read) -> "Watch":
+        """The watch that a request asks for. Raises ApiError for what makes no sense."""
+        query = read.request.query_params
+        version = query.get("resourceVersion", "")
+        initial = query.get("sendInitialEvents", "").lower() in _TRUE
+        if version and not version.isdecimal():
+            raise bad_request(f"invalid resource version {version!r}")
+        seconds = query.get("timeoutSeconds", "")
+        if seconds and not seconds.isdecimal():
+            raise bad_request(f"invalid timeoutSeconds {seconds!r}")
+        return cls(
+            read,
+            None if initial or version in ("", "0") else int(version[:18]),
+            min(int(seconds[:9] or 0) or LONGEST_SECONDS, LONGEST_SECONDS),
+            query.get("allowWatchBookmarks", "").lower() in _TRUE,
+            initial,
+        )
+
+
+def is_watch(read: Read) -> bool:
+    """Whether a request for a list wants to be told of changes, too."""
+    return read.request.query_params.get("watch", "").lower() in _TRUE
+
+
+class Watcher:
+    """One watch: where it stands, and which of the objects it has told of."""
+
+    def __init__(self, watch: Watch, *, namespace: str, name: str) -> None:
+        self._watch = watch
+        self._resource: Resource = watch.read.target.resource
+        self._prefix = entity_id(self._resource.kind, f"{namespace}/" if namespace else "")
+        self._name = name
+        self._namespace = namespace
+        self._selection = watch.read.selection
+        # The ids of the objects that the client has, where it does not want all of them.
+        self._held: set[str] | None = None if self._selection.is_all and not name else set()
+        self._cursor = 0
+
+    async def texts(self, feed: Feed, links: SnapshotLinks) -> AsyncIterator[bytes]:
+        """The events as JSON, each on a line."""
+        watch = self._watch
+        ends = time.monotonic() + watch.seconds
+        async with now(links, feed.run_id) as instant:
+            async for text in self._begin(instant):
+                yield text
+            yield b""  # the client learns at once that the watch has begun
+        await feed.ready.wait()
+        bookmark_at = time.monotonic() + BOOKMARK_SECONDS
+        while not feed.is_gone:
+            change = feed.change
+            async for changes in feed.after(self._cursor):
+                for text in self._told(changes):
+                    yield text
+                self._cursor = changes.upto
+            left = min(ends, bookmark_at) - time.monotonic()
+            if left > 0:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(left):
+                        await change.wait()
+            if time.monotonic() >= ends:
+                return
+            if time.monotonic() >= bookmark_at:
+                bookmark_at = time.monotonic() + BOOKMARK_SECONDS
+                if watch.with_bookmarks:
+                    yield self._bookmark(self._cursor)
+
+    async def of_past(self, instant: Instant) -> AsyncIterator[bytes]:
+        """What there was at an instant of the past; nothing follows."""
+        if self._watch.after is None:
+            async for text in self._begin(instant):
+                yield text
+        yield b""
+        await asyncio.sleep(self._watch.seconds)
+
+    async def _begin(self, instant: Instant) -> AsyncIterator[bytes]:
+        after = self._watch.after
+        self._cursor = instant.seq if after is None else after
+        if after is not None and self._held is None:
+            return
+        async for versions in instant.objects(self._resource, self._namespace, self._name):
+            for version in versions:
+                manifest = shown(self._resource, version)
+                is_selected = self._selection.matches(manifest)
+                if after is None and is_selected:
+                    yield self._text("ADDED", manifest, instant.at)
+                if self._held is not None and self._had(version, after, is_selected):
+                    self._held.add(_key(version.manifest))
+        if self._watch.with_end_of_initial:
+            yield self._bookmark(instant.seq, {INITIAL_EVENTS_END: "true"})
+
+    def _had(self, version: Version, after: int | None, is_selected: bool) -> bool:
+        """Whether the client may have the object."""
+        if after is None or version.seq <= after:
+            return is_selected
+        return version.created <= after
+
+    # -- what is told of changes -----------------------------------------------------------------
+
+    def _told(self, changes: Changes) -> Iterator[bytes]:
+        if self._resource.kind == "Event":
+            for event in changes.events:
+                version = kubernetes_events.in_group(self._resource, event)
+                if self._is_meant(_key(version.manifest)):
+                    yield from self._told_of(version, changes, is_gone=False)
+            return
+        for change in changes.by_entity:
+            key = change.entity.removeprefix(self._prefix)
+            if change.entity.startswith(self._prefix) and self._is_meant(self._full(key)):
+                yield from self._told_change(change, changes)
+
+    def _full(self, key: str) -> str:
+        return f"{self._namespace}/{key}" if self._namespace else key
+
+    def _is_meant(self, key: str) -> bool:
+        namespace, _, name = key.rpartition("/")
+        return (not self._name or name == self._name) and (
+            not self._namespace or namespace == self._namespace
+        )
+
+    def _told_change(self, change: Change, changes: Changes) -> Iterator[bytes]:
+        if change.version.seq <= self._cursor:
+            return
+        yield from self._told_of(change.version, changes, is_gone=change.is_gone)
+
+    def _told_of(self, version: Version, changes: Changes, *, is_gone: bool) -> Iterator[bytes]:
+        manifest = shown(self._resource, version)
+        is_new = version.created > self._cursor
+        if self._held is None:
+            is_selected = True
+            had = not is_new
+        else:
+            key = _key(version.manifest)
+            is_selected = self._selection.matches(manifest)
+            # What was selected when the watch began, and went before the first look, is not held.
+            had = key in self._held or (is_gone and not is_new and is_selected)
+            (self._held.add if is_selected and not is_gone else self._held.discard)(key)
+        at = changes.at
+        if is_gone:
+            if not had and is_selected:
+                yield self._text("ADDED", manifest, at)
+            if had or is_selected:
+                yield self._text("DELETED", manifest, at)
+        elif is_selected:
+            yield self._shared("MODIFIED" if had else "ADDED", manifest, version, changes)
+        elif had:
+            yield self._text("DELETED", manifest, at)
+
+    def _shared(self, kind: str, manifest: Manifest, version: Version, changes: Changes) -> bytes:
+        """The text of an event, encoded once for all watchers that want the same form."""
+        read = self._watch.read
+        included = read.request.query_params.get("includeObject", "") if read.form.is_table else ""
+        name = (kind, self._resource, read.form, included, version.seq, _key(manifest))
+        text = changes.texts.get(name)
+        if text is None:
+            text = changes.texts[name] = self._text(kind, manifest, changes.at)
+        return text
+
+    def _text(self, kind: str, manifest: Manifest, at: int) -> bytes:
+        read = self._watch.read
+        if read.form.is_table:
+            rows = read.rows(at)
+            head = rows.head(manifest["metadata"]["resourceVersion"])
+            return _line(kind, {**head, "rows": [rows.row(manifest)]})
+        return _line(kind, read.item(at)(manifest))
+
+    def _bookmark(self, seq: int, annotations: dict[str, str] | None = None) -> bytes:
+        metadata: dict[str, Any] = {"resourceVersion": str(seq), "creationTimestamp": None}
+        if annotations:
+            metadata["annotations"] = annotations
+        one = {
+            "kind": self._resource.kind,
+            "apiVersion": self._resource.api_version,
+            "metadata": metadata,
+        }
+        read = self._watch.read
+        if read.form.is_table:
+            rows = read.rows(0)
+            row = {"cells": [], "object": {**one, "kind": "PartialObjectMetadata"}}
+            one = {**rows.head(str(seq)), "columnDefinitions": None, "rows": [row]}
+        return _line("BOOKMARK", one)
+
+
+def _key(manifest: Manifest) -> str:
+    metadata = manifest["metadata"]
+    namespace = metadata.get("namespace")
+    return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
+
+
+def _line(kind: str, one: Manifest) -> bytes:
+    return orjson.dumps({"type": kind, "object": one}) + b"\n"
