@@ -93,7 +93,7 @@ def _kind(
 _ALL = ("all",)
 _POST = ("create",)
 
-_PODS = _kind(
+PODS = _kind(
     "v1",
     "Pod",
     "pods",
@@ -121,7 +121,7 @@ SERVED: tuple[Resource, ...] = (
     _kind("v1", "Node", "nodes", "no", namespaced=False, status=True),
     _kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", status=True),
     _kind("v1", "PersistentVolume", "persistentvolumes", "pv", namespaced=False, status=True),
-    _PODS,
+    PODS,
     _kind(
         "v1",
         "ReplicationController",

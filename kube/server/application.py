@@ -27,9 +27,10 @@ from kube.server.answers import JSON, answered, refused
 from kube.server.feed import Feeds
 from kube.server.instants import Instant, Then, event_at, now
 from kube.server.links import SnapshotLinks
-from kube.server.reading import Read, list_read, object_read
+from kube.server.reading import Read, found_object, list_read, object_read
 from kube.server.visitors import check_origin, credential_of, found_run
 from kube.server.watching import Watch, Watcher, is_watch
+from kube.server.writing import Writer, scale_of
 from kube.status import (
     ApiError,
     bad_request,
@@ -136,7 +137,10 @@ class Server:
         if reviews.is_review(target):
             return await reviews.answer(request, target, visitor, run, address.instant)
         if request.method not in _READS:
-            raise _no_writes(run, address)
+            if address.instant:
+                raise _no_writes(run, address)
+            feed = await stack.enter_async_context(self._feeds.of(run.pk))
+            return await Writer(request, run, feed, self._links).answer(target)
         if "get" not in target.resource.verbs:
             raise method_not_allowed(
                 "the server does not allow this method on the requested resource"
@@ -196,6 +200,10 @@ async def _read(read: Read, instant: Instant) -> Response:
     match read.target.subresource:
         case "" | "status" | "resize":
             return await object_read(read, instant)
+        case "scale":
+            return answered(scale_of(await found_object(read, instant)))
+        case "log":
+            return PlainTextResponse("This is a simulation: containers run no processes.\n")
         case _:
             raise no_such_path()
 
@@ -220,12 +228,10 @@ async def _send_frames(socket: WebSocket, response: StreamingResponse) -> None:
 
 
 def _no_writes(run: Run, address: Address) -> ApiError:
-    if address.instant:
-        return method_not_allowed(
-            f"run {run.pk} at {address.instant} is in the past, where nothing can be changed; "
-            f"fork the run there: /runs/{run.pk}/"
-        )
-    return method_not_allowed("runs cannot be changed by this API yet")
+    return method_not_allowed(
+        f"run {run.pk} at {address.instant} is in the past, where nothing can be changed; "
+        f"fork the run there: /runs/{run.pk}/"
+    )
 
 
 def _asker(visitor: Visitor, request: Request) -> str:

@@ -81,14 +81,20 @@ def shown(resource: Resource, version: Version) -> Manifest:
 
 async def object_read(read: Read, instant: Instant) -> Response:
     """The object that is asked for. Raises ApiError when there is none."""
+    manifest = await found_object(read, instant)
+    if not read.form.is_table:
+        return answered(read.item(instant.at)(manifest))
+    rows = read.rows(instant.at)
+    head = rows.head(manifest["metadata"]["resourceVersion"])
+    return answered({**head, "rows": [rows.row(manifest)]})
+
+
+async def found_object(read: Read, instant: Instant) -> Manifest:
+    """The object that is asked for. Raises ApiError when there is none."""
     target = read.target
     async for versions in instant.objects(target.resource, target.namespace, target.name):
         for version in versions:
-            manifest = shown(target.resource, version)
-            if not read.form.is_table:
-                return answered(read.item(instant.at)(manifest))
-            rows = read.rows(instant.at)
-            return answered({**rows.head(str(version.seq)), "rows": [rows.row(manifest)]})
+            return shown(target.resource, version)
     raise not_found(target.resource, target.name)
 
 

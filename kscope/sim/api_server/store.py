@@ -45,6 +45,14 @@ _GENERATED = frozenset(
 _Recording = Callable[[WatchEvent, str, Note], None]
 
 
+def modified(obj: ApiObject) -> str:
+    """Why a write that was made from an older version is refused."""
+    return (
+        f'Operation cannot be fulfilled on {group_resource(obj)} "{obj.name}": the object has '
+        "been modified; please apply your changes to the latest version and try again"
+    )
+
+
 class ObjectStore:
     """Objects by kind and key, with one resourceVersion counter over all of them.
 
@@ -175,10 +183,7 @@ class ObjectStore:
         if self._faults is not None:
             self._faults.write(obj.kind, obj.id, note["by"])
         if obj.resource_version and obj.resource_version != old.resource_version:
-            raise Conflict(
-                f'Operation cannot be fulfilled on {group_resource(obj)} "{obj.name}": the object has '
-                "been modified; please apply your changes to the latest version and try again"
-            )
+            raise Conflict(modified(obj))
         return self._replace(old, obj.stored(old.uid, self._next_revision()), note)
 
     def patch(self, kind: str, key: str, patch: Manifest, **note: Unpack[Note]) -> ApiObject:

@@ -20,10 +20,12 @@ Manifest = dict[str, Any]
 # The annotation of a template in which values were left out.
 DIGEST: Final = "kscope.dev/left-out-digest"
 _DIGITS: Final = 4
+# The annotation by which `kubectl apply` knows what it has to remove.
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 # Annotations in which tools keep the whole manifest, values and all.
 _COPIES: Final = frozenset(
     {
-        "kubectl.kubernetes.io/last-applied-configuration",
+        LAST_APPLIED,
         "objectset.rio.cattle.io/applied",
         "kapp.k14s.io/original",
     }
@@ -38,15 +40,19 @@ _WITHOUT_CONTAINERS: Final = frozenset(
 )
 
 
-def clean(raw: Manifest) -> Manifest:
-    """A copy of a checked manifest without what must not be kept; with the default namespace."""
+def clean(raw: Manifest, *, keeps_copy: bool = False) -> Manifest:
+    """A copy of a checked manifest without what must not be kept; with the default namespace.
+
+    With *keeps_copy* the copy of the manifest that `kubectl apply` makes stays, likewise cleaned.
+    """
     metadata = raw["metadata"]
     if raw["kind"] in NAMESPACED and not metadata.get("namespace"):
         metadata = {**metadata, "namespace": "default"}
     elif is_known(raw) and raw["kind"] not in NAMESPACED and "namespace" in metadata:
         # Upstream: rest.EnsureObjectNamespaceMatchesRequestNamespace().
         metadata = {name: part for name, part in metadata.items() if name != "namespace"}
-    return without_values(without_nulls({**raw, "metadata": metadata}), raw["kind"])
+    settled = without_nulls({**raw, "metadata": metadata})
+    return without_values(settled, raw["kind"], keeps_copy=keeps_copy)
 
 
 def clean_command(body: Manifest) -> Manifest:
@@ -55,19 +61,22 @@ def clean_command(body: Manifest) -> Manifest:
     manifest, patch = body.get("manifest"), body.get("patch")
     if isinstance(manifest, dict):
         kind = cast("Manifest", manifest).get("kind")
-        cleaned["manifest"] = without_values(cast("Manifest", manifest), str(kind))
+        cleaned["manifest"] = without_values(cast("Manifest", manifest), str(kind), keeps_copy=True)
     if isinstance(patch, dict) and body.get("verb") == "patch":
         kind = str(body.get("object")).partition("/")[0]
-        cleaned["patch"] = without_values(cast("Manifest", patch), kind)
+        cleaned["patch"] = without_values(cast("Manifest", patch), kind, keeps_copy=True)
     return cleaned
 
 
-def without_values(manifest: Manifest, kind: str) -> Manifest:
+def without_values(manifest: Manifest, kind: str, *, keeps_copy: bool = False) -> Manifest:
     """*manifest*, or a patch of one, without managed fields, copies of itself, and values."""
     cleaned = {**manifest}
     metadata = manifest.get("metadata")
     if isinstance(metadata, dict):
-        cleaned["metadata"] = _metadata_kept(cast("Manifest", metadata))
+        kept = _metadata_kept(cast("Manifest", metadata))
+        if keeps_copy:
+            kept = _with_copy(kept, cast("Manifest", metadata), kind)
+        cleaned["metadata"] = kept
     # Of whatever group it is, and in the lower case of an entity's id.
     if kind.lower().endswith("secret"):
         for name in _SECRET_FIELDS:
@@ -88,6 +97,25 @@ def _metadata_kept(metadata: Manifest) -> Manifest:
         given = cast("Manifest", annotations)
         kept["annotations"] = {name: text for name, text in given.items() if name not in _COPIES}
     return kept
+
+
+def _with_copy(kept: Manifest, metadata: Manifest, kind: str) -> Manifest:
+    """*kept* with what `kubectl apply` noted in *metadata*, without values as well."""
+    annotations = metadata.get("annotations")
+    if not isinstance(annotations, dict):
+        return kept
+    text = cast("Manifest", annotations).get(LAST_APPLIED)
+    if not isinstance(text, str):
+        return kept
+    try:
+        copy: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return kept
+    if not isinstance(copy, dict):
+        return kept
+    cleaned = without_values(cast("Manifest", copy), kind)
+    noted = json.dumps(cleaned, separators=(",", ":")) + "\n"
+    return {**kept, "annotations": {**kept["annotations"], LAST_APPLIED: noted}}
 
 
 def _without_values(value: Any) -> Any:

@@ -33,6 +33,8 @@ class AdmissionRules:
     """A load balancer can do without node ports, and then takes none."""
     topology_labels: bool = True
     """A pod gets the labels for zone and region of its node when it is bound, or created with a node."""
+    clears_nomination: bool = True
+    """Binding a pod empties its nominatedNodeName."""
     gated_condition: bool = True
     """A pod with scheduling gates is stored with the condition PodScheduled False, SchedulingGated."""
     marks_evicted: bool = True

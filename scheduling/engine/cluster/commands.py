@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from kscope.sim.api_server.faults import invalid
-from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.store import ObjectStore, modified
 from kscope.sim.api_server.watches import WatchEvent
-from kscope.sim.errors import ApiError, Invalid, NotFound, TooManyRequests
+from kscope.sim.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
 from kscope.sim.input.cleaning import clean, clean_command, without_nulls
 from kscope.sim.input.scenario import STEP_VERBS, Step, grace_fault
 from kscope.sim.kernel.loop import EventLoop
@@ -25,6 +25,8 @@ from kscope.sim.objects.objects import (
 from kscope.sim.objects.validation.manifests import check_stored
 from kscope.sim.objects.validation.report import LONGEST_ENTITY, Report, shown, text_fault
 from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.api_server.binding import bind, check_unbound
+from scheduling.engine.api_server.client_events import check_note, record_note
 from scheduling.engine.api_server.eviction import evict
 from scheduling.engine.api_server.pod_resize import resize_text, resized
 from scheduling.engine.cluster.faults import FaultInjector
@@ -32,8 +34,8 @@ from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, Delet
 from volumes.engine.kubelet.kubelets import Kubelets
 from volumes.engine.validation import check_update
 
-# A scenario's steps are commands too.
-VERBS = STEP_VERBS
+# A scenario's steps are commands too; the others are those of clients of the Kubernetes API.
+VERBS = (*STEP_VERBS, "bind", "note")
 
 # What the parts of a command are in JSON.
 _PARTS: dict[str, type] = {
@@ -44,6 +46,9 @@ _PARTS: dict[str, type] = {
     "labels": dict,
     "grace_seconds": int,
     "propagation": str,
+    "node": str,
+    "uid": str,
+    "expect": int,
 }
 _KIND_NAMES: dict[type, str] = {str: "a text", dict: "a mapping", int: "an integer"}
 
@@ -60,7 +65,10 @@ class Command:
     refused where a disruption budget forbids it. With `labels` and a namespace ("pod/default"),
     `evict` takes the first pod by name that has them; `evict_pods` leaves the pods of DaemonSets
     alone, as a drain does. `delete` also takes what becomes of dependents, `propagation`: Background (the
-    default), Foreground or Orphan. `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` need
+    default), Foreground or Orphan. `bind` gives a pod its `node`, `note` records a Kubernetes Event
+    about the object, whose reason, message, type and component are its `patch`. With `uid` or
+    `expect`, the event that wrote the object last, the command is refused when the object is another
+    one by now. `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` need
     the node alone, `stop_scheduler` and `start_scheduler` a replica ("scheduler/name-0"). `fault`
     takes a fault as its `patch` (kscope.sim.api_server.faults).
     """
@@ -72,6 +80,9 @@ class Command:
     labels: Mapping[str, str] | None = None
     grace_seconds: int | None = None
     propagation: str = ""
+    node: str = ""
+    uid: str = ""
+    expect: int | None = None
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Command":
@@ -97,8 +108,12 @@ class Command:
             invalid(command.patch)
         elif not command.object:
             raise Invalid(f"{command.verb} needs an object")
-        if command.verb in ("patch", "resize") and command.patch is None:
+        if command.verb in ("patch", "resize", "note") and command.patch is None:
             raise Invalid(f"{command.verb} needs a patch")
+        if command.verb == "bind" and not command.node:
+            raise Invalid("bind needs a node")
+        if command.verb == "note":
+            check_note(command.patch or {})
         if command.grace_seconds is not None:
             fault = grace_fault(command.grace_seconds)
             if fault:
@@ -196,6 +211,7 @@ class CommandExecutor:
         A refusal is recorded.
         """
         try:
+            self._check_preconditions(command)
             getattr(self, f"_{command.verb}")(command, by)
         except ApiError as refusal:
             reason = f"{refusal.reason}: {refusal}"
@@ -204,6 +220,37 @@ class CommandExecutor:
             self._recorder.record("CommandRejected", target, "command", reason, data)
             return reason
         return ""
+
+    def _check_preconditions(self, command: Command) -> None:
+        """Upstream: registry/generic/registry/store.go, Preconditions."""
+        if not command.uid and command.expect is None:
+            return
+        found = self._find(command.object)
+        if command.uid and command.uid != found.uid:
+            raise Conflict(
+                f"Precondition failed: UID in precondition: {command.uid}, UID in object meta: "
+                f"{found.uid}"
+            )
+        if command.expect is not None and command.expect != self._store.record.cause(found):
+            raise Conflict(modified(found))
+
+    def _bind(self, command: Command, by: str) -> None:
+        pod = self._find(command.object)
+        if not isinstance(pod, Pod):
+            raise Invalid(f"{command.object} is no pod")
+        check_unbound(pod)
+        bind(
+            self._store,
+            pod,
+            command.node,
+            self._admission.rules,
+            by=by,
+            event="PodBound",
+            message=f"Assigned {pod.key} to {command.node}",
+        )
+
+    def _note(self, command: Command, by: str) -> None:
+        record_note(self._recorder, command.object, command.patch or {})
 
     def _stop_scheduler(self, command: Command, by: str) -> None:
         replicas, identity = self._replica(command)
@@ -436,7 +483,7 @@ def _parsed(manifest: Manifest | None) -> ApiObject:
     if not isinstance(raw["kind"], str):
         raise Invalid(f"kind: expected a text, found {shown(raw['kind'])}")
     _refuse_faults(raw)
-    return from_manifest(clean(raw))
+    return from_manifest(clean(raw, keeps_copy=True))
 
 
 def _refuse_faults(manifest: Manifest) -> None:

@@ -260,6 +260,7 @@ V1_20 = KubernetesVersion(
         attributes_class_scope=False,
         spares_node_ports=False,
         topology_labels=False,
+        clears_nomination=False,
         gated_condition=False,
         marks_evicted=False,
         unready_evictions=False,

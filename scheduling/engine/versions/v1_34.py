@@ -255,6 +255,7 @@ V1_34 = KubernetesVersion(
         attributes_class_scope=True,
         spares_node_ports=True,
         topology_labels=False,
+        clears_nomination=False,
         gated_condition=True,
         marks_evicted=False,
         unready_evictions=True,

@@ -263,6 +263,7 @@ V1_35 = KubernetesVersion(
         attributes_class_scope=True,
         spares_node_ports=True,
         topology_labels=True,
+        clears_nomination=True,
         gated_condition=True,
         marks_evicted=True,
         unready_evictions=True,
