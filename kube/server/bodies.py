@@ -19,7 +19,7 @@ async def body_of(request: Request, resource: Resource) -> dict[str, Any]:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     content = await request.body()
     if media_type not in (*_JSON, *_YAML):
-        raise unsupported_media_type(media_type, _READ)
+        raise unsupported_media_type(_READ)
     try:
         found = yaml.safe_load(content) if media_type in _YAML else orjson.loads(content)
     except (ValueError, yaml.YAMLError, RecursionError) as problem:
