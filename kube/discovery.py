@@ -20,14 +20,15 @@ def document(path: str, form: Form, address: str) -> Manifest | None:
     *address* is the host and port that the client has reached.
     """
     parts = path.strip("/").split("/")
+    is_aggregated = form.kind == "APIGroupDiscoveryList"
     match parts:
         case [""]:
             return {"paths": paths()}
-        case ["api"] if form.kind:
+        case ["api"] if is_aggregated:
             return _aggregated("api", form.version)
         case ["api"]:
             return _core_versions(address)
-        case ["apis"] if form.kind:
+        case ["apis"] if is_aggregated:
             return _aggregated("apis", form.version)
         case ["apis"]:
             groups = [_group(name) for name in _groups() if name]

@@ -47,7 +47,7 @@ def form_of(accept: str) -> Form:
     Only JSON is given; clients that would rather have protobuf accept it too.
     """
     for each in accept.split(","):
-        media_type, *parameters = (part.strip() for part in each.split(";"))
+        media_type, *parameters = [part.strip() for part in each.split(";")]
         if media_type not in _PLAIN:
             continue
         named = {name: value for name, _, value in (one.partition("=") for one in parameters)}

@@ -92,6 +92,8 @@ def _kind(
 
 _ALL = ("all",)
 _POST = ("create",)
+# Namespaces are deleted one by one.
+_NO_COLLECTION = tuple(verb for verb in READ + WRITE if verb != "deletecollection")
 
 PODS = _kind(
     "v1",
@@ -117,7 +119,15 @@ SERVED: tuple[Resource, ...] = (
     _kind("v1", "ConfigMap", "configmaps", "cm"),
     _kind("v1", "Event", "events", "ev"),
     _kind("v1", "LimitRange", "limitranges", "limits"),
-    _kind("v1", "Namespace", "namespaces", "ns", namespaced=False, status=True),
+    _kind(
+        "v1",
+        "Namespace",
+        "namespaces",
+        "ns",
+        namespaced=False,
+        status=True,
+        verbs=_NO_COLLECTION,
+    ),
     _kind("v1", "Node", "nodes", "no", namespaced=False, status=True),
     _kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", status=True),
     _kind("v1", "PersistentVolume", "persistentvolumes", "pv", namespaced=False, status=True),
@@ -141,6 +151,7 @@ SERVED: tuple[Resource, ...] = (
         more=(Subresource("token", "TokenRequest", _POST, "authentication.k8s.io/v1"),),
     ),
     _kind("v1", "Service", "services", "svc", status=True, categories=_ALL),
+    _kind("apps/v1", "ControllerRevision", "controllerrevisions"),
     _kind("apps/v1", "DaemonSet", "daemonsets", "ds", status=True, categories=_ALL),
     _kind(
         "apps/v1",
@@ -187,6 +198,7 @@ SERVED: tuple[Resource, ...] = (
     _kind("batch/v1", "Job", "jobs", status=True, categories=_ALL),
     _kind("coordination.k8s.io/v1", "Lease", "leases"),
     _kind("events.k8s.io/v1", "Event", "events", "ev"),
+    _kind("node.k8s.io/v1", "RuntimeClass", "runtimeclasses", namespaced=False),
     _kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "pdb", status=True),
     _kind("resource.k8s.io/v1", "DeviceClass", "deviceclasses", namespaced=False),
     _kind("resource.k8s.io/v1", "ResourceClaim", "resourceclaims", status=True),

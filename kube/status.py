@@ -15,11 +15,7 @@ class ApiError(Exception):
     """A request that is not met: HTTP status *code*, and what the Status object says."""
 
     def __init__(
-        self,
-        code: int,
-        reason: str,
-        message: str,
-        details: Mapping[str, Any] | None = None,
+        self, code: int, reason: str, message: str, details: Mapping[str, Any] | None = None
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -66,7 +62,8 @@ def _group(resource: Resource) -> dict[str, str]:
 
 
 def _of(resource: Resource, name: str) -> dict[str, Any]:
-    return {"name": name, **_group(resource), "kind": resource.plural}
+    named = {"name": name} if name else {}
+    return {**named, **_group(resource), "kind": resource.plural}
 
 
 def not_found(resource: Resource, name: str) -> ApiError:
@@ -104,7 +101,9 @@ def invalid(
     listed = list(causes)
     of = f"{kind or resource.kind}{f'.{resource.group}' if resource.group else ''}"
     errors = [f"{field}: {message}" if field else message for _, message, field in listed]
-    text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+    # Upstream: an aggregate names equal errors once.
+    unique = list(dict.fromkeys(errors))
+    text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
     details = {
         "name": name,
         **_group(resource),
@@ -122,22 +121,35 @@ def bad_request(message: str) -> ApiError:
     return ApiError(400, "BadRequest", message)
 
 
+def too_large(message: str) -> ApiError:
+    """The body is longer than the server takes. Upstream: NewRequestEntityTooLargeError()."""
+    text = f"Request entity is too large: {message}"
+    return ApiError(413, "RequestEntityTooLarge", text)
+
+
 def unauthorized() -> ApiError:
     """The token is unknown or has expired."""
     return ApiError(401, "Unauthorized", "Unauthorized")
 
 
 def forbidden(why: str, resource: Resource | None = None, name: str = "") -> ApiError:
-    """The client may not do this."""
+    """The client may not do this. Upstream: NewForbidden()."""
     if resource is None:
         return ApiError(403, "Forbidden", f"forbidden: {why}")
-    message = f'{resource.group_resource} "{name}" is forbidden: {why}'
-    return ApiError(403, "Forbidden", message, _of(resource, name))
+    which = f'{resource.group_resource} "{name}"' if name else resource.group_resource
+    return ApiError(403, "Forbidden", f"{which} is forbidden: {why}", _of(resource, name))
 
 
 def method_not_allowed(why: str) -> ApiError:
     """What is asked for is not done by this server, or not here."""
     return ApiError(405, "MethodNotAllowed", why)
+
+
+def not_supported(resource: Resource, action: str) -> ApiError:
+    """The resource has no such verb. Upstream: NewMethodNotSupported()."""
+    message = f'{action} is not supported on resources of kind "{resource.group_resource}"'
+    details = {**_group(resource), "kind": resource.plural}
+    return ApiError(405, "MethodNotAllowed", message, details)
 
 
 def not_acceptable() -> ApiError:
@@ -149,13 +161,12 @@ def not_acceptable() -> ApiError:
     return ApiError(406, "NotAcceptable", message)
 
 
-def unsupported_media_type(media_type: str, accepted: Iterable[str]) -> ApiError:
+def unsupported_media_type(accepted: Iterable[str]) -> ApiError:
     """The body is in a form that the server cannot read."""
     message = (
-        f"the body of the request was in an unknown format - accepted media types include: "
+        "the body of the request was in an unknown format - accepted media types include: "
         f"{', '.join(accepted)}"
     )
-    del media_type
     return ApiError(415, "UnsupportedMediaType", message)
 
 
@@ -170,8 +181,8 @@ def too_many_requests(message: str, seconds: int = 1) -> ApiError:
 
 
 def timed_out(message: str, seconds: int = 1) -> ApiError:
-    """The server took the request and cannot say yet what came of it."""
-    return ApiError(504, "Timeout", message, {"retryAfterSeconds": seconds})
+    """The server took the request and cannot say yet what came of it. Upstream: NewTimeoutError()."""
+    return ApiError(504, "Timeout", f"Timeout: {message}", {"retryAfterSeconds": seconds})
 
 
 def unavailable(message: str, seconds: int = 2) -> ApiError:
@@ -180,5 +191,6 @@ def unavailable(message: str, seconds: int = 2) -> ApiError:
 
 
 def internal_error(message: str) -> ApiError:
-    """Something broke."""
-    return ApiError(500, "InternalError", f"Internal error occurred: {message}")
+    """Something broke. Upstream: NewInternalError()."""
+    details = {"causes": [{"message": message}]}
+    return ApiError(500, "InternalError", f"Internal error occurred: {message}", details)

@@ -50,7 +50,7 @@ async def body_of(request: Request, resource: Resource) -> dict[str, Any]:
         except protobuf.NotProtobuf as problem:
             raise bad_request(f"the body cannot be read: {problem}") from problem
     if media_type not in (*_JSON, *_YAML):
-        raise unsupported_media_type(media_type, _READ)
+        raise unsupported_media_type(_READ)
     try:
         found = yaml.safe_load(content) if media_type in _YAML else orjson.loads(content)
     except (ValueError, yaml.YAMLError, RecursionError) as problem:

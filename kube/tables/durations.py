@@ -41,10 +41,19 @@ def _two(large: int, of_large: str, small: int, of_small: str) -> str:
 
 
 def since(text: str | None, now: int) -> str:
-    """How long before virtual time *now* a timestamp was; <unknown> without one."""
-    return human_duration(now - nanoseconds_of(text)) if text else UNKNOWN
+    """How long before virtual time *now* a timestamp was; <unknown> without a readable one."""
+    moment = _moment(text)
+    return UNKNOWN if moment is None else human_duration(now - moment)
 
 
 def between(start: str | None, end: str | None) -> str:
-    """How long it was from one timestamp to the other."""
-    return human_duration(nanoseconds_of(end) - nanoseconds_of(start)) if start and end else UNKNOWN
+    """How long it was from one timestamp to the other; <unknown> without both."""
+    first, last = _moment(start), _moment(end)
+    return UNKNOWN if first is None or last is None else human_duration(last - first)
+
+
+def _moment(text: str | None) -> int | None:
+    try:
+        return nanoseconds_of(text) if text else None
+    except (ValueError, TypeError):
+        return None

@@ -1,92 +1,123 @@
-"""What a table says of a pod. Upstream: printPod()."""
+"""The columns of a pod. Upstream: printPod()."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
+from kube.tables.columns import AGE, NAME, NONE, Cell, Heading, Object, is_deleted
 from kube.tables.durations import since
 
-Object = Mapping[str, Any]
+_UNREACHABLE = "NodeLost"
+_ENDED = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """ "1/2" containers ready, the status in one word, and the restarts."""
+class Line:
+    """What a table says of the containers of a pod: `ready` of `total`, a word, the restarts.
 
-    ready: str
-    status: str
-    restarts: int
-    last_restart: str
+    The statuses of init containers are looked at first, those of the others once the pod is
+    initialized.
+    """
 
+    def __init__(self, pod: Object) -> None:
+        self._spec: Object = pod.get("spec") or {}
+        self._status: Object = pod.get("status") or {}
+        # Init containers that run beside the others until the pod ends.
+        self._sidecars = {
+            one.get("name")
+            for one in self._spec.get("initContainers") or []
+            if one.get("restartPolicy") == "Always"
+        }
+        self.total = len(self._spec.get("containers") or []) + len(self._sidecars)
+        self.ready = 0
+        self.restarts = _Restarts()
+        self.word = self._first_word()
+        sidecar_restarts = _Restarts()
+        initializing = self._look_at_init_containers(sidecar_restarts)
+        if not initializing or self._is_true("Initialized"):
+            self.restarts = sidecar_restarts
+            self._look_at_containers()
+        if is_deleted(pod):
+            self._look_at_deletion()
 
-def summary(pod: Object) -> Summary:
-    """The pod in one line."""
-    spec, status = pod.get("spec") or {}, pod.get("status") or {}
-    always = {
-        one["name"]
-        for one in spec.get("initContainers") or []
-        if one.get("restartPolicy") == "Always"
-    }
-    word = status.get("reason") or status.get("phase") or "Pending"
-    for one in status.get("conditions") or []:
-        if one.get("type") == "PodScheduled" and one.get("reason") == "SchedulingGated":
-            word = "SchedulingGated"
-    counted = _InitContainers(spec, status, always)
-    ready, restarts, last = counted.ready, counted.restarts, counted.last_restart
-    if counted.word:
-        word = counted.word
-    if not counted.word or _is_initialized(status):
-        restarts, last = counted.restarts_of_always, counted.last_of_always
-        is_running = False
-        for one in reversed(status.get("containerStatuses") or []):
-            restarts += one.get("restartCount") or 0
-            last = max(last, _last_restart(one))
-            found = _container_word(one)
-            if found:
-                word = found
-            elif one.get("ready") and "running" in (one.get("state") or {}):
-                is_running = True
-                ready += 1
-        if word == "Completed" and is_running:
-            word = "Running" if _is_ready(status) else "NotReady"
-    if pod["metadata"].get("deletionTimestamp"):
-        if status.get("reason") == "NodeLost":
-            word = "Unknown"
-        elif status.get("phase") not in ("Succeeded", "Failed"):
-            word = "Terminating"
-    total = len(spec.get("containers") or []) + len(always)
-    return Summary(f"{ready}/{total}", word, restarts, last)
+    def _first_word(self) -> str:
+        for one in self._conditions():
+            if one.get("type") == "PodScheduled" and one.get("reason") == "SchedulingGated":
+                return "SchedulingGated"
+        return str(self._status.get("reason") or self._status.get("phase") or "")
 
-
-class _InitContainers:
-    """What the init containers make of the line: `word` while one of them is not done."""
-
-    def __init__(self, spec: Object, status: Object, always: set[str]) -> None:
-        self.word = ""
-        self.ready = self.restarts = self.restarts_of_always = 0
-        self.last_restart = self.last_of_always = ""
-        statuses = status.get("initContainerStatuses") or []
-        for place, one in enumerate(statuses):
-            self.restarts += one.get("restartCount") or 0
-            self.last_restart = max(self.last_restart, _last_restart(one))
+    def _look_at_init_containers(self, of_sidecars: "_Restarts") -> bool:
+        """Whether one of them is not done; the word then says how far they are."""
+        for place, one in enumerate(self._status.get("initContainerStatuses") or []):
+            is_sidecar = one.get("name") in self._sidecars
+            self.restarts.add(one)
+            if is_sidecar:
+                of_sidecars.add(one)
             state = one.get("state") or {}
-            if one.get("name") in always:
-                self.restarts_of_always += one.get("restartCount") or 0
-                self.last_of_always = max(self.last_of_always, _last_restart(one))
-                if one.get("ready"):
-                    self.ready += 1
-                if one.get("started"):
-                    continue
-            ended, waiting = state.get("terminated"), state.get("waiting")
+            ended, waiting = state.get("terminated"), state.get("waiting") or {}
             if ended is not None and not ended.get("exitCode"):
+                continue
+            if is_sidecar and one.get("started"):
+                self.ready += bool(one.get("ready"))
                 continue
             if ended is not None:
                 self.word = f"Init:{_end_word(ended)}"
-            elif waiting and waiting.get("reason") not in (None, "", "PodInitializing"):
+            elif waiting.get("reason") not in (None, "", "PodInitializing"):
                 self.word = f"Init:{waiting['reason']}"
             else:
-                self.word = f"Init:{place}/{len(spec.get('initContainers') or [])}"
-            break
+                self.word = f"Init:{place}/{len(self._spec.get('initContainers') or [])}"
+            return True
+        return False
+
+    def _look_at_containers(self) -> None:
+        is_running = False
+        for one in reversed(self._status.get("containerStatuses") or []):
+            self.restarts.add(one)
+            state = one.get("state") or {}
+            reason = (state.get("waiting") or {}).get("reason")
+            ended = state.get("terminated")
+            if reason:
+                self.word = str(reason)
+            elif ended is not None:
+                self.word = _end_word(ended)
+            elif one.get("ready") and state.get("running") is not None:
+                is_running = True
+                self.ready += 1
+        if self.word == "Completed" and is_running:
+            self.word = "Running" if self._is_true("Ready") else "NotReady"
+
+    def _look_at_deletion(self) -> None:
+        if self._status.get("reason") == _UNREACHABLE:
+            self.word = "Unknown"
+        elif self._status.get("phase") not in _ENDED:
+            self.word = "Terminating"
+
+    def _conditions(self) -> Iterator[Object]:
+        yield from self._status.get("conditions") or ()
+
+    def _is_true(self, name: str) -> bool:
+        return any(
+            one.get("type") == name and one.get("status") == "True" for one in self._conditions()
+        )
+
+
+class _Restarts:
+    """How often containers were restarted, and when one ended before it was."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.last = ""
+
+    def add(self, status: Object) -> None:
+        """Count those of a container's status."""
+        self.count += status.get("restartCount") or 0
+        ended = (status.get("lastState") or {}).get("terminated") or {}
+        # Timestamps of one form can be compared as text.
+        self.last = max(self.last, ended.get("finishedAt") or "")
+
+    def text(self, now: int) -> str:
+        """As in "3 (2m ago)"."""
+        if not self.count or not self.last:
+            return str(self.count)
+        return f"{self.count} ({since(self.last, now)} ago)"
 
 
 def _end_word(ended: Object) -> str:
@@ -97,47 +128,49 @@ def _end_word(ended: Object) -> str:
     return f"ExitCode:{ended.get('exitCode', 0)}"
 
 
-def _container_word(status: Object) -> str:
-    state = status.get("state") or {}
-    waiting, ended = state.get("waiting") or {}, state.get("terminated")
-    if waiting.get("reason"):
-        return str(waiting["reason"])
-    return _end_word(ended) if ended is not None else ""
-
-
-def _last_restart(status: Object) -> str:
-    """When it ended the last time; timestamps of one form can be compared as text."""
-    return str(((status.get("lastState") or {}).get("terminated") or {}).get("finishedAt") or "")
-
-
-def _condition(status: Object, name: str) -> bool:
-    return any(
-        one.get("type") == name and one.get("status") == "True"
-        for one in status.get("conditions") or []
-    )
-
-
-def _is_ready(status: Object) -> bool:
-    return _condition(status, "Ready")
-
-
-def _is_initialized(status: Object) -> bool:
-    return _condition(status, "Initialized")
-
-
-def restarts(pod: Object, now: int) -> str:
-    """ "3 (2m ago)"."""
-    found = summary(pod)
-    if not found.restarts or not found.last_restart:
-        return str(found.restarts)
-    return f"{found.restarts} ({since(found.last_restart, now)} ago)"
-
-
-def readiness_gates(pod: Object) -> str:
-    """How many of its readiness gates are open."""
-    gates = (pod.get("spec") or {}).get("readinessGates") or []
+def _readiness_gates(spec: Object, status: Object) -> str:
+    gates = spec.get("readinessGates") or []
     if not gates:
-        return "<none>"
-    status = pod.get("status") or {}
-    are_open = sum(_condition(status, one.get("conditionType", "")) for one in gates)
-    return f"{are_open}/{len(gates)}"
+        return NONE
+    known = {one.get("type"): one.get("status") for one in status.get("conditions") or []}
+    are_true = sum(known.get(one.get("conditionType")) == "True" for one in gates)
+    return f"{are_true}/{len(gates)}"
+
+
+def cells(pod: Object, now: int) -> list[Cell]:
+    """The cells of a pod at virtual time *now*."""
+    line = Line(pod)
+    spec, status = pod.get("spec") or {}, pod.get("status") or {}
+    ips = [one.get("ip") for one in status.get("podIPs") or []] or [status.get("podIP")]
+    return [
+        NAME.get(pod, now),
+        f"{line.ready}/{line.total}",
+        line.word,
+        line.restarts.text(now),
+        AGE.get(pod, now),
+        ips[0] or NONE,
+        spec.get("nodeName") or NONE,
+        status.get("nominatedNodeName") or NONE,
+        _readiness_gates(spec, status),
+    ]
+
+
+def conditions(pod: Object) -> list[dict[str, Any]]:
+    """The conditions of a pod's row: that it has ended."""
+    phase = (pod.get("status") or {}).get("phase")
+    if phase not in _ENDED:
+        return []
+    return [{"type": "Completed", "status": "True", "reason": phase, "message": _ENDED[phase]}]
+
+
+HEADINGS: tuple[Heading, ...] = (
+    NAME,
+    Heading("Ready"),
+    Heading("Status"),
+    Heading("Restarts"),
+    AGE,
+    Heading("IP", priority=1),
+    Heading("Node", priority=1),
+    Heading("Nominated Node", priority=1),
+    Heading("Readiness Gates", priority=1),
+)

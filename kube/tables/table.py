@@ -6,7 +6,7 @@ from typing import Any
 
 from kube.resources import Resource
 from kube.status import bad_request
-from kube.tables.columns import COLUMNS, USUAL, Column
+from kube.tables.printers import Printer, printer_of
 
 Manifest = dict[str, Any]
 
@@ -34,9 +34,8 @@ class Rows:
             )
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the resource's kind."""
-        return COLUMNS.get(self.resource.kind, USUAL)
+    def _printer(self) -> Printer:
+        return printer_of(self.resource.kind)
 
     def head(self, resource_version: str) -> Manifest:
         """The Table without its rows."""
@@ -44,12 +43,15 @@ class Rows:
             "kind": "Table",
             "apiVersion": f"meta.k8s.io/{self.version}",
             "metadata": {"resourceVersion": resource_version},
-            "columnDefinitions": [column.definition() for column in self.columns],
+            "columnDefinitions": [column.definition() for column in self._printer.headings],
         }
 
     def row(self, one: Mapping[str, Any]) -> Manifest:
         """One object as a row."""
-        row: Manifest = {"cells": [column.get(one, self.now) for column in self.columns]}
+        printer = self._printer
+        row: Manifest = {"cells": printer.cells(one, self.now)}
+        if conditions := printer.conditions(one):
+            row["conditions"] = conditions
         if self.include == "Metadata":
             row["object"] = partial(one, self.version)
         elif self.include == "Object":

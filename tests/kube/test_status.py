@@ -1,0 +1,72 @@
+"""Errors as Status objects. Upstream: api/errors/errors_test.go."""
+
+from kube import status
+from kube.resources import Resource, found
+
+
+def _resource(group: str, plural: str) -> Resource:
+    resource = found(group, "v1", plural)
+    assert resource is not None
+    return resource
+
+
+def test_object_that_is_not_there() -> None:
+    assert status.not_found(_resource("apps", "deployments"), "web").body == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": 'deployments.apps "web" not found',
+        "reason": "NotFound",
+        "details": {"name": "web", "group": "apps", "kind": "deployments"},
+        "code": 404,
+    }
+
+
+def test_invalid_object_names_each_cause() -> None:
+    causes = [("FieldValueRequired", "Required value", "spec.a"), ("FieldValueInvalid", "no", "")]
+    error = status.invalid(_resource("apps", "deployments"), "web", causes)
+    assert error.message == 'Deployment.apps "web" is invalid: [spec.a: Required value, no]'
+    assert error.details["kind"] == "Deployment"
+    assert error.details["causes"][0] == {
+        "reason": "FieldValueRequired",
+        "message": "Required value",
+        "field": "spec.a",
+    }
+
+
+def test_forbidden_names_the_object_if_any() -> None:
+    pods = _resource("", "pods")
+    assert status.forbidden("no", pods, "a").message == 'pods "a" is forbidden: no'
+    assert status.forbidden("no", pods).message == "pods is forbidden: no"
+    assert status.forbidden("no").message == "forbidden: no"
+
+
+def test_conflict_follows_upstream() -> None:
+    error = status.conflict(_resource("", "pods"), "a", status.MODIFIED)
+    assert error.code == 409
+    assert error.message.startswith(
+        'Operation cannot be fulfilled on pods "a": the object has been'
+    )
+
+
+def test_timeout_says_when_to_try_again() -> None:
+    error = status.timed_out("the run is busy", seconds=3)
+    assert error.message == "Timeout: the run is busy"
+    assert error.headers == {"Retry-After": "3"}
+
+
+def test_verb_that_a_resource_does_not_have() -> None:
+    error = status.not_supported(_resource("", "bindings"), "list")
+    assert (error.code, error.reason) == (405, "MethodNotAllowed")
+    assert error.message == 'list is not supported on resources of kind "bindings"'
+
+
+def test_deletion_answers_with_success() -> None:
+    assert status.success(_resource("", "pods"), "a", "u1") == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {"name": "a", "kind": "pods", "uid": "u1"},
+    }
