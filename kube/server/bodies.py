@@ -32,7 +32,7 @@ async def patch_of(request: Request) -> tuple[str, Any]:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     kind = _PATCHES.get(media_type)
     if kind is None:
-        raise unsupported_media_type(media_type, _PATCHES)
+        raise unsupported_media_type(_PATCHES)
     content = await request.body()
     try:
         return kind, yaml.safe_load(content) if kind == "apply" else orjson.loads(content)
