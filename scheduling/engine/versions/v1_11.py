@@ -196,6 +196,7 @@ V1_11 = KubernetesVersion(
         retries_other_failures=True,
         pops_from_backoff=False,
         hints=False,
+        complete_pod_hints=False,
         update_leaves_backoff=True,
         status_counts=False,
         present_errors={
@@ -230,6 +231,7 @@ V1_11 = KubernetesVersion(
         overhead_without_limit=False,
         allocated_storage=False,
         attributes_class_scope=False,
+        changes_attributes_class=False,
         spares_node_ports=False,
         topology_labels=False,
         clears_nomination=False,
@@ -250,6 +252,7 @@ V1_11 = KubernetesVersion(
         pending_pods_get_claims=False,
         makes_resource_claims=False,
         job_waits_first=False,
+        tracks_job_pods=False,
         budget_resync=30 * SECOND,
         monitor_grace=40 * SECOND,
         warns_pods_of_node=False,
@@ -274,6 +277,7 @@ V1_11 = KubernetesVersion(
             "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
             "an external controller to process this PVC.",
         ),
+        modifies_volumes=False,
         announces_resizes=False,
     ),
     controller=ControllerRules(
@@ -288,6 +292,7 @@ V1_11 = KubernetesVersion(
         honors_reclaim_policy=False,
         reschedules_lost_node=False,
         rechecks_claim_uid=False,
+        retries_failed_syncs=False,
     ),
     binder=BinderRules(
         error_prefix="",

@@ -183,6 +183,7 @@ V1_16 = KubernetesVersion(
         retries_other_failures=False,
         pops_from_backoff=False,
         hints=False,
+        complete_pod_hints=False,
         update_leaves_backoff=True,
         status_counts=False,
         present_errors={
@@ -217,6 +218,7 @@ V1_16 = KubernetesVersion(
         overhead_without_limit=False,
         allocated_storage=False,
         attributes_class_scope=False,
+        changes_attributes_class=False,
         spares_node_ports=False,
         topology_labels=False,
         clears_nomination=False,
@@ -237,6 +239,7 @@ V1_16 = KubernetesVersion(
         pending_pods_get_claims=False,
         makes_resource_claims=False,
         job_waits_first=False,
+        tracks_job_pods=False,
         budget_resync=30 * SECOND,
         monitor_grace=40 * SECOND,
         warns_pods_of_node=False,
@@ -261,6 +264,7 @@ V1_16 = KubernetesVersion(
             "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
             "an external controller to process this PVC.",
         ),
+        modifies_volumes=False,
         announces_resizes=False,
     ),
     controller=ControllerRules(
@@ -275,6 +279,7 @@ V1_16 = KubernetesVersion(
         honors_reclaim_policy=False,
         reschedules_lost_node=False,
         rechecks_claim_uid=False,
+        retries_failed_syncs=False,
     ),
     binder=BinderRules(
         error_prefix="",

@@ -89,6 +89,7 @@ V1_20 = KubernetesVersion(
                 "knows_lost_claims": False,
                 "awaits_own_claims": False,
                 "translates": False,
+                "scores_capacity": False,
             },
             names.NODE_VOLUME_LIMITS: {"is_modern": False, "needs_driver": False},
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": False},
@@ -224,6 +225,7 @@ V1_20 = KubernetesVersion(
         retries_other_failures=False,
         pops_from_backoff=False,
         hints=False,
+        complete_pod_hints=False,
         update_leaves_backoff=True,
         status_counts=True,
         present_errors={
@@ -258,6 +260,7 @@ V1_20 = KubernetesVersion(
         overhead_without_limit=True,
         allocated_storage=False,
         attributes_class_scope=False,
+        changes_attributes_class=False,
         spares_node_ports=False,
         topology_labels=False,
         clears_nomination=False,
@@ -278,6 +281,7 @@ V1_20 = KubernetesVersion(
         pending_pods_get_claims=False,
         makes_resource_claims=False,
         job_waits_first=False,
+        tracks_job_pods=False,
         budget_resync=30 * SECOND,
         monitor_grace=40 * SECOND,
         warns_pods_of_node=True,
@@ -302,6 +306,7 @@ V1_20 = KubernetesVersion(
             "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
             "an external controller to process this PVC.",
         ),
+        modifies_volumes=False,
         announces_resizes=False,
     ),
     controller=ControllerRules(
@@ -316,6 +321,7 @@ V1_20 = KubernetesVersion(
         honors_reclaim_policy=False,
         reschedules_lost_node=False,
         rechecks_claim_uid=False,
+        retries_failed_syncs=False,
     ),
     binder=BinderRules(
         error_prefix="binding volumes: ",

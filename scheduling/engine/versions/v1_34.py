@@ -16,7 +16,7 @@ from scheduling.engine.versions.configuration_rules import (
     InTreePlugin,
 )
 from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
-from scheduling.engine.versions.gate_names import LOCKED_ON, ON
+from scheduling.engine.versions.gate_names import LOCKED_ON, OFF, ON
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
@@ -39,6 +39,7 @@ V1_34 = KubernetesVersion(
     feature_gates={
         "SchedulerQueueingHints": LOCKED_ON,
         "SchedulerPopFromBackoffQ": ON,
+        "StorageCapacityScoring": OFF,
     },
     namespaces_have_name_label=True,
     plugins=DefaultPlugins(
@@ -89,6 +90,7 @@ V1_34 = KubernetesVersion(
                 "knows_lost_claims": True,
                 "awaits_own_claims": True,
                 "translates": True,
+                "scores_capacity": False,
             },
             names.NODE_VOLUME_LIMITS: {"is_modern": True, "needs_driver": False},
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": True},
@@ -219,6 +221,7 @@ V1_34 = KubernetesVersion(
         retries_other_failures=False,
         pops_from_backoff=True,
         hints=True,
+        complete_pod_hints=False,
         update_leaves_backoff=False,
         status_counts=False,
         present_errors={
@@ -253,6 +256,7 @@ V1_34 = KubernetesVersion(
         overhead_without_limit=False,
         allocated_storage=True,
         attributes_class_scope=True,
+        changes_attributes_class=True,
         spares_node_ports=True,
         topology_labels=False,
         clears_nomination=False,
@@ -273,6 +277,7 @@ V1_34 = KubernetesVersion(
         pending_pods_get_claims=True,
         makes_resource_claims=False,
         job_waits_first=True,
+        tracks_job_pods=False,
         budget_resync=0,
         monitor_grace=50 * SECOND,
         warns_pods_of_node=True,
@@ -297,6 +302,7 @@ V1_34 = KubernetesVersion(
             "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
             "an external controller to process this PVC.",
         ),
+        modifies_volumes=True,
         announces_resizes=False,
     ),
     controller=ControllerRules(
@@ -312,6 +318,7 @@ V1_34 = KubernetesVersion(
         honors_reclaim_policy=True,
         reschedules_lost_node=True,
         rechecks_claim_uid=True,
+        retries_failed_syncs=False,
     ),
     binder=BinderRules(
         error_prefix="binding volumes: ",

@@ -46,6 +46,7 @@ V1_36 = KubernetesVersion(
         "VolumeLimitScaling": OFF,
         "GenericWorkload": OFF,
         "GangScheduling": OFF,
+        "StorageCapacityScoring": OFF,
     },
     namespaces_have_name_label=True,
     plugins=DefaultPlugins(
@@ -99,6 +100,7 @@ V1_36 = KubernetesVersion(
                 "knows_lost_claims": True,
                 "awaits_own_claims": True,
                 "translates": True,
+                "scores_capacity": False,
             },
             names.DYNAMIC_RESOURCES: {"provides_extended": True},
             names.NODE_VOLUME_LIMITS: {"is_modern": True, "needs_driver": False},
@@ -231,6 +233,7 @@ V1_36 = KubernetesVersion(
         retries_other_failures=False,
         pops_from_backoff=True,
         hints=True,
+        complete_pod_hints=True,
         update_leaves_backoff=False,
         status_counts=False,
         present_errors={
@@ -265,6 +268,7 @@ V1_36 = KubernetesVersion(
         overhead_without_limit=False,
         allocated_storage=True,
         attributes_class_scope=True,
+        changes_attributes_class=True,
         spares_node_ports=True,
         topology_labels=True,
         clears_nomination=True,
@@ -285,6 +289,7 @@ V1_36 = KubernetesVersion(
         pending_pods_get_claims=True,
         makes_resource_claims=True,
         job_waits_first=True,
+        tracks_job_pods=True,
         budget_resync=0,
         monitor_grace=50 * SECOND,
         warns_pods_of_node=True,
@@ -305,6 +310,7 @@ V1_36 = KubernetesVersion(
         healthy_nodes_keep_volumes=True,
         provisioners_hold_volumes=True,
         expanding_event=("Normal", "waiting for an external controller to expand this PVC"),
+        modifies_volumes=True,
         announces_resizes=True,
     ),
     controller=ControllerRules(
@@ -320,6 +326,7 @@ V1_36 = KubernetesVersion(
         honors_reclaim_policy=True,
         reschedules_lost_node=True,
         rechecks_claim_uid=True,
+        retries_failed_syncs=True,
     ),
     binder=BinderRules(
         error_prefix="binding volumes: ",
