@@ -16,7 +16,7 @@ _USUAL = Budget()
 
 
 class StoredJSON(json.JSONDecoder):
-    """Reads jsonb, which gives back a large float as an integer, with more than 64 bits as a float."""
+    """Reads jsonb, which returns large floats as integers; beyond 64 bits they become floats."""
 
     def decode(self, s: str, *_: Any) -> Any:
         """See json.JSONDecoder."""
@@ -24,7 +24,7 @@ class StoredJSON(json.JSONDecoder):
 
 
 class ManifestText(models.Func):
-    """The text at a path of the manifest; a key of a generated column.
+    """SQL for the text at a path of the manifest, to define a generated column.
 
     The path is written into the SQL because a column's definition cannot take parameters.
     """
@@ -59,11 +59,11 @@ def flag_of(*path: str) -> models.GeneratedField:
 
 
 class OwnedModel(models.Model):
-    """What belongs to an account, and may be shown to others; kscope/accounts/access.py."""
+    """A row that belongs to an account and may be shared; see kscope/accounts/access.py."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
-        # Who has something is deactivated, not deleted: nothing becomes another's by accident.
+        # An account that owns rows is deactivated, not deleted, so its rows keep their owner.
         on_delete=models.PROTECT,
         null=True,
         blank=True,
@@ -100,7 +100,7 @@ class Scenario(OwnedModel):
     class Meta:
         ordering = ("-is_demo", "position", "name", "id")
         constraints = (
-            # The same content twice, of two owners: neither learns of the other's.
+            # Two owners may load the same content; neither learns that the other has it.
             models.UniqueConstraint(
                 fields=("owner", "digest"), name="scenario_owner_digest", nulls_distinct=False
             ),
@@ -116,12 +116,13 @@ class Run(OwnedModel):
     `lease_epoch` rises whenever a worker takes the run; a slice commits only under the epoch its
     worker was given, so a worker that lost the run cannot write to it.
 
-    A fork knows the event of its parent that it was made at, and, until a worker has brought it
-    there, its goal: a moment, and where its history is the parent's the event or the very step.
+    `forked_seq` is the event of the parent at which a fork was made. A fork has a goal until a
+    worker has replayed the parent that far: the moment `goal_at` and, if the fork repeats the
+    parent's history, also the event `goal_seq` or the step `goal_steps`.
 
-    `engine_digest` says which engine wrote the newest slice. Where another engine, that of
-    `differs_for`, was tried on the history and decided differently from event `differs_from` on,
-    the run can be read but not continued with it.
+    `engine_digest` says which engine wrote the newest slice. If another engine, with the digest
+    `differs_for`, replayed the history and decided differently from event `differs_from` on, that
+    engine can show the run but not continue it.
     """
 
     class Status(models.TextChoices):
@@ -234,7 +235,7 @@ class Run(OwnedModel):
 
     @property
     def budget(self) -> Budget:
-        """What it may take."""
+        """How many events and objects, how much virtual time and memory the run may use."""
         return Budget(
             events=self.budget_events,
             objects=self.budget_objects,
@@ -249,7 +250,7 @@ class RunEvent(models.Model):
     `at` never decreases with `seq`: what happened when is found by the primary key (ADR 0013).
     """
 
-    # Without a constraint in the database: the slice that writes events holds the run's row.
+    # The database needs no constraint: whoever writes events has locked the run's row.
     pk = models.CompositePrimaryKey("run_id", "seq")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     seq = models.BigIntegerField()
@@ -279,7 +280,7 @@ class RunEvent(models.Model):
 
 
 class EventRecord(models.Model):
-    """The events once more, through a view with a key of one column: what the admin can list."""
+    """The events, read through a database view with a one-column key, which the admin needs."""
 
     id = models.TextField(primary_key=True, help_text="run-seq")
     run = models.ForeignKey(Run, on_delete=models.DO_NOTHING, related_name="+")
@@ -334,8 +335,8 @@ class Command(models.Model):
     """Something a user did to a live run.
 
     `ordinal` is its place among the commands carried out, `(position, at)` the step and the virtual
-    time at which the engine took it: enough to do the same again. Pending commands that have these
-    already are a parent's, to be done again on the way of a fork to its goal.
+    time at which the engine took it: enough to repeat it. A pending command that already has these
+    was copied from the parent; the fork repeats it on the way to its goal.
     """
 
     class Status(models.TextChoices):

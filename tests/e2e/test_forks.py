@@ -77,7 +77,7 @@ def test_one_button_repeats_under_another_profile(page: Page) -> None:
     run = start(page, "profiles", one_pod_too_many("profiles"))
     finish(page)
     page.goto(f"/runs/{run}/compare/")
-    page.get_by_role("button", name="Replay with profile v1.16 and compare").click()
+    page.get_by_role("button", name="Replay with version v1.16 and compare").click()
     expect(page).to_have_url(re.compile(rf"/runs/{run}/compare/\?with=\d+$"), timeout=PATIENCE_MS)
     histories = page.get_by_role("region", name="Histories")
     expect(histories).to_contain_text("v1.16", timeout=PATIENCE_MS)

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.stories import PATIENCE_MS, finish, get_json, one_pod_too_many, shown_seq, start
 
-TABS = ("Board", "Machines", "Pods", "Volumes", "Nodes", "Timeline", "Compare")
+TABS = ("Board", "State machines", "Pods", "Volumes", "Nodes", "Timeline", "Compare")
 
 
 def past(page: Page) -> None:

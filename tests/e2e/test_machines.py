@@ -8,7 +8,7 @@ from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, start
 def test_a_pods_transitions_light_up(page: Page) -> None:
     run = start(page, "machines", one_pod_too_many("machines"))
     finish(page)
-    page.get_by_role("link", name="Machines").click()
+    page.get_by_role("link", name="State machines").click()
     queue = page.get_by_role("region", name="Scheduling queue", exact=True)
     cache = page.get_by_role("region", name="Scheduler cache", exact=True)
     expect(queue.get_by_role("button", name="Unschedulable: 1.")).to_be_visible(timeout=PATIENCE_MS)

@@ -252,7 +252,7 @@ def test_a_fork_among_different_events_says_why(tampered: None) -> None:
     assert fork.status == Run.Status.FAILED
     assert fork.error == (
         "Run 2 was recorded by another version of kscope, which decided differently from event 20 "
-        "on. It cannot be forked there; repeat it instead."
+        "on. It cannot be forked there; start a new run."
     )
 
 

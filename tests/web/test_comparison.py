@@ -75,7 +75,7 @@ def test_else_the_reason_is_the_points() -> None:
     told = comparison.reason("n1", "n2", a, b, NAMES)
     assert told == "#1 gave n1 90 and n2 80 points, #2 gave n1 70 and n2 80 points"
     tie = {"nodes": ["n1", "n2"], "scores": {"n1": {"total": 80}, "n2": {"total": 80}}}
-    assert comparison.reason("n1", "n2", tie, tie, NAMES).endswith("the tie was drawn otherwise")
+    assert comparison.reason("n1", "n2", tie, tie, NAMES).endswith("the tie was broken differently")
     assert comparison.reason("n1", "n2", None, tie, NAMES) == ""
 
 
@@ -110,7 +110,7 @@ def test_one_shared_event_is_not_two_differing_ones() -> None:
     same = [event("PodQueued", 10**9, message="PodAdd", data=data) for data in (None, {"x": 1})]
     told = comparison.parting({"at": 10**9, "a": same[0], "b": same[1]}, 12, NAMES, heads)
     assert told.endswith(
-        "Then both have PodQueued shop/web at 1.000 s with the same words and other evidence."
+        "Then both have PodQueued shop/web at 1.000 s with the same message but different evidence."
     )
 
 
@@ -126,7 +126,7 @@ def test_equal_points_within_a_run_are_a_tie() -> None:
     a = {"nodes": ["n1", "n2"], "scores": {"n1": {"total": 80}, "n2": {"total": 80}}}
     b = {"nodes": ["n1", "n2"], "scores": {"n1": {"total": 70}, "n2": {"total": 90}}}
     assert comparison.reason("n1", "n2", a, b, NAMES) == (
-        "#1 gave n1 and n2 80 points each, a tie that was drawn, #2 gave n1 70 and n2 90 points"
+        "#1 gave n1 and n2 80 points each and broke the tie, #2 gave n1 70 and n2 90 points"
     )
 
 

@@ -55,7 +55,7 @@ class Job:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Whose turn it needs."""
+        """The key in the fair queue: the asker, then the run."""
         return self.asker, str(self.question.run_id)
 
     @property
@@ -102,7 +102,7 @@ class Pool:
         self.processes, self._idle = [], []
 
     def _shared(self, question: Question) -> Job | None:
-        """An equal question that was asked before, if its answer will be the same."""
+        """The job of an equal question that waits, or whose answer stays valid (`lasts`)."""
         request = question.request()
         same = (job for job in self._computing if question.lasts and job.request == request)
         return next(same, None) or self._waiting.find(lambda job: job.request == request)
@@ -111,7 +111,7 @@ class Pool:
         """A new job in the queue. Raises ApplicationError when there is no room."""
         loop = asyncio.get_running_loop()
         job = Job(question, asker, question.request(), loop.create_future())
-        # All who asked may have left.
+        # If all askers have left, read the exception here: asyncio would log it as never retrieved.
         job.answer.add_done_callback(lambda answer: answer.cancelled() or answer.exception())
         try:
             dropped = self._waiting.put(job.key, job)

@@ -1,13 +1,13 @@
 """How many requests are served at once, and who waits or is refused.
 
-Django serves each request in a thread of its own. Without a bound a crowd of requests becomes a crowd
-of threads, each with a connection to the database and a response in memory. So the ASGI application
+Django serves each request in a thread of its own. Without a bound, many requests become many
+threads, each with a connection to the database and a response in memory. So the ASGI application
 is wrapped:
 
     body read ──▶ a place is taken, in turns ──▶ Django ──▶ place given back ──▶ response sent
 
-A response is sent when Django is through with the request: a slow reader holds its text,
-which counts against the budget of what is being sent, but neither a thread nor a connection.
+A response is sent after Django has finished the request. So a slow client occupies memory for the
+text, which counts against the budget in `sending`, but neither a thread nor a connection.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ WAITING = 256  # requests
 WAIT_SECONDS = 15.0
 STALL_SECONDS = 30.0  # for a reader to take a piece
 PIECE_BYTES = 65_536
-HEAVY_PART = 4  # of all places: so many there are in addition for requests that compute for long
+HEAVY_PART = 4  # heavy requests have their own places: WEB_PLACES divided by this
 RETRY_AFTER = 2
 
 Message = dict[str, Any]
@@ -37,8 +37,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
-# These read much of a run, or ask an engine about it, and hold the interpreter's lock meanwhile: few
-# at once, so that pages and lists pass them.
+# These requests read much of a run, or ask an engine about it, and hold the interpreter's lock
+# meanwhile. Only few are served at once, so that pages and lists need not wait for them.
 _HEAVY = re.compile(
     r"^/api/runs/\d+/"
     r"(state|events|histogram|attempts|compare|objects|pods|claims|volumes)/"
@@ -48,7 +48,7 @@ _BUSY = "kscope is busy; try again in a moment."
 
 
 def admission(application: Application) -> Application:
-    """The ASGI application, which serves so many requests and sockets at once as it can."""
+    """*application*, limited to as many requests and sockets at once as the settings allow."""
     places = Places(settings.WEB_PLACES)
     few_places = Places(max(1, settings.WEB_PLACES // HEAVY_PART))
     sockets = Sockets(settings.WEB_SOCKETS)
@@ -228,7 +228,7 @@ class _Response:
 
 
 class Sockets:
-    """So many WebSockets at once; the others are refused before anything is looked up for them."""
+    """Serves at most *limit* WebSockets at once; refuses others before any work is done."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -251,10 +251,10 @@ class Sockets:
 
 
 class OneThreadMiddleware:
-    """Is the last middleware and knows no async, so that all of them run in one go in one thread.
+    """The last middleware: it cannot run as async, so Django runs all middleware in one thread.
 
-    Otherwise Django changes the thread for each that is able to, before and after the view, which
-    costs more than most views do.
+    Otherwise Django changes threads for each middleware that can run as async, before and after
+    the view, which takes longer than most views.
     """
 
     sync_capable = True

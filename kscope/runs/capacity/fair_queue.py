@@ -23,9 +23,9 @@ class QueueFull(Exception):
 class FairQueue(Generic[Item]):
     """First in, first out for equal keys; different keys take turns, part by part.
 
-    The first parts take turns, then, among the items of one first part, the second parts, and so on:
-    with keys `(account, run)` no account waits for the many questions of another one, nor does one run
-    for another run of the same account. All keys of a queue have the same number of parts.
+    The first parts take turns; then, among items with the same first part, the second parts, and so
+    on. With keys `(account, run)` no account waits for the many questions of another account, and no
+    run for another run of its account. All keys of a queue have the same number of parts.
 
     There is room for *limit* items, *limit_each* of them with the same first part of their keys.
     """
@@ -44,8 +44,8 @@ class FairQueue(Generic[Item]):
         """Add *item* behind the others with the same key.
 
         When the queue was full, the newest item of the key with most items is removed and returned.
-        The owner is the first part of the key. Raises QueueFull if *item* would itself be the one to go,
-        or if its owner has `limit_each` items.
+        The owner is the first part of the key. Raises QueueFull if that newest item would be *item*
+        itself, or if its owner has `limit_each` items.
         """
         dropped = self._make_room(key[0]) if key else None
         self._count += 1

@@ -87,11 +87,11 @@ def runs_compared(run_id: int, with_id: int, instants: Instants) -> dict[str, An
 
 
 def _places(a: Run, b: Run, parting: dict[str, Any] | None, at: int | None) -> tuple[int, int, int]:
-    """The events after which both are compared at a moment, and the moment."""
+    """The event of each run after which they are compared, and the moment."""
     reached = both_reached(a, b)
     at = reached if at is None else at
     if parting is None and at >= reached:
-        # One may have come to rest in the middle of what happens at this moment.
+        # One run may have stopped between two events of this moment.
         shorter = min(a, b, key=lambda run: run.head_seq)
         if shorter.status != Run.Status.FINISHED:
             return shorter.head_seq, shorter.head_seq, at
@@ -132,8 +132,8 @@ _COMMON_CHECKPOINT = (
 def divergence(a: Run, b: Run) -> dict[str, Any] | None:
     """{seq, at, a, b}: the first events whose content differs; None where none do.
 
-    The digest of a checkpoint is one of the whole history: what two runs have up to a common one
-    need not be looked at. Where one run has ended and the other goes on, they have not parted.
+    A checkpoint's digest covers the whole history before it, so events before a checkpoint that
+    both runs share are not compared. Runs do not differ if one of them merely goes on longer.
     """
     if a.pk == b.pk:
         return None
@@ -151,7 +151,10 @@ def divergence(a: Run, b: Run) -> dict[str, Any] | None:
 
 
 def _first_difference(a: Run, b: Run, after: int, upto: int) -> int | None:
-    """Block by block, each by one digest per run; event by event only where these differ."""
+    """The first seq at which the histories differ; None if there is none.
+
+    Compares one digest for each block of events, and single events only in the block that differs.
+    """
     size = _FIRST_BLOCK
     while after < upto:
         end = min(after + size, upto)
@@ -285,7 +288,7 @@ def _history(run: Run, seq: int) -> dict[str, int | None]:
 
 
 def _axis(a: Run, b: Run) -> dict[str, Any]:
-    """How many events each run has in equal parts of the time that either has come to."""
+    """The number of each run's events in BUCKETS equal parts of the time up to the later head."""
     end = max(a.head_at, b.head_at, 1)
     starts = [-(-end * bucket // BUCKETS) for bucket in range(1, BUCKETS)]
     counts = {
@@ -302,12 +305,12 @@ def _axis(a: Run, b: Run) -> dict[str, Any]:
 
 
 def events_beside(a: Run, b: Run, after: tuple[int, int]) -> dict[str, Any]:
-    """A page of the events of both in rows, after an event of each.
+    """A page of both runs' events side by side, after one event of each.
 
-    `next` is what the next page comes after, None at the end.
+    `next` holds the two events after which the next page begins; it is None at the end.
     """
     pages = [_events_after(run, seq) for run, seq in zip((a, b), after, strict=True)]
-    # Beyond the end of a full page its run may have more: there nothing can be said to be missing.
+    # A run whose page is full may have more events, so rows end where the first full page ends.
     cuts = [page[-1]["at"] for page in pages if len(page) > BESIDE]
     if not cuts:
         return {"rows": comparison.aligned(*pages), "next": None}
@@ -331,7 +334,7 @@ def _events_after(run: Run, seq: int) -> list[dict[str, Any]]:
 def runs_to_compare(
     run: Run, candidates: QuerySet[Run], *, limit: int = 100
 ) -> list[dict[str, Any]]:
-    """Other runs of the candidates, the nearest relatives first, each with what it is to *run*."""
+    """Other runs of the candidates with their relation to *run*, the nearest relatives first."""
     others = candidates.exclude(pk=run.pk).order_by("-pk")
     of_scenario = list(others.filter(scenario_id=run.scenario_id)[:limit])
     rest = list(others.exclude(scenario_id=run.scenario_id)[: max(0, limit - len(of_scenario))])

@@ -53,7 +53,7 @@ class Difference:
     b: Spot
 
     def since(self, parted: int) -> int | None:
-        """When that came to be, in runs that had been the same up to *parted*; None if unknown."""
+        """The first moment from *parted* on at which either run decided on the pod, if known."""
         moments = [spot.at for spot in (self.a, self.b) if spot.at is not None]
         return min((moment for moment in moments if moment >= parted), default=None)
 
@@ -82,7 +82,7 @@ def spot(pod: Attributes | None, decision: Decision | None) -> Spot:
 
 
 def in_order(differences: Iterable[Difference], parted: int) -> list[Difference]:
-    """Those that came first, first; those of which no moment is known at the end."""
+    """*differences* sorted by their moment; those without a known moment come last."""
     dated = [(one.since(parted), one) for one in differences]
     dated.sort(key=lambda each: (each[0] is None, each[0] or 0, each[1].pod))
     return [one for _, one in dated]
@@ -130,7 +130,7 @@ def _resources(nodes: Iterable[Attributes]) -> dict[str, tuple[int, int]]:
 
 
 def measures(a: Totals, b: Totals, more: Sequence[tuple[str, str, Any, Any]]) -> list[Attributes]:
-    """Rows of (key, unit, a, b, difference), what is unknown as None; *more* are rows of its own."""
+    """Rows of (key, unit, a, b, difference), with None for unknown; *more* are further rows."""
     rows: list[tuple[str, str, Any, Any]] = [
         ("pods", "count", a.pods, b.pods),
         ("bound", "count", a.bound, b.bound),
@@ -170,7 +170,7 @@ def utilisation(a: Totals, b: Totals) -> list[Attributes]:
 def reason(left: str, right: str, a: Json | None, b: Json | None, names: tuple[str, str]) -> str:
     """Why run *a* chose node *left* and *b* node *right*, from the evidence of both attempts.
 
-    One of the nodes may be "": the pod waits there. "" when the evidence does not say.
+    A node is "" if the pod waits in that run. Returns "" when the evidence does not say.
     """
     if a is None or b is None:
         return ""
@@ -183,10 +183,10 @@ def reason(left: str, right: str, a: Json | None, b: Json | None, names: tuple[s
 
 
 def deciding_plugin(left: str, right: str, a: Json | None, b: Json | None) -> str:
-    """The plugin that made run *a* choose node *left* and *b* node *right*; "" if none can be named.
+    """The plugin that made run *a* choose node *left* and *b* node *right*; "" if unknown.
 
     It is the one that rejected the node of the other run, or else the one whose weighted scores of
-    the two nodes changed most between the runs. One of the nodes may be "": the pod waits there.
+    the two nodes changed most between the runs. A node is "" if the pod waits in that run.
     """
     if a is None or b is None:
         return ""
@@ -204,7 +204,7 @@ def deciding_plugin(left: str, right: str, a: Json | None, b: Json | None) -> st
 
 
 def _leads(left: str, right: str, scores: Json) -> dict[str, int]:
-    """By plugin, by how many weighted points *left* is ahead of *right*."""
+    """By plugin: how many weighted points *left* has more than *right*."""
     if left not in scores or right not in scores:
         return {}
     ours, others = scores[left]["plugins"], scores[right]["plugins"]
@@ -231,9 +231,10 @@ def _by_score(left: str, right: str, a: Json, b: Json, names: tuple[str, str]) -
     if any(each is None for pair in points for each in pair):
         return ""
     if points[0] == points[1] and points[0][0] == points[0][1]:
-        return f"both nodes had {points[0][0]} points in both runs, and the tie was drawn otherwise"
+        score = points[0][0]
+        return f"both nodes had {score} points in both runs, and the tie was broken differently"
     return ", ".join(
-        f"{name} gave {left} and {right} {pair[0]} points each, a tie that was drawn"
+        f"{name} gave {left} and {right} {pair[0]} points each and broke the tie"
         if pair[0] == pair[1]
         else f"{name} gave {left} {pair[0]} and {right} {pair[1]} points"
         for name, pair in zip(names, points, strict=True)
@@ -251,8 +252,8 @@ def seconds(at: int) -> str:
 def parting(divergence: Json | None, shared: int, names: tuple[str, str], heads: Json) -> str:
     """How far two runs are the same, and with which events they part.
 
-    *divergence* is {at, a, b} with the first events that differ, None where none do; *heads* has the
-    newest seq and moment of each run as [seq, at] under "a" and "b".
+    *divergence* is {at, a, b} with the first events that differ, or None; *heads* has the newest
+    seq and moment of each run as [seq, at] under "a" and "b".
     """
     if divergence is not None:
         before = f"Identical for {shared:,} events, up to {seconds(divergence['at'])}."
@@ -274,7 +275,7 @@ def parting(divergence: Json | None, shared: int, names: tuple[str, str], heads:
 
 
 def _first_events(a: Json, b: Json, names: tuple[str, str]) -> list[str]:
-    """The events that differ, with their times where these do, and then the earlier one first."""
+    """The first event of each run in words; if the times differ, with times, the earlier first."""
     firsts = [
         (event["at"], _event_words(event, name)) for event, name in zip((a, b), names, strict=True)
     ]
@@ -288,10 +289,10 @@ def _is_the_same_event(a: Json, b: Json) -> bool:
 
 
 def _how_they_differ(a: Json, b: Json, names: tuple[str, str]) -> str:
-    """One event of both, with other words or other contents: what differs is said, not its name."""
+    """A sentence on an event that both runs have, with different messages or contents."""
     both = f"Then both have {a['kind']} {_plain(a['object'])} at {seconds(a['at'])}"
     if a["message"] == b["message"]:
-        return f"{both} with the same words and other {_listed(differing(a, b))}."
+        return f"{both} with the same message but different {_listed(differing(a, b))}."
     return f"{both}: {names[0]} {_quoted(a)}, {names[1]} {_quoted(b)}."
 
 
@@ -304,7 +305,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def differing(a: Json, b: Json) -> list[str]:
-    """What of two events differs beside their words: "evidence", "changes"."""
+    """Which parts of two events differ besides the message: "evidence", "changes", "author"."""
     found = {"data": "evidence", "changes": "changes", "component": "author"}
     return [words for name, words in found.items() if a.get(name) != b.get(name)]
 
@@ -351,8 +352,8 @@ def _spot_words(spot: Spot, name: str) -> str:
 def aligned(a: Sequence[Json], b: Sequence[Json]) -> list[Attributes]:
     """Events of two runs as rows {at, a, b, same, differs}, one for each moment, kind and object.
 
-    `same` says that the contents are equal, too; else `differs` names what of them differs beside
-    the words. What only one run has stands alone in its row.
+    `same` says that the contents are equal, too; else `differs` names the parts that differ
+    besides the message. An event that only one run has is alone in its row.
     """
     rows: list[Attributes] = []
     for at, group in groupby(_merged(a, b), key=lambda each: each[0]):
@@ -385,9 +386,10 @@ def _rows_of_moment(at: int, events: list[tuple[str, Json]]) -> list[Attributes]
 
 
 def content(event: Json) -> tuple[Any, ...]:
-    """What of an event is compared: not its seq, nor its cause's; of RunCreated not the choices.
+    """The parts of an event that are compared.
 
-    Uids are drawn from the seed, and a message that names one says the same as with another.
+    Left out are its seq and its cause, the choices that RunCreated records, and uids in the
+    message, since they depend on the seed.
     """
     changes = None if event["kind"] == "RunCreated" else event.get("changes")
     names = ("at", "kind", "object", "component", "data")

@@ -31,8 +31,8 @@ from kscope.sim.input.budget import Stop
 
 SLICE_SECONDS = 0.1  # of computing between two commits
 CHUNK = 200  # callbacks between two looks at the wall clock
-# After so long a run yields to another one that waits for a worker: sooner when its engine is soon
-# at hand again, as those of small clusters are.
+# After this time a run yields to another one that waits for a worker; after less time if its engine
+# can be restored quickly, as those of small clusters can.
 TURN_SECONDS = 3.0
 SHORTEST_TURN = 0.5
 LINGER_SECONDS = 2.0  # an idle owner waits this long for something to do
@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 class EngineEnded(Exception):
-    """What is simulated has ended for good, in the middle of the run; the reason is for people."""
+    """The engine's `failure`: the simulation cannot continue. Users see the reason."""
 
 
 def _controls(run: Run) -> slices.Controls:
@@ -92,7 +92,7 @@ class Driver:
         self._budget = BudgetGuard(self.engine)
 
     def _alive(self) -> None:
-        """Called during what takes long. Raises LostLease, Stopping."""
+        """Renew the lease during long work. Raises LostLease, Stopping."""
         if is_stopping():
             raise Stopping
         slices.lease_renew(self.run_id, self.epoch, lease=slices.LONG_LEASE)
@@ -103,13 +103,13 @@ class Driver:
 
     def drive(self) -> None:
         """Slices, until nothing was wanted for a while or another run has waited for a turn."""
-        # The committing thread needs the interpreter a dozen times per slice, each time for a moment;
-        # after every answer of the database it would else wait 5 ms for its turn.
+        # The committing thread needs the interpreter a dozen times per slice, for a moment each.
+        # With Python's default it would wait 5 ms for it after every answer of the database.
         sys.setswitchinterval(0.001)
         listener = WakeListener()
         try:
-            # An engine is half a million objects that live long and leave hardly any garbage in
-            # circles: looking through them again and again took a tenth of the time.
+            # An engine has half a million long-lived objects and makes hardly any cyclic garbage:
+            # the garbage collector took a tenth of the time.
             with uncollected(), slices.renewals_unwaited():
                 if not self._is_started:
                     self._commit()
@@ -146,7 +146,7 @@ class Driver:
         self._look()
 
     def _rest(self, listener: WakeListener) -> None:
-        """Between two slices of a paced run: until the next thing is due, or a tenth of a second."""
+        """Wait between two slices of a paced run: until something is due, for at most 0.1 s."""
         if self.controls.until_pod:
             return
         if self.controls.status == Run.Status.PLAYING and self.controls.speed in SPEEDS:
@@ -160,7 +160,7 @@ class Driver:
         self._budget.hold(None if along_parent else self.controls.budget)
 
     def _look(self) -> None:
-        """What the user wants now; keeps the lease, too."""
+        """Read what the user wants now, and renew the lease."""
         self._committer.wait()
         self.controls = slices.controls_read(self.run_id, self.epoch)
 
@@ -264,7 +264,7 @@ class Driver:
             raise RecordedOtherwise(fork, parted)
 
     def _step(self) -> int:
-        """To the next event, or the end of the next scheduling cycle; to the end without one."""
+        """Advance to the next event, or the end of the next cycle; if there is none, to the end."""
         unit: Any = self.controls.step_unit or "event"
         renewed = time.monotonic()
         while (due := self.engine.next_at) is not None and due <= self._end():
@@ -288,7 +288,7 @@ class Driver:
         self._pace.advance(self.engine, self._end())
 
     def _stretch_to_decision(self) -> bool:
-        """Advance until the pod is decided on or the promised instant; returns whether it was."""
+        """Advance until the pod is bound or refused, or until `until_pod_by`; whether that came."""
         engine, controls = self.engine, self.controls
         at, by = controls.until_pod_at or 0, controls.until_pod_by
         wait = self._attempts.wait(controls.awaited_pod, at, by)
@@ -375,7 +375,7 @@ def is_halted(engine: Engine) -> bool:
 
 
 class Pace:
-    """Where virtual time should be by the wall clock, at one speed since one moment."""
+    """The virtual time that a run should have reached, by the wall clock and its speed."""
 
     def __init__(self, at: int, speed: str) -> None:
         self.speed = speed
@@ -406,7 +406,7 @@ class Pace:
             if due > end:
                 engine.advance(end)
                 return
-            # Without resting: where the run ends must not depend on how late it is by the clock.
+            # rest=False: where the run ends must not depend on the wall clock.
             limit = end if target is None else min(target, end)
             engine.advance(limit, max_steps=CHUNK, rest=False)
 

@@ -66,8 +66,8 @@ def _drive_owned(run_id: int, epoch: int) -> str:
             wiring.enqueue(run_id)
         return "stopping"
     except (OperationalError, InterfaceError) as problem:
-        # The database is away, or chose us in a deadlock: the run itself is well. The lease ends
-        # by itself, and the sweeper gives the run to a worker again.
+        # The database cannot be reached, or ended our transaction to resolve a deadlock. The run
+        # itself is intact: its lease expires, and the sweeper gives it to a worker again.
         log.warning("run %s is left to the sweeper: %s", run_id, problem)
         engine_forget(run_id)
         connection.close()
@@ -99,7 +99,7 @@ def _stop_continuing(run_id: int, epoch: int, found: RecordedOtherwise) -> None:
     if fork is not None:
         error = (
             f"Run {fork.parent_id} was recorded by another version of kscope, which decided "
-            f"differently from event {found.seq:,} on. It cannot be forked there; repeat it instead."
+            f"differently from event {found.seq:,} on. It cannot be forked there; start a new run."
         )
         slices.run_fail(run_id=run_id, epoch=epoch, error=error)
     else:

@@ -1,4 +1,4 @@
-"""Writing one slice of a run, in one transaction."""
+"""What a worker writes to the database: its lease, and each slice of a run in one transaction."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -24,8 +24,8 @@ LONG_LEASE = "30 seconds"
 class LostLease(Exception):
     """Another worker has the run now, or the run is gone: nothing of the slice was written.
 
-    Nothing is written either when the run does not stand where the slice begins: the database has
-    lost the slice before, as a replica can that takes over too soon.
+    It is also raised when the run's head is not where the slice begins. Then the database has lost
+    the previous slice, as may happen when a replica that lags behind takes over.
     """
 
 
@@ -58,7 +58,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """What the user wants of the run, as of the commit, and what it may take."""
+    """What the user wants of the run, as of the commit, and the run's budget."""
 
     status: str
     speed: str
@@ -66,7 +66,7 @@ class Controls:
     steps_wanted: int
     until: int | None
     until_pod: str = ""
-    # When the pod is promised to be bound, how long is waited for that, and on which node.
+    # When the pod is expected to be bound, until when the run waits for that, and on which node.
     until_pod_at: int | None = None
     until_pod_by: int | None = None
     until_pod_node: str | None = None
@@ -83,7 +83,7 @@ class Controls:
 
     @property
     def awaited_pod(self) -> str:
-        """The pod whose binding or refusal ends the wait; "" where only the promised instant does."""
+        """The pod whose binding or refusal ends the wait; "" if only an instant was expected."""
         is_instant = self.until_pod_at is not None and not self.until_pod_node
         return "" if is_instant else self.until_pod
 
@@ -99,7 +99,7 @@ CONTROLS = (
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What a slice changes in one table of objects: keys that went, and the others as JSON.
+    """What a slice changes in one table of objects: deleted keys, and the other rows as JSON.
 
     `created` and `newest` are the events of the others, in the order of `keys`.
     """
@@ -114,7 +114,7 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A slice, ready to be written: what is left to do takes the database's time, not ours."""
+    """A slice, encoded: writing it takes hardly any time of this process."""
 
     rows: list[tuple[Any, ...]]
     projections: list[Projection]
@@ -186,12 +186,12 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
     with (
         measures.COMMIT_SECONDS.time(),
         transaction.atomic(),
-        # COPY is psycopg's own: what goes wrong with it would else not be one of Django's errors,
-        # and count as a defect of the engine, which ends the run for good.
+        # Errors of COPY come from psycopg. They must become Django's errors here: any other
+        # exception counts as a defect of the engine and ends the run for good.
         connection.wrap_database_errors,
         connection.cursor() as wrapped,
     ):
-        # Django hands on what its cursor does not know itself, such as COPY.
+        # Django's cursor passes methods that it lacks, such as copy(), to psycopg's.
         cursor = cast("Cursor[Any]", wrapped)
         _fence(cursor, run_id, epoch, commit.before)
         _copy_events(cursor, run_id, packed.rows)
@@ -247,7 +247,7 @@ def lease_take(run_id: int, owner: str) -> int | None:
 
 
 def lease_renew(run_id: int, epoch: int, *, lease: str = "") -> None:
-    """Hold the run for another while: *lease*, else LEASE. Raises LostLease."""
+    """Extend the lease by *lease*, or by LEASE. Raises LostLease."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
@@ -284,17 +284,17 @@ def lease_release(run_id: int, epoch: int) -> None:
 
 @contextmanager
 def renewals_unwaited() -> Iterator[None]:
-    """Meanwhile what this connection writes does not wait for the disk.
+    """Do not wait for the disk when this connection writes.
 
-    A driver that plays in real time looks at the run many times a second, and writes nothing but
-    how long it holds the lease. If that is lost, the lease ends early.
+    A driver that plays in real time reads the run many times a second, and each time writes only
+    until when it holds the lease. If a crash loses that, the lease ends early.
     """
     with connection.cursor() as cursor:
         cursor.execute("SET synchronous_commit = off")
     try:
         yield
     finally:
-        # A connection that broke forgets it as well.
+        # A broken connection has lost the setting anyway.
         with suppress(Error), connection.cursor() as cursor:
             cursor.execute("RESET synchronous_commit")
 
@@ -435,7 +435,7 @@ def run_fail(*, run_id: int, epoch: int, error: str) -> None:
 
 
 def run_stop_continuing(*, run_id: int, epoch: int, differs_from: int, reason: str) -> None:
-    """Write down, if the run is still ours, that this version cannot continue it, and refuse what waits.
+    """Record that this version cannot continue the run, and reject pending commands, if it is ours.
 
     What it recorded stays as it is, to be read.
     """

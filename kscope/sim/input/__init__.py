@@ -1,4 +1,4 @@
-"""What people hand in, made into a scenario: files, configurations and generated clusters.
+"""Turns what users supply into a scenario: files, configurations and generated clusters.
 
     loader: bytes ─▶ documents ─▶ cleaning ─▶ validation ─▶ Scenario
 

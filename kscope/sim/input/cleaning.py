@@ -2,7 +2,7 @@
 
 Secrets' data, the values of environment variables, and the commands and arguments of containers
 decide nothing here, and may hold passwords. A change of them rolls out a workload all the same: so
-a workload's template keeps a digest of what was left out, of 16 bits, from which it cannot be had.
+a workload's template keeps a digest of what was left out. It has 16 bits, too few to guess values.
 """
 
 import hashlib
@@ -77,7 +77,7 @@ def without_values(manifest: Manifest, kind: str, *, keeps_copy: bool = False) -
         if keeps_copy:
             kept = _with_copy(kept, cast("Manifest", metadata), kind)
         cleaned["metadata"] = kept
-    # Of whatever group it is, and in the lower case of an entity's id.
+    # In any API group, and also in lower case, as in an entity's id.
     if kind.lower().endswith("secret"):
         for name in _SECRET_FIELDS:
             cleaned.pop(name, None)
@@ -138,7 +138,7 @@ def _without_values(value: Any) -> Any:
 
 
 def _with_containers_cleaned(spec: Manifest) -> Manifest:
-    """What has containers right inside of it, without their values."""
+    """*spec*, which directly holds containers, without their values."""
     changed: Manifest = {}
     for name in sorted(_CONTAINERS & spec.keys()):
         if isinstance(spec[name], list):
@@ -190,7 +190,7 @@ def _without_value(entry: Any) -> Any:
 
 
 def _left_out(template: Manifest) -> Iterator[Any]:
-    """What is left out of the containers of a template, with where it stood."""
+    """What is left out of the containers of a template, with its place."""
     spec = template.get("spec")
     parts = cast("Manifest", spec) if isinstance(spec, dict) else {}
     for field in sorted(_CONTAINERS & parts.keys()):
@@ -211,7 +211,7 @@ def _left_out(template: Manifest) -> Iterator[Any]:
 def without_nulls(value: Any) -> Any:
     """*value* without fields that are null: to the API server they are not there.
 
-    What has none of them is given back as it is.
+    A value without nulls is returned as the same object.
     """
     if isinstance(value, list):
         return _each(cast("list[Any]", value), without_nulls)

@@ -1,4 +1,4 @@
-"""What was read from files: objects and where they stood, problems, and the check of the setup."""
+"""What was read from files: objects and their origins, problems, and the check of the setup."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an object stood; document and line count from 1."""
+    """Where a file has an object; document and line count from 1."""
 
     file: str
     document: int
@@ -44,7 +44,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class LoadedObject:
-    """A manifest and where it stood."""
+    """A manifest and its place in a file."""
 
     manifest: Manifest
     origin: Origin
@@ -69,7 +69,7 @@ class SetupFault:
 class SetupReport:
     """What a SetupCheck found; `profile` is the one that the configuration needs, if any.
 
-    `reads` are the kinds that the version of the run acts on and others do not.
+    `reads` are the kinds that the run's version of Kubernetes acts on and other versions do not.
     """
 
     faults: list[SetupFault] = field(default_factory=list[SetupFault])
@@ -79,7 +79,7 @@ class SetupReport:
 
 
 class SetupCheck(Protocol):
-    """What knows how a scheduler can be configured: the engine, which this room does not import."""
+    """Checks how a run is configured. The engine provides it; this package imports no engine."""
 
     def __call__(
         self,
@@ -88,7 +88,7 @@ class SetupCheck(Protocol):
         objects: Sequence[Manifest] = (),
         /,
     ) -> SetupReport:
-        """Look at a scenario's header, its scheduler's configuration, and what it begins with."""
+        """Check a scenario's header, its scheduler's configuration, and its first objects."""
         ...
 
 
@@ -101,7 +101,7 @@ class FileContents:
     aside: dict[str, int] = field(default_factory=dict[str, int])
 
     def count(self, kind: str, *, aside: bool = False) -> None:
-        """One more object of *kind*, or of one that is kept aside."""
+        """Count one object of *kind*; with *aside*, of a kind that no engine knows."""
         counts = self.aside if aside else self.kinds
         counts[kind] = counts.get(kind, 0) + 1
 
@@ -112,7 +112,7 @@ class LoadResult:
 
     objects: list[LoadedObject] = field(default_factory=list[LoadedObject])
     scenario: dict[str, Any] | None = None
-    # A KubeSchedulerConfiguration or a Policy, and where it stood.
+    # A KubeSchedulerConfiguration or a Policy, and its place in a file.
     configuration: Manifest | None = None
     configuration_origin: Origin | None = None
     kept_aside: list[LoadedObject] = field(default_factory=list[LoadedObject])

@@ -20,7 +20,7 @@ from kscope.sim.objects.validation.report import LONGEST_ENTITY, Report, shown, 
 
 Manifest = dict[str, Any]
 
-# The verbs of scheduling.engine.cluster.commands, under which each is described.
+# The verbs of a step; scheduling.engine.cluster.commands describes each.
 STEP_VERBS = (
     "create",
     "apply",
@@ -48,12 +48,12 @@ _NODE_VERBS = (
     "stop_kubelet",
     "start_kubelet",
 )
-# What a step says of the object that it is about.
+# The fields of a verb's mapping: which object, and what to do with it.
 _STEP_FIELDS = (
     *("object", "kind", "apiVersion", "namespace", "name"),
     *("patch", "labels", "grace_seconds", "propagation", "propagationPolicy"),
 )
-# What may become of the dependents of what is deleted.
+# What a deletion does with dependents: the values of propagationPolicy.
 _PROPAGATIONS = ("Background", "Foreground", "Orphan")
 _SPEC_FIELDS = (
     "title",
@@ -68,10 +68,10 @@ _SPEC_FIELDS = (
     "schedulers",
     "budget",
 )
-# What a column of names holds.
+# The length of the database's columns for names.
 LONGEST_NAME = 200
 DEFAULT_UNTIL = 600 * SECOND
-# Seeds and seconds are on the record, whose integers have 64 bits.
+# Seeds and seconds are stored in the database, whose integers have 64 bits.
 SEEDS = range(-(1 << 63), 1 << 63)
 
 
@@ -111,7 +111,7 @@ class Loaded(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """Everything a run starts from but its commands. Times are ns of virtual time."""
+    """Everything that a run starts from, without its commands. Times are ns of virtual time."""
 
     name: str
     title: str = ""
@@ -126,7 +126,7 @@ class Scenario:
     feature_gates: Mapping[str, bool] = field(default_factory=dict[str, bool])
     seed: int = 0
     source: str = ""
-    # A KubeSchedulerConfiguration or a Policy for the one scheduler there is otherwise.
+    # A KubeSchedulerConfiguration or a Policy for the only scheduler, if `schedulers` is empty.
     configuration: Manifest | None = None
     # Several schedulers, each {name, profile, configuration, replicas}.
     schedulers: tuple[Manifest, ...] = ()
@@ -249,7 +249,7 @@ def _check_length(name: str, value: str, path: Path, report: Report) -> None:
 
 
 def _gates(raw: Any, path: Path, report: Report) -> dict[str, bool]:
-    """The feature gates by name. Which of them exist depends on the version: see feature_gates.py."""
+    """The feature gates by name. Which exist depends on the version: see feature_gates.py."""
     gates = _mapping(raw, path, report)
     for name, value in gates.items():
         if not isinstance(value, bool):
@@ -271,7 +271,7 @@ def parse_gates(text: str) -> dict[str, bool]:
     return gates
 
 
-# What a recording's stand-ins took their time for, and the latency that it is here.
+# A recording was made with fake components. Their delays, and the latency that each becomes.
 _FAKES = {
     ("provisioner", "delay"): "provision",
     ("provisioner", "delete_delay"): "delete_volume",
@@ -283,7 +283,7 @@ _FAKES = {
 
 
 def _fakes(raw: Any, report: Report) -> dict[str, Any]:
-    """The delays of a recording's stand-ins; their faults have no counterpart here."""
+    """The delays of a recording's fakes as latencies; `_recorded_faults` reads their faults."""
     fakes = _mapping(raw, ("fakes",), report)
     delays: dict[str, Any] = {}
     for (fake, field_name), latency in _FAKES.items():
@@ -293,10 +293,10 @@ def _fakes(raw: Any, report: Report) -> dict[str, Any]:
             delays[latency] = _read_latency(delay, (*path, field_name), report)
     at_once = Latency("fixed", 0).to_dict()
     if "provisioner" not in fakes:
-        # Then only plugins of the controller's own make and delete volumes: directories, at once.
+        # Then only in-tree plugins of the controller create and delete volumes: directories.
         delays |= {"provision": at_once, "delete_volume": at_once}
-    # The stand-in kubelet mounts nothing. It lets a pod run after one second, and succeed, if it is
-    # not restarted, after two more; so does the pod of a recycler.
+    # The fake kubelet mounts nothing. Its pods run after one second. A pod that is not restarted
+    # succeeds two seconds later, and so does the pod of a recycler.
     delays |= dict.fromkeys(("mount_device", "mount", "unmount", "unmount_device"), at_once)
     delays["image_pull"] = Latency("fixed", 700 * MILLISECOND).to_dict()
     delays["run"] = delays["recycle"] = Latency("fixed", 2 * SECOND).to_dict()
@@ -304,7 +304,7 @@ def _fakes(raw: Any, report: Report) -> dict[str, Any]:
 
 
 def _recorded_faults(raw: Manifest, report: Report) -> list[dict[str, str]]:
-    """What a recording's stand-ins got wrong, and the sidecars that it did not have."""
+    """The faults of a recording's fakes, and one for each CSI sidecar that it did not run."""
     path: Path = ("fakes", "provisioner")
     # _fakes() has already reported these two if they are no mappings.
     fakes = _mapping(raw.get("fakes"), ("fakes",), Report())
@@ -352,7 +352,7 @@ def _faults(raw: Any, path: Path, report: Report) -> list[dict[str, Any]]:
 
 
 def _fault(body: Any, path: Path, report: Report) -> Any:
-    """*body*, after what is wrong with it has been reported at the field in question."""
+    """Returns *body*; reports what is wrong with it, at the field in question."""
     wrong = check_fault(body)
     if wrong is not None:
         report.add((*path, wrong.field) if wrong.field else path, wrong.value, wrong.why)
@@ -360,7 +360,7 @@ def _fault(body: Any, path: Path, report: Report) -> Any:
 
 
 def _time(value: Any, path: Path, report: Report) -> int:
-    """When a step or a fault comes, ns; reported, and 0, when that cannot be read."""
+    """When a step or a fault comes, in ns. Reports a value that cannot be read, and returns 0."""
     try:
         return parse_duration(value)
     except ValueError as error:
@@ -369,7 +369,7 @@ def _time(value: Any, path: Path, report: Report) -> int:
 
 
 def _recorded_step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
-    """A recording's step, said in the verbs of a scenario."""
+    """A recording's step as steps of a scenario."""
     step = _mapping(item, path, report)
     op = step.get("op")
     common = {"at": step.get("t")}
@@ -440,7 +440,7 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
         return [{"at": at, "verb": verb, "patch": _fault(body, where, report)}]
     found: dict[str, Any] = {"at": at, "verb": verb, "object": _object(verb, body, where, report)}
     parts = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
-    # A recording says everything in one mapping.
+    # In a recording one mapping has the operation and its fields, so `body` has other fields.
     if "op" not in parts:
         _only(parts, _STEP_FIELDS, where, report)
     if verb in ("patch", "resize"):
@@ -467,7 +467,7 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
 
 
 def _labels(raw: Any, path: Path, report: Report) -> dict[str, str]:
-    """The labels that choose an object; reported, and left out, when they are no texts."""
+    """The labels that choose an object. Values that are no texts are reported and left out."""
     labels = _mapping(raw, path, report)
     for name, value in labels.items():
         if not isinstance(value, str):

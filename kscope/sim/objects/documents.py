@@ -32,7 +32,7 @@ class Limits:
     bytes: int = 32 * 1024 * 1024
     depth: int = 100
     nodes: int = 20_000_000
-    # What all aliases of a file would be if written out; a real file hardly has any.
+    # How many nodes all aliases of a file may expand to; a real file hardly has any.
     alias_nodes: int = 200_000
 
 
@@ -442,7 +442,7 @@ def _plain(text: str) -> Any:
 
 
 def _go_number(number: int) -> int | float:
-    """What Go has no integer for is a float to it."""
+    """As in Go, a number that no 64-bit integer can hold becomes a float."""
     return number if -(1 << 63) <= number < 1 << 64 else float(number)
 
 
@@ -461,7 +461,7 @@ def _show_tag(tag: str) -> str:
 # --- JSON
 
 
-# The API server takes it, PostgreSQL cannot keep it, and no honest manifest has it.
+# The API server accepts NUL, but PostgreSQL cannot store it, and no real manifest has it.
 _NUL = "a text holds the character U+0000"
 
 
@@ -519,7 +519,7 @@ _KEY_END = re.compile(rb'(?<!\\)"\s*:')
 
 
 def _refuse_double_keys(text: bytes) -> None:
-    """The parser has let the last one win, as Go's does; the API server then says so."""
+    """Raises DocumentError for a key that appears twice. orjson has kept only its last value."""
     json.loads(text, object_pairs_hook=_each_key_once, parse_int=float)
 
 

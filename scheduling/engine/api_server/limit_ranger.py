@@ -106,7 +106,7 @@ class LimitRanger:
                 )
 
     def _pod_sums(self, pod: ApiObject, field: str) -> Amounts:
-        """The requests, or limits, of the pod as a whole. Upstream: podRequests(); sum() earlier."""
+        """The requests, or limits, of the whole pod. Upstream: podRequests(); sum() earlier."""
         if self._rules.pod_totals:
             return pod_totals(pod.spec, field, newest=True)
         containers = [_amounts_of(each, field) for each in pod.spec.get("containers") or ()]
@@ -155,7 +155,7 @@ def _with_defaults_of(limit_range: ApiObject, pod: Pod) -> Pod:
 def _filled(
     container: Manifest, title: str, defaults: tuple[Manifest, Manifest], notes: list[str]
 ) -> Manifest:
-    """The container with what it lacks of the default (requests, limits); *notes* says so."""
+    """The container with the default (requests, limits) that it lacks; each adds to *notes*."""
     resources: Manifest = container.get("resources") or {}
     changed: Manifest = {}
     for field, amounts in zip(("requests", "limits"), defaults, strict=True):
@@ -215,7 +215,7 @@ class _Bounds:
                 yield self._text(f"minimum {name}", least, f", but limit is {limits[name]}")
 
     def _bounds(self, field: str) -> Iterator[tuple[str, Quantity]]:
-        """The bounds of one field by resource; upstream goes through them in no certain order."""
+        """The bounds of one field, sorted by resource; upstream's order is random."""
         yield from sorted(read_amounts(self._item.get(field)).items())
 
     def _text(self, bound: str, enforced: Quantity, wrong: str) -> str:
@@ -234,7 +234,7 @@ def _is_less(one: Quantity, other: Quantity, asked: tuple[Amounts, Amounts], nam
 
 
 def _ratio_fault(request: Quantity | None, limit: Quantity | None, most: Quantity) -> str:
-    """Upstream: limitRequestRatioConstraint(); floats as there."""
+    """Upstream: limitRequestRatioConstraint(), which uses floats, too."""
     if request is None or not request.milli_value:
         return "no request is specified or request is 0"
     if limit is None or not limit.milli_value:

@@ -1,4 +1,4 @@
-"""Commands: everything a user does to a live run, carried out by the engine at one exact position."""
+"""Commands: what a user does to a live run; the engine executes each at one exact position."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from volumes.engine.validation import check_update
 # A scenario's steps are commands too; the others are those of clients of the Kubernetes API.
 VERBS = (*STEP_VERBS, "bind", "note")
 
-# What the parts of a command are in JSON.
+# The JSON type of each part of a command.
 _PARTS: dict[str, type] = {
     "verb": str,
     "object": str,
@@ -57,20 +57,24 @@ _KIND_NAMES: dict[type, str] = {str: "a text", dict: "a mapping", int: "an integ
 class Command:
     """What a user asks for: a verb on the object called `object` ("node/n1"), or a manifest.
 
-    `create`, `apply` and `replace` take a manifest, `patch` an RFC 7386 merge patch, `resize` of a
-    pod one whose lists of containers are merged by name; `replace`
-    deletes the object at once and creates it anew as soon as it has gone, as
-    `kubectl replace --force` does. `delete` and
-    `evict` of a pod and `delete_pods` and `evict_pods` of a node take a grace period. An eviction is
-    refused where a disruption budget forbids it. With `labels` and a namespace ("pod/default"),
-    `evict` takes the first pod by name that has them; `evict_pods` leaves the pods of DaemonSets
-    alone, as a drain does. `delete` also takes what becomes of dependents, `propagation`: Background (the
-    default), Foreground or Orphan. `bind` gives a pod its `node`, `note` records a Kubernetes Event
-    about the object, whose reason, message, type and component are its `patch`. With `uid` or
-    `expect`, the event that wrote the object last, the command is refused when the object is another
-    one by now. `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` need
-    the node alone, `stop_scheduler` and `start_scheduler` a replica ("scheduler/name-0"). `fault`
-    takes a fault as its `patch` (kscope.sim.api_server.faults).
+    - `create` and `apply` take a manifest. So does `replace`, which deletes the object at once and
+      creates it anew as soon as it has gone, as `kubectl replace --force` does.
+    - `patch` takes an RFC 7386 merge patch. `resize` of a pod takes one whose lists of containers
+      are merged by name.
+    - `delete` and `evict` of a pod, `delete_pods` and `evict_pods` of a node take a grace period.
+      `propagation` says what `delete` does with dependents: Background (the default), Foreground
+      or Orphan.
+    - An eviction is refused where a disruption budget forbids it. With `labels` and a namespace
+      ("pod/default"), `evict` takes the first pod by name that has them. `evict_pods` leaves the
+      pods of DaemonSets alone, as a drain does.
+    - `bind` gives a pod its `node`. `note` records a Kubernetes Event about the object, whose reason,
+      message, type and component are its `patch`.
+    - `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` take only a node, `stop_scheduler`
+      and `start_scheduler` only a replica ("scheduler/name-0").
+    - `fault` takes a fault as its `patch` (kscope.sim.api_server.faults).
+
+    With `uid`, or with `expect`, the event that wrote the object last, the command is refused when
+    the object is another one by now.
     """
 
     verb: str
@@ -199,10 +203,10 @@ class CommandExecutor:
         self._admission = admission
         self._kubelets = kubelets
         self._faults = faults
-        # What is created once the object of the same kind and key has gone, and on whose behalf.
+        # By kind and key of an object that is being deleted: its replacement, and the author.
         self._successors: dict[tuple[str, str], tuple[ApiObject, str]] = {}
         self._watched: set[str] = set()
-        # Put in once they exist: the schedulers watch a store that commands already write.
+        # Set later: the schedulers are created after the executor.
         self.schedulers: Sequence[Replicas] = ()
 
     def execute(self, command: Command, by: str = "command") -> str:
@@ -254,13 +258,13 @@ class CommandExecutor:
 
     def _stop_scheduler(self, command: Command, by: str) -> None:
         replicas, identity = self._replica(command)
-        self._unless(replicas.stop(identity))
+        self._raise_refusal(replicas.stop(identity))
 
     def _start_scheduler(self, command: Command, by: str) -> None:
         replicas, identity = self._replica(command)
-        self._unless(replicas.start(identity))
+        self._raise_refusal(replicas.start(identity))
 
-    def _unless(self, refusal: str) -> None:
+    def _raise_refusal(self, refusal: str) -> None:
         if refusal:
             raise Invalid(refusal)
 
@@ -276,7 +280,7 @@ class CommandExecutor:
         self._create_new(self._admission.admit(_parsed(command.manifest)), by)
 
     def _create_new(self, wanted: ApiObject, by: str) -> None:
-        """A uid belongs to one object: a copy of another gets its own, as every new object upstream."""
+        """Create *wanted*. If another object has its uid, it gets a new one, as upstream."""
         uid = wanted.uid
         known = (one for kind in self._store.kinds() for one in self._store.objects(kind))
         if uid and any(one.uid == uid for one in known):
@@ -465,7 +469,7 @@ _TYPE = ("apiVersion", "kind")
 
 
 def _stored(patch: Any) -> Any:
-    """*patch* without nulls inside of lists, where they take nothing away."""
+    """*patch* without nulls inside of lists. Elsewhere a null deletes a field."""
     if isinstance(patch, dict):
         return {name: _stored(part) for name, part in cast("Manifest", patch).items()}
     return without_nulls(patch)
@@ -488,7 +492,7 @@ def _parsed(manifest: Manifest | None) -> ApiObject:
 
 
 def _refuse_faults(manifest: Manifest) -> None:
-    """What the API server would not store would stop an engine that reads it."""
+    """Raises Invalid for values that the API server would not store: engines cannot read them."""
     report = Report()
     check_stored(manifest, (), report)
     if report.problems:

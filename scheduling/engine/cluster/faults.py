@@ -31,7 +31,7 @@ _ALWAYS = 1 << 60
 
 
 class FaultInjector:
-    """Carries out the verb `fault`. Every fault is on the record when it is injected."""
+    """Carries out the verb `fault`. An event records each fault when it is injected."""
 
     def __init__(
         self, store: ObjectStore, recorder: Recorder, streams: Streams, volumes: VolumeActors
@@ -42,14 +42,14 @@ class FaultInjector:
         self._stream = streams.stream("faults")
         self._drivers = volumes.kubelets.volumes.plugins.faults
         self._api = ApiFaults(self._stream, self._refused)
-        # Put in once they exist.
+        # Set later, once they exist.
         self.workloads: WorkloadActors | None = None
         self.schedulers: Sequence[SchedulerReplicas] = ()
 
     def inject(self, fault: Mapping[str, Any], by: str) -> None:
         """Let *fault* happen from now on. Raises Invalid, NotFound."""
         invalid(fault)
-        # Until the first fault no write has to ask.
+        # Set only now: before the first fault no write needs the check.
         self._store.faults = self._api
         kind = next(name for name in _ACTIONS if name in fault)
         getattr(self, _ACTIONS[kind])(fault)
@@ -134,14 +134,14 @@ class FaultInjector:
                 found = self._store.get(kind, key)
                 bare = found.with_metadata(finalizers=[], deletionGracePeriodSeconds=0)
                 self._store.update(bare, by=COMPONENT, event=f"{kind}Stripped")
-                # What was marked for deletion already has gone with its last finalizer.
+                # An object marked for deletion was removed together with its last finalizer.
                 if self._store.find(kind, key) is not None:
                     self._store.delete(kind, key, by=COMPONENT)
                 return
         raise NotFound(f"{fault['vanish']} not found")
 
     def _die(self, fault: Mapping[str, Any]) -> None:
-        """A node loses its power; it is not heard of any more."""
+        """A node loses its power, and its kubelet reports nothing any more."""
         name = fault["die"].removeprefix("node/")
         self._store.get("Node", name)
         self._volumes.kubelets.stop_machine(name)
@@ -191,7 +191,7 @@ class FaultInjector:
     def _is_listed(self, author: str, process: str) -> bool:
         """Whether the record lists the controller: that of quotas only where there are any.
 
-        Thus the history of a cluster without quotas is the one that it always had.
+        So clusters without quotas have the same history as before kscope knew quotas.
         """
         if author != "resourcequota-controller" or author == process:
             return True

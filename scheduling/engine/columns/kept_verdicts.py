@@ -7,7 +7,7 @@ rows that were evaluated.
 
 What depends on other nodes (spreading, pod affinity, volumes, room for nominated pods, extenders)
 is computed in every attempt and put into columns as well; only the difference from the template's
-last attempt takes memory. So are all scores if a custom plugin is among them.
+last attempt takes memory. If a profile has a custom plugin, all its scores are handled this way.
 
 The answers are those of `Framework.run_filters` and `Framework.score`; tests compare both. Only
 explanations that are part of a result go into a checkpoint.
@@ -108,7 +108,7 @@ class MovingFilter:
 
 @dataclass(slots=True)
 class History:
-    """The columns of one pod template, by name, and which of them move."""
+    """The columns of one pod template by name; those that depend on a node's pods are `moving`."""
 
     basis: Basis
     ledger: Ledger
@@ -327,7 +327,7 @@ class KeptVerdicts:
         ]
 
     def _layout(self, found: dict[str, ScoreColumns]) -> tuple[ScoreColumns, ...]:
-        """In the order of the profile."""
+        """*found* in the order of the profile."""
         scores = self._framework.plugins.score
         return tuple(found[plugin.name] for plugin, _ in scores if plugin.name in found)
 
@@ -356,7 +356,7 @@ class KeptVerdicts:
         history = self._histories.pop(number, None)
         if history is None:
             history = self._new_history(state)
-        # To the end: the first one is that which was not used for the longest time.
+        # Move it to the end, so that the first one is the least recently used.
         self._histories[number] = history
         if len(self._histories) > _MOST_TEMPLATES:
             del self._histories[next(iter(self._histories))]
@@ -434,7 +434,7 @@ class KeptVerdicts:
             history.moving_scores.append((column, made or ColumnScore(one.plugin, state)))
 
     def _ask_again(self, history: History, rows: IntArray) -> None:
-        """All of *rows* as columns."""
+        """Compute the moving columns for *rows*, all rows at once."""
         state, ledger = history.basis.state, history.ledger
         for moving in history.moving_filters:
             ledger.put(moving.column, rows, moving.codes(state, rows))

@@ -1,6 +1,6 @@
-"""HTTP extenders: what is asked, what the answers mean, and every call on the run's record.
+"""HTTP extenders: their requests, what the answers mean, and how each call is recorded.
 
-Engines do no I/O: the request goes out through an `ExtenderTransport` that is put in from outside
+Engines do no I/O: the caller provides an `ExtenderTransport` that sends the request
 (scheduling.extender_client). Each answer, or failure to answer, becomes an ExtenderCalled event;
 a replay of the run reads these events and calls no extender.
 
@@ -57,7 +57,7 @@ class ExtenderError(SimError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtenderSettings:
-    """One extender. `timeout` is ns; an empty verb means that it takes no part there."""
+    """One extender. `timeout` is ns; a verb is "" if the extender does not support it."""
 
     url_prefix: str
     filter_verb: str = ""
@@ -67,7 +67,7 @@ class ExtenderSettings:
     weight: int = 0
     timeout: int = DEFAULT_TIMEOUT
     node_cache_capable: bool = False
-    # The extender is asked about pods that want one of these only; none means about every pod.
+    # The extender is asked only about pods that request one of these; if empty, about every pod.
     managed_resources: tuple[str, ...] = ()
     # Of those, the ones that the scheduler's own resource check leaves to the extender.
     ignored_resources: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class ExtenderCalls:
     """All calls of one run, numbered from 1.
 
     Call n is answered from `answers` where it is known already, else by `transport`. Neither is
-    part of a checkpoint: the code that restores one puts them in again.
+    part of a checkpoint: the code that restores one sets them again.
     """
 
     def __init__(self, recorder: Recorder | None = None) -> None:
@@ -160,19 +160,19 @@ class ExtenderCalls:
         except (ExtenderError, UnicodeDecodeError) as error:
             return Answer(error=str(error))
         if any(nul in text for nul in _NUL):
-            # The record could not keep what is made of it.
+            # The database cannot store U+0000.
             return Answer(error=f"extender at URL {url} answered with a text that has U+0000 in it")
         return Answer(body=_trimmed(text))
 
 
 @dataclass(slots=True)
 class Filtered:
-    """What is left of the nodes after the extenders, and why the others went."""
+    """The nodes that an extender leaves, and why it removed the others."""
 
     names: list[str]
     failed: dict[str, str] = field(default_factory=dict[str, str])
     unresolvable: dict[str, str] = field(default_factory=dict[str, str])
-    # The nodes themselves were sent back, not their names.
+    # Whether the extender sent back whole nodes, not only their names.
     in_full: bool = False
 
 
@@ -201,8 +201,8 @@ class Extender:
     ) -> Filtered:
         """The nodes that the extender leaves, in its order. Raises ExtenderError.
 
-        Nodes that it sends back as such may be any. By name it may leave those that it was asked
-        about, or with the names of the whole *cluster* any of these, as in v1.16.
+        Whole nodes that it sends back may be any nodes. Names that it sends back must be among
+        *nodes*; if the names of the *cluster* are given, as in v1.16, among these.
         """
         names = [node.name for node in nodes]
         if not self.settings.filter_verb:
@@ -256,7 +256,7 @@ class Extender:
             host, score = str(score_fields.get("host") or ""), score_fields.get("score") or 0
             if isinstance(score, bool) or not isinstance(score, int):
                 raise ExtenderError(f"extender {self.name}: {score!r} is not an integer")
-            # What it says of a node more than once is added up.
+            # Several scores for one node are added.
             scores[host] = scores.get(host, 0) + score
         return scores
 
@@ -328,7 +328,7 @@ class Extender:
 
 
 def _trimmed(text: str) -> str:
-    """*text* with the name alone of each node: nothing else is read, and all of it is recorded."""
+    """*text* with only the name of each node: nothing else is read, and all is recorded."""
     try:
         answer = orjson.loads(text)
         if not isinstance(answer, dict):
@@ -385,7 +385,7 @@ def read_extenders(holder: Fields, *, legacy: bool) -> tuple[ExtenderSettings, .
                 raise fields.error("managedResources", ("D" if legacy else "d") + problem)
             managed[name] = name
         found.append(settings)
-    # Upstream: buildExtenders(), CreateFromConfig(): those that may fail are asked last.
+    # Upstream: buildExtenders(), CreateFromConfig(): ignorable extenders are asked last.
     return tuple(sorted(found, key=_is_ignorable))
 
 
@@ -425,7 +425,7 @@ def _read_extender(fields: Fields, legacy: bool) -> ExtenderSettings:
 
 
 def _check_tls(fields: Fields, legacy: bool) -> None:
-    """Calls are made as the transport makes them; what is said here only has to be readable."""
+    """Check that the TLS settings can be read. They have no effect: the transport has its own."""
     fields.boolean("enableHTTPS")
     tls = fields.mapping("tlsConfig")
     if tls is None:

@@ -43,10 +43,9 @@ _HARD = ("NoSchedule", "NoExecute")
 class Candidate:
     """One change that is worth trying.
 
-    `text` says what to do, as an order without a full stop; `note` says in full sentences what it
-    costs and what it may break. Where `decidable` is false only a fork
-    can show what comes of it, because a controller has to act first. Where `evicts` is true the pod
-    gets its node by evictions.
+    `text` says what to do, as an imperative without a full stop; `note` says in full sentences what
+    it costs and what it may break. If `decidable` is false only a fork can show the result, because
+    a controller has to act first. If `evicts` is true the pod gets its node by evictions.
     """
 
     kind: str
@@ -66,9 +65,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The world the pod does not fit, and the nodes that refuse it, closest first.
+    """The cluster that has no node for the pod, and the nodes that refuse it, closest first.
 
-    `others` says how much else may stand in the way of a change that is worth trying.
+    A change is worth trying if at most `others` other obstacles of its kind remain.
     """
 
     world: World
@@ -141,7 +140,7 @@ def replaced(
 
 
 def template_note(pod: Pod, *, anew: bool = False, breaks: str = "") -> str:
-    """What a change of this pod costs: that it is created anew, what it *breaks*, its template."""
+    """What a change of this pod costs: it is created *anew*, *breaks* something, has a template."""
     notes = ["The pod is deleted and created anew."] if anew else []
     if breaks:
         notes.append(breaks)

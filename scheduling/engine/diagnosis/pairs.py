@@ -1,8 +1,8 @@
 """Two changes together, where no single one gives the pod a node.
 
-The first is laid over the copy of the scheduler's view. Only if some node refuses the pod on other
-grounds then is it asked what would help, as if that were the cluster. What decides well is for a fork
-to show. The smaller the greater of two changes is, the sooner they are tried.
+The first change is applied to the copy of the scheduler's view. If some node then refuses the pod
+for other reasons, the second changes are looked for in that copy. A pair after which the pod gets a
+node is then tried in a fork. Pairs are tried in the order of the greater of their two changes.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from scheduling.engine.diagnosis.world import World
 
 Changes = Callable[[Situation], Iterator[Candidate]]
 
-# Per kind: how many first changes are laid, and how many second ones are decided on after each.
+# Per kind: how many first changes are applied, and how many second changes are tried after each.
 _FIRSTS, _SECONDS = 4, 8
-# How many decisions are spent; fewer where one takes long. Reading why each node refuses costs more.
+# How many decisions a search may make; fewer in a large cluster. To read why each node refuses
+# counts as _READING decisions.
 _MOST_DECISIONS, _FEWEST_DECISIONS, _NODE_DECISIONS, _READING = 600, 60, 300_000, 5
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two changes in the order in which they are made, and the node that the decision then gives."""
+    """Two changes in the order in which they are made, and the node that the pod then gets."""
 
     first: Candidate
     second: Candidate
@@ -42,7 +43,7 @@ class Pair:
 
     @property
     def note(self) -> str:
-        """What is to be known of them, each thing once."""
+        """The notes of both, without repetition."""
         notes = dict.fromkeys((self.first.note, self.second.note))
         joined = " ".join(note for note in notes if note)
         return f"These two together; neither is enough alone. {joined}".strip()
@@ -86,7 +87,7 @@ class PairSearch:
         decision = world.decide()
         opened = len(world.gates(world.pod)) < gates
         if decision.result == SCHEDULED:
-            # All that was missing is not a matter of the decision, or it is the gates alone.
+            # What was missing is no part of the decision, or only the gates were missing.
             return None
         after = refused_nodes(world, decision)
         before = {each.node: each.obstacles for each in self._refused}
@@ -94,10 +95,10 @@ class PairSearch:
         return after if opened or differs else None
 
     def _seconds(self, first: Candidate, place: int, situation: Situation) -> Iterator[Pair]:
-        """The first change of each kind that would do then.
+        """The first change of each kind after which the pod gets a node.
 
-        Two that can be made in either order are found when the smaller one comes first. Where no node
-        was looked at before, what stands in the way of nodes is only seen now.
+        Smaller kinds are skipped: such a pair is found with the smaller change first. They are
+        tried if no node was evaluated before, since the nodes' obstacles are known only now.
         """
         begin = place if self._refused else 0
         for other, (_, changes) in enumerate(self._kinds[begin:], begin):
@@ -113,7 +114,7 @@ class PairSearch:
 
 
 def _may_lay(candidate: Candidate) -> bool:
-    # A node that is brought back keeps its taints here, where no controller takes them off.
+    # A node that is brought back keeps its taints in the copy, where no controller removes them.
     return candidate.kind != "ready" and not candidate.evicts
 
 

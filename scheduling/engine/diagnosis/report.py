@@ -13,8 +13,8 @@ from scheduling.engine.diagnosis.facts.fact import Fact
 # From what keeps the pod off every node to what is merely worth knowing.
 Severity = Literal["blocks", "narrows", "delays", "notes"]
 SEVERITIES: tuple[Severity, ...] = ("blocks", "narrows", "delays", "notes")
-# What stands behind an offered change: the whole cluster was forked and run until the pod was
-# bound, or only the decision was made again.
+# How an offered change was tested: the whole cluster was forked and run until the pod was bound,
+# or only the decision was made again.
 Shown = Literal["fork", "decision"]
 
 _MOST_GROUPS = 12
@@ -49,8 +49,8 @@ class Cause:
 
     `reasons` are upstream's, verbatim. `only` are the nodes where nothing else stands in the way;
     `check` is the closest miss among `nodes`. `why` says how it came about, and `because` holds the
-    fields that make it true. `lead` is what an answer in one sentence would say of it. `overall` is
-    such a sentence of a cause that keeps the pod on a few nodes, and says what those lack.
+    fields that make it true. `lead` is its part in an answer of one sentence. `overall` is used
+    instead for a cause that leaves the pod only a few nodes; it says what those lack.
     """
 
     severity: Severity
@@ -96,7 +96,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """A change after which the pod gets a node: a single one, or two that only do together.
+    """A change after which the pod gets a node: a single one, or two that help only together.
 
     `command` is the JSON form of the Command that makes it, `then` that of a second one, to be sent
     after it (None for a single change). `node` is where the pod went when it was tried and `at` when

@@ -1,7 +1,7 @@
 """The functions that Kubernetes adds to CEL: quantities and semantic versions.
 
-They travel through the library as texts that begin with what they are; equal amounts have equal
-texts. Upstream: apiserver/pkg/cel/library/quantity.go, semverlib.go.
+In the CEL library they are texts with a prefix for the type; equal amounts have equal texts.
+Upstream: apiserver/pkg/cel/library/quantity.go, semverlib.go.
 """
 
 from __future__ import annotations

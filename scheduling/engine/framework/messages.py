@@ -57,7 +57,7 @@ def combined(errors: Iterable[str]) -> str:
 
 
 def sentence_of(text: str) -> str:
-    """*text* as a sentence: with a full stop, and a capital where it begins with a word for one.
+    """*text* as a sentence: with a full stop, and a capital if it begins with an ordinary word.
 
     Names and quoted words stay as they are, and kinds are written as Kubernetes writes them.
     """

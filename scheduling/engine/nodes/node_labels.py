@@ -20,7 +20,7 @@ class NodeMatcher(Protocol):
     """A hashable question about a node's labels and name."""
 
     def matches(self, labels: Mapping[str, str], name: str, /) -> bool:
-        """Whether the node is meant."""
+        """Whether the node with these labels and this name matches."""
         ...
 
     def __hash__(self) -> int: ...
@@ -80,7 +80,7 @@ class NodeLabels:
         return column
 
     def read(self, row: int, node: Node) -> None:
-        """Take over the labels of *node*, which is new or has changed."""
+        """Store the labels of *node*, which is new or has changed."""
         labels = node.labels
         for key, column in self._topologies.items():
             column.codes[row] = column.code_of(labels.get(key))
@@ -134,7 +134,7 @@ class NodeTaints:
         self._index: dict[tuple[Taint, ...], int] = {}
 
     def read(self, row: int, node: Node) -> None:
-        """Take over the taints of *node*, which is new or has changed."""
+        """Store the taints of *node*, which is new or has changed."""
         taints = tuple(map(Taint.parse, node.taints))
         code = self._index.get(taints)
         if code is None:

@@ -64,19 +64,19 @@ class Reserved:
 
 
 class Nominated:
-    """See the module. `log` names the rows where something changed.
+    """The nominated pods by node and as columns. `log` has the rows where something changed.
 
     In a scheduler it listens to the queue's nominator, which knows each pod's nominated node.
     """
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
-        # The pods nominated to each node, by key. Only to be read from outside.
+        # The pods nominated to each node, by key. Other modules only read it.
         self.by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
         self._levels: dict[int, Reserved] = {}
         self._generation: tuple[int, ...] = ()
-        # Where columns are made meanwhile, this pod is not in them.
+        # While `without` runs, new columns leave this pod out.
         self._left_out: PodInfo | None = None
         self.log: ChangeLog[int] = ChangeLog()
 
@@ -129,7 +129,7 @@ class Nominated:
         return found
 
     def _among(self, rows: IntArray) -> list[int]:
-        """Those of *rows* that a pod is nominated to, and with few rows perhaps others."""
+        """The rows in *rows* with a nominated pod; if there are few rows, all of them."""
         if len(rows) < len(self.by_node):
             return rows.tolist()
         looked_at = np.zeros(self._table.capacity, np.bool_)

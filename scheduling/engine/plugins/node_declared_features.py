@@ -52,7 +52,7 @@ class NodeDeclaredFeatures(Plugin):
         return frozenset(self._table.node(row).status.get("declaredFeatures") or ())
 
     def explain(self, state: CycleState, code: int) -> Status:
-        """The one reason there is."""
+        """The only reason."""
         return Status(Code.UNRESOLVABLE, (REASON_FEATURES,), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:

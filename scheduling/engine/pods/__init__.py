@@ -1,4 +1,4 @@
 """What a pod asks for: its spec parsed once, and shared by all pods of the same template.
 
-The lowest room. Everyone may use it.
+The lowest layer of the engine: every other package may import it.
 """

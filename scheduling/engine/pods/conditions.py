@@ -29,7 +29,7 @@ def is_ready(pod: Pod) -> bool:
 
 
 def disruption_target(reason: str, message: str, now: int) -> Manifest:
-    """The condition of a pod that is about to be deleted for others' sake (since 1.26)."""
+    """The condition of a pod that a disruption is about to delete (since 1.26)."""
     return {
         "type": "DisruptionTarget",
         "status": "True",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Manifest = Mapping[str, Any]
 
-# What a term of pod affinity was made of before v1.21.
+# The fields of a term of pod affinity before v1.21.
 _FIRST_TERM_FIELDS = ("labelSelector", "namespaces", "topologyKey")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -51,7 +51,7 @@ class AffinityTerm:
     topology_key: str
     namespace_selector: LabelSelector | None
     weight: int = 0
-    # Terms are keys of what is counted for every pod; worked out once, it is their hash.
+    # The hash, computed once: terms are keys of counts that every pod reads.
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class AffinityTerm:
         labels: Mapping[str, str],
         namespace_labels: Mapping[str, str] | None = None,
     ) -> bool:
-        """Is a pod with these labels in this namespace meant by the term?"""
+        """Whether a pod with these labels in this namespace matches the term."""
         if namespace not in self.namespaces and not (
             self.namespace_selector is not None
             and self.namespace_selector.matches(namespace_labels or {})
@@ -183,7 +183,7 @@ def requests_changed(old: Pod, new: Pod, rules: ResourceRules) -> bool:
 
 
 def labels_key(pod: Pod) -> bytes:
-    """The pod's labels in a form that can be looked up; kept with what follows from its spec."""
+    """The pod's labels in a form that can be looked up; kept with the pod's template."""
     key: bytes | None = pod.template.get("labels_key")
     if key is None:
         key = pod.template["labels_key"] = orjson.dumps(pod.labels, option=orjson.OPT_SORT_KEYS)
@@ -229,7 +229,7 @@ def _parsed(
     """Everything derived from the spec, kept on the pod for its later versions."""
     name = rules.memo
     known = pod.template.get(name)
-    # What a resize made of the requests stands in the status, which the template outlives.
+    # A resize shows its requests in the status, so they cannot be kept with the template.
     resized = rules.sums_exactly and resized_containers(pod.raw) is not None
     if known is not None and not resized:
         return known

@@ -30,7 +30,7 @@ _SPEC_KEYS = (
     "tolerations",
     "topologySpreadConstraints",
 )
-# What a constraint was made of before v1.24.
+# The fields of a constraint before v1.24.
 _FIRST_FIELDS = ("labelSelector", "maxSkew", "topologyKey", "whenUnsatisfiable")
 
 
@@ -144,7 +144,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodTemplate:
-    """See the module. `number` is the rank of first use in this engine: its identity."""
+    """The parsed part of a spec. `number`, the rank of first use in this engine, identifies it."""
 
     number: int
     namespace: str
@@ -152,7 +152,7 @@ class PodTemplate:
     tolerations: tuple[Toleration, ...]
     required_affinity: RequiredNodeAffinity
     preferred_nodes: tuple[tuple[int, NodeSelector], ...]
-    # Numbers in them that are none, and what is no label; who scores them fails.
+    # Invalid values in these preferences, which make scoring fail.
     unreadable_preferences: tuple[Unreadable, ...]
     named_nodes: frozenset[str] | None
     images: tuple[str, ...]
@@ -173,7 +173,7 @@ class TemplateRegistry:
 
     def of(self, pod: PodInfo) -> PodTemplate:
         """The template of *pod*, parsed when it is the first of its kind."""
-        # The bytes go with the manifest from version to version, as long as the spec does.
+        # The bytes stay with the manifest from version to version while the spec is the same.
         derived = pod.pod.template
         key: bytes | None = derived.get("scheduling_essence")
         if key is None:
@@ -299,7 +299,7 @@ def _named_nodes(required: Manifest | None) -> frozenset[str] | None:
 
 
 def spread_constraints(pod: PodInfo) -> tuple[SpreadConstraint, ...]:
-    """The constraints that the pod itself names; what its version does not know, it passes over.
+    """The constraints in the pod's spec, without the fields that its version does not know.
 
     Upstream: podtopologyspread/common.go filterTopologySpreadConstraints().
     """

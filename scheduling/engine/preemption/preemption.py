@@ -50,8 +50,9 @@ class Runs:
     """Dry runs in columns, as of when they were made.
 
     `rows` are the candidate nodes, `pods` the pods on them, `marks` which of these are victims;
-    `rungs` has the candidates that are left after each rung. `unresolvable` are the other rows, and
-    `codes` what they lack. `covered` has the dry runs of rows on which budgets cover pods.
+    `rungs` has the candidates that are left after each criterion of the choice (a rung).
+    `unresolvable` are the other rows, and `codes` what they lack. `covered` has the dry runs of
+    rows on which budgets cover pods.
     """
 
     table: NodeTable
@@ -161,7 +162,7 @@ class Preemption:
 
     @property
     def rungs(self) -> list[tuple[str, list[str]]]:
-        """The rungs of the choice: name, and the nodes that are left after it."""
+        """The criteria of the choice, in order: name, and the nodes that are left after it."""
         self._write_out()
         return self._rungs
 
@@ -291,7 +292,7 @@ class Evaluator:
             if self._rules.needs_evictions and not victims.any(axis=1).all():
                 return False
             if len(found) > wanted:
-                # As one by one: only so many candidates that violate a budget are kept.
+                # As in `_one_by_one`: keep at most *wanted* candidates that violate a budget.
                 surplus = np.flatnonzero(kept.violations.take(found))[wanted:]
                 found = np.delete(found, surplus)
                 victims = kept.victims.take(found, axis=0)

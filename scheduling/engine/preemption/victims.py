@@ -79,7 +79,7 @@ class DryRuns:
 
 @dataclass(frozen=True, slots=True)
 class RowRun:
-    """One dry run: what is missing, as in `DryRuns`; else who goes and who was put back, and `costs`.
+    """One dry run: what is `missing`, as in `DryRuns`; else victims, reprieved pods and `costs`.
 
     Both are in upstream's order, `victims` as places among the row's pods.
     """
@@ -92,7 +92,7 @@ class RowRun:
 
 @dataclass(slots=True)
 class Room:
-    """What a pod leaves free of a node: `places` for pods, and so much of what it asks for itself.
+    """The room on a node with the preemptor: `places` for pods, and what it requests, by column.
 
     `missing` is as in `DryRuns`.
     """
@@ -113,10 +113,9 @@ class Room:
 
 @dataclass(slots=True)
 class VictimColumns:
-    """The pods of all nodes, most important first: as lists, and as columns where many are run.
+    """The pods of all nodes, most important first: as lists, and as columns to run many rows.
 
-    Both are brought up to date from the node table's log, the columns of a row not before they are
-    needed.
+    Both are brought up to date from the node table's log, the columns only when they are needed.
     """
 
     table: NodeTable
@@ -125,7 +124,7 @@ class VictimColumns:
     version: int = 0
     # How often all lists were dropped.
     starts: int = 0
-    # Never 0, so that there is always something to find the least of.
+    # Never 0, since a row without places has no minimum.
     width: int = 1
     # The list of each row, None where it has not been read.
     lists: PodLists = field(default_factory=_no_lists)
@@ -137,7 +136,7 @@ class VictimColumns:
     amounts: NDArray[np.int64] = field(default_factory=_empty_cube)
 
     def refresh(self) -> None:
-        """Take over what changed since the last call."""
+        """Read what changed since the last call."""
         self.budgets.refresh()
         if self.version != self.budgets.version:
             self.version = self.budgets.version
@@ -175,14 +174,14 @@ class VictimColumns:
         self.amounts = np.zeros((*self._shape, self.width), np.int64)
 
     def pods_of(self, row: int) -> list[PodInfo]:
-        """The pods on *row*, most important first; when they change that is another list."""
+        """The pods on *row*, most important first; a row that changes gets another list."""
         pods: list[PodInfo] | None = self.lists[row]
         if pods is None:
             pods = self.lists[row] = by_importance(self.table.listed(row))
         return pods
 
     def is_covered(self, row: int) -> bool:
-        """Whether a budget may have a say on *row*, which is then not run as a column."""
+        """Whether a budget covers a pod on *row*; such a row is run by itself."""
         covered = self.covered.get(row)
         if covered is None:
             pods = self.pods_of(row)
@@ -238,7 +237,7 @@ class VictimColumns:
             return RowRun(0, put_back=put_back, costs=(0,) * len(RUNGS))
         broken = {pod.key for pod in violating if pod.key not in stays}
         if violating and others:
-            # Those that break a budget were the first to be tried, and are the first to be sorted.
+            # Those that break a budget come first into the sort, as they were tried first.
             victims = [pod for pod in (*violating, *others) if pod.key not in stays]
             place_of = {pod.key: at for at, pod in enumerate(lower, first)}
             places = [place_of[pod.key] for pod in by_importance(victims)]
@@ -249,7 +248,7 @@ class VictimColumns:
     def _room_without(
         self, wanted: Wanted, row: int, held: dict[str, dict[int, int]], reserved: Reserved
     ) -> Room:
-        """What a pod would leave free of *row*, were those not there that hold so much."""
+        """The room on *row* with the preemptor, and without the pods in *held*."""
         table = self.table
         taken = table.pod_count.item(row) + reserved.pods.item(row)
         places = table.allowed_pods.item(row) - taken + len(held) - 1
@@ -265,8 +264,8 @@ class VictimColumns:
     def dry_run(self, priority: int, wanted: Wanted, rows: IntArray, reserved: Reserved) -> DryRuns:
         """Evict all pods below *priority* on each of *rows*, then put back those that may stay.
 
-        *wanted* are columns and amounts that the pod asks for; what is *reserved* is not its to
-        take. Pods that are nominated are too important to be among the victims, and a node that
+        *wanted* are the columns and amounts that the pod requests; *reserved* is what nominated
+        pods request. Nominated pods are too important to be among the victims, and a node that
         fits with them fits without them as well.
         """
         self._catch_up()
@@ -323,8 +322,8 @@ class VictimColumns:
 class KeptRuns:
     """The dry runs of pods that ask for the same at the same priority, as columns over all rows.
 
-    A row is run when it is looked at, and again when it was forgotten since; where a budget covers
-    a pod, every time.
+    `look_at` runs a row the first time and after `forget`, and each time if a budget covers one of
+    its pods.
     """
 
     def __init__(
@@ -341,7 +340,7 @@ class KeptRuns:
         self._known = np.zeros(capacity, np.bool_)
         self.fits = np.zeros(capacity, np.bool_)
         self.missing = np.zeros(capacity, np.int64)
-        # Marks in the grid of places: who would have to go.
+        # Marks in the grid of places: the pods to evict.
         self.victims = np.zeros((capacity, columns.width), np.bool_)
         self._costs = np.zeros((len(RUNGS), capacity), np.int64)
 
@@ -402,14 +401,14 @@ class KeptRuns:
             self._covered.pop(row, None)
 
     def harmless(self, rows: IntArray, fits: BoolArray) -> BoolArray:
-        """On which of *rows*, of those that would do, no eviction breaks a budget."""
+        """Which of *rows* fit the pod after evictions that break no budget."""
         if not len(self._columns.budgets):
             return fits
         return fits & (self.violations.take(rows) == 0)
 
     @property
     def violations(self) -> IntArray:
-        """How many evictions would break a budget, for the rows that would do."""
+        """How many evictions would break a budget, for the rows that fit the pod."""
         return self._costs[0]
 
     def covered_on(self, rows: IntArray) -> dict[int, RowRun]:
@@ -419,7 +418,7 @@ class KeptRuns:
         return {row: self._covered[row] for row in rows.tolist() if row in self._covered}
 
     def rungs(self, rows: IntArray) -> list[tuple[str, IntArray]]:
-        """The rungs of the choice among *rows*, which all fit the pod, and the rows left after each."""
+        """The criteria of the choice among *rows*, all of which fit, and the rows left after each."""
         rungs: list[tuple[str, IntArray]] = []
         for name, costs in zip(RUNGS, self._costs, strict=True):
             values = costs.take(rows)
@@ -432,15 +431,15 @@ class KeptRuns:
     def pods_of(self, rows: IntArray) -> PodLists:
         """The pods on each of *rows*, which were looked at: the most important first.
 
-        When the pods of a row change that is another list.
+        A row that changes gets another list.
         """
         return self._columns.lists.take(rows)
 
 
 def start_time(pod: PodInfo) -> int:
-    """When the pod started, in virtual nanoseconds; beyond all times when it has not.
+    """When the pod started, in virtual nanoseconds; NOT_STARTED if it has not.
 
-    Upstream: util.GetPodStartTime() says "now" of a pod that has not started.
+    Upstream: util.GetPodStartTime(), which returns the current time for a pod that has not started.
     """
     started = pod.pod.status.get("startTime")
     return nanoseconds_of(started) if started else NOT_STARTED
@@ -454,8 +453,8 @@ def importance(pod: PodInfo) -> tuple[int, int]:
 def by_importance(pods: Iterable[PodInfo]) -> list[PodInfo]:
     """*pods*, the most important first; those that are equal stay in order.
 
-    Those that have not started are turned round: upstream says "now" of each, and a moment later
-    of the next. Upstream: sort.Slice() by MoreImportantPod(), of up to twelve pods.
+    Those that have not started are reversed: upstream takes the current time for each, which is
+    later for the next. Upstream: sort.Slice() by MoreImportantPod(), of up to twelve pods.
     """
     started: list[PodInfo] = []
     waiting: list[PodInfo] = []
@@ -473,5 +472,5 @@ def cost_of(victims: Sequence[PodInfo]) -> tuple[int, ...]:
     highest = max(pod.priority for pod in victims)
     oldest = min(start_time(pod) for pod in victims if pod.priority == highest)
     total = sum(pod.priority + PRIORITY_OFFSET for pod in victims)
-    # Upstream takes the first for the highest, which it is only where they are in order.
+    # Upstream takes the first for the highest, which is only right if they are sorted.
     return victims[0].priority, total, len(victims), -oldest

@@ -103,7 +103,7 @@ class QueuePlaces:
         self, info: QueuedPodInfo, event: str, *, from_backoff: bool = False
     ) -> None:
         """Put the pod into activeQ, unless a gate is closed."""
-        # v1.34 asked the gates when the pod entered backoffQ, which is enough if it sat it out.
+        # v1.34 asked the gates when the pod entered backoffQ, which is enough if its backoff ended.
         if not from_backoff and not self.passes_gates(info):
             if info.key not in self.backoff and info.key not in self.active:
                 self.move_to_unschedulable(info, event)

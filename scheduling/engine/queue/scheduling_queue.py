@@ -8,7 +8,7 @@
      ▼                │   │                    │    ▼
    gated ─────────────┤   └────────────────────│── backoff
           gate opened │                        │    ▲
-                      │    cluster event       ▼    │ cluster event, still punished
+                      │    cluster event       ▼    │ cluster event, in backoff
                       └─────────────────── unschedulable
 ```
 
@@ -54,7 +54,7 @@ from scheduling.engine.queue.rules import QueueRules
 if TYPE_CHECKING:
     from kscope.sim.objects.objects import Node, Pod
 
-# What moves a pod without a name of its own upstream.
+# Moves for which upstream has no event.
 POP = "Pop"
 DONE = "Done"
 
@@ -151,9 +151,9 @@ class SchedulingQueue:
         plugins find worth a new attempt). Otherwise it waits among the unschedulable pods.
         `info.unschedulable_plugins` and `info.pending_plugins` name the plugins that rejected it.
 
-        It has been waiting since now, or in v1.20 since its attempt *began*: an attempt takes less
-        upstream than the ticker of the flush drifts, so that a pod released at a tick is tried
-        again at one that is its backoff later. In v1.34 the flush's windows see to that.
+        Its backoff counts from now, or in v1.20 from when its attempt *began*: upstream an attempt
+        takes less time than the flush's ticker drifts, so a pod released at one tick is released
+        again at the tick one backoff later. In v1.34 the windows of the flush have that effect.
 
         *fits_nowhere* is false for a pod whose condition gives another reason than Unschedulable.
 
@@ -189,7 +189,7 @@ class SchedulingQueue:
 
     @property
     def ready(self) -> bool:
-        """Would pop() give a pod?"""
+        """Whether pop() would return a pod."""
         return bool(self._active.live) or (
             self.rules.pops_from_backoff and self._backoff.has_early()
         )
@@ -257,7 +257,7 @@ class SchedulingQueue:
 
     @property
     def may_hold_assumed(self) -> bool:
-        """Whether an update during its own attempt brings a pod back: until in-flight was kept."""
+        """Whether an update of a pod in flight requeues it: versions that do not track these."""
         return not self.rules.hints
 
     def delete(self, pod: Pod) -> None:

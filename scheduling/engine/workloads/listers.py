@@ -40,7 +40,7 @@ class Orphans:
         self._count = 0
 
     def put(self, pod: ApiObject) -> None:
-        """Take the pod in, or follow a change of its labels; its turn stays."""
+        """Add the pod, or update its labels; its position among the pods stays."""
         labels = tuple(sorted(pod.labels.items()))
         place = pod.namespace, labels
         if self._places.get(pod.key) == place:
@@ -53,7 +53,7 @@ class Orphans:
         alike[pod.key] = turn
 
     def drop(self, key: str) -> int | None:
-        """Let go of the pod; returns its turn, None when it was none of these."""
+        """Remove the pod; returns its position, or None if it is not here."""
         place = self._places.pop(key, None)
         if place is None:
             return None
@@ -151,7 +151,7 @@ class WorkloadListers:
                 self._index_of(index).setdefault(key, {})[new.key] = None
 
     def _move(self, pod: ApiObject, before: str | None, after: str | None) -> None:
-        """All that may have changed of where the pod is found is its node."""
+        """Update the index by node: namespace and owner are the same."""
         if before == after:
             return
         if before:

@@ -52,7 +52,7 @@ def template_hash(template: Any, collisions: int | None) -> str:
     """The pod-template-hash of a pod template.
 
     Upstream hashes Go's dump of the struct, which changes with every field that the API gains; what
-    is hashed here is canonical JSON. The letters differ, what they are good for does not.
+    is hashed here is canonical JSON. The hash differs from upstream's, but serves the same purpose.
     """
     data = orjson.dumps(template, option=orjson.OPT_SORT_KEYS)
     if collisions is not None:
@@ -63,7 +63,7 @@ def template_hash(template: Any, collisions: int | None) -> str:
 def revision_hash(data: Manifest, collisions: int | None) -> str:
     """The hash in the name of a StatefulSet's ControllerRevision; the same as upstream's.
 
-    *data* is what the revision holds. Go writes of a template, too, that it was created never.
+    *data* is the revision's. Go also writes a null creationTimestamp for the template.
     """
     template: Manifest = data["spec"]["template"]
     given: Manifest = template.get("metadata") or {}

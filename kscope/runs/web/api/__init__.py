@@ -1,5 +1,5 @@
 """The REST API of runs and scenarios: one module for each subject.
 
 A view checks who asks (`found_run`), calls one service or selector, and answers with JSON. `errors`
-gives every refusal one shape, `parameters` reads what stands in an address.
+gives every refusal one shape, `parameters` reads the parameters in an address.
 """

@@ -21,7 +21,7 @@ from kscope.runs.web.uploads import upload_take
 
 
 class ScenarioList(APIView):
-    """What runs are made of."""
+    """The scenarios, from which runs start."""
 
     parser_classes = (MultiPartParser, JSONParser)
 
@@ -90,7 +90,7 @@ class ScenarioDetail(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, scenario_id: int) -> Response:
-        """Delete an upload that no run is made of."""
+        """Delete an uploaded scenario that has no run."""
         services.scenario_delete(scenario=found_scenario(request, scenario_id, to_change=True))
         return Response(status=204)
 

@@ -235,7 +235,7 @@ KINDS: Mapping[str, Rule] = {
 }
 
 unknown_kind = kind_fields()
-# Kinds that only engines make, and read again.
+# Kinds that users do not load: an engine creates their objects and reads them again.
 STORED_KINDS: Mapping[str, Rule] = {
     "ControllerRevision": kind_fields(
         data=fields(spec=fields(template=pod_template)), revision=any_integer

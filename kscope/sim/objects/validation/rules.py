@@ -183,7 +183,7 @@ def _parts(path: str) -> Path:
 
 
 def _selector_of_labels(value: Any) -> None:
-    """Nothing is selected by what no label can be.
+    """Refuse a selector with a key or a value that no label can have.
 
     Upstream: ValidateLabelSelector(). Older versions let the values of matchExpressions pass; then
     the scheduler could not read the selector, and the pod failed in every attempt.

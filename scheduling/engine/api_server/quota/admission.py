@@ -31,7 +31,7 @@ AUTHOR: Final = "apiserver"
 
 
 class QuotaAdmission:
-    """Holds the objects of each namespace to its quotas, by what the status of each says."""
+    """Enforces the quotas of each namespace; a quota's status says what is used already."""
 
     __slots__ = ("_meter", "_rules", "_store")
 

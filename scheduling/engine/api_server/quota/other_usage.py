@@ -30,7 +30,7 @@ class ClaimUsage:
         self._rules = rules
 
     def matching(self, names: Iterable[str]) -> list[str]:
-        """Those of the resources in *names* of which claims take some, sorted."""
+        """The resources in *names* that claims use, sorted."""
         known = (f"count/{_CLAIMS}", _CLAIMS, _STORAGE)
         by_class = (_OF_CLASS + _CLAIMS, _OF_CLASS + _STORAGE)
         return sorted(name for name in names if name in known or name.endswith(by_class))
@@ -65,7 +65,7 @@ class ClaimUsage:
         return True
 
     def frees(self, old: ApiObject, new: ApiObject, now: int) -> bool:
-        """Whether an update gives something back. Upstream: RequiresQuotaReplenish()."""
+        """Whether an update frees some of the quota. Upstream: RequiresQuotaReplenish()."""
         before, after = _allocated(old), _allocated(new)
         return self._rules.allocated_storage and before != after
 
@@ -97,11 +97,11 @@ class ServiceUsage:
         self._rules = rules
 
     def matching(self, names: Iterable[str]) -> list[str]:
-        """Those of the resources in *names* of which Services take some, sorted."""
+        """The resources in *names* that Services use, sorted."""
         return sorted(name for name in names if name in _OF_SERVICES)
 
     def is_in_scope(self, obj: ApiObject, scope: Manifest) -> bool:
-        """A quota with a scope is not about Services."""
+        """A quota with a scope does not count Services."""
         return False
 
     def missing(self, names: Iterable[str], obj: ApiObject) -> str:
@@ -135,7 +135,7 @@ class ServiceUsage:
         return True
 
     def frees(self, old: ApiObject, new: ApiObject, now: int) -> bool:
-        """Whether an update gives something back. Upstream: GetQuotaServiceType()."""
+        """Whether an update frees some of the quota. Upstream: GetQuotaServiceType()."""
         return _type_that_counts(old) != _type_that_counts(new)
 
 
@@ -151,11 +151,11 @@ class CountUsage:
         self._names = names
 
     def matching(self, names: Iterable[str]) -> list[str]:
-        """Those of the resources in *names* that count this kind, sorted."""
+        """The resources in *names* that count this kind, sorted."""
         return sorted(name for name in names if name in self._names)
 
     def is_in_scope(self, obj: ApiObject, scope: Manifest) -> bool:
-        """A quota with a scope is not about objects of this kind."""
+        """A quota with a scope does not count objects of this kind."""
         return False
 
     def missing(self, names: Iterable[str], obj: ApiObject) -> str:
@@ -175,12 +175,12 @@ class CountUsage:
         return False
 
     def frees(self, old: ApiObject, new: ApiObject, now: int) -> bool:
-        """An update gives nothing back."""
+        """An update frees nothing."""
         return False
 
 
-# Kinds of which quotas count the objects alone, with the names by which they do. The group
-# `extensions` held some of them in older versions.
+# Kinds of which a quota counts only the number of objects, with the resource names for that. In
+# older versions the group `extensions` held some of them.
 COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
     "ReplicationController": ("count/replicationcontrollers", "replicationcontrollers"),
     "ResourceQuota": ("count/resourcequotas", "resourcequotas"),
@@ -194,5 +194,5 @@ COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
     "PodDisruptionBudget": ("count/poddisruptionbudgets.policy",),
     "CSIStorageCapacity": ("count/csistoragecapacities.storage.k8s.io",),
 }
-# Kinds that a run does not hold: what is known of them stays as it was at the beginning.
+# Resources whose objects a run does not hold: their usage stays as it was at the beginning.
 NOT_HELD: Final = ("configmaps", "secrets", "count/configmaps", "count/secrets")

@@ -33,12 +33,13 @@ from scheduling.engine.preemption.dry_run import Candidate
 from scheduling.engine.preemption.preemption import Evaluator, Preemption
 
 NO_CANDIDATE = "no candidate node for preemption"
-# The status of a node that an extender left out without a reason. Upstream: NodeToStatus, AbsentNodesStatus().
+# The status of a node that an extender left out without a reason.
+# Upstream: NodeToStatus, AbsentNodesStatus().
 LEFT_OUT = Status(Code.UNRESOLVABLE, (), EXTENDER)
 
 
 class ExtenderVerdicts(Plugin):
-    """Takes a place among the filters, so that refusals of extenders are shown like those of plugins."""
+    """Acts as a filter, so that refusals of extenders are shown like those of plugins."""
 
     name: ClassVar[str] = EXTENDER
 
@@ -48,13 +49,13 @@ class ExtenderVerdicts(Plugin):
 
     def explain(self, state: CycleState, code: int) -> Status:
         """The extender's status."""
-        return self.said(state)[code - 1]
+        return self.statuses(state)[code - 1]
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The text of that status."""
-        return Detail(text=self.said(state)[code - 1].message or "left out by an extender")
+        return Detail(text=self.statuses(state)[code - 1].message or "left out by an extender")
 
-    def said(self, state: CycleState) -> list[Status]:
+    def statuses(self, state: CycleState) -> list[Status]:
         """The distinct statuses that extenders gave in this cycle; a code is 1 + the place here."""
         return cast("list[Status]", state.data.setdefault(self.name, []))
 
@@ -81,7 +82,7 @@ class ExtenderRounds:
         )
 
     def filter(self, search: Search) -> str:
-        """Let the extenders refuse nodes of *search*; returns the error that ends the attempt, or ""."""
+        """Let the extenders refuse nodes; returns the error that ends the attempt, or ""."""
         pod = search.state.pod
         cluster = self._table.rows if self._rules.restores_nodes else None
         for extender in self.extenders:
@@ -102,7 +103,7 @@ class ExtenderRounds:
 
     def _note(self, search: Search, answer: Filtered) -> None:
         """Write the refusals of one extender into the verdicts."""
-        verdicts, said = search.verdicts, self._verdicts.said(search.state)
+        verdicts, statuses = search.verdicts, self._verdicts.statuses(search.state)
         kept = frozenset(answer.names)
         # Extenders may return nodes that were refused before, and v1.34 takes their status.
         # Upstream: Filter(), findNodesThatPassExtenders().
@@ -123,9 +124,9 @@ class ExtenderRounds:
                 continue
             verdicts.plugin[place] = self._place
             status = self._status(name, answer)
-            if status not in said:
-                said.append(status)
-            verdicts.code[place] = said.index(status) + 1
+            if status not in statuses:
+                statuses.append(status)
+            verdicts.code[place] = statuses.index(status) + 1
 
     def _status(self, name: str, answer: Filtered) -> Status:
         if name in answer.unresolvable and self._rules.reads_unresolvable:

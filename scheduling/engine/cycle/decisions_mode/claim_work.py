@@ -46,7 +46,7 @@ class ClaimWork:
         return found
 
     def deallocate(self, state: CycleState) -> None:
-        """What PostFilter does for a pod that fits nowhere."""
+        """Deallocate the claim that PostFilter chooses for a pod that fits nowhere."""
         _, claim = self.plugin.answer_post_filter(state)
         if claim is not None:
             self.listers.put(allocations.deallocated(claim))

@@ -80,8 +80,8 @@ class DecidedCluster:
     ) -> dict[str, list[str]] | None:
         """Put the pod on its node, and bind and provision what *plan* says.
 
-        A provisioned volume is *in_zone* where its node is, as before CSI. Returns the devices of
-        each resource claim by key, or None in a version that allocates none.
+        With *in_zone* a provisioned volume gets the zone of its node, as before CSI. Returns the
+        devices of each resource claim by key, or None in a version that allocates none.
         """
         pod, node = result.pod, result.node
         assert node is not None

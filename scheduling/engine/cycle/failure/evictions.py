@@ -17,7 +17,7 @@ from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.dry_run import Candidate
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
-# Of victims that are not deleted.
+# Ends the message about a victim that is not deleted.
 _IN_MEMORY = " (in kube-scheduler memory)."
 
 
@@ -55,10 +55,10 @@ class Evictions:
         return True
 
     def _evict_all(self, victims: Sequence[PodInfo], preemptor: Pod, message: str) -> None:
-        """All but the last at once, and that one only if none of those has failed.
+        """Evict all but the last at once; then the last, if no eviction has failed.
 
-        Between the two a gate holds the preemptor, which would preempt once more. A preemptor whose
-        victims were not all evicted is tried again. Upstream: prepareCandidateAsync().
+        Between the two a gate holds the preemptor, which would preempt once more. If an eviction
+        fails, the preemptor is tried again. Upstream: prepareCandidateAsync().
         """
         *others, last = victims
         fates = [self._evict(victim, preemptor, message) for victim in others]
@@ -84,7 +84,7 @@ class Evictions:
     def _evict_in_turn(
         self, victims: Sequence[PodInfo], preemptor: PodInfo, node: str, message: str
     ) -> bool:
-        """One after the other, up to the first that cannot be evicted: whether the first could."""
+        """Evict one after the other, until an eviction fails; whether the first succeeded."""
         if not victims:
             self._clear_lower_nominations(preemptor, node)
             return True
@@ -109,7 +109,7 @@ class Evictions:
                 self._writer.write_nomination(lower.pod, None)
 
     def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> bool | None:
-        """Whether the write has come through; None where the pod is gone already.
+        """Evict one victim; whether the write succeeded, or None if the pod is gone already.
 
         Upstream: preemption.go PreemptPod().
         """
@@ -123,7 +123,7 @@ class Evictions:
             return True
         binding = self._state.bindings.get(victim.key)
         if self._rules.returns_binding_victims and binding and binding.volumes_binding:
-            # So does one whose volumes are being bound. Upstream: podInPreBind.CancelPod().
+            # So does a victim whose volumes are being bound. Upstream: podInPreBind.CancelPod().
             self._loop.call_after(0, self._end_binding, binding)
             self._chronicle.record_event(victim.pod, "Preempted", "Normal", message + _IN_MEMORY)
             return True
@@ -140,7 +140,7 @@ class Evictions:
                 "Pod", victim.key, by=COMPONENT, grace_seconds=grace, event="PodEvicted"
             )
         except ApiError:
-            # The preemptor finds it there at its next attempt.
+            # The victim stays; the preemptor finds it at its next attempt.
             return False
         self._chronicle.record_event(victim.pod, "Preempted", "Normal", message)
         return True

@@ -56,7 +56,7 @@ class FailureHandler:
         self._writer.patch_condition(pod, reason, decision.message)
         if chosen is None:
             self._nominate(queued, pod, decision)
-        elif self._nominate_in_writing(queued, chosen.node):
+        elif self._nominate_and_write(queued, chosen.node):
             self._evictions.make_room(queued, chosen)
 
     def handle_group_refusal(self, attempt: Attempt, *, nominated: str) -> None:
@@ -80,10 +80,10 @@ class FailureHandler:
     def requeue(
         self, queued: QueuedPodInfo, *, began: int | None = None, reason: str = "Unschedulable"
     ) -> None:
-        """As it is by now: while it was tried, or bound, the queue has not followed its updates.
+        """Requeue the newest version of the pod: the queue ignores updates during an attempt.
 
-        What may have been missed counts from the cycle that runs now, which for a binding is not
-        the pod's own. *reason* is that of its condition. Upstream: handleSchedulingFailure(),
+        Events that the pod may have missed count from the current cycle, which for a binding is
+        not the pod's own. *reason* is that of its condition. Upstream: handleSchedulingFailure(),
         factory.go MakeDefaultErrorFunc().
         """
         known = self._known.get(queued.key)
@@ -102,10 +102,10 @@ class FailureHandler:
         self._writer.patch_condition(queued.pod, reason, message)
 
     def _nominate(self, queued: QueuedPodInfo, pod: Pod, decision: ScheduleResult) -> str | None:
-        """Reserve the node for the pod in the queue's nominations; the node that is to be written with its condition.
+        """Nominate the pod in the queue; returns the node to write together with the condition.
 
-        *pod* is the version that was tried. None leaves what is written there. Upstream:
-        schedule_one.go handleSchedulingFailure().
+        *pod* is the version that was tried. "" clears the node in its status, None leaves it.
+        Upstream: schedule_one.go handleSchedulingFailure().
         """
         preemption = decision.preemption
         if preemption is not None and preemption.chosen is not None:
@@ -127,7 +127,7 @@ class FailureHandler:
             self._queue.nominator.delete(queued.pod_info.uid)
             return "" if pod.nominated_node_name else None
         if queued.key in self._known:
-            # As its status says, whatever was in memory. Upstream: AddNominatedPod(), ModeNoop.
+            # The node in its status counts again. Upstream: AddNominatedPod(), ModeNoop.
             self._queue.nominator.add(queued.pod_info)
         return None
 
@@ -141,7 +141,7 @@ class FailureHandler:
     ) -> None:
         """The cycle failed with an error: the pod comes back after its backoff.
 
-        *event* is the text of the Event, *message* that of the condition, and of both without it.
+        *event* is the text of the Event, *message* of the condition, and of both without *event*.
         """
         pod = queued.pod
         self._chronicle.record_event(pod, "FailedScheduling", "Warning", event or message)
@@ -152,7 +152,7 @@ class FailureHandler:
             nominated = ""
         self._writer.patch_condition(pod, reason, message, nominated)
 
-    def _nominate_in_writing(self, queued: QueuedPodInfo, node: str) -> bool:
+    def _nominate_and_write(self, queued: QueuedPodInfo, node: str) -> bool:
         """Nominate the pod, in the queue and in its status; if that fails, no pod is evicted.
 
         Upstream: v1.16 scheduler.go preempt().

@@ -26,7 +26,7 @@ class PodStatusWriter:
         self._rules = state.profile.rules
 
     def write_nomination(self, pod: Pod, node: str | None) -> bool:
-        """Whether the API server has it."""
+        """Write the nominated node, None for none; whether the API server has stored it."""
         stored = self._store.find("Pod", pod.key)
         if not isinstance(stored, Pod) or stored.uid != pod.uid:
             return False
@@ -70,12 +70,12 @@ class PodStatusWriter:
         fact = "PodConditionUpdated"
         if renominates:
             fact = "PodNominated" if nominated else "NominationCleared"
-        # Upstream logs a write that fails, and leaves it at that.
+        # Upstream only logs a write that fails.
         with suppress(ApiError):
             self.patch_status(pod, status, fact)
 
     def patch_status(self, pod: Pod, status: Mapping[str, Any], fact: str) -> None:
-        """Write that much of the pod's status; an internal error is tried again, here at once.
+        """Patch the pod's status; after an internal error try again, here without a delay.
 
         Raises ApiError. Upstream: util.PatchPodStatus(), Retriable(), retry.DefaultBackoff.
         """

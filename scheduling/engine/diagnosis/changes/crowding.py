@@ -1,4 +1,4 @@
-"""One pod less: whose leaving would open a node."""
+"""Changes that delete one pod, so that the pod in question fits on a node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CROWDED, _LEAVING_PODS = 6, 40
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A pod that could go, the node its going would open, and whether volumes have to go first."""
+    """A pod to delete, the node that it blocks, and whether its volumes must be detached first."""
 
     pod: PodInfo
     node: str
@@ -28,17 +28,17 @@ class Leaving:
 
 
 def lone_pods(situation: Situation) -> Iterator[Candidate]:
-    """Delete one pod that is in the way and that no workload makes again."""
+    """Delete one pod that is in the way and that no workload recreates."""
     return _fewer_pods(situation, owned=False)
 
 
 def peers(situation: Situation) -> Iterator[Candidate]:
-    """Delete one pod of a workload that is in the way; the workload makes another."""
+    """Delete one pod that is in the way; its workload creates another."""
     return _fewer_pods(situation, owned=True)
 
 
 def _fewer_pods(situation: Situation, *, owned: bool) -> Iterator[Candidate]:
-    """Of the lowest priority first, then the one that is missed least."""
+    """The pods to delete, those of the lowest priority first, then the smallest."""
     found: dict[str, Leaving] = {}
     for each, node in situation.near(_CROWDED):
         attached = any(obstacle.detail.unit == "volumes" for obstacle in each.obstacles)
@@ -71,7 +71,7 @@ def _deletion_note(pod: Pod) -> str:
 
 
 def _may_go(pod: Pod) -> bool:
-    """Pods that are going already, or that would be back at once, are no use."""
+    """Whether deleting the pod helps: it is not being deleted, and would not be back at once."""
     back = any(owner.get("kind") in ("DaemonSet", "Node") for owner in pod.owner_references)
     mirrored = "kubernetes.io/config.mirror" in pod.annotations
     return not back and not mirrored and not pod.deletion_timestamp
@@ -85,7 +85,7 @@ def _missed_least(leaving: Leaving) -> tuple[int, bool, int, int, str]:
 
 
 def _in_the_way(situation: Situation, refused: Refused) -> Iterable[tuple[int, PodInfo]]:
-    """Pods whose leaving may open the node: its own, those of its domain, users of the claims."""
+    """Pods that may block the node: those on it, in its domain, or with the same claims."""
     world, info = situation.world, situation.world.info()
     here = sorted(world.table.pods[refused.row].values(), key=_small_first)
     found = [(refused.row, other) for other in here[:_LEAVING_PODS]]
@@ -120,7 +120,7 @@ def _elsewhere(
 
 
 def _concerns(info: PodInfo, other: PodInfo) -> bool:
-    """Whether a rule of either pod, or the pod's spreading, speaks of the other."""
+    """Whether a rule of either pod, or the pod's spreading, applies to the other."""
     pod = info.pod
     own = any(
         term.matches(other.pod.namespace, other.pod.labels) for term in info.affinity.required_anti

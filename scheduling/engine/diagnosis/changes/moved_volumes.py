@@ -1,4 +1,4 @@
-"""Volumes that lie where the pod cannot go: made again where it can, with their claims."""
+"""Recreates volumes, and their claims, that are out of reach of nodes where the pod could run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from scheduling.engine.diagnosis.manifests import deep_copy
 from volumes.engine.phases import NO_PROVISIONER, claim_class
 
 _NODES = 3
-_LOST = "What the old volume holds is not moved: restore it from a copy."
+_LOST = "The data on the old volume is not moved: restore it from a backup."
 
 
 def moved_volumes(situation: Situation) -> Iterator[Candidate]:
-    """The claims made again, so that new volumes are provisioned; else the volumes, for a close node."""
+    """Recreate the claims, so that new volumes are provisioned, or volumes for a close node."""
     bound = list(_out_of_reach(situation))
     provisioned = [claim for claim, _ in bound if _is_provisioned(situation, claim)]
     if bound and len(provisioned) == len(bound):
@@ -63,7 +63,7 @@ def _claims_again(claims: list[PersistentVolumeClaim]) -> Candidate:
     names = listed([each.key for each in claims])
     return Candidate(
         kind="moved",
-        text=f"Make the claim{several} {names} again, so that new volumes are provisioned",
+        text=f"Recreate the claim{several} {names}, so that new volumes are provisioned",
         command=first,
         more=tuple(rest),
         decidable=False,
@@ -89,7 +89,7 @@ def _volume_again(
     claimed: Command = made_again(claim, {"volumeName": None})
     return Candidate(
         kind="moved",
-        text=f"Make volume {volume.name} and claim {claim.key} again, for {listed(labels)}",
+        text=f"Recreate volume {volume.name} and claim {claim.key} for {listed(labels)}",
         command=again,
         more=(claimed,),
         decidable=False,

@@ -169,7 +169,7 @@ def _labels_for_topology(situation: Situation, refused: Refused) -> dict[str, st
 
 
 def advertised_devices(situation: Situation) -> Iterator[Candidate]:
-    """A node that knows an extended resource and advertises too little of it has enough again."""
+    """Let a node whose extended resource has dropped to 0 advertise enough of it again."""
     asked = situation.world.info().resources.fit
     for each, node in situation.near():
         for obstacle in each.obstacles:
@@ -182,5 +182,5 @@ def advertised_devices(situation: Situation) -> Iterator[Candidate]:
                     kind="device",
                     text=f"Let {node.name} advertise {amount} {name} again",
                     command=patched(node.id, {"status": fields}),
-                    note="Its device plugin reports what it finds: mend that on the machine.",
+                    note="Its device plugin reports what it finds: repair that on the machine.",
                 )

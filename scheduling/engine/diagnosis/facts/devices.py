@@ -1,4 +1,4 @@
-"""Devices: what speaks against each one that a refused node has, and who has those that are taken."""
+"""Devices: why those of a refused node cannot be used, and which claims have the allocated ones."""
 
 from __future__ import annotations
 
@@ -135,7 +135,8 @@ def _device_facts(
         )
         if holder is not None:
             users = [str(one.get("name")) for one in holder.status.get("reservedFor") or ()]
-            used = f", which {listed(users)} uses" if users else ""
+            verb = "uses" if len(users) == 1 else "use"
+            used = f", which {listed(users)} {verb}" if users else ""
             text = f"{name} is allocated to claim {holder.name}{used}."
             yield fact(holder, ("status", "allocation"), text)
     else:

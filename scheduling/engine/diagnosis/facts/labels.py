@@ -43,7 +43,7 @@ def described(requirement: Mapping[str, Any]) -> str:
 
 
 def holds(requirement: Mapping[str, Any], node: Node) -> bool:
-    """Whether *node* has what one requirement on its labels wants."""
+    """Whether the labels of *node* meet one requirement."""
     return _selector_of(requirement).matches(node.labels, node.name)
 
 
@@ -64,7 +64,7 @@ def explain_selector(case: Case) -> Explanation:
         requirement = {"key": key, "operator": "In", "values": [value]}
         if _fails_somewhere(case, requirement):
             because.append(
-                fact(pod, (*_SIMPLE, key), f"The pod's nodeSelector wants {key}={value}.")
+                fact(pod, (*_SIMPLE, key), f"The pod's nodeSelector requires {key}={value}.")
             )
             because.extend(_node_facts(case, requirement))
             why.append(_why(case, requirement))
@@ -84,7 +84,7 @@ def explain_selector(case: Case) -> Explanation:
             why.append(_why_no_name(case, requirement))
     if pod.node_name or pod.spec.get("nodeName"):
         named = str(pod.spec.get("nodeName"))
-        because.append(fact(pod, ("spec", "nodeName"), f"The pod names node {named}."))
+        because.append(fact(pod, ("spec", "nodeName"), f"The pod's spec.nodeName is {named}."))
     first = next(filter(None, why), "")
     return Explanation(
         lead=first,
@@ -173,7 +173,7 @@ def _node_facts(case: Case, requirement: Mapping[str, Any]) -> Iterator[Fact]:
 
 
 def _why(case: Case, requirement: Mapping[str, Any]) -> str:
-    """How it comes that no node does: a label that was renamed, is on no node, or has other values."""
+    """Why no node meets it: the label was renamed, is on no node, or has other values."""
     key = str(requirement.get("key"))
     nodes = [node for _, node in case.world.nodes()]
     selector = _selector_of(requirement)

@@ -1,4 +1,4 @@
-"""Refusals before any node was looked at, and gates: the fields of the pod that they come from."""
+"""Refusals before any node was evaluated, and gates: the fields of the pod that cause them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from scheduling.engine.framework.messages import NO_NODES
 
 
 def outright_facts(pod: Pod, plugin: str, reasons: tuple[str, ...]) -> tuple[Fact, ...]:
-    """What a plugin that refused *pod* as a whole has read."""
+    """The fields that made a plugin refuse *pod* on all nodes."""
     if NO_NODES in reasons:
-        return (fact(pod, ("spec", "nodeName"), f"Pod {pod.key} has no node: there is none."),)
+        return (
+            fact(pod, ("spec", "nodeName"), f"Pod {pod.key} has no node: the cluster has none."),
+        )
     if plugin == names.NODE_AFFINITY:
         return tuple(conflicting_names(pod))
     return ()

@@ -1,5 +1,5 @@
-"""Why an object is as it is, for what is no pending pod: one module for each kind.
+"""Why an object other than a pending pod is in its state: one module for each kind.
 
-Each reads the API server's objects as they stand and yields causes with their facts; nothing is
-decided again. `diagnosis/why.py` chooses the module. `scene.Scene` is what they look around with.
+Each reads the API server's objects and yields causes with their facts; no decision is made again.
+`diagnosis/why.py` chooses the module. `scene.Scene` finds the objects around the one in question.
 """

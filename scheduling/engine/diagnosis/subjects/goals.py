@@ -1,4 +1,4 @@
-"""What an object would have to become for the question about it to be settled."""
+"""The state that an object must reach so that a change counts as a fix for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scheduling.engine.diagnosis.subjects.workloads import KINDS, pods_of, wante
 from volumes.engine.phases import VOLUME_BOUND
 
 _BUDGET: Final = "PodDisruptionBudget"
-# What has come of it, in words, and "" while it is not so.
+# Describes the state that was reached; "" if it was not reached.
 Reached = Callable[[Scene], str]
 
 
@@ -26,7 +26,7 @@ class Goal:
 
     kind: str
     key: str
-    # Of a node: whether a drain of it is to go on, rather than that it takes pods.
+    # For a node: whether the goal is that a drain can go on, not that the node accepts pods.
     drains: bool = False
 
     def outcome(self, cluster: Cluster) -> str:
@@ -67,7 +67,7 @@ def _node_outcome(node: Node) -> str:
     if not node.is_ready or node.unschedulable:
         return ""
     is_tainted = any(taint.get("effect") != "PreferNoSchedule" for taint in node.taints)
-    return "" if is_tainted else "it takes pods"
+    return "" if is_tainted else "it accepts pods"
 
 
 def _drain_outcome(scene: Scene, node: Node) -> str:
@@ -90,5 +90,5 @@ def _pod_outcome(scene: Scene, pod: Pod) -> str:
         return "it may be evicted"
     statuses = items(pod.status, "containerStatuses")
     if any("allocatedResources" in each for each in statuses):
-        return "it has what it asks for"
+        return "it has what it requests"
     return f"it runs on {pod.node_name}"

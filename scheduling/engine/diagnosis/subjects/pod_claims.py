@@ -1,4 +1,4 @@
-"""Why the scheduler cannot use the claims of a pod: one that is missing, is deleted, or is not bound."""
+"""Why the scheduler cannot use the claims of a pod: one is missing, being deleted or not bound."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _unusable(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Cause]:
 
 
 def _missing(scene: Scene, pod: Pod, place: int, key: str) -> Cause:
-    """The pod names a claim that is not there, maybe by a wrong name or from another namespace."""
+    """The pod names a claim that does not exist, maybe misspelt or in another namespace."""
     namespace, _, name = key.partition("/")
     path = ("spec", "volumes", place, "persistentVolumeClaim", "claimName")
     because = [fact(pod, path, f"Pod {pod.key} names claim {name}.")]
@@ -83,7 +83,7 @@ def _owner_facts(scene: Scene, pod: Pod) -> list[Fact]:
     owner = scene.controller_of(pod)
     if owner is None or owner.kind != "StatefulSet" or not owner.spec.get("volumeClaimTemplates"):
         return []
-    text = f"StatefulSet {owner.key} makes claims from its templates when it syncs this pod."
+    text = f"StatefulSet {owner.key} creates claims from its templates when it syncs this pod."
     return [fact(owner, ("spec", "volumeClaimTemplates"), text)]
 
 
@@ -95,7 +95,7 @@ def _ephemeral(scene: Scene, pod: Pod, place: int) -> Iterator[Cause]:
     made_for = fact(pod, ("spec", "volumes", place, "ephemeral"), text)
     event = scene.event(pod, "FailedBinding")
     if claim is None:
-        sentence = f"Claim {pod.namespace}/{name} has still to be made for an ephemeral volume."
+        sentence = f"Claim {pod.namespace}/{name} for an ephemeral volume has not been created yet."
         yield cause(_EPHEMERAL, sentence, [made_for], why=_as_sentence(event), event=event)
         return
     fault = ownership_fault(claim, pod)
@@ -103,7 +103,9 @@ def _ephemeral(scene: Scene, pod: Pod, place: int) -> Iterator[Cause]:
         text = f"Claim {claim.key} is not owned by pod {pod.key}."
         owners = fact(claim, ("metadata", "ownerReferences"), text, compared_with=pod.uid)
         sentence = f"Claim {claim.key} exists, but was not made for pod {pod.key}."
-        why = "Its controller makes the claim of that name only where none exists: one has to go."
+        why = (
+            "The controller creates the claim only if none has that name: this one must be deleted."
+        )
         yield cause(_EPHEMERAL, sentence, [made_for, owners], why=why, event=event or fault)
         return
     yield from _unusable(scene, claim)
@@ -115,7 +117,7 @@ def _as_sentence(event: str) -> str:
 
 
 def pod_claim_changes(scene: Scene, pod: Pod) -> Iterator[Candidate]:
-    """Let a claim go that the pod cannot use, for its controller to make another of that name."""
+    """Delete a claim that the pod cannot use, so that its controller creates another."""
     for volume in pod.volumes:
         if "ephemeral" in volume:
             claim = scene.claim(f"{pod.namespace}/{pod.name}-{volume.get('name')}")
@@ -129,8 +131,8 @@ def pod_claim_changes(scene: Scene, pod: Pod) -> Iterator[Candidate]:
 def _claim_deleted(claim: PersistentVolumeClaim) -> Candidate:
     return Candidate(
         kind="claim",
-        text=f"Delete claim {claim.key}, so that one is made for the ephemeral volume",
+        text=f"Delete claim {claim.key}, so that one is created for the ephemeral volume",
         command=Command(verb="delete", object=claim.id),
         decidable=False,
-        note="What its volume holds goes where the reclaim policy is Delete: keep a copy first.",
+        note="If the reclaim policy is Delete, the volume's data is lost: make a backup first.",
     )

@@ -1,4 +1,4 @@
-"""The objects around one that is asked about."""
+"""The objects around the one in question."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class PodPassesBasicChecks(Plugin):
         self._listers = handle.listers
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
-        """An error of the attempt when a claim is missing or going."""
+        """An error of the attempt when a claim is missing or being deleted."""
         pod = state.pod.pod
         for volume in pod.volumes:
             source = volume.get("persistentVolumeClaim")
@@ -132,7 +132,7 @@ class GeneralPredicates(Plugin):
         self._ignored: tuple[str, ...] = tuple(arguments.get("ignoredResources") or ())
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
-        """Everything that is wrong."""
+        """All failures, as bits."""
         table = self._table
         codes = (table.pod_count[rows] + 1 > table.allowed_pods[rows]).astype(np.int64)
         for bit, (column, amount) in enumerate(self._wanted(state.pod), self._FIRST_RESOURCE):
@@ -152,7 +152,7 @@ class GeneralPredicates(Plugin):
         return codes
 
     def _wanted(self, pod: PodInfo) -> list[tuple[int, int]]:
-        """Columns and amounts. Upstream compares even what is not asked for, if anything is."""
+        """Columns and amounts. If any resource is requested, upstream compares the others, too."""
         asked = asked_amounts(self._table, pod.resources.fit)
         if not self._ignored:
             return asked
@@ -206,7 +206,7 @@ class NoDiskConflict(Plugin):
         self._table = handle.table
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
-        """Few pods have such disks."""
+        """SKIP for a pod without such disks."""
         return PRE_FILTER_OK if restricted_disks(state.pod.pod) else PRE_FILTER_SKIP
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
@@ -249,13 +249,13 @@ class PodToleratesNodeTaints(Plugin):
         return Status(Code.UNRESOLVABLE, (REASON_TAINTS,), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
-        """But the detail does."""
+        """The taint, which the reason leaves out."""
         group, place = divmod(code - 1, 256)
         return taint_detail(self._table.taints.groups[group][place])
 
 
 class PodToleratesNodeNoExecuteTaints(PodToleratesNodeTaints):
-    """Only NoExecute taints; used where daemon sets are looked at."""
+    """Only NoExecute taints; used for DaemonSets."""
 
     name: ClassVar[str] = names.POD_TOLERATES_NODE_NO_EXECUTE_TAINTS
     effects: ClassVar[tuple[str, ...]] = ("NoExecute",)
@@ -270,7 +270,7 @@ class MaxCSIVolumeCount(NodeVolumeLimits):
 
 
 class CheckVolumeBinding(Plugin):
-    """Claims, with the reasons of the time; an unbound immediate claim is an error."""
+    """Claims, with the reasons of these versions; an unbound immediate claim is an error."""
 
     name: ClassVar[str] = names.CHECK_VOLUME_BINDING
     needs_volumes: ClassVar[bool] = True
@@ -292,7 +292,7 @@ class CheckVolumeBinding(Plugin):
         self._unbound = REASON_UNBOUND_1_11 if in_rounds else REASON_UNBOUND
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
-        """Sort the claims out; what is wrong with them shows on each node that gets this far."""
+        """Classify the claims; their errors show on each node that passes the predicates before."""
         if not any(volume.get("persistentVolumeClaim") for volume in state.pod.pod.volumes):
             return PRE_FILTER_SKIP
         state.data[self.name] = self._finder.pod_claims(state.pod)

@@ -96,7 +96,7 @@ class MatchInterPodAffinity(Plugin):
     def existing(self, pod: PodInfo) -> dict[str, DomainCounts]:
         """Per topology label, how many pods with anti-affinity against *pod* each domain has."""
         existing: dict[str, DomainCounts] = {}
-        # Those of nominated pods are among them, which are put on a node on trial only later.
+        # The terms of nominated pods are included; these are put on a node on trial only later.
         for column in self._table.pod_counts.known_terms(REQUIRED_ANTI):
             if column.term.matches(pod.pod.namespace, pod.pod.labels):
                 key = column.term.topology_key

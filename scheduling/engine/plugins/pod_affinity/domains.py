@@ -35,7 +35,7 @@ class DomainCounts:
             self.counts[code] += delta
 
     def copy(self) -> DomainCounts:
-        """Counts of their own."""
+        """An independent copy."""
         return DomainCounts(self.key, self.counts.copy())
 
 
@@ -45,7 +45,7 @@ def domain_counts(table: NodeTable, key: str, tally: Tally) -> DomainCounts:
 
 
 def live_domain_counts(table: NodeTable, key: str, tally: Tally) -> DomainCounts:
-    """As `domain_counts`, but the table's own counts, which keep changing. Not to be changed."""
+    """As `domain_counts`, but the table's own counts, which keep changing; do not write to them."""
     return DomainCounts(key, table.pod_counts.per_domain(tally, key))
 
 

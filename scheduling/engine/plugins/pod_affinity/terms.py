@@ -127,7 +127,7 @@ def _traits(terms: ApplicableTerms) -> list[Trait]:
 
 
 def resolved_terms(terms: Iterable[AffinityTerm], listers: Listers) -> tuple[AffinityTerm, ...]:
-    """The incoming pod's terms with the namespaces that their selectors select put in.
+    """The incoming pod's terms; the namespaces that their selectors select are added.
 
     Upstream: mergeAffinityTermNamespacesIfNotEmpty(); the empty selector selects also namespaces
     that do not exist.

@@ -61,9 +61,9 @@ _PORTWORX: Final = "kubernetes.io/portworx-volume"
 _LIMIT_PREFIX: Final = "attachable-volumes-csi-"
 _LONGEST_KEY: Final = 63
 _OVER_LIMIT, _NO_CLAIM, _NOT_OWNER, _UNTRANSLATED = 1, 2, 3, 4
-# From here on the code says which of the faults that were met on the nodes it is,
+# Codes from here on are faults found on nodes, by their place in the list of the cycle,
 _MET = 5
-# and from here on which of the drivers of the pod's volumes, by name, the node lacks.
+# and from here on missing drivers, by their place in the pod's required drivers.
 _LACKS_DRIVER: Final = 1 << 20
 
 # Where a cycle's state has those faults.
@@ -72,10 +72,10 @@ _FAULTS: Final = f"{names.NODE_VOLUME_LIMITS}/faults"
 
 @dataclass(slots=True)
 class WantedVolumes:
-    """What a pod would have attached: unique name → driver; or why that cannot be said.
+    """The volumes to attach for a pod: unique name → driver; or why they cannot be determined.
 
-    `without_portworx` is the same where Portworx is not migrated. `untranslated` says what is wrong
-    with a disk of the pod's own, before anything else that is; it counts on nodes with a CSINode.
+    `without_portworx` is the same where Portworx is not migrated. `untranslated` is the fault of an
+    inline disk of the pod, which precedes all other faults; it counts on nodes with a CSINode.
     """
 
     volumes: dict[str, str] = field(default_factory=dict[str, str])
@@ -97,7 +97,7 @@ class Excess:
 
 
 class NodeVolumeLimits(Plugin):
-    """Refuses nodes whose CSI drivers could not attach the pod's volumes too."""
+    """Refuses nodes whose CSI drivers could not attach the pod's volumes in addition."""
 
     name: ClassVar[str] = names.NODE_VOLUME_LIMITS
     needs_volumes: ClassVar[bool] = True
@@ -129,7 +129,7 @@ class NodeVolumeLimits(Plugin):
         return not limited.isdisjoint(wanted.volumes.values())
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
-        """1 where a driver's limit would be passed; the pod's own faults are every row's."""
+        """1 where a driver's limit would be exceeded; a fault of the pod applies to every row."""
         limited = self._volumes.limited_drivers()
         counted = bool(limited) or self._needs_driver
         wanted = state.data[self.name] = self._volumes.wanted(state.pod, counted=counted)
@@ -157,7 +157,7 @@ class NodeVolumeLimits(Plugin):
         return np.array([0 if at is None else _LACKS_DRIVER + at for at in found], np.int64)
 
     def explain(self, state: CycleState, code: int) -> Status:
-        """Evicting users of other volumes helps; a claim that is missing has to come first."""
+        """Evictions may help against a limit, but not if a claim is missing."""
         if code == _OVER_LIMIT:
             return Status(Code.UNSCHEDULABLE, (REASON_MAX_VOLUMES,), self.name)
         if code >= _LACKS_DRIVER:
@@ -208,8 +208,8 @@ class NodeVolumeLimits(Plugin):
 class CsiVolumes:
     """Which volumes of CSI drivers pods want, and which nodes have.
 
-    With *is_modern* as of v1.34; otherwise claims of CSI volumes alone count, and drivers go by the
-    keys that their limits had in a node's allocatable.
+    With *is_modern* as of v1.34; otherwise only claims of CSI volumes count, and a driver's name is
+    the key that its limit had in a node's allocatable.
     """
 
     def __init__(self, table: NodeTable, listers: Listers, *, is_modern: bool) -> None:
@@ -238,7 +238,7 @@ class CsiVolumes:
         return self._drivers
 
     def wanted(self, pod: PodInfo, *, counted: bool) -> WantedVolumes:
-        """What the pod would have attached; its faults alone where nothing is *counted*.
+        """The volumes to attach for the pod, and its faults; only the faults unless *counted*.
 
         Upstream: filterAttachableVolumes(), for a new pod.
         """
@@ -337,7 +337,7 @@ class CsiVolumes:
                 attached.update(self._of_pod(other, portworx=portworx))
         added: dict[str, int] = {}
         for unique, driver in wanted.items():
-            # Upstream: not so for what an attachment alone holds, which counts twice.
+            # Upstream: a volume that only a VolumeAttachment holds counts twice.
             if unique not in attached:
                 added[driver] = added.get(driver, 0) + 1
         held: dict[str, str] = {}
@@ -359,13 +359,13 @@ class CsiVolumes:
         return None
 
     def _at_most(self, row: int) -> int:
-        """A bound, got without looking anything up: as a rule it is far below the limits."""
+        """An upper bound of the attached volumes; cheap, and usually far below the limits."""
         used = sum(len(other.pod.volumes) for other in self._table.pods[row].values())
         held = self._listers.attachment_count(self._table.name(row)) if self._is_modern else 0
         return used + held
 
     def _of_pod(self, pod: PodInfo, *, portworx: bool) -> dict[str, str]:
-        """The pod's CSI volumes: unique name → driver. Claims that are not there do not count."""
+        """The pod's CSI volumes: unique name → driver. Missing claims do not count."""
         found: dict[str, str] = {}
         for volume in pod.pod.volumes:
             name, _ = claim_of(pod.pod.name, volume)

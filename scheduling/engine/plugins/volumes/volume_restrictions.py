@@ -50,7 +50,7 @@ class VolumeRestrictions(Plugin):
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Find the ReadWriteOncePod claims and count those in use.
 
-        What no placed pod uses is not asked about on the nodes, be it a nominated pod's.
+        Nodes are not checked if only nominated pods use these claims.
         """
         pod = state.pod.pod
         exclusive: list[str] = []
@@ -73,7 +73,7 @@ class VolumeRestrictions(Plugin):
         return self.pre_filter(state).status.code is not Code.SKIP
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
-        """A claim in use anywhere refuses every node; it takes PreFilter to know."""
+        """A claim in use anywhere refuses every node; without PreFilter this is an error."""
         codes = np.zeros(len(rows), np.int64)
         found = cast("tuple[list[str], int] | None", state.data.get(self.name))
         if found is None:
@@ -120,7 +120,7 @@ class VolumeRestrictions(Plugin):
         return Detail(text=f"{', '.join(exclusive)} in use", numbers={"claims": exclusive})
 
 
-# (kind, identity, read only, does sharing read-only help?)
+# (kind, identity, whether it is read-only, which allows sharing)
 Disk = tuple[str, str, bool]
 
 

@@ -74,7 +74,7 @@ class VolumeZone(Plugin):
         return topologies
 
     def concerns(self, state: CycleState) -> bool:
-        """Whether a bound volume of the pod has such labels, or cannot be looked at."""
+        """Whether a bound volume of the pod has such labels, or a claim has a fault."""
         return self.pre_filter(state).status.code is not Code.SKIP
 
     def _of_claim(self, key: str) -> tuple[list[Topology], str]:
@@ -100,8 +100,8 @@ class VolumeZone(Plugin):
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """1 + the place of the first topology that does not agree.
 
-        What no PreFilter has found out is found out here; what is wrong with a claim then counts
-        against every node.
+        If PreFilter did not run, the labels are collected here; a fault of a claim then refuses
+        every node.
         """
         topologies = cast("list[Topology] | Status | None", state.data.get(self.name))
         if topologies is None:
@@ -138,7 +138,7 @@ def volume_topologies(
 ) -> list[Topology]:
     """The zone and region labels of a volume; "a__b" stands for several zones.
 
-    A label with an empty part is passed over.
+    A label with an empty part is ignored.
     """
     found = [(key, label_zones(volume.labels.get(key, "")), volume.name) for key in keys]
     return [topology for topology in found if topology[1]]

@@ -42,7 +42,7 @@ def affinity_became_matched(
     """Upstream: NodeAffinity isSchedulableAfterNodeChange().
 
     A term that cannot be read is an error, after which the pod is tried again.
-    Whether the old node was what the configuration enforces is not asked.
+    Whether the old node matched the enforced affinity is not checked.
     """
     enforced = world.enforced_node_affinity()
     if new is None or (enforced is not None and not enforced.matches(new.labels, new.name)):

@@ -57,7 +57,7 @@ class DaemonSetController(Controller):
         self._failures: dict[str, tuple[int, int]] = {}
         self._listers.of("DaemonSet").on_event(self._on_set)
         self._listers.nodes.on_event(self._on_node)
-        # Without any, no pod is of interest.
+        # Pods matter only if there is a DaemonSet.
         only_with = self._listers.of("DaemonSet")
         self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
 
@@ -134,7 +134,7 @@ class DaemonSetController(Controller):
         return found
 
     def _manage(self, owner: ApiObject, by_node: dict[str, list[Pod]], label: str) -> bool:
-        """Create where one is missing, delete where one is too much; whether there was something.
+        """Create missing pods and delete surplus ones; whether there was anything to do.
 
         Upstream: manage(), podsShouldBeOnNode().
         """

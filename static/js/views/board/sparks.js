@@ -18,7 +18,7 @@ export function Sparks({session}) {
 
 function Spark({title, family, digits, values}) {
   const now = values.at(-1);
-  const text = now === null ? "not known" : now.toFixed(now >= 100 ? 0 : digits);
+  const text = now === null ? "unknown" : now.toFixed(now >= 100 ? 0 : digits);
   const line = path(values);
   return html`
     <div class="spark"><span>${title}</span>${

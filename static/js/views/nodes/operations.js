@@ -102,7 +102,7 @@ function Ahead({slice, axis, at}) {
   const left = `${duration(slice.until - at)} left`;
   return html`
     <span class="slice f-clock bo next" title=${sliceWords(slice, at)} style=${styleOf(place)}>${hasRoom(left, place) && left}</span>
-    <span class="slice f-working ghost" title=${`tried again at ${moment(slice.until)} s`} style=${`left:${((place.left + place.width) * 100).toFixed(2)}%;width:.8%`}></span>`;
+    <span class="slice f-working ghost" title=${`retry at ${moment(slice.until)} s`} style=${`left:${((place.left + place.width) * 100).toFixed(2)}%;width:.8%`}></span>`;
 }
 
 function styleOf({left, width}) {

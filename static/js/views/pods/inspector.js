@@ -49,7 +49,7 @@ export function Inspector({session}) {
 function Nothing() {
   return html`
     <aside class="inspector" id="inspector" aria-label="Selected pod"><header><h2>No pod selected</h2>
-      <p class="small soft">Select a pod in a lane or on a node to see its state and what blocks it.</p></header></aside>`;
+      <p class="small soft">Select a pod in the queue or on a node to see its state and what blocks it.</p></header></aside>`;
 }
 
 /** More facts about a pod: terms and values of a list. */

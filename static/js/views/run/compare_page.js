@@ -57,11 +57,11 @@ function Head({session, comparison, others, versions}) {
           <option key=${each.id} value=${String(each.id)}>${runLine(each)}</option>`,
             )}</optgroup>`,
         )}</select>
-      <div class="end"><span class="small mute">Replay with <a href="/versions/">profile</a></span>${versions
+      <div class="end"><span class="small mute">Replay with <a href="/versions/">version</a></span>${versions
         .filter(({name}) => name !== run.profile)
         .map(
           ({name, summary}) => html`
-        <button key=${name} class="btn" disabled=${!session.mayFork} title=${session.mayFork ? summary : NO_FORK} aria-label=${`Replay with profile ${name} and compare`}
+        <button key=${name} class="btn" disabled=${!session.mayFork} title=${session.mayFork ? summary : NO_FORK} aria-label=${`Replay with version ${name} and compare`}
           onClick=${() => comparison.withProfile(name)}>${name}</button>`,
         )}</div></div>`;
 }
@@ -69,7 +69,7 @@ function Head({session, comparison, others, versions}) {
 /** The runs to choose from. */
 function Choice({session, others}) {
   return html`
-    <p class="soft lead">Choose a run to compare with this one, or replay the same scenario and commands with another profile, up to the same time.</p>
+    <p class="soft lead">Choose a run to compare with this one, or replay the same scenario and commands with another version of Kubernetes, up to the same time.</p>
     ${grouped(others).map(
       ([title, runs]) => html`
       <section class="sec" key=${title} aria-label=${title}><div class="sechead"><h2>${title[0].toUpperCase()}${title.slice(1)}</h2></div>
@@ -78,7 +78,7 @@ function Choice({session, others}) {
           <span class="mute">${count(run.head)} events, ${moment(run.head_at)} s</span></li>`,
         )}</ul></section>`,
     )}
-    ${others.length === 0 && html`<p class="empty">There is no other run yet. Fork this one, or replay it with another profile.</p>`}`;
+    ${others.length === 0 && html`<p class="empty">There is no other run yet. Fork this one, or replay it with another version.</p>`}`;
 }
 
 function Result({session, comparison, result}) {

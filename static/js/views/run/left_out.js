@@ -20,7 +20,7 @@ export function LeftOut({session}) {
   if (left.length === 0) return null;
   const names = left.map(({kind}) => kind).join(", ");
   return html`
-    <details class="leftout small mute"><summary>Not modelled: ${names}</summary>
+    <details class="leftout small mute"><summary>Not simulated: ${names}</summary>
       <ul>${left.map(
         ({kind, group, count: number, note}) => html`
         <li key=${`${group}/${kind}`}><b>${number} ${kind}</b>: ${note}</li>`,
