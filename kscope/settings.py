@@ -78,6 +78,7 @@ INSTALLED_APPS = [
     "kscope.runs",
     "scheduling",
     "volumes",
+    "kube",
     "kscope.operations",
 ]
 

@@ -31,4 +31,5 @@ urlpatterns = [
     path("", include("kscope.accounts.web.urls")),
     path("", include("kscope.runs.web.urls")),
     path("", include("scheduling.urls")),
+    path("", include("kube.urls")),
 ]

@@ -20,9 +20,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from kscope.accounts.access import Visitor
 from kscope.runs.models import Run
 from kube import discovery, openapi
+from kube.addresses import Address, address_of, api_root, moment_of, target_of
 from kube.forms import form_of
 from kube.server import reviews
-from kube.server.addresses import Address, address_of, api_root, moment_of, target_of
 from kube.server.answers import JSON, answered, refused
 from kube.server.feed import Feeds
 from kube.server.instants import Instant, Then, event_at, now

@@ -25,9 +25,9 @@ from kscope.runs.models import OtherObject, Run, RunEvent
 from kscope.runs.selectors import run_seq_at
 from kscope.runs.web.past import log_replayed
 from kscope.sim.objects.kinds import entity_id
+from kube.addresses import Moment
 from kube.resources import Resource
 from kube.server import kubernetes_events
-from kube.server.addresses import Moment
 from kube.server.links import SnapshotLinks, head_of
 from kube.server.namespaces import with_implied
 from kube.server.versions import Version

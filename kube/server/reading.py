@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kscope.runs.engine import Manifest
+from kube.addresses import Target
 from kube.defaults import defaulted
 from kube.forms import Form, form_of
 from kube.resources import Resource
 from kube.selecting import Selection
-from kube.server.addresses import Target
 from kube.server.answers import answered, joined
 from kube.server.instants import Instant
 from kube.server.versions import Version

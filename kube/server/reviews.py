@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from kscope.accounts.access import Visitor
 from kscope.runs.models import Run
-from kube.server.addresses import Target
+from kube.addresses import Target
 from kube.server.answers import answered
 from kube.server.bodies import body_of
 from kube.status import method_not_allowed

@@ -23,8 +23,8 @@ from kscope.runs.models import Command, Run
 from kscope.runs.services import command_submit
 from kscope.sim.objects.kinds import entity_id
 from kube import patching
+from kube.addresses import Target
 from kube.resources import PODS, Resource
-from kube.server.addresses import Target
 from kube.server.answers import answered
 from kube.server.bodies import body_of, patch_of
 from kube.server.feed import Feed

@@ -100,6 +100,8 @@ RULES = {
     "runs/<int:run_id>/objects/<path:entity>/": PAGE,
     "runs/<int:run_id>/timeline/": PAGE,
     "runs/<int:run_id>/compare/": PAGE,
+    "runs/<int:run_id>/connect/": PAGE,
+    "runs/<int:run_id>/kubeconfig/": PAGE,
     "scenarios/upload/": Rule(GET="editors", POST="editors"),
     "scenarios/<int:scenario_id>/start/": Rule(POST="forkers"),
     "scenarios/<int:scenario_id>/change/": Rule(POST="changers"),

@@ -1,0 +1,10 @@
+"""Addresses of pages about the Kubernetes API. The API itself stands in front of Django."""
+
+from django.urls import path
+
+from kube import web
+
+urlpatterns = [
+    path("runs/<int:run_id>/connect/", web.connect, name="connect"),
+    path("runs/<int:run_id>/kubeconfig/", web.kubeconfig, name="kubeconfig"),
+]

@@ -1,0 +1,55 @@
+"""The page that says how clients of Kubernetes reach a run, and the kubeconfig that they need."""
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from kscope.accounts.access import visitor_of
+from kscope.runs.access import found_run
+from kube.addresses import api_root, moment_of
+from kube.kubeconfig import TOKEN_PLACE, context_name, kubeconfig_text
+
+
+@require_GET
+def connect(request: HttpRequest, run_id: int) -> HttpResponse:
+    """How kubectl and other clients reach the run, now and at the instant `?at=` or `?seq=`."""
+    run = found_run(request, run_id)
+    instant = _instant(request)
+    origin = request.build_absolute_uri("/").rstrip("/")
+    context = {
+        "run": run,
+        "may_change": visitor_of(request).may_change(run),
+        "instant": instant,
+        "server": origin + api_root(run.pk),
+        "context_name": context_name(run.pk),
+        "past_context": context_name(run.pk, instant or "5m30s"),
+        "kubeconfig": _text(origin, run_id, instant),
+        "needs_token": settings.LOGIN_REQUIRED,
+    }
+    return render(request, "kube/connect.html", context)
+
+
+@require_GET
+def kubeconfig(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The kubeconfig as a file."""
+    run = found_run(request, run_id)
+    instant = _instant(request)
+    origin = request.build_absolute_uri("/").rstrip("/")
+    name = context_name(run.pk, instant)
+    return HttpResponse(
+        _text(origin, run_id, instant),
+        content_type="application/yaml",
+        headers={"Content-Disposition": f'attachment; filename="{name}.yaml"'},
+    )
+
+
+def _text(origin: str, run_id: int, instant: str) -> str:
+    token = TOKEN_PLACE if settings.LOGIN_REQUIRED else ""
+    return kubeconfig_text(origin, run_id, instant=instant, token=token)
+
+
+def _instant(request: HttpRequest) -> str:
+    """The instant that the address names, if it is one."""
+    instant = request.GET.get("at") or request.GET.get("seq") or ""
+    return instant if moment_of(instant) else ""
