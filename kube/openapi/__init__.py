@@ -1,9 +1,44 @@
 """The schemas of the served kinds, as OpenAPI documents in the forms that clients read.
 
-`definitions` takes them out of the kubernetes-validate package, `documents` puts them into documents
-of version 2 and 3, `gnostic` writes version 2 as the protobuf that every kubectl reads.
+`definitions` takes them out of the kubernetes-validate package, `operations` adds the addresses,
+`documents` puts both into documents of version 2 and 3, `gnostic` writes version 2 as the protobuf
+that every kubectl reads. The documents are made once, when they are first asked for; only their bytes
+are kept.
 """
 
-from kube.openapi.documents import v2_json, v2_protobuf, v3, v3_index
+from kube.openapi.documents import documents
 
-__all__ = ["v2_json", "v2_protobuf", "v3", "v3_index"]
+__all__ = ["PROTOBUF", "v2_json", "v2_protobuf", "v3", "v3_index", "wants_protobuf"]
+
+# Clients ask for the first form and are given the second: an "@" in a Content-Type is an error to
+# kubectl 1.20. Upstream: kube-openapi, handler.go.
+_ACCEPTED = (
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+)
+PROTOBUF = _ACCEPTED[1]
+
+
+def wants_protobuf(accept: str) -> bool:
+    """Whether a client with this Accept header reads version 2 as protobuf."""
+    return any(one in accept for one in _ACCEPTED)
+
+
+def v2_json() -> bytes:
+    """The document of version 2."""
+    return documents().v2_json
+
+
+def v2_protobuf() -> bytes:
+    """The same as protobuf, by the schema of gnostic."""
+    return documents().v2_protobuf
+
+
+def v3_index(root: str) -> bytes:
+    """Where the documents of version 3 are, below the address *root* of the server."""
+    return documents().v3_index(root)
+
+
+def v3(path: str) -> bytes | None:
+    """The document of a group-version, at "api/v1" or "apis/apps/v1"; None for no such one."""
+    return documents().v3.get(path)

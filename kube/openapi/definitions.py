@@ -4,8 +4,8 @@ The package kubernetes-validate holds those of each version as JSON schemas, in 
 be null; here they are as an API server publishes them.
 """
 
-from functools import cache
-from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -13,21 +13,30 @@ import orjson
 from kube.resources import SERVED
 
 Schema = dict[str, Any]
+# By the name of the definition: "io.k8s.api.core.v1.Pod".
+Definitions = dict[str, Schema]
 
 SCHEMA_VERSION = "v1.36.0"
-_REFERENCE = "#/$defs/"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
-_AS_TEXT: dict[str, Schema] = {
-    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {
-        "type": "string",
+DELETE_OPTIONS = f"{_META}.DeleteOptions"
+# Values that are written in more than one way, as each version of OpenAPI can say it.
+_INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+_QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+IN_VERSION_2: dict[str, Schema] = {
+    _INT_OR_STRING: {"type": "string", "format": "int-or-string"},
+    _QUANTITY: {"type": "string"},
+}
+IN_VERSION_3: dict[str, Schema] = {
+    _INT_OR_STRING: {
+        "oneOf": [{"type": "integer"}, {"type": "string"}],
         "format": "int-or-string",
     },
-    "io.k8s.apimachinery.pkg.api.resource.Quantity": {"type": "string"},
+    _QUANTITY: {"oneOf": [{"type": "string"}, {"type": "number"}]},
 }
 # What clients send or get beside the kinds themselves.
 _ALWAYS = (
     f"{_META}.APIGroup",
-    f"{_META}.DeleteOptions",
+    DELETE_OPTIONS,
     f"{_META}.Status",
     f"{_META}.WatchEvent",
     "io.k8s.api.autoscaling.v1.Scale",
@@ -36,11 +45,12 @@ _ALWAYS = (
 )
 
 
-@cache
-def definitions() -> dict[str, Schema]:
-    """The schema of each definition by its name, as "io.k8s.api.core.v1.Pod"."""
-    folder = files("kubernetes_validate") / "kubernetes-json-schema" / f"{SCHEMA_VERSION}-local"
-    known: dict[str, Schema] = orjson.loads((folder / "_definitions.json").read_bytes())["$defs"]
+def read_definitions() -> Definitions:
+    """The schemas of all served kinds, and of what they refer to.
+
+    They are several megabytes once read: a caller makes documents of them and lets them go.
+    """
+    known: dict[str, Schema] = orjson.loads(_schema_file().read_bytes())["$defs"]
     wanted = [*_ALWAYS]
     for one in SERVED:
         wanted += [definition_of(one.api_version, one.kind)]
@@ -50,11 +60,20 @@ def definitions() -> dict[str, Schema]:
         name = wanted.pop()
         if name in known and name not in found:
             found[name] = _published(name, known[name])
-            wanted += _references(known[name])
+            wanted += references(known[name])
     for one in SERVED:
         for kind in (one.kind, one.list_kind):
             _name_kind(found, definition_of(one.api_version, kind), one.api_version, kind)
     return dict(sorted(found.items()))
+
+
+def _schema_file() -> Path:
+    # The package is only found, not imported: it would bring a whole validator along.
+    package = find_spec("kubernetes_validate")
+    if package is None or not package.submodule_search_locations:
+        raise ModuleNotFoundError("the package kubernetes-validate is not installed")
+    folder = Path(package.submodule_search_locations[0]) / "kubernetes-json-schema"
+    return folder / f"{SCHEMA_VERSION}-local" / "_definitions.json"
 
 
 def definition_of(api_version: str, kind: str) -> str:
@@ -70,20 +89,20 @@ def _name_kind(found: dict[str, Schema], name: str, api_version: str, kind: str)
         found[name]["x-kubernetes-group-version-kind"] = [meant]
 
 
-def _references(schema: Any) -> list[str]:
+def references(schema: Any) -> list[str]:
+    """The names of the definitions to which a schema refers, wherever they are."""
     if isinstance(schema, list):
-        return [name for one in schema for name in _references(one)]
+        return [name for one in schema for name in references(one)]
     if not isinstance(schema, dict):
         return []
     here = schema.get("$ref")
-    own = [here.removeprefix(_REFERENCE)] if isinstance(here, str) else []
-    return [*own, *(name for one in schema.values() for name in _references(one))]
+    own = [here.rpartition("/")[2]] if isinstance(here, str) else []
+    return [*own, *(name for one in schema.values() for name in references(one))]
 
 
 def _published(name: str, schema: Schema) -> Schema:
-    if name in _AS_TEXT:
-        described = {"description": schema["description"]} if "description" in schema else {}
-        return {**described, **_AS_TEXT[name]}
+    if name in IN_VERSION_2:
+        return {"description": schema.get("description", "")}
     return _plain(schema)
 
 

@@ -44,7 +44,6 @@ Scope = dict[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 _READS = ("GET", "HEAD")
-_GNOSTIC = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 log = logging.getLogger(__name__)
 
 
@@ -170,8 +169,8 @@ class Server:
                 return answered(version_info(run.profile))
             case "/healthz" | "/livez" | "/readyz":
                 return PlainTextResponse("ok")
-            case "/openapi/v2" if _GNOSTIC in accept:
-                return Response(openapi.v2_protobuf(), media_type=_GNOSTIC)
+            case "/openapi/v2" if openapi.wants_protobuf(accept):
+                return Response(openapi.v2_protobuf(), media_type=openapi.PROTOBUF)
             case "/openapi/v2":
                 return Response(openapi.v2_json(), media_type=JSON)
             case "/openapi/v3":

@@ -1,0 +1,52 @@
+"""Filling in sections of a manifest: each is copied before anything is put into it."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from kscope.sim.objects import quantity
+
+Manifest = dict[str, Any]
+# Fills in the defaults of a kind, in a manifest whose top level is a copy.
+Fill = Callable[[Manifest], None]
+
+
+def section(found: Manifest, name: str, **defaults: Any) -> Manifest:
+    """A copy of a section, put in its place, with *defaults* for what is absent."""
+    given: Mapping[str, Any] = found.get(name) or {}
+    copy = found[name] = {**defaults, **given}
+    for field in defaults:
+        if copy[field] is None:
+            copy[field] = defaults[field]
+    return copy
+
+
+def present_section(found: Manifest, name: str, **defaults: Any) -> Manifest | None:
+    """The same for a section that is completed only where it is present; None elsewhere."""
+    return section(found, name, **defaults) if isinstance(found.get(name), Mapping) else None
+
+
+def each(found: Manifest, name: str) -> list[Manifest]:
+    """Copies of the members of a list, put in its place; none where there is no list."""
+    given = found.get(name)
+    if not isinstance(given, list):
+        return []
+    copies = found[name] = [{**one} for one in given if isinstance(one, Mapping)]
+    return copies
+
+
+def write_amounts(found: Manifest, *names: str) -> None:
+    """Write the quantities of the maps *names* as a server does: "1024Mi" becomes "1Gi"."""
+    for name in names:
+        amounts = found.get(name)
+        if isinstance(amounts, Mapping):
+            found[name] = {resource: amount_text(written) for resource, written in amounts.items()}
+
+
+@lru_cache(maxsize=8192)
+def amount_text(written: Any) -> str:
+    """A quantity in its canonical form. Upstream: resource.Quantity, CanonicalizeBytes()."""
+    try:
+        return str(quantity.parse(written))
+    except quantity.QuantityError:
+        return str(written)
