@@ -19,10 +19,16 @@ log = logging.getLogger(__name__)
 def run_simulation(run_id: int) -> None:
     """Drive the run until it is idle; nothing when another worker has it, or has done it all."""
     nudges.place_leave(run_id)
-    with connection.cursor() as cursor:
-        waiting = run_needs_driver(cursor, [run_id])
-    if waiting:
+    if _needs_driver(run_id):
         run_drive(run_id)
+        # A command that came while the driver was leaving has only tried to wake it.
+        if _needs_driver(run_id):
+            enqueue(run_id)
+
+
+def _needs_driver(run_id: int) -> bool:
+    with connection.cursor() as cursor:
+        return bool(run_needs_driver(cursor, [run_id]))
 
 
 @shared_task(ignore_result=True)

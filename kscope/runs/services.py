@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 import orjson
 from django.db import IntegrityError, transaction
 from django.db.models import Max, ProtectedError, Q
+from django.db.models.functions import Now
 
 from kscope.accounts.access import Visibility
 from kscope.runs.capacity.quotas import quotas_check
@@ -449,8 +450,19 @@ def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
     _check_can_continue(run)
     target = body.get("object") or _named(body.get("manifest") or {})
     command = Command.objects.create(run=run, body=body, verb=body["verb"], object=target)
-    run_wake(run.pk)
+    transaction.on_commit(lambda: _wake_for_command(run.pk))
     return command
+
+
+def _wake_for_command(run_id: int) -> None:
+    """Wake the run's driver; a worker is asked for one only where there is none.
+
+    A driver that is about to leave is followed by another: the worker looks once more afterwards.
+    """
+    if Run.objects.filter(pk=run_id, lease_until__gt=Now()).exists():
+        wake_drivers(run_id)
+    else:
+        _wake(run_id)
 
 
 def _named(manifest: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Strategic merge patches: merge patches that know which lists are maps by a key.
 
-The keys are in the schemas (x-kubernetes-patch-merge-key). Directives in the patch say what is not
+Directives in the patch say what is not
 merged: $patch (replace, delete), $retainKeys, $deleteFromPrimitiveList/FIELD and
 $setElementOrder/FIELD. Upstream: apimachinery/pkg/util/strategicpatch/patch.go.
 """
@@ -8,7 +8,8 @@ $setElementOrder/FIELD. Upstream: apimachinery/pkg/util/strategicpatch/patch.go.
 from collections.abc import Mapping
 from typing import Any
 
-from kube.openapi.definitions import Schema, definition_of, definitions
+from kube.openapi.definitions import definition_of
+from kube.patching.merge_keys import field_rules
 from kube.resources import Resource
 from kube.status import bad_request
 
@@ -22,26 +23,12 @@ def strategic_patched(resource: Resource, target: Mapping[str, Any], patch: Any)
     """*target*, an object of *resource*, with the patch. Raises ApiError for what makes no sense."""
     if not isinstance(patch, Mapping):
         raise bad_request("a strategic merge patch is an object")
-    schema = definitions().get(definition_of(resource.api_version, resource.kind), {})
-    found = _merged(schema, target, patch)
+    definition = definition_of(resource.api_version, resource.kind)
+    found = _merged(definition, target, patch)
     return found if found is not None else {}
 
 
-def _schema_of(schema: Schema) -> Schema:
-    """The schema itself, or the one that it refers to."""
-    reference = schema.get("$ref")
-    return definitions().get(reference.rpartition("/")[2], {}) if reference else schema
-
-
-def _property(schema: Schema, name: str) -> tuple[Schema, Schema]:
-    """The property as it stands, with its merge key, and the schema of its content."""
-    known = _schema_of(schema)
-    own = (known.get("properties") or {}).get(name) or known.get("additionalProperties") or {}
-    own = own if isinstance(own, Mapping) else {}
-    return dict(own), _schema_of(dict(own))
-
-
-def _merged(schema: Schema, target: Any, patch: Mapping[str, Any]) -> Manifest | None:
+def _merged(definition: str, target: Any, patch: Mapping[str, Any]) -> Manifest | None:
     """An object with the patch; None when the patch deletes it."""
     match patch.get(_PATCH):
         case "replace":
@@ -67,43 +54,34 @@ def _merged(schema: Schema, target: Any, patch: Mapping[str, Any]) -> Manifest |
         elif part is None:
             found.pop(name, None)
         else:
-            _merge_field(schema, found, name, part)
+            _merge_field(definition, found, name, part)
     for name, order in patch.items():
         if name.startswith(_ORDER) and isinstance(order, list):
             field = name.removeprefix(_ORDER)
             if isinstance(found.get(field), list):
-                found[field] = _ordered(_key_of(schema, field), found[field], order)
+                key = field_rules().of(definition, field).key
+                found[field] = _ordered(key, found[field], order)
     return found
 
 
-def _merge_field(schema: Schema, found: Manifest, name: str, part: Any) -> None:
-    own, content = _property(schema, name)
+def _merge_field(definition: str, found: Manifest, name: str, part: Any) -> None:
+    rule = field_rules().of(definition, name)
     if isinstance(part, Mapping):
-        # Not every list of strategies is about lists: "retainKeys" is about objects.
-        merged = _merged(content, found.get(name), part)
+        merged = _merged(rule.content, found.get(name), part)
         if merged is None:
             found.pop(name, None)
         else:
             found[name] = merged
-    elif isinstance(part, list) and _merges(own):
-        items = _schema_of(own.get("items") or {})
-        key = own.get("x-kubernetes-patch-merge-key")
-        before = found.get(name) if isinstance(found.get(name), list) else []
-        found[name] = _list_merged(items, before or [], part, key)
+    elif isinstance(part, list) and rule.merges:
+        before = found.get(name)
+        items = before if isinstance(before, list) else []
+        found[name] = _list_merged(rule.content, items, part, rule.key)
     else:
         found[name] = part
 
 
-def _merges(own: Schema) -> bool:
-    return "merge" in str(own.get("x-kubernetes-patch-strategy", "")).split(",")
-
-
-def _key_of(schema: Schema, field: str) -> str | None:
-    return _property(schema, field)[0].get("x-kubernetes-patch-merge-key")
-
-
-def _list_merged(items: Schema, before: list[Any], part: list[Any], key: str | None) -> list[Any]:
-    if key is None:
+def _list_merged(content: str, before: list[Any], part: list[Any], key: str) -> list[Any]:
+    if not key:
         return [*before, *(one for one in part if one not in before)]
     patches = [one for one in part if isinstance(one, Mapping)]
     if len(patches) < len(part):
@@ -117,7 +95,7 @@ def _list_merged(items: Schema, before: list[Any], part: list[Any], key: str | N
                 continue
             raise bad_request(f"map: {dict(one)} does not contain declared merge key: {key}")
         place = _place_of(found, key, one[key])
-        merged = _merged(items, found[place] if place is not None else None, one)
+        merged = _merged(content, found[place] if place is not None else None, one)
         if merged is None:
             if place is not None:
                 del found[place]
@@ -135,7 +113,7 @@ def _place_of(found: list[Any], key: str, value: Any) -> int | None:
     return None
 
 
-def _ordered(key: str | None, found: list[Any], order: list[Any]) -> list[Any]:
+def _ordered(key: str, found: list[Any], order: list[Any]) -> list[Any]:
     """*found* with the items of *order* in that order; others keep their place after the one before."""
     wanted = [one.get(key) if key and isinstance(one, Mapping) else one for one in order]
 

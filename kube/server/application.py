@@ -74,6 +74,7 @@ class Server:
         # Lists have connections of their own: a slow reader holds one until it is through.
         self._links = SnapshotLinks()
         self._feeds = Feeds()
+        self._write_links = SnapshotLinks()
 
     async def serve(self, request: Request, address: Address, send: Any) -> None:
         """Answer a request."""
@@ -139,7 +140,7 @@ class Server:
             if address.instant:
                 raise _no_writes(run, address)
             feed = await stack.enter_async_context(self._feeds.of(run.pk))
-            return await Writer(request, run, feed, self._links).answer(target)
+            return await Writer(request, run, feed, self._write_links).answer(target)
         if "get" not in target.resource.verbs:
             raise method_not_allowed(
                 "the server does not allow this method on the requested resource"

@@ -44,10 +44,12 @@ class Instant(Protocol):
     @property
     def at(self) -> int: ...
 
-    def objects(
-        self, resource: Resource, namespace: str = "", name: str = ""
-    ) -> AsyncIterator[list[Version]]:
-        """The objects of one namespace, or of all, in batches; with *name* that one alone."""
+    def objects(self, resource: Resource, namespace: str = "") -> AsyncIterator[list[Version]]:
+        """The objects of one namespace, or of all, in batches."""
+        ...
+
+    async def find(self, resource: Resource, namespace: str, name: str) -> Version | None:
+        """One object, or None."""
         ...
 
 
@@ -61,26 +63,32 @@ class Now:
     at: int
 
     async def objects(
-        self, resource: Resource, namespace: str = "", name: str = ""
+        self, resource: Resource, namespace: str = ""
     ) -> AsyncIterator[list[Version]]:
         """See Instant."""
         if resource.kind == "Event":
             events = await kubernetes_events.read(
                 self.link, self.run_id, self.seq, self.at, resource
             )
-            yield _chosen(events, namespace, name)
-            return
-        if resource.kind == "Namespace":
+            yield _chosen(events, namespace)
+        elif resource.kind == "Namespace":
             held = [version async for batch in self._rows(resource) for version in batch]
-            yield _chosen(with_implied(held, await self._namespaces()), "", name)
-            return
-        async for versions in self._rows(resource, namespace, name):
-            yield versions
+            yield with_implied(held, await self._namespaces())
+        else:
+            async for versions in self._rows(resource, namespace):
+                yield versions
 
-    async def _rows(
-        self, resource: Resource, namespace: str = "", name: str = ""
-    ) -> AsyncIterator[list[Version]]:
+    async def find(self, resource: Resource, namespace: str, name: str) -> Version | None:
+        """See Instant."""
+        if resource.kind in ("Event", "Namespace"):
+            found = [one async for batch in self.objects(resource, namespace) for one in batch]
+            return _named(found, name)
         statement, values = _query(self.run_id, resource, namespace, name)
+        row = await (await self.link.execute(statement, values)).fetchone()
+        return Version(row[0], orjson.loads(row[2]), row[1]) if row else None
+
+    async def _rows(self, resource: Resource, namespace: str = "") -> AsyncIterator[list[Version]]:
+        statement, values = _query(self.run_id, resource, namespace, "")
         async with self.link.cursor(name="objects") as cursor:
             await cursor.execute(statement, values)
             while rows := await cursor.fetchmany(BATCH):
@@ -140,22 +148,28 @@ class Then:
     asker: str
 
     async def objects(
-        self, resource: Resource, namespace: str = "", name: str = ""
+        self, resource: Resource, namespace: str = ""
     ) -> AsyncIterator[list[Version]]:
         """See Instant."""
+        yield await self._all(resource, namespace)
+
+    async def find(self, resource: Resource, namespace: str, name: str) -> Version | None:
+        """See Instant."""
+        return _named(await self._all(resource, namespace), name)
+
+    async def _all(self, resource: Resource, namespace: str) -> list[Version]:
         if resource.kind == "Event":
             async with self.links.link() as link:
                 events = await kubernetes_events.read(
                     link, self.run_id, self.seq, self.at, resource
                 )
-            yield _chosen(events, namespace, name)
-            return
+            return _chosen(events, namespace)
         prefix = entity_id(resource.kind, f"{namespace}/" if namespace else "")
         found = await self._asked(objects_then, prefix=prefix)
         versions = [Version(seq, manifest) for seq, manifest in found]
         if resource.kind == "Namespace":
             versions = with_implied(versions, await self._asked(namespaces_then))
-        yield _chosen(versions, namespace, name)
+        return versions
 
     async def _asked(self, function: Callable[..., Any], **arguments: Any) -> Any:
         """What *function* finds out in a process beside this one. Raises ApiError."""
@@ -178,13 +192,16 @@ def namespaces_then(run_id: int, seq: int) -> list[str]:
     return sorted({manifest["metadata"].get("namespace") or "" for _, manifest in found})
 
 
-def _chosen(versions: Iterable[Version], namespace: str, name: str) -> list[Version]:
+def _chosen(versions: Iterable[Version], namespace: str) -> list[Version]:
     return [
         version
         for version in versions
-        if (not name or version.manifest["metadata"]["name"] == name)
-        and (not namespace or version.manifest["metadata"].get("namespace") == namespace)
+        if not namespace or version.manifest["metadata"].get("namespace") == namespace
     ]
+
+
+def _named(versions: Iterable[Version], name: str) -> Version | None:
+    return next((one for one in versions if one.manifest["metadata"]["name"] == name), None)
 
 
 @database_sync_to_async

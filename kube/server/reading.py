@@ -92,10 +92,10 @@ async def object_read(read: Read, instant: Instant) -> Response:
 async def found_object(read: Read, instant: Instant) -> Manifest:
     """The object that is asked for. Raises ApiError when there is none."""
     target = read.target
-    async for versions in instant.objects(target.resource, target.namespace, target.name):
-        for version in versions:
-            return shown(target.resource, version)
-    raise not_found(target.resource, target.name)
+    found = await instant.find(target.resource, target.namespace, target.name)
+    if found is None:
+        raise not_found(target.resource, target.name)
+    return shown(target.resource, found)
 
 
 async def list_read(read: Read, instant: Instant) -> Response:

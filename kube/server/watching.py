@@ -125,7 +125,7 @@ class Watcher:
         self._cursor = instant.seq if after is None else after
         if after is not None and self._held is None:
             return
-        async for versions in instant.objects(self._resource, self._namespace, self._name):
+        async for versions in self._there(instant):
             for version in versions:
                 manifest = shown(self._resource, version)
                 is_selected = self._selection.matches(manifest)
@@ -135,6 +135,15 @@ class Watcher:
                     self._held.add(_key(version.manifest))
         if self._watch.with_end_of_initial:
             yield self._bookmark(instant.seq, {INITIAL_EVENTS_END: "true"})
+
+    async def _there(self, instant: Instant) -> AsyncIterator[list[Version]]:
+        """The objects that may be meant."""
+        if self._name:
+            found = await instant.find(self._resource, self._namespace, self._name)
+            yield [found] if found else []
+        else:
+            async for versions in instant.objects(self._resource, self._namespace):
+                yield versions
 
     def _had(self, version: Version, after: int | None, is_selected: bool) -> bool:
         """Whether the client may have the object."""

@@ -131,9 +131,9 @@ class Writer:
                 )
             suffix = "".join(secrets.choice(_SUFFIX) for _ in range(5))
             metadata["name"] = f"{metadata['generateName']}{suffix}"
-        if await self._find(target, metadata["name"]) is not None:
-            raise already_exists(resource, metadata["name"])
         if self._is_tried:
+            if await self._find(target, metadata["name"]) is not None:
+                raise already_exists(resource, metadata["name"])
             return answered(shown(resource, Version(0, manifest)), 201)
         named = Target(resource, target.namespace, metadata["name"])
         for name in ("resourceVersion", "uid", "creationTimestamp", "managedFields", "selfLink"):
@@ -347,10 +347,7 @@ class Writer:
 
     async def _find(self, target: Target, name: str) -> Version | None:
         async with now(self.links, self.run.pk) as instant:
-            async for versions in instant.objects(target.resource, target.namespace, name):
-                for version in versions:
-                    return version
-        return None
+            return await instant.find(target.resource, target.namespace, name)
 
     async def _stored(self, target: Target, status: int) -> Response:
         found = await self._find(target, target.name)
