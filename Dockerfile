@@ -15,6 +15,7 @@ COPY manage.py ./
 COPY kscope kscope
 COPY scheduling scheduling
 COPY volumes volumes
+COPY kube kube
 COPY templates templates
 COPY static static
 COPY scenarios scenarios

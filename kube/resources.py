@@ -218,6 +218,13 @@ SERVED: tuple[Resource, ...] = (
         namespaced=False,
         status=True,
     ),
+    _kind(
+        "storage.k8s.io/v1",
+        "VolumeAttributesClass",
+        "volumeattributesclasses",
+        "vac",
+        namespaced=False,
+    ),
 )
 
 
@@ -229,11 +236,6 @@ def _by_address() -> dict[tuple[str, str, str], Resource]:
 def found(group: str, version: str, plural: str) -> Resource | None:
     """The resource at /apis/GROUP/VERSION/PLURAL; the group of /api/v1 is ""."""
     return _by_address().get((group, version, plural))
-
-
-def of_kind(kind: str) -> Resource | None:
-    """The first resource of that kind: core/v1's Event rather than events.k8s.io/v1's."""
-    return next((one for one in SERVED if one.kind == kind), None)
 
 
 def group_versions() -> list[str]:

@@ -145,13 +145,6 @@ def method_not_allowed(why: str) -> ApiError:
     return ApiError(405, "MethodNotAllowed", why)
 
 
-def not_supported(resource: Resource, action: str) -> ApiError:
-    """The resource has no such verb. Upstream: NewMethodNotSupported()."""
-    message = f'{action} is not supported on resources of kind "{resource.group_resource}"'
-    details = {**_group(resource), "kind": resource.plural}
-    return ApiError(405, "MethodNotAllowed", message, details)
-
-
 def not_acceptable() -> ApiError:
     """The client accepts no form that the server can give."""
     message = (

@@ -4,6 +4,8 @@ The package kubernetes-validate holds those of each version as JSON schemas, in 
 be null; here they are as an API server publishes them.
 """
 
+import sys
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,15 @@ _ALWAYS = (
 )
 
 
+@cache
+def definitions() -> Definitions:
+    """The schemas of all served kinds without what is only for readers, for as long as the process.
+
+    They say how lists are merged, and which fields there are.
+    """
+    return {name: _bare(schema) for name, schema in read_definitions().items()}
+
+
 def read_definitions() -> Definitions:
     """The schemas of all served kinds, and of what they refer to.
 
@@ -65,6 +76,20 @@ def read_definitions() -> Definitions:
         for kind in (one.kind, one.list_kind):
             _name_kind(found, definition_of(one.api_version, kind), one.api_version, kind)
     return dict(sorted(found.items()))
+
+
+def _bare(schema: Any) -> Any:
+    """The schema without descriptions."""
+    if isinstance(schema, list):
+        return [_bare(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    # A property may be called "description": its schema is an object, a description a text.
+    return {
+        sys.intern(name): _bare(part)
+        for name, part in schema.items()
+        if not (name == "description" and isinstance(part, str))
+    }
 
 
 def _schema_file() -> Path:

@@ -36,6 +36,7 @@ _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _DEFAULT_CLASS = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
+    "volumeattributesclass.alpha.kubernetes.io/is-default-class",
 )
 
 
@@ -158,6 +159,11 @@ STORAGE: dict[str, Columns] = {
         text("PV", lambda one: (spec_of(one).get("source") or {}).get("persistentVolumeName", "")),
         text("Node", in_spec("nodeName")),
         flag("Attached", in_status("attached")),
+        AGE,
+    ),
+    "VolumeAttributesClass": (
+        Column("Name", format="name", get=_class_name),
+        text("DriverName", at_top("driverName")),
         AGE,
     ),
 }

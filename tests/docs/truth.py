@@ -158,7 +158,7 @@ def _our_commands() -> tuple[str, ...]:
     return tuple(name for name, app in get_commands().items() if str(app).startswith(_OURS))
 
 
-_OURS = ("kscope", "scheduling", "volumes")
+_OURS = ("kscope", "scheduling", "volumes", "kube")
 
 
 @cache

@@ -6,16 +6,15 @@ from typing import Any
 import pytest
 
 from kube.defaults import defaulted
-from kube.resources import SERVED, of_kind
+from kube.resources import SERVED
+from tests.kube.served import of_kind
 
 CONTAINER: dict[str, Any] = {"name": "c", "image": "nginx"}
 METADATA = {"name": "a", "namespace": "default"}
 
 
 def _defaulted(kind: str, /, **parts: Any) -> dict[str, Any]:
-    resource = of_kind(kind)
-    assert resource is not None
-    return defaulted(resource, {"metadata": METADATA, **parts})
+    return defaulted(of_kind(kind), {"metadata": METADATA, **parts})
 
 
 def _container(**fields: Any) -> dict[str, Any]:

@@ -4,15 +4,10 @@ from typing import Any
 
 import pytest
 
-from kube.resources import Resource, found, of_kind
+from kube.resources import found
 from kube.selecting import Selection, fields_selected, labels_selected
 from kube.status import ApiError
-
-
-def _resource(kind: str) -> Resource:
-    resource = of_kind(kind)
-    assert resource is not None
-    return resource
+from tests.kube.served import of_kind
 
 
 def _selects(text: str, **labels: str) -> bool:
@@ -28,13 +23,13 @@ def _refusal(text: str) -> str:
 
 def _field_refusal(kind: str, text: str) -> str:
     with pytest.raises(ApiError) as refused:
-        fields_selected(text, _resource(kind))
+        fields_selected(text, of_kind(kind))
     return refused.value.message
 
 
 def _matches(kind: str, fields: str, **manifest: Any) -> bool:
     one = {"metadata": {"name": "a", "namespace": "default"}, **manifest}
-    return Selection.parse(_resource(kind), "", fields).matches(one)
+    return Selection.parse(of_kind(kind), "", fields).matches(one)
 
 
 @pytest.mark.parametrize(
@@ -137,13 +132,13 @@ def test_unknown_fields_are_refused_as_upstream() -> None:
 
 
 def test_values_of_fields_are_unescaped() -> None:
-    [term] = fields_selected(r"metadata.name=a\,b\=c\\", _resource("Pod"))
+    [term] = fields_selected(r"metadata.name=a\,b\=c\\", of_kind("Pod"))
     assert term.wanted == "a,b=c\\"
     assert "unescaped character" in _field_refusal("Pod", "metadata.name=a=b")
     assert "invalid escape sequence" in _field_refusal("Pod", r"metadata.name=a\b")
 
 
 def test_selection_names_its_only_object() -> None:
-    assert Selection.parse(_resource("Pod"), "", "metadata.name=a").name == "a"
-    assert Selection.parse(_resource("Pod"), "", "metadata.name!=a").name == ""
-    assert Selection.parse(_resource("Pod"), "", "").is_all
+    assert Selection.parse(of_kind("Pod"), "", "metadata.name=a").name == "a"
+    assert Selection.parse(of_kind("Pod"), "", "metadata.name!=a").name == ""
+    assert Selection.parse(of_kind("Pod"), "", "").is_all

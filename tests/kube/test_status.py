@@ -56,12 +56,6 @@ def test_timeout_says_when_to_try_again() -> None:
     assert error.headers == {"Retry-After": "3"}
 
 
-def test_verb_that_a_resource_does_not_have() -> None:
-    error = status.not_supported(_resource("", "bindings"), "list")
-    assert (error.code, error.reason) == (405, "MethodNotAllowed")
-    assert error.message == 'list is not supported on resources of kind "bindings"'
-
-
 def test_deletion_answers_with_success() -> None:
     assert status.success(_resource("", "pods"), "a", "u1") == {
         "kind": "Status",

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from kscope.sim.kernel.units import HOUR, MINUTE, SECOND, timestamp
-from kube.resources import SERVED, of_kind
+from kube.resources import SERVED
 from kube.status import ApiError
 from kube.tables import Rows, human_duration, partial
+from tests.kube.served import of_kind
 
 DAY = 24 * HOUR
 NOW = DAY
@@ -19,9 +20,7 @@ SIDECAR = {"name": "s", "restartPolicy": "Always"}
 
 
 def _rows(kind: str, include: str = "None") -> Rows:
-    resource = of_kind(kind)
-    assert resource is not None
-    return Rows(resource, "v1", NOW, include)
+    return Rows(of_kind(kind), "v1", NOW, include)
 
 
 def _cells(kind: str, *, name: str = "a", metadata: Any = None, **parts: Any) -> list[Any]:
