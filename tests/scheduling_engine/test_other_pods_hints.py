@@ -2,8 +2,16 @@
 
 from typing import Any
 
+import pytest
+
 from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.queue.events import ASSIGNED_POD_DELETE
+from scheduling.engine.queue.hints.in_tree import in_tree_hints
+from scheduling.engine.queue.hints.queueing_hints import QueueingHints
+from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import apply_command, node, node_of, played, pod, scene
 
 ZONE = "topology.kubernetes.io/zone"
@@ -66,3 +74,60 @@ def test_a_namespace_bears_its_name_as_a_label_since_1_21() -> None:
         for profile in ("v1.34", "v1.20")
     }
     assert labels == {"v1.34": {"kubernetes.io/metadata.name": "team"}, "v1.20": {}}
+
+
+def _affinity(kind: str, app: str) -> dict[str, Any]:
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": app}}}
+    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+@pytest.mark.parametrize(("profile", "wakes"), [("v1.36", True), ("v1.35", False)])
+def test_a_deleted_pod_frees_those_it_repelled(profile: str, wakes: bool) -> None:
+    """Upstream: kubernetes#135325."""
+    guard = pod("guard", nodeName="n", affinity=_affinity("podAntiAffinity", "web"))
+    objects = (node("n", labels={ZONE: "a"}), guard, _labelled(pod("web"), app="web"))
+    cluster = Cluster.create(scene(*objects, until=900 * SECOND), profile=profile)
+    assert node_of(played(cluster, 5), "web") == ""
+    apply_command(cluster, verb="delete", object="pod/default/guard")
+    assert (node_of(played(cluster), "web") == "n") is wakes
+
+
+@pytest.mark.parametrize(("profile", "wakes"), [("v1.36", True), ("v1.35", False)])
+def test_new_labels_of_its_own_wake_a_pod(profile: str, wakes: bool) -> None:
+    """Upstream: kubernetes#135394."""
+    guard = pod("guard", nodeName="n", affinity=_affinity("podAntiAffinity", "web"))
+    objects = (node("n", labels={ZONE: "a"}), guard, _labelled(pod("web"), app="web"))
+    cluster = Cluster.create(scene(*objects, until=900 * SECOND), profile=profile)
+    assert node_of(played(cluster, 5), "web") == ""
+    patch = {"metadata": {"labels": {"app": "other"}}}
+    apply_command(cluster, verb="patch", object="pod/default/web", patch=patch)
+    assert (node_of(played(cluster), "web") == "n") is wakes
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"affinity": _affinity("podAntiAffinity", "db")},
+        {
+            "topologySpreadConstraints": [
+                {
+                    "maxSkew": 1,
+                    "topologyKey": ZONE,
+                    "whenUnsatisfiable": "DoNotSchedule",
+                    "labelSelector": {"matchLabels": {"app": "db"}},
+                }
+            ]
+        },
+    ],
+)
+@pytest.mark.parametrize(("profile", "wakes"), [("v1.36", True), ("v1.35", False)])
+def test_the_end_of_a_nomination_wakes_those_it_kept_out(
+    field: dict[str, Any], profile: str, wakes: bool
+) -> None:
+    """Upstream: kubernetes#135392."""
+    hints = QueueingHints(in_tree_hints(VERSIONS[profile].queue))
+    nominated = _labelled(pod("db"), app="db") | {"status": {"nominatedNodeName": "n"}}
+    nominated["metadata"]["uid"] = "another"
+    waiting = PodInfo(Pod(pod("web", **field)), VERSIONS[profile].resources)
+    plugin = "InterPodAffinity" if "affinity" in field else "PodTopologySpread"
+    assert hints.queues(plugin, ASSIGNED_POD_DELETE, waiting, Pod(nominated), None) is wakes

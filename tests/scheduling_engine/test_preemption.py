@@ -6,6 +6,7 @@ import pytest
 
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import Conflict
+from kscope.sim.kernel.latency import Latency
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
@@ -304,3 +305,23 @@ def test_a_patch_is_sent_again_when_the_server_fails(times: int, evicted: bool) 
     cluster.advance(6 * SECOND)
     told = [one.kind for one in cluster.take().events]
     assert (told.index("Preempted") < told.index("FailedScheduling")) == evicted
+
+
+def test_a_gate_holds_the_preemptor_until_the_last_eviction() -> None:
+    """Upstream: DefaultPreemption PreEnqueue() (v1.36)."""
+    lows = [
+        pod(f"low-{i}", cpu="1", nodeName="n", priority=2 - i, terminationGracePeriodSeconds=0)
+        for i in range(2)
+    ]
+    slow = {"api_write": Latency("fixed", SECOND)}
+    cluster = Cluster.create(scene(node("n", cpu="2"), *lows, latencies=slow), profile="v1.36")
+    cluster.advance(5 * SECOND)
+    cluster.take()
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    cluster.advance(30 * SECOND)
+    events = cluster.take().events
+    order = [one.kind for one in events if one.kind in ("Preempted", "PodGated", "AttemptStarted")]
+    assert order == ["AttemptStarted", "Preempted", "PodGated", "Preempted", "AttemptStarted"]
+    (gated,) = (one for one in events if one.kind == "PodGated")
+    assert gated.data["plugin"] == "DefaultPreemption"
+    assert node_of(cluster, "high") == "n"

@@ -41,7 +41,7 @@ from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.pods.pod_template import SpreadConstraint
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.active import QueueSort
-from scheduling.engine.queue.hints.in_tree import EVERYTHING, IN_TREE_HINTS
+from scheduling.engine.queue.hints.in_tree import EVERYTHING, in_tree_hints
 from scheduling.engine.queue.hints.queueing_hints import QueueingHints
 from scheduling.engine.queue.hints.registrations import EnqueueExtensions, HintWorld, Registration
 from scheduling.engine.queue.requeueing import QueueProfile
@@ -210,7 +210,9 @@ def _queue_sort(algorithm: SchedulingAlgorithm) -> QueueSort | None:
 
 def _queue_profile(algorithm: SchedulingAlgorithm) -> QueueProfile:
     plugins = algorithm.framework.plugins
-    registrations: dict[str, Iterable[Registration]] = dict(IN_TREE_HINTS)
+    registrations: dict[str, Iterable[Registration]] = {
+        **in_tree_hints(algorithm.profile.kubernetes.queue)
+    }
     for name, plugin in plugins.by_name.items():
         if isinstance(plugin, EnqueueExtensions):
             registrations[name] = plugin.events_to_register()

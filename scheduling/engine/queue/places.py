@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from scheduling.engine import names
 from scheduling.engine.framework.framework import Code
 from scheduling.engine.queue.active import ActiveQueue, InFlight, QueueSort
 from scheduling.engine.queue.backoff import BackoffPolicy, BackoffQueue
@@ -51,6 +52,7 @@ class QueuePlaces:
         "backoff",
         "in_flight",
         "is_flushing",
+        "preempting",
         "unschedulable",
         "waits",
     )
@@ -74,6 +76,8 @@ class QueuePlaces:
         self.backoff = BackoffQueue(rules, policy, sort, self.waits)
         self.unschedulable = UnschedulablePods(self.waits)
         self.in_flight = InFlight()
+        # Uids of the pods whose last victim is yet to be evicted. They are not tried meanwhile.
+        self.preempting: dict[str, None] = {}
         # Whether the flush of the unschedulable pods makes the moves.
         self.is_flushing = False
 
@@ -129,6 +133,11 @@ class QueuePlaces:
     def passes_gates(self, info: QueuedPodInfo) -> bool:
         """Ask the PreEnqueue plugins, the one that closed the gate last time first."""
         plugins = self._requeueing.profile_of(info).pre_enqueue
+        if self.preempting and info.pod_info.uid in self.preempting:
+            # Upstream: DefaultPreemption PreEnqueue(), IsPodRunningPreemption() (v1.36).
+            info.gating_plugin = names.DEFAULT_PREEMPTION
+            info.unschedulable_plugins[names.DEFAULT_PREEMPTION] = None
+            return False
         if not plugins:
             return True
         last = info.gating_plugin

@@ -46,6 +46,8 @@ class QueueRules:
     """An idle scheduler takes a pod out of the backoff queue early (SchedulerPopFromBackoffQ)."""
     hints: bool
     """Plugins decide which events requeue a pod that they rejected (SchedulerQueueingHints)."""
+    complete_pod_hints: bool
+    """A pod that affinity or spreading rejected is requeued by nominated pods too; after a rejection by affinity, also by new labels of its own, and when a pod is deleted whose anti-affinity kept it out."""
     update_leaves_backoff: bool
     """An update of a pod moves it from the backoff queue to the active queue."""
     status_counts: bool

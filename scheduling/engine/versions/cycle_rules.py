@@ -66,7 +66,7 @@ class CycleRules:
     returns_binding_victims: bool
     """A victim that waits in Permit or in PreBind goes back to the queue, and its Event says so."""
     evicts_last_victim_alone: bool
-    """The last victim is evicted once the API server has answered for the others."""
+    """The last victim is evicted once the API server has answered for the others; a gate holds the preemptor until then."""
     deleted_pods_free_room: bool
     """A pod that is deleted while it is being bound frees its room at once; otherwise when its binding fails."""
     errors_end_nomination: bool

@@ -196,6 +196,7 @@ V1_11 = KubernetesVersion(
         retries_other_failures=True,
         pops_from_backoff=False,
         hints=False,
+        complete_pod_hints=False,
         update_leaves_backoff=True,
         status_counts=False,
         present_errors={

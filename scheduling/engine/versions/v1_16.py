@@ -183,6 +183,7 @@ V1_16 = KubernetesVersion(
         retries_other_failures=False,
         pops_from_backoff=False,
         hints=False,
+        complete_pod_hints=False,
         update_leaves_backoff=True,
         status_counts=False,
         present_errors={

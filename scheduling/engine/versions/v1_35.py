@@ -227,6 +227,7 @@ V1_35 = KubernetesVersion(
         retries_other_failures=False,
         pops_from_backoff=True,
         hints=True,
+        complete_pod_hints=False,
         update_leaves_backoff=False,
         status_counts=False,
         present_errors={

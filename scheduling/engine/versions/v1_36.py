@@ -231,6 +231,7 @@ V1_36 = KubernetesVersion(
         retries_other_failures=False,
         pops_from_backoff=True,
         hints=True,
+        complete_pod_hints=True,
         update_leaves_backoff=False,
         status_counts=False,
         present_errors={

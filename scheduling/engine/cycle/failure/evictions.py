@@ -57,13 +57,13 @@ class Evictions:
     def _evict_all(self, victims: Sequence[PodInfo], preemptor: Pod, message: str) -> None:
         """All but the last at once, and that one only if none of those has failed.
 
-        A preemptor whose victims were not all evicted is tried again. Upstream: prepareCandidateAsync().
+        Between the two a gate holds the preemptor, which would preempt once more. A preemptor whose
+        victims were not all evicted is tried again. Upstream: prepareCandidateAsync().
         """
         *others, last = victims
         fates = [self._evict(victim, preemptor, message) for victim in others]
-        waits = others and self._rules.evicts_last_victim_alone
-        # The preemptor must not be tried between the two: it would preempt once more.
-        if waits and False not in fates and all(one.pod.grace_period_seconds for one in others):
+        if others and self._rules.evicts_last_victim_alone and False not in fates:
+            self._queue.places.preempting[preemptor.uid] = None
             delay = self._latencies.draw("api_write")
             self._loop.call_after(delay, self._evict_last, last, fates, preemptor, message)
         else:
@@ -73,6 +73,7 @@ class Evictions:
         self, last: PodInfo, fates: list[bool | None], preemptor: Pod, message: str
     ) -> None:
         """Evict the last victim, unless evicting one of the others has failed (see *fates*)."""
+        self._queue.places.preempting.pop(preemptor.uid, None)
         if self._state.stopped:
             return
         if False not in fates:

@@ -24,8 +24,17 @@ from scheduling.engine.queue.events import (
 )
 from scheduling.engine.queue.hints import devices, nodes, pods, resources, volumes
 from scheduling.engine.queue.hints.registrations import Registration, on
+from scheduling.engine.queue.rules import QueueRules
 
 _ADD_OR_UPDATE = Action.ADD | Action.UPDATE
+_AFFINITY_ACTIONS = Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE
+_SPREAD_ACTIONS = _AFFINITY_ACTIONS | Action.UPDATE_POD_TOLERATION
+_AFFINITY_DOMAINS = on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL, pods.affinity_topology_changed)
+_SPREAD_DOMAINS = on(
+    NODE,
+    Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT,
+    pods.spread_domains_changed,
+)
 
 # For a plugin that registers nothing itself, and for pods that an extender rejected. Upstream: types.go UnrollWildCardResource().
 EVERYTHING: tuple[Registration, ...] = tuple(
@@ -104,23 +113,31 @@ IN_TREE_HINTS: Mapping[str, tuple[Registration, ...]] = {
         on(PERSISTENT_VOLUME, _ADD_OR_UPDATE, volumes.volume_topology_changed),
     ),
     "PodTopologySpread": (
-        on(
-            POD,
-            Action.ADD | Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION | Action.DELETE,
-            pods.spread_of_pods_changed,
-        ),
-        on(
-            NODE,
-            Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT,
-            pods.spread_domains_changed,
-        ),
+        on(POD, _SPREAD_ACTIONS, pods.spread_of_pods_changed),
+        _SPREAD_DOMAINS,
     ),
     "InterPodAffinity": (
-        on(
-            POD,
-            Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE,
-            pods.affinity_of_pods_changed,
-        ),
-        on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL, pods.affinity_topology_changed),
+        on(POD, _AFFINITY_ACTIONS, pods.affinity_of_pods_changed),
+        _AFFINITY_DOMAINS,
+    ),
+    # For the preemptor, which a gate holds until its last victim is being deleted (since v1.35).
+    "DefaultPreemption": (on(POD, Action.DELETE),),
+}
+
+# Since v1.36.
+_COMPLETE_POD_HINTS: Mapping[str, tuple[Registration, ...]] = {
+    "PodTopologySpread": (
+        on(POD, _SPREAD_ACTIONS, pods.spread_of_pods_changed_1_36),
+        _SPREAD_DOMAINS,
+    ),
+    "InterPodAffinity": (
+        on(POD, _AFFINITY_ACTIONS, pods.affinity_of_pods_changed_1_36),
+        _AFFINITY_DOMAINS,
     ),
 }
+
+
+def in_tree_hints(rules: QueueRules) -> dict[str, tuple[Registration, ...]]:
+    """The registrations of the version that has these *rules*, by plugin name."""
+    later = _COMPLETE_POD_HINTS if rules.complete_pod_hints else {}
+    return {**IN_TREE_HINTS, **later}

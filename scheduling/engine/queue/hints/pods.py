@@ -19,10 +19,34 @@ def affinity_of_pods_changed(
     """Upstream: InterPodAffinity isSchedulableAfterPodChange().
 
     v1.34 does not see that a deleted pod's own anti-affinity may have kept this one out
-    (kubernetes#134393, mended later): such a pod waits for another event, or for the flush.
+    (kubernetes#134393, corrected in v1.36): such a pod waits for another event, or for the flush.
     """
     if any(thing is not None and not thing.node_name for thing in (old, new)):
         return False
+    return _affinity_changed(pod, old, new)
+
+
+def affinity_of_pods_changed_1_36(
+    world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None
+) -> bool:
+    """Upstream: InterPodAffinity isSchedulableAfterPodChange() (v1.36)."""
+    if old is not None and new is not None and new.uid == pod.uid and new.labels != old.labels:
+        return True
+    if not all(thing is None or _has_place(thing) for thing in (old, new)):
+        return False
+    if old is not None and new is None:
+        repelling = PodInfo(old, pod.rules).affinity.required_anti
+        if _matches_all(repelling, pod.pod):
+            return True
+    return _affinity_changed(pod, old, new)
+
+
+def _affinity_changed(pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
+    """Whether another pod began to match the affinity of *pod*, or no longer matches its anti-affinity.
+
+    Several terms of anti-affinity must match together, although one of them keeps the pod out
+    (kubernetes#139161, corrected after v1.36).
+    """
     wanted, unwanted = pod.affinity.required, pod.affinity.required_anti
     if old is None:
         return new is not None and _matches_all(wanted, new)
@@ -53,13 +77,27 @@ def affinity_topology_changed(
 def spread_of_pods_changed(
     world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None
 ) -> bool:
-    involved = all(
-        thing is None
-        or thing.uid == pod.uid
-        or (thing.node_name and thing.namespace == pod.pod.namespace)
+    """Upstream: PodTopologySpread isSchedulableAfterPodChange()."""
+    return all(
+        thing is None or thing.uid == pod.uid or bool(thing.node_name) for thing in (old, new)
+    ) and _spread_changed(world, pod, old, new)
+
+
+def spread_of_pods_changed_1_36(
+    world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None
+) -> bool:
+    """Upstream: PodTopologySpread isSchedulableAfterPodChange() (v1.36)."""
+    return all(
+        thing is None or thing.uid == pod.uid or _has_place(thing) for thing in (old, new)
+    ) and _spread_changed(world, pod, old, new)
+
+
+def _spread_changed(world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
+    """Whether a pod that has a place, or the waiting *pod* itself, changed what is counted."""
+    if any(
+        thing is not None and thing.uid != pod.uid and thing.namespace != pod.pod.namespace
         for thing in (old, new)
-    )
-    if not involved:
+    ):
         return False
     constraints = _spread_constraints(world, pod)
     if old is None or new is None:
@@ -90,6 +128,11 @@ def spread_domains_changed(
     return matches and (
         any(old.labels.get(key) != new.labels.get(key) for key in keys) or old.taints != new.taints
     )
+
+
+def _has_place(pod: Pod) -> bool:
+    """Whether the pod has a node, or is nominated to one."""
+    return bool(pod.node_name or pod.nominated_node_name)
 
 
 def _matches_all(terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
