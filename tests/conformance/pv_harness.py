@@ -220,6 +220,9 @@ class ListQueue:
     def add(self, key: str) -> None:
         self.keys.append(key)
 
+    def forget(self, key: str) -> None:
+        pass
+
 
 class EveryPluginMigrated:
     def __init__(self, driver: str) -> None:

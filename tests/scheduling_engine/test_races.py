@@ -30,9 +30,11 @@ def make_pod(name: str = "p", claim: str = "data") -> Json:
     return user_of(claim, name, cpu="")
 
 
-def made(*objects: Json, latencies: Mapping[str, Latency] | None = None) -> Cluster:
+def made(
+    *objects: Json, latencies: Mapping[str, Latency] | None = None, profile: str = "v1.20"
+) -> Cluster:
     scenario = Scenario(name="x", objects=objects, latencies=latencies or {})
-    return Cluster.create(scenario, profile="v1.20", tie_break="name")
+    return Cluster.create(scenario, profile=profile, tie_break="name")
 
 
 def said(cluster: Cluster, entity: str) -> list[tuple[float, str]]:
@@ -95,10 +97,10 @@ def test_a_pod_woken_before_the_caches_know_is_tried_with_what_was_known() -> No
 
 
 def test_a_claim_that_names_its_volume_waits_for_the_resync_when_it_is_overtaken() -> None:
-    for overtaken, bound_at in ((0, 0), (1, 15)):
+    for overtaken, bound_at, profile in ((0, 0, "v1.20"), (1, 15, "v1.20"), (1, 0, "v1.36")):
         race = {"bind_race": Latency("fixed", overtaken)}
         named = make_claim(storage_class="manual", volumeName="pv")
-        cluster = made(make_volume(), named, latencies=race)
+        cluster = made(make_volume(), named, latencies=race, profile=profile)
         cluster.advance(20 * SECOND)
         phases = [
             (round(event.at / SECOND), event.kind)
@@ -106,6 +108,21 @@ def test_a_claim_that_names_its_volume_waits_for_the_resync_when_it_is_overtaken
             if event.kind in ("VolumeBound", "ClaimBound")
         ]
         assert phases == [(0, "VolumeBound"), (bound_at, "ClaimBound")]
+
+
+def test_failed_syncs_are_repeated_after_doubling_delays() -> None:
+    """Since v1.36. Upstream: pv_controller_base.go, AddRateLimited()."""
+    tries = made(*NODES, profile="v1.36")
+    fault = {"fail": "write", "kind": "PersistentVolumeClaim", "by": "pv-controller", "times": 5}
+    assert tries.apply(Command(verb="fault", patch=fault)).applied
+    tries.apply(Command(verb="create", manifest=make_volume()))
+    tries.apply(Command(verb="create", manifest=make_claim(storage_class="manual")))
+    tries.advance(SECOND)
+    kinds = ("WriteRefused", "ClaimBound")
+    pending = tries.recorder.pending
+    at = [event.at // MILLISECOND for event in pending if event.kind in kinds]
+    # The second attempt is that of the bound volume. The failures cost 5, 10, 20 and 40 ms.
+    assert at == [1, 2, 1 + 5, 2 + 10, 6 + 20, 12 + 40]
 
 
 def test_a_pod_woken_before_its_claim_is_bound_waits_for_its_backoff() -> None:

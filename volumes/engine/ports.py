@@ -52,6 +52,14 @@ class KeyQueue(Protocol):
         """Queue *key*, unless it is queued already."""
         ...
 
+    def add_rate_limited(self, key: str) -> None:
+        """Queue *key* after a delay that doubles with each failure."""
+        ...
+
+    def forget(self, key: str) -> None:
+        """Begin again with the shortest delay after the next failure of *key*."""
+        ...
+
 
 class VolumeApi(Protocol):
     """The API server's side of volumes and claims. Every method may raise ApiError."""

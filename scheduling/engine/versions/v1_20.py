@@ -316,6 +316,7 @@ V1_20 = KubernetesVersion(
         honors_reclaim_policy=False,
         reschedules_lost_node=False,
         rechecks_claim_uid=False,
+        retries_failed_syncs=False,
     ),
     binder=BinderRules(
         error_prefix="binding volumes: ",

@@ -316,6 +316,7 @@ V1_35 = KubernetesVersion(
         honors_reclaim_policy=True,
         reschedules_lost_node=True,
         rechecks_claim_uid=True,
+        retries_failed_syncs=False,
     ),
     binder=BinderRules(
         error_prefix="binding volumes: ",

@@ -320,6 +320,7 @@ V1_36 = KubernetesVersion(
         honors_reclaim_policy=True,
         reschedules_lost_node=True,
         rechecks_claim_uid=True,
+        retries_failed_syncs=True,
     ),
     binder=BinderRules(
         error_prefix="binding volumes: ",

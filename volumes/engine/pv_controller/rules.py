@@ -23,3 +23,5 @@ class ControllerRules:
     """A claim whose selected node is gone goes back to the scheduler."""
     rechecks_claim_uid: bool
     """A claim with another uid is looked up again before its volume is released."""
+    retries_failed_syncs: bool
+    """A sync that failed is tried again after 5 ms, twice as long each time up to 1000 s; otherwise at the next resync."""

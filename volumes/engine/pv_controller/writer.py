@@ -71,7 +71,7 @@ class VolumeWriter:
         """Whether the volume worker writes the phase of the volume before the claim worker does.
 
         Upstream the two workers race when a claim names its volume. The write of the slower one fails
-        with a conflict, and nothing queues the claim again before the next resync.
+        with a conflict. Until v1.36 nothing queues the claim again before the next resync.
         """
         return self.context.delays is not None and self.context.delays.draw("bind_race") > 0
 
