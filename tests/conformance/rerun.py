@@ -49,7 +49,7 @@ OTHER_LATENCIES = {
 # woke; the worker of claims or that of volumes; that attempt, which takes milliseconds, or what the
 # PV controller writes for the claim, or the node controller for the node, that it was woken by; the
 # node controller's two writes and the attempts in between; the scheduler's watches of nodes and of
-# pods.
+# pods; the end of a pod or the look of its Job's controller, a second after its start and two.
 RACES = {
     "assume_cache": Latency("uniform", 0, 1),
     "bind_race": Latency("uniform", 0, 1),
@@ -57,6 +57,7 @@ RACES = {
     "node_taint": Latency("uniform", 1 * MILLISECOND, 20 * MILLISECOND),
     "node_labels": Latency("uniform", 0, 6 * MILLISECOND),
     "node_watch": Latency("uniform", 0, 12 * MILLISECOND),
+    "run": Latency("uniform", 2 * SECOND, 2 * SECOND + 20 * MILLISECOND),
 }
 # More than any of the recordings takes by far.
 _MANY_STEPS = 60_000
@@ -223,6 +224,7 @@ class Follower:
     def guide(self, algorithm: SchedulingAlgorithm) -> None:
         """Let *algorithm* decide ties as the recorded scheduler did."""
         schedule, pick = algorithm.schedule, algorithm.hosts._pick
+        choose_tied = algorithm.hosts.choose_tied
 
         def scheduled(pod: PodInfo, *rest: Any, **named: Any) -> ScheduleResult:
             self._wanted = self._recorded_node(pod.pod)
@@ -232,8 +234,14 @@ class Follower:
             row = algorithm.table.rows.get(self._wanted)
             return row if row is not None and row in np.asarray(tied) else pick(tied)
 
+        def chosen(tied: Any, feasible: int) -> int:
+            row = algorithm.table.rows.get(self._wanted)
+            known = row is not None and row in tied.tolist()
+            return row if known else choose_tied(tied, feasible)
+
         algorithm.schedule = scheduled
         algorithm.hosts._pick = picked
+        algorithm.hosts.choose_tied = chosen
 
     def let_race(self, controller: PersistentVolumeController) -> None:
         """Let *controller* bind claims that name their volume as the recorded one did."""

@@ -38,7 +38,6 @@ DIFFERENT: dict[str, dict[str, str]] = {
     "v1.20": {},
     "v1.36": {
         "daemonset-nodes": "the scheduler heard of the new node after its taint was removed",
-        "job-failure-policy-failjob": "Jobs: pods that fail, failure policies, finalizers of pods",
         "statefulset-claim-deleted-pending": "the old volume stayed attached when its claim was made again",
         "statefulset-retention-delete": "a pod was tried while its claim got its owner",
         "vac-change": "VolumeAttributesClass",

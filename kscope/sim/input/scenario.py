@@ -375,7 +375,10 @@ def _recorded_step(item: Any, path: Path, report: Report) -> list[dict[str, Any]
     if op == "note":
         return []
     if op in ("create", "apply"):
-        return _step({**common, op: step.get("objects")}, path, report)
+        objects = step.get("objects")
+        if isinstance(objects, list):
+            objects = [_with_exit_code(one) for one in cast("list[Any]", objects)]
+        return _step({**common, op: objects}, path, report)
     if op in ("patch", "delete", "cordon", "uncordon", "evict"):
         return _step({**common, op: step}, path, report)
     if op == "evict-first":
@@ -396,6 +399,24 @@ def _recorded_step(item: Any, path: Path, report: Report) -> list[dict[str, Any]
         return _step({**common, "delete_pods": body}, path, report)
     report.add((*path, "op"), op, f"{shown(op)} is not an operation of a recording")
     return []
+
+
+def _with_exit_code(manifest: Any) -> Any:
+    """*manifest* with the annotation that the simulated kubelet reads in place of a recording's own."""
+    if not isinstance(manifest, dict):
+        return manifest
+    found = {
+        name: _with_exit_code(value) if name in ("metadata", "spec", "template") else value
+        for name, value in cast("dict[str, Any]", manifest).items()
+    }
+    annotations = found.get("annotations")
+    if isinstance(annotations, dict) and _RECORDED_EXIT_CODE in annotations:
+        code = cast("dict[str, Any]", annotations)[_RECORDED_EXIT_CODE]
+        found["annotations"] = {**annotations, "kscope.dev/exit-code": code}
+    return found
+
+
+_RECORDED_EXIT_CODE = "fake/exit-code"
 
 
 def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:

@@ -237,6 +237,7 @@ V1_16 = KubernetesVersion(
         pending_pods_get_claims=False,
         makes_resource_claims=False,
         job_waits_first=False,
+        tracks_job_pods=False,
         budget_resync=30 * SECOND,
         monitor_grace=40 * SECOND,
         warns_pods_of_node=False,

@@ -273,6 +273,7 @@ V1_34 = KubernetesVersion(
         pending_pods_get_claims=True,
         makes_resource_claims=False,
         job_waits_first=True,
+        tracks_job_pods=False,
         budget_resync=0,
         monitor_grace=50 * SECOND,
         warns_pods_of_node=True,

@@ -285,6 +285,7 @@ V1_36 = KubernetesVersion(
         pending_pods_get_claims=True,
         makes_resource_claims=True,
         job_waits_first=True,
+        tracks_job_pods=True,
         budget_resync=0,
         monitor_grace=50 * SECOND,
         warns_pods_of_node=True,

@@ -10,7 +10,8 @@ from scheduling.engine.workloads.controller import Controller, ControllerContext
 from scheduling.engine.workloads.controllers.daemon_set import DaemonSetController
 from scheduling.engine.workloads.controllers.deployment.controller import DeploymentController
 from scheduling.engine.workloads.controllers.ephemeral import EphemeralVolumeController
-from scheduling.engine.workloads.controllers.job import JobController
+from scheduling.engine.workloads.controllers.job.counting import CountingJobController
+from scheduling.engine.workloads.controllers.job.tracking import TrackingJobController
 from scheduling.engine.workloads.controllers.replica_set import (
     ReplicaSetController,
     ReplicationManager,
@@ -44,7 +45,9 @@ class WorkloadActors:
         self.replication_controllers = self._new(ReplicationManager)
         self.stateful_sets = self._new(StatefulSetController)
         self.daemon_sets = self._new(DaemonSetController)
-        self.jobs = self._new(JobController)
+        self.jobs = self._new(
+            TrackingJobController if context.rules.tracks_job_pods else CountingJobController
+        )
         self.resource_quotas = self._new(ResourceQuotaController)
         self.disruption = DisruptionController(
             context,
@@ -123,7 +126,7 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
     ReplicationManager.AUTHOR: "replication_controllers",
     StatefulSetController.AUTHOR: "stateful_sets",
     DaemonSetController.AUTHOR: "daemon_sets",
-    JobController.AUTHOR: "jobs",
+    TrackingJobController.AUTHOR: "jobs",
     ResourceQuotaController.AUTHOR: "resource_quotas",
     DisruptionController.AUTHOR: "disruption",
     EphemeralVolumeController.AUTHOR: "ephemeral",

@@ -50,6 +50,8 @@ class Controller:
     AUTHOR: ClassVar[str]
     KIND: ClassVar[str]
     PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
+    # What an adopted pod gets, too.
+    ADOPTED_FINALIZER: ClassVar[str] = ""
 
     def __init__(self, context: ControllerContext, events: EventSink) -> None:
         self._context = context
@@ -80,14 +82,18 @@ class Controller:
 
     # Pods
 
-    def _create_pod(self, owner: ApiObject, template: Manifest) -> Pod:
-        """Create a pod of *owner* with a generated name; emits Events. Raises ApiError."""
+    def _create_pod(self, owner: ApiObject, template: Manifest, prefix: str = "") -> Pod:
+        """Create a pod of *owner* with a generated name; emits Events. Raises ApiError.
+
+        Without *prefix* its name begins with that of *owner*.
+        """
         context = self._context
-        name = generated_name(f"{owner.name}-", context.names)
+        prefix = prefix or f"{owner.name}-"
+        name = generated_name(prefix, context.names)
         while self._store.find("Pod", f"{owner.namespace}/{name}") is not None:
-            name = generated_name(f"{owner.name}-", context.names)
+            name = generated_name(prefix, context.names)
         manifest = pod_of_template(template, owner, name)
-        manifest["metadata"]["generateName"] = f"{owner.name}-"
+        manifest["metadata"]["generateName"] = prefix
         try:
             if not manifest["metadata"].get("labels") and owner.kind != "Job":
                 raise Invalid("unable to create pods, no labels")
@@ -146,6 +152,8 @@ class Controller:
             return newest if is_controlled_by(newest, owner) else None
         refs = [*newest.owner_references, controller_ref(owner)]
         patch: Manifest = {"metadata": {"ownerReferences": refs}}
+        if self.ADOPTED_FINALIZER:
+            patch["metadata"]["finalizers"] = [*newest.finalizers, self.ADOPTED_FINALIZER]
         return self._store.patch(
             obj.kind, obj.key, patch, by=self.AUTHOR, event=f"{obj.kind}Adopted"
         )

@@ -25,6 +25,8 @@ class WorkloadRules:
     """Resource claims are made from templates, and give their devices back without users."""
     job_waits_first: bool
     """The first retry of a failed pod of a Job backs off too."""
+    tracks_job_pods: bool
+    """A finalizer holds the pods of a Job until its status counts them; pod failure policies, indexes and success policies apply."""
     budget_resync: int
     """How often the disruption controller syncs unchanged budgets; 0 is never."""
     monitor_grace: int

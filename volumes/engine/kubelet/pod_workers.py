@@ -25,9 +25,11 @@ from volumes.engine.kubelet.volume_manager.managers import VolumeManagers
 from volumes.engine.kubelet.volume_manager.state import VolumeManagerOptions
 from volumes.engine.ports import NORMAL, WARNING
 
-# How long the containers of a pod run before they end by themselves ("10s"), and with what code.
+# How long the containers of a pod run before they end by themselves ("10s"), and with what code;
+# several codes ("1,0") are those of the pods of an indexed Job, the last for all further indexes.
 RUN_FOR_ANNOTATION: Final = "kscope.dev/run-for"
 EXIT_CODE_ANNOTATION: Final = "kscope.dev/exit-code"
+_INDEX_ANNOTATION: Final = "batch.kubernetes.io/job-completion-index"
 
 
 class PodWorkers:
@@ -330,7 +332,9 @@ def _run_for(pod: Pod) -> int | None:
 
 
 def _exit_code(pod: Pod) -> int:
-    text = pod.annotations.get(EXIT_CODE_ANNOTATION, "0")
+    codes = pod.annotations.get(EXIT_CODE_ANNOTATION, "0").split(",")
+    index = pod.annotations.get(_INDEX_ANNOTATION, "0")
+    text = codes[min(int(index), len(codes) - 1)] if index.isdecimal() else codes[0]
     return int(text) if text.isdecimal() else 1
 
 

@@ -1,26 +1,26 @@
-"""The Job controller: pods that run to completion. Upstream: pkg/controller/job."""
+"""The Job controller until v1.34. Upstream: pkg/controller/job."""
 
-from contextlib import suppress
 from typing import ClassVar, Final
 
 from kscope.sim.api_server.watches import WatchEvent
-from kscope.sim.errors import ApiError, Forbidden, NotFound
+from kscope.sim.errors import ApiError
 from kscope.sim.kernel.units import SECOND, nanoseconds, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.pods.conditions import is_ready
 from scheduling.engine.workloads.controller import (
     MOST_PODS_PER_SYNC,
-    Controller,
     ControllerContext,
     lean,
-    selector_of,
     status_number,
 )
-from scheduling.engine.workloads.controllers.creation import batches
-from scheduling.engine.workloads.expectations import Expectations
-from scheduling.engine.workloads.manifests import part
+from scheduling.engine.workloads.controllers.job.base import (
+    JobPods,
+    labelled_template,
+    parallelism_of,
+    removal_order,
+)
+from scheduling.engine.workloads.controllers.job.retry_queue import RetryQueue
 from scheduling.engine.workloads.pods import is_active, time_of
-from scheduling.engine.workloads.retry_queue import RetryQueue
 from volumes.engine.ports import NORMAL, WARNING, EventSink
 
 BACKOFF: Final = 10 * SECOND
@@ -30,23 +30,19 @@ BACKOFF_LIMIT: Final = 6
 API_BACKOFF: Final = 1 * SECOND
 MAX_API_BACKOFF: Final = 60 * SECOND
 
-_RANK: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 
-
-class JobController(Controller):
+class CountingJobController(JobPods):
     """Runs the pods of Jobs until enough have succeeded or too many failed.
 
+    It counts the pods that exist: one that is deleted after it has ended counts no longer.
     Until 1.20 a failed pod is a failed sync: the next look at the job waits, and what fails
     meanwhile is seen then. Later the next pod waits, from the time at which the last one failed.
     """
 
-    AUTHOR: ClassVar[str] = "job-controller"
-    KIND: ClassVar[str] = "Job"
     PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_later")
 
     def __init__(self, context: ControllerContext, events: EventSink) -> None:
         super().__init__(context, events)
-        self._expectations = Expectations(context.loop)
         if context.rules.job_waits_first:
             self._later = RetryQueue(context.loop, self._queue, API_BACKOFF, MAX_API_BACKOFF)
         else:
@@ -152,12 +148,6 @@ class JobController(Controller):
         else:
             self._later.forget(key)
 
-    def _pods_of(self, job: ApiObject) -> list[Pod]:
-        if job.spec.get("selector") is None:
-            # The API server would have made up a selector for its uid: its own pods, no others.
-            return self._listers.pods_controlled_by(job)
-        return self._claim_pods(job, selector_of(job))
-
     def _count_failures(self, job: ApiObject, succeeded: int, failed: int) -> None:
         """Increase the backoff of new pods; a success resets it. Upstream: backoff_utils.go."""
         if succeeded > status_number(job, "succeeded"):
@@ -179,7 +169,7 @@ class JobController(Controller):
             return failed > limit
         # Syncs are counted that saw new failures, not pods; and only when fewer run than should.
         newly_failed = failed > status_number(job, "failed")
-        fewer = active != _parallelism(job)
+        fewer = active != parallelism_of(job)
         return newly_failed and fewer and self._later.requeues(job.key) + 1 > limit
 
     def _failure(self, job: ApiObject, failed: int, active: int) -> tuple[str, str] | None:
@@ -212,7 +202,7 @@ class JobController(Controller):
         excess = len(active) - wanted
         self._store.limit.still_to_make(job, 0)
         if excess > 0:
-            chosen = sorted(active, key=_dispensable)[:excess]
+            chosen = sorted(active, key=removal_order)[:excess]
             self._delete_all(job, chosen)
             return wanted, None
         if excess == 0:
@@ -221,32 +211,14 @@ class JobController(Controller):
             return len(active), None
         burst = min(-excess, MOST_PODS_PER_SYNC)
         self._expectations.expect(job.key, burst, [])
-        made, refused = self._create(job, burst)
+        template = _template(job)
+        made, refused = self._create(job, burst, lambda: self._create_pod(job, template))
         if refused is None:
             self._store.limit.still_to_make(job, -excess - burst)
         return len(active) + made, refused
 
-    def _create(self, job: ApiObject, count: int) -> tuple[int, ApiError | None]:
-        """Create pods; returns how many were, and why one was refused, which ends it."""
-        template = self._template(job)
-        made, refused = 0, None
-        for size in batches(count):
-            for _ in range(size):
-                try:
-                    self._create_pod(job, template)
-                    made += 1
-                except Forbidden as refusal:
-                    refused = refusal
-                except ApiError:
-                    self._expectations.created(job.key, count - made)
-                    raise
-            if refused is not None:
-                self._expectations.created(job.key, count - made)
-                break
-        return made, refused
-
     def _wanted(self, job: ApiObject, active: int, succeeded: int) -> int:
-        parallelism = _parallelism(job)
+        parallelism = parallelism_of(job)
         if job.spec.get("suspend"):
             return 0
         completions = job.spec.get("completions")
@@ -255,28 +227,14 @@ class JobController(Controller):
         left = (1 if completions is None else completions) - succeeded
         return max(0, min(left, parallelism))
 
-    def _template(self, job: ApiObject) -> Manifest:
-        template: Manifest = part(job.spec, "template")
-        metadata: Manifest = part(template, "metadata")
-        labels: Manifest = {
-            "controller-uid": job.uid,
-            "job-name": job.name,
-            **part(metadata, "labels"),
-        }
-        return {**template, "metadata": {**metadata, "labels": labels}}
-
-    def _delete_all(self, job: ApiObject, pods: list[Pod]) -> None:
-        if not pods:
-            return
-        self._expectations.expect(job.key, 0, [pod.key for pod in pods])
-        for pod in pods:
-            with suppress(NotFound):
-                self._delete_pod(job, pod)
-
     def _condition(self, kind: str, reason: str, message: str) -> Manifest:
         now = timestamp(self._loop.now)
         made = {"type": kind, "status": "True", "lastProbeTime": now, "lastTransitionTime": now}
         return {**made, "reason": reason, "message": message} if reason else made
+
+
+def _template(job: ApiObject) -> Manifest:
+    return labelled_template(job, {"controller-uid": job.uid, "job-name": job.name})
 
 
 def _is_changed(old: ApiObject | None, new: ApiObject) -> bool:
@@ -289,11 +247,6 @@ def _is_changed(old: ApiObject | None, new: ApiObject) -> bool:
     )
 
 
-def _parallelism(job: ApiObject) -> int:
-    parallelism = job.spec.get("parallelism")
-    return 1 if parallelism is None else parallelism
-
-
 def _is_finished(job: ApiObject) -> bool:
     return _is_over(job.status.get("conditions") or [])
 
@@ -302,14 +255,4 @@ def _is_over(conditions: list[Manifest]) -> bool:
     return any(
         each.get("type") in ("Complete", "Failed") and each.get("status") == "True"
         for each in conditions
-    )
-
-
-def _dispensable(pod: Pod) -> tuple[int | str, ...]:
-    return (
-        bool(pod.node_name),
-        _RANK.get(pod.phase, 0),
-        is_ready(pod),
-        -time_of(pod.creation_timestamp),
-        pod.name,
     )
