@@ -223,6 +223,70 @@ def test_a_dumped_jobs_generated_selector_is_accepted(label: str) -> None:
     assert _job({"matchLabels": {label: "u-1"}}, labels) == []
 
 
+_FAIL_INDEX = {"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [1]}}
+_BOTH = {"onPodConditions": [{"type": "DisruptionTarget"}], **_FAIL_INDEX, "action": "Ignore"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "problems"),
+    [
+        (
+            {"completionMode": "Indexed"},
+            [("spec.completions", "when completion mode is Indexed")],
+        ),
+        (
+            {"completionMode": "Indexed", "completions": 10**9},
+            [("spec.completions", "must be less than or equal to 100000")],
+        ),
+        (
+            {"backoffLimitPerIndex": 1},
+            [("spec.backoffLimitPerIndex", "requires indexed completion mode")],
+        ),
+        (
+            {"podFailurePolicy": {"rules": [_FAIL_INDEX]}},
+            [
+                (
+                    "spec.template.spec.restartPolicy",
+                    'only "Never" is supported when podFailurePolicy is specified',
+                ),
+                (
+                    "spec.podFailurePolicy.rules[0].action",
+                    "requires the use of backoffLimitPerIndex",
+                ),
+            ],
+        ),
+        (
+            {"podFailurePolicy": {"rules": [{"action": "Ignore"}, _BOTH]}},
+            [
+                (
+                    "spec.template.spec.restartPolicy",
+                    'only "Never" is supported when podFailurePolicy is specified',
+                ),
+                (
+                    "spec.podFailurePolicy.rules[0]",
+                    "specifying one of OnExitCodes and OnPodConditions is required",
+                ),
+                (
+                    "spec.podFailurePolicy.rules[1]",
+                    "specifying both OnExitCodes and OnPodConditions is not supported",
+                ),
+            ],
+        ),
+        (
+            {"podFailurePolicy": {"rules": [{"action": "Retry"}]}},
+            [
+                (
+                    "spec.podFailurePolicy.rules[0].action",
+                    '"Retry" is not one of FailJob, FailIndex, Ignore, Count',
+                )
+            ],
+        ),
+    ],
+)
+def test_fields_of_a_job_must_go_together(parts: Manifest, problems: list[tuple[str, str]]) -> None:
+    assert _job(None, {"app": "web"}, spec=parts) == problems
+
+
 def test_a_dumped_job_of_another_uid_is_refused() -> None:
     labels, metadata = {"controller-uid": "u-1"}, {"name": "x", "uid": "u-2"}
     found = _job({"matchLabels": {"controller-uid": "u-1"}}, labels, metadata=metadata)

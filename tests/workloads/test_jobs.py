@@ -94,7 +94,9 @@ def test_a_fail_job_rule_ends_the_job_at_once() -> None:
     ]
     (pod,) = world.store.objects("Pod")
     message = f"Container c for pod default/{pod.name} failed with exit code 42 matching"
-    assert world.get("Job").status["conditions"][1]["message"] == f"{message} FailJob rule at index 0"
+    assert (
+        world.get("Job").status["conditions"][1]["message"] == f"{message} FailJob rule at index 0"
+    )
 
 
 @pytest.mark.parametrize(

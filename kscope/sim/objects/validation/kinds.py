@@ -11,6 +11,7 @@ from kscope.sim.objects.validation.devices import (
     resource_claim_spec,
     resource_slice,
 )
+from kscope.sim.objects.validation.jobs import job_with_selector
 from kscope.sim.objects.validation.pod_groups import scheduling_policy
 from kscope.sim.objects.validation.pods import (
     POD_SPEC,
@@ -54,7 +55,6 @@ from kscope.sim.objects.validation.storage import (
 from kscope.sim.objects.validation.workloads import (
     controller_with_selector,
     count_or_percent,
-    job_with_selector,
     workload_with_selector,
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import Any
 
 from kscope.sim.objects.documents import Path
 from kscope.sim.objects.selectors import LabelSelector
@@ -52,7 +52,7 @@ _progress = fields(
 _rolling = fields(
     maxSurge=count_or_percent, maxUnavailable=count_or_percent, partition=natural_number
 )
-_workload = fields(
+workload = fields(
     ("spec",),
     spec=fields(
         ("template",),
@@ -77,12 +77,6 @@ _workload = fields(
                 spec=CLAIM_SPEC,
             )
         ),
-        parallelism=natural_number,
-        completions=natural_number,
-        manualSelector=boolean,
-        backoffLimit=natural_number,
-        activeDeadlineSeconds=any_integer,
-        suspend=boolean,
     ),
     status=_progress,
 )
@@ -98,11 +92,11 @@ def workload_with_selector(value: Any, path: Path, report: Report) -> None:
     Upstream: pkg/apis/apps/validation, ValidatePodTemplateSpecForReplicaSet() and the like.
     """
     before = len(report.problems)
-    _workload(value, path, report)
+    workload(value, path, report)
     if len(report.problems) > before:
         return
     spec: dict[str, Any] = value["spec"]
-    selector, made = spec.get("selector"), _template_labels(spec)
+    selector, made = spec.get("selector"), template_labels(spec)
     if selector is None:
         if not made or value.get("apiVersion") not in DEFAULTS_SELECTOR:
             report.add((*path, "spec", "selector"), None, "is missing")
@@ -112,63 +106,20 @@ def workload_with_selector(value: Any, path: Path, report: Report) -> None:
         kind = "deployment" if kind == "replicaset" else kind
         report.add((*path, "spec", "selector"), selector, f"empty selector is invalid for {kind}")
     else:
-        _refuse_mismatch(LabelSelector.parse(selector), made, path, report)
+        refuse_mismatch(LabelSelector.parse(selector), made, path, report)
 
 
-def _template_labels(spec: dict[str, Any]) -> dict[str, str]:
+def template_labels(spec: dict[str, Any]) -> dict[str, str]:
     metadata: dict[str, Any] = spec["template"].get("metadata") or {}
     return metadata.get("labels") or {}
 
 
-def _refuse_mismatch(
+def refuse_mismatch(
     selector: LabelSelector, made: dict[str, str], path: Path, report: Report
 ) -> None:
     if not selector.matches(made):
         where = (*path, "spec", "template", "metadata", "labels")
         report.add(where, made, "`selector` does not match template `labels`")
-
-
-# The labels that the API server gives to the pods of a Job, in their older and newer form.
-_JOB_UID = ("controller-uid", "batch.kubernetes.io/controller-uid")
-_JOB_NAME = ("job-name", "batch.kubernetes.io/job-name")
-
-
-def job_with_selector(value: Any, path: Path, report: Report) -> None:
-    """A Job, whose selector is generated unless it says that it is not.
-
-    Upstream: pkg/apis/batch/validation, ValidateJob(), validateGeneratedSelector().
-    """
-    before = len(report.problems)
-    _workload(value, path, report)
-    if len(report.problems) > before:
-        return
-    spec: dict[str, Any] = value["spec"]
-    labels = _template_labels(spec)
-    if spec.get("selector") is None:
-        if spec.get("manualSelector"):
-            report.add((*path, "spec", "selector"), None, "is missing")
-        return
-    selector = LabelSelector.parse(spec["selector"])
-    if not spec.get("manualSelector"):
-        metadata = value.get("metadata")
-        named = cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
-        generated = _generated_labels(named, labels)
-        if not selector.matches(generated):
-            where = (*path, "spec", "selector")
-            report.add(where, spec["selector"], "`selector` not auto-generated")
-            return
-        labels = {name: generated[name] for name in ("controller-uid", "job-name")} | labels
-    _refuse_mismatch(selector, labels, path, report)
-
-
-def _generated_labels(metadata: dict[str, Any], labels: dict[str, str]) -> dict[str, str]:
-    """What the API server labels the pods of a Job with.
-
-    A Job whose uid was taken out of a dump had the one that its template still names.
-    """
-    named = next((labels[name] for name in _JOB_UID if name in labels), "")
-    uid, name = metadata.get("uid") or named, metadata.get("name") or ""
-    return {**dict.fromkeys(_JOB_UID, uid), **dict.fromkeys(_JOB_NAME, name)}
 
 
 _controller = fields(
@@ -194,9 +145,9 @@ def controller_with_selector(value: Any, path: Path, report: Report) -> None:
     if len(report.problems) > before:
         return
     spec: dict[str, Any] = value["spec"]
-    made = _template_labels(spec)
+    made = template_labels(spec)
     selector: dict[str, str] = spec.get("selector") or made
     if not selector:
         report.add((*path, "spec", "selector"), None, "is missing")
     else:
-        _refuse_mismatch(LabelSelector.parse({"matchLabels": selector}), made, path, report)
+        refuse_mismatch(LabelSelector.parse({"matchLabels": selector}), made, path, report)
