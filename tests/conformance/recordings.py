@@ -260,6 +260,8 @@ _AUTHORS = {
     "fake-kubelet": "kubelet",
     "fake-csi-provisioner": "external-provisioner",
     "fake-csi-attacher": "csi-attacher",
+    "fake-csi-resizer": "external-resizer",
+    "vac-protection": "volumeattributesclass-protection-controller",
 }
 
 # In a namespace that is being deleted: whose delete of its content comes first differs, and the
@@ -396,6 +398,9 @@ def _meaning(raw: Json) -> Json:
             "allowed modes": spec.get("accessModes"),
             "reclaim": spec.get("persistentVolumeReclaimPolicy"),
             "affinity": spec.get("nodeAffinity"),
+            "attributes": spec.get("volumeAttributesClassName"),
+            "has attributes": status.get("currentVolumeAttributesClassName"),
+            "modifying": status.get("modifyVolumeStatus"),
         }
     elif kind == "Pod":
         meaning |= {

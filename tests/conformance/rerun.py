@@ -190,7 +190,8 @@ class Rerun:
             at = (event.at - ORIGIN) / SECOND
             if not data.get("event") or at < START or data.get("series", 0) > 1:
                 continue
-            if event.component == "kubelet":
+            if event.component == "kubelet" or event.kind.startswith("VolumeModify"):
+                # The stand-in for the resizer emits none.
                 continue
             reason = data.get("reason") or event.kind
             text = f"{data['type']} {reason}: {data.get('note', event.message)}"

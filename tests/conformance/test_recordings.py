@@ -40,7 +40,6 @@ DIFFERENT: dict[str, dict[str, str]] = {
         "daemonset-nodes": "the scheduler heard of the new node after its taint was removed",
         "statefulset-claim-deleted-pending": "the old volume stayed attached when its claim was made again",
         "statefulset-retention-delete": "a pod was tried while its claim got its owner",
-        "vac-change": "VolumeAttributesClass",
     },
 }
 

@@ -19,6 +19,7 @@ from volumes.engine.attach_detach.names import ATTACHER
 from volumes.engine.attach_detach.names import COMPONENT as ATTACH_DETACH
 from volumes.engine.csi.context import SidecarContext
 from volumes.engine.csi.driver_faults import DriverFaults
+from volumes.engine.csi.external_modifier import VolumeModifier
 from volumes.engine.csi.external_provisioner import AUTHOR as EXTERNAL_PROVISIONER
 from volumes.engine.csi.external_provisioner import ExternalProvisioners
 from volumes.engine.csi.external_resizer import RESIZER, ExternalResizers
@@ -30,7 +31,11 @@ from volumes.engine.kubelet.volume_manager.state import VolumeManagerOptions
 from volumes.engine.kubernetes_events import RecordedEvents, SpamFilter
 from volumes.engine.migration import ALL_MIGRATED, IN_TREE, NO_MIGRATION
 from volumes.engine.ports import InformerListers, StoreVolumeApi
-from volumes.engine.protection import ClaimProtection, VolumeProtection
+from volumes.engine.protection import (
+    AttributesClassProtection,
+    ClaimProtection,
+    VolumeProtection,
+)
 from volumes.engine.pv_controller.context import ControllerContext
 from volumes.engine.pv_controller.in_tree.cloud_disk import CloudDiskPlugin, NodeZones
 from volumes.engine.pv_controller.in_tree.host_path import HostPathPlugin
@@ -63,6 +68,8 @@ class StorageRules:
     """External provisioners keep a finalizer on volumes until they have deleted the storage, and do not delete it while it is attached."""
     expanding_event: tuple[str, str]
     """Type and message of the Event ExternalExpanding."""
+    modifies_volumes: bool
+    """External resizers change a volume when its claim names another VolumeAttributesClass."""
     announces_resizes: bool
     """A kubelet emits Events when the resize of a pod starts, or has to wait; not only once it is done."""
 
@@ -116,6 +123,7 @@ class VolumeActors:
         self.resizers = self._new_resizers(listers, self.driver_faults.absent)
         self.claim_protection = ClaimProtection(loop, store, listers)
         self.volume_protection = VolumeProtection(loop, store, listers)
+        self.class_protection = AttributesClassProtection(loop, store, listers)
         self.kubelets = Kubelets(
             KubeletContext(loop, store, recorder, latencies, self._events(KUBELET), watch),
             rules=version.resources,
@@ -163,7 +171,7 @@ class VolumeActors:
             return controller
         if isinstance(old, CsiAttacher):
             return self._new_csi_attacher()
-        assert isinstance(old, ClaimProtection | VolumeProtection)
+        assert isinstance(old, ClaimProtection | VolumeProtection | AttributesClassProtection)
         return type(old)(self._loop, self._store, listers)
 
     def held_view(self, node: str) -> Attributes:
@@ -217,12 +225,11 @@ class VolumeActors:
         return ExpandController(self._loop, listers, events, self._rules.expanding_event)
 
     def _new_resizers(self, listers: InformerListers, absent: tuple[str, ...]) -> ExternalResizers:
-        return ExternalResizers(
-            self._sidecar_context(listers),
-            self._events(RESIZER),
-            self._events(KUBELET),
-            absent,
-        )
+        context, events = self._sidecar_context(listers), self._events(RESIZER)
+        modifier = None
+        if self._rules.modifies_volumes:
+            modifier = VolumeModifier(context, events, RESIZER, self._watch)
+        return ExternalResizers(context, events, self._events(KUBELET), absent, modifier)
 
     def _sidecar_context(self, listers: InformerListers) -> SidecarContext:
         return SidecarContext(self._loop, self._store, listers, self._latencies)
@@ -254,6 +261,7 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
     EXPAND_CONTROLLER: "expand_controller",
     ClaimProtection.AUTHOR: "claim_protection",
     VolumeProtection.AUTHOR: "volume_protection",
+    AttributesClassProtection.AUTHOR: "class_protection",
     EXTERNAL_PROVISIONER: "provisioners",
     RESIZER: "resizers",
     ATTACHER: "csi_attacher",

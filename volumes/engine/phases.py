@@ -67,6 +67,9 @@ NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
 CLAIM_PROTECTION: Final = "kubernetes.io/pvc-protection"
 VOLUME_PROTECTION: Final = "kubernetes.io/pv-protection"
+CLASS_PROTECTION: Final = "kubernetes.io/vac-protection"
+
+ATTRIBUTES_CLASS: Final = "VolumeAttributesClass"
 
 
 def claim_ref_of(claim: PersistentVolumeClaim) -> dict[str, Any]:
@@ -113,11 +116,12 @@ def volume_mode(obj: PersistentVolume | PersistentVolumeClaim) -> str:
 _FINALIZERS: Final = {
     "PersistentVolumeClaim": CLAIM_PROTECTION,
     "PersistentVolume": VOLUME_PROTECTION,
+    ATTRIBUTES_CLASS: CLASS_PROTECTION,
 }
 
 
 def protected(obj: Obj) -> Obj:
-    """*obj* as admission would store it: claims and volumes with their protection finalizer."""
+    """*obj* as admission would store it: what protection may hold has its finalizer."""
     finalizer = _FINALIZERS.get(obj.kind)
     if finalizer is None or finalizer in obj.finalizers:
         return obj

@@ -1,13 +1,15 @@
-"""Storage object in use protection: claims that pods use, and bound volumes, are not deleted.
+"""Storage object in use protection: what is in use is not deleted.
 
-Admission adds a finalizer to every claim and volume that is created. A DELETE then only marks the
+Claims that pods use, bound volumes, and classes of volume attributes that a claim or a volume names:
+admission adds a finalizer to each of them when it is created. A DELETE then only marks the
 object; the controller here removes the finalizer once the object is no longer in use.
 Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection,
-pkg/controller/volume/{pvcprotection,pvprotection}.
+pkg/controller/volume/{pvcprotection,pvprotection}, pkg/controller/storage/vacprotection.
 """
 
 from typing import ClassVar, Final
 
+from kscope.sim.api_server.informer import Informer
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
@@ -16,12 +18,18 @@ from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.objects.objects import (
     ApiObject,
     Manifest,
-    PersistentVolume,
-    PersistentVolumeClaim,
     Pod,
 )
-from volumes.engine.phases import CLAIM_PROTECTION, VOLUME_BOUND, VOLUME_PROTECTION
+from volumes.engine.phases import (
+    ATTRIBUTES_CLASS,
+    CLAIM_PROTECTION,
+    CLASS_PROTECTION,
+    VOLUME_BOUND,
+    VOLUME_PROTECTION,
+)
 from volumes.engine.ports import InformerListers
+
+_FACT_NAMES: Final = {"PersistentVolumeClaim": "Claim", "PersistentVolume": "Volume"}
 
 
 class ClaimProtection:
@@ -142,6 +150,74 @@ class VolumeProtection:
             self._queue.forget(key)
 
 
+class AttributesClassProtection:
+    """Removes the finalizer of deleted VolumeAttributesClasses that no claim and no volume names.
+
+    Upstream: pkg/controller/storage/vacprotection.
+    """
+
+    AUTHOR: Final = "vac-protection"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_classes")
+
+    def __init__(self, loop: EventLoop, store: ObjectStore, listers: InformerListers) -> None:
+        self._store = store
+        self._listers = listers
+        self._queue = WorkQueue(loop, self.sync, answers=store.answers.of(self.AUTHOR))
+        self._classes: Informer[ApiObject] = Informer(store, ATTRIBUTES_CLASS)
+        self._classes.on_event(self._on_class)
+        # Without a class, no claim or volume is of interest.
+        listers.claim_informer.on_event(self._on_user, only_with=self._classes)
+        listers.volume_informer.on_event(self._on_user, only_with=self._classes)
+
+    def _on_class(self, event: WatchEvent) -> None:
+        if event.type != "DELETED" and _needs_work(event.new, CLASS_PROTECTION):
+            self._queue.add(event.new.key)
+
+    def _on_user(self, event: WatchEvent) -> None:
+        for each in self._classes:
+            if each.deletion_timestamp:
+                self._queue.add(each.key)
+
+    def sync(self, key: str) -> None:
+        """Add or remove the finalizer of the class of that name."""
+        found = self._classes.get(key)
+        if found is None or not _needs_work(found, CLASS_PROTECTION):
+            return
+        try:
+            if not found.deletion_timestamp:
+                _write(self._store, found, _with(found, CLASS_PROTECTION), self.AUTHOR)
+            elif not self._is_used(found.name):
+                left = _without(found, CLASS_PROTECTION)
+                message = "no claim and no volume uses the class"
+                _write(self._store, found, left, self.AUTHOR, message)
+        except NotFound:
+            return
+        except ApiError:
+            self._queue.add_rate_limited(key)
+        else:
+            self._queue.forget(key)
+
+    def _is_used(self, name: str) -> bool:
+        """Upstream: isBeingUsed()."""
+        if any(
+            volume.spec.get("volumeAttributesClassName") == name
+            for volume in self._listers.volumes()
+        ):
+            return True
+        return any(name in attributes_classes_of(claim) for claim in self._listers.claims())
+
+
+def attributes_classes_of(claim: ApiObject) -> list[str]:
+    """The VolumeAttributesClasses that *claim* names, has, or is being changed to."""
+    modifying: Manifest = claim.status.get("modifyVolumeStatus") or {}
+    names = (
+        claim.spec.get("volumeAttributesClassName"),
+        claim.status.get("currentVolumeAttributesClassName"),
+        modifying.get("targetVolumeAttributesClassName"),
+    )
+    return [name for name in names if name]
+
+
 def _needs_work(obj: ApiObject, finalizer: str) -> bool:
     """Whether it has the finalizer though it is being deleted, or lacks it though it is not."""
     metadata = obj.raw["metadata"]
@@ -160,12 +236,12 @@ def _without(obj: ApiObject, finalizer: str) -> Manifest:
 
 def _write(
     store: ObjectStore,
-    obj: PersistentVolume | PersistentVolumeClaim,
+    obj: ApiObject,
     patch: Manifest,
     author: str,
     message: str = "",
 ) -> None:
-    kind = "Claim" if isinstance(obj, PersistentVolumeClaim) else "Volume"
+    kind = _FACT_NAMES.get(obj.kind, obj.kind)
     # The write that removes the last finalizer deletes the object; the store records the deletion.
     removed = patch["metadata"]["finalizers"] is None
     event = "" if removed else f"{kind}ProtectionChanged"

@@ -14,7 +14,7 @@ from kscope.sim.objects.objects import (
     PersistentVolumeClaim,
     StorageClass,
 )
-from volumes.engine.phases import CLAIM_BOUND
+from volumes.engine.phases import ATTRIBUTES_CLASS, CLAIM_BOUND
 
 # What of a volume's spec is not its source, and may change.
 _NOT_THE_SOURCE: Final = frozenset(
@@ -32,19 +32,31 @@ _NOT_THE_SOURCE: Final = frozenset(
 )
 
 
-def check_update(old: ApiObject, new: ApiObject, storage_class: StorageClass | None) -> None:
+def check_update(
+    old: ApiObject,
+    new: ApiObject,
+    storage_class: StorageClass | None,
+    *,
+    changes_attributes: bool = False,
+) -> None:
     """Raises Invalid, in upstream's words, when *new* may not take *old*'s place.
 
-    *storage_class* is the claim's; objects of other kinds pass.
+    *storage_class* is the claim's; objects of other kinds pass. With *changes_attributes* a bound
+    claim may name another VolumeAttributesClass.
     """
     if isinstance(old, PersistentVolumeClaim) and isinstance(new, PersistentVolumeClaim):
-        _check_claim(old, new, storage_class)
+        _check_claim(old, new, storage_class, changes_attributes)
+    elif old.kind == ATTRIBUTES_CLASS:
+        _check_attributes_class(old, new)
     elif isinstance(old, PersistentVolume) and isinstance(new, PersistentVolume):
         _check_volume(old, new)
 
 
 def _check_claim(
-    old: PersistentVolumeClaim, new: PersistentVolumeClaim, storage_class: StorageClass | None
+    old: PersistentVolumeClaim,
+    new: PersistentVolumeClaim,
+    storage_class: StorageClass | None,
+    changes_attributes: bool,
 ) -> None:
     if new.request_bytes > old.request_bytes:
         _check_expansion(old, storage_class)
@@ -60,11 +72,37 @@ def _check_claim(
     if old.storage_class_name is None:
         # The default class, given later.
         free.add("storageClassName")
+    mutable = "resources.requests"
+    if changes_attributes:
+        mutable = "resources.requests and volumeAttributesClassName"
+        if old.phase == CLAIM_BOUND:
+            free.add("volumeAttributesClassName")
     if _without(old.spec, free) != _without(new.spec, free):
         raise Invalid(
             f'PersistentVolumeClaim "{old.name}" is invalid: spec: Forbidden: spec is immutable '
-            "after creation except resources.requests for bound claims"
+            f"after creation except {mutable} for bound claims"
         )
+    if changes_attributes:
+        _check_kept_attributes(old, new)
+
+
+def _check_kept_attributes(old: PersistentVolumeClaim, new: PersistentVolumeClaim) -> None:
+    """A claim that has a class keeps one."""
+    before, after = (one.spec.get("volumeAttributesClassName") for one in (old, new))
+    refused = f'PersistentVolumeClaim "{old.name}" is invalid: spec.volumeAttributesClassName: '
+    if before is not None and after is None:
+        raise Invalid(refused + "Forbidden: update from non-nil value to nil is forbidden")
+    if before and not after:
+        raise Invalid(
+            refused + "Forbidden: update from non-empty value to an empty string is forbidden"
+        )
+
+
+def _check_attributes_class(old: ApiObject, new: ApiObject) -> None:
+    for field in ("driverName", "parameters"):
+        if old.raw.get(field) != new.raw.get(field):
+            refused = f'VolumeAttributesClass "{old.name}" is invalid: {field}: Invalid value'
+            raise Invalid(f"{refused}: field is immutable")
 
 
 def _check_expansion(claim: PersistentVolumeClaim, storage_class: StorageClass | None) -> None:

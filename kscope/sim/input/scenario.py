@@ -278,6 +278,7 @@ _FAKES = {
     ("attacher", "attach_delay"): "attach",
     ("attacher", "detach_delay"): "detach",
     ("kubelet", "stop_delay"): "stop",
+    ("resizer", "delay"): "modify",
 }
 
 

@@ -38,6 +38,8 @@ DEFAULT_LATENCIES: Mapping[str, int] = {
     "unmount": 50 * MILLISECOND,
     "unmount_device": 50 * MILLISECOND,
     "expand": 500 * MILLISECOND,
+    # How long a driver takes to change a volume to another VolumeAttributesClass.
+    "modify": 500 * MILLISECOND,
     # The node.
     "image_pull": 500 * MILLISECOND,
     "container_start": 300 * MILLISECOND,

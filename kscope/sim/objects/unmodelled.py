@@ -62,7 +62,9 @@ _NOTES: Final[dict[str, str]] = {
     "ValidatingAdmissionPolicyBinding": _WEBHOOKS,
     "ValidatingWebhookConfiguration": _WEBHOOKS,
     "VerticalPodAutoscaler": "requests stay as the pod says",
-    "VolumeAttributesClass": "its parameters are not applied to volumes, nor is a change of class",
+    "VolumeAttributesClass": (
+        "volumes are changed to it since v1.34; under older versions it is not applied to volumes"
+    ),
     "VolumeSnapshot": _SNAPSHOTS,
     "VolumeSnapshotClass": _SNAPSHOTS,
     "VolumeSnapshotContent": _SNAPSHOTS,
@@ -101,10 +103,12 @@ SINCE_1_36: Final = frozenset(
 )
 
 
+# What only v1.34 and later versions act on.
+SINCE_1_34: Final = frozenset(("VolumeAttributesClass",))
 # What only a version acts on whose feature gate GenericWorkload is on.
 OF_GROUPS: Final = frozenset(("PodGroup", "Workload"))
 # The kinds on which some versions act, or gates, and others do not.
-OPTIONAL: Final = SINCE_1_36 | OF_GROUPS
+OPTIONAL: Final = SINCE_1_34 | SINCE_1_36 | OF_GROUPS
 _GROUPS_API: Final = "scheduling.k8s.io"
 
 

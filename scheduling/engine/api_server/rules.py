@@ -29,6 +29,8 @@ class AdmissionRules:
     """A claim counts by what was allocated for it if that is more than it requests."""
     attributes_class_scope: bool = True
     """The scope VolumeAttributesClass selects claims."""
+    changes_attributes_class: bool = True
+    """A bound claim can be changed to name another VolumeAttributesClass."""
     spares_node_ports: bool = True
     """A load balancer can do without node ports, and then takes none."""
     topology_labels: bool = True

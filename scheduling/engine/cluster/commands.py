@@ -309,7 +309,8 @@ class CommandExecutor:
         if isinstance(old, PersistentVolumeClaim):
             found = self._store.find("StorageClass", old.storage_class_name or "")
             storage_class = found if isinstance(found, StorageClass) else None
-        check_update(old, new, storage_class)
+        changes = self._admission.rules.changes_attributes_class
+        check_update(old, new, storage_class, changes_attributes=changes)
 
     def _delete(self, command: Command, by: str) -> None:
         propagation = command.propagation or BACKGROUND

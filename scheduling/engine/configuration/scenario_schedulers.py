@@ -9,7 +9,7 @@ from typing import Any, cast
 from kscope.sim.input.load_result import SetupFault, SetupReport
 from kscope.sim.input.reading import ConfigurationError, Fields
 from kscope.sim.objects.objects import Manifest
-from kscope.sim.objects.unmodelled import OF_GROUPS, SINCE_1_36
+from kscope.sim.objects.unmodelled import OF_GROUPS, SINCE_1_34, SINCE_1_36
 from scheduling.engine.api_server.first_objects import missing_classes, refused_objects
 from scheduling.engine.configuration.configuration import GROUP, POLICY, read_setup
 from scheduling.engine.configuration.policy import provider
@@ -70,7 +70,9 @@ def _optional_kinds(version: KubernetesVersion) -> frozenset[str]:
     """The kinds that this version acts on and others do not."""
     cycle = version.cycle
     devices = SINCE_1_36 if cycle.allocates_devices else frozenset[str]()
-    return devices | (OF_GROUPS if cycle.schedules_groups else frozenset[str]())
+    groups = OF_GROUPS if cycle.schedules_groups else frozenset[str]()
+    classes = SINCE_1_34 if version.storage.modifies_volumes else frozenset[str]()
+    return devices | groups | classes
 
 
 def unknown_profile(name: str) -> SetupFault | None:

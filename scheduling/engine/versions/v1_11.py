@@ -231,6 +231,7 @@ V1_11 = KubernetesVersion(
         overhead_without_limit=False,
         allocated_storage=False,
         attributes_class_scope=False,
+        changes_attributes_class=False,
         spares_node_ports=False,
         topology_labels=False,
         gated_condition=False,
@@ -275,6 +276,7 @@ V1_11 = KubernetesVersion(
             "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
             "an external controller to process this PVC.",
         ),
+        modifies_volumes=False,
         announces_resizes=False,
     ),
     controller=ControllerRules(

@@ -259,6 +259,7 @@ V1_20 = KubernetesVersion(
         overhead_without_limit=True,
         allocated_storage=False,
         attributes_class_scope=False,
+        changes_attributes_class=False,
         spares_node_ports=False,
         topology_labels=False,
         gated_condition=False,
@@ -303,6 +304,7 @@ V1_20 = KubernetesVersion(
             "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
             "an external controller to process this PVC.",
         ),
+        modifies_volumes=False,
         announces_resizes=False,
     ),
     controller=ControllerRules(

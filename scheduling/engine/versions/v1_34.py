@@ -254,6 +254,7 @@ V1_34 = KubernetesVersion(
         overhead_without_limit=False,
         allocated_storage=True,
         attributes_class_scope=True,
+        changes_attributes_class=True,
         spares_node_ports=True,
         topology_labels=False,
         gated_condition=True,
@@ -298,6 +299,7 @@ V1_34 = KubernetesVersion(
             "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
             "an external controller to process this PVC.",
         ),
+        modifies_volumes=True,
         announces_resizes=False,
     ),
     controller=ControllerRules(

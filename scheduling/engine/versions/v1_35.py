@@ -262,6 +262,7 @@ V1_35 = KubernetesVersion(
         overhead_without_limit=False,
         allocated_storage=True,
         attributes_class_scope=True,
+        changes_attributes_class=True,
         spares_node_ports=True,
         topology_labels=True,
         gated_condition=True,
@@ -302,6 +303,7 @@ V1_35 = KubernetesVersion(
         healthy_nodes_keep_volumes=True,
         provisioners_hold_volumes=True,
         expanding_event=("Normal", "waiting for an external controller to expand this PVC"),
+        modifies_volumes=True,
         announces_resizes=True,
     ),
     controller=ControllerRules(

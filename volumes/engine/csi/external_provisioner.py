@@ -29,6 +29,7 @@ from volumes.engine.csi.context import SidecarContext
 from volumes.engine.csi.driver_faults import DriverFaults
 from volumes.engine.migration import IN_TREE
 from volumes.engine.phases import (
+    ATTRIBUTES_CLASS,
     BETA_STORAGE_PROVISIONER,
     MIGRATED_TO,
     NO_PROVISIONER,
@@ -247,6 +248,7 @@ class ExternalProvisioners:
         if fault is not None:
             raise SimError(fault)
         driver = _provisioner_of(claim)
+        attributes = self._attributes_class(claim, driver)
         options = ProvisionOptions(
             volume_name=f"pvc-{claim.uid}",
             claim=claim,
@@ -263,9 +265,27 @@ class ExternalProvisioners:
         spec: Manifest = manifest["spec"]
         spec["storageClassName"] = storage_class.name
         spec["claimRef"] = claim_ref_of(claim)
+        if attributes:
+            spec["volumeAttributesClassName"] = attributes
         if self._holds_volumes and storage_class.reclaim_policy == RECLAIM_DELETE:
             manifest["metadata"]["finalizers"] = [FINALIZER]
         return PersistentVolume(manifest)
+
+    def _attributes_class(self, claim: PersistentVolumeClaim, driver: str) -> str:
+        """The VolumeAttributesClass of the claim, or "". Raises SimError when it cannot be used."""
+        name: str = claim.spec.get("volumeAttributesClassName") or ""
+        if not name:
+            return ""
+        found = self._store.find(ATTRIBUTES_CLASS, name)
+        if found is None:
+            raise SimError(f'volumeattributesclasses.storage.k8s.io "{name}" not found')
+        of = found.raw.get("driverName")
+        if of != driver:
+            raise SimError(
+                f"VAC {name} referenced in PVC is for driver {of} which does not match driver "
+                f"name {driver}"
+            )
+        return name
 
     def _topology(
         self,

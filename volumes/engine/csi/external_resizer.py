@@ -6,6 +6,7 @@ NodeExpandVolume. The stages are in `volumes/engine/expansion.py`.
 
 from typing import Any, ClassVar, Final
 
+from kscope.sim.api_server import process
 from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import ApiError
@@ -18,6 +19,7 @@ from kscope.sim.objects.objects import (
     Pod,
 )
 from volumes.engine.csi.context import SidecarContext
+from volumes.engine.csi.external_modifier import VolumeModifier
 from volumes.engine.expansion import capacity_of, requested_size, wants_more
 from volumes.engine.phases import CLAIM_BOUND, claim_class
 from volumes.engine.ports import NORMAL, EventSink
@@ -32,7 +34,7 @@ FILE_SYSTEM_RESIZE_PENDING: Final = "FileSystemResizePending"
 class ExternalResizers:
     """The resizers of all CSI drivers, and the kubelets' part of an expansion."""
 
-    PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue", "modifying")
 
     def __init__(
         self,
@@ -40,8 +42,11 @@ class ExternalResizers:
         events: EventSink,
         kubelet_events: EventSink,
         absent: tuple[str, ...] = (),
+        modifier: VolumeModifier | None = None,
     ) -> None:
+        """*modifier* is the part that changes the attributes of volumes, in versions that can."""
         listers = context.listers
+        self._modifier = modifier
         self._loop = context.loop
         self._store = context.store
         self._listers = listers
@@ -54,6 +59,11 @@ class ExternalResizers:
         self._queue = WorkQueue(context.loop, self.sync)
         listers.claim_informer.on_event(self._on_claim)
         listers.pod_informer.on_event(self._on_pod, plain=False)
+
+    @property
+    def modifying(self) -> list[object]:
+        """What of the modifier acts by itself; see `process.end`."""
+        return [] if self._modifier is None else process.parts_of(self._modifier)
 
     def _on_claim(self, event: WatchEvent) -> None:
         claim = event.new

@@ -164,6 +164,7 @@ class VolumeWriter:
         if volume is None:
             status.pop("accessModes", None)
             status.pop("capacity", None)
+            status.pop("currentVolumeAttributesClassName", None)
         else:
             modes = volume.access_modes
             has_modes = modes == tuple(has.get("accessModes") or ())
@@ -182,6 +183,9 @@ class VolumeWriter:
                 known = has.get("capacity") or EMPTY
                 if "storage" not in known or _differs(known, capacity):
                     status["capacity"] = dict(capacity)
+                attributes: str = volume.spec.get("volumeAttributesClassName") or ""
+                if attributes:
+                    status["currentVolumeAttributesClassName"] = attributes
         if status == has:
             return claim
         # The Kubernetes Event that follows is called ClaimLost.

@@ -180,6 +180,7 @@ KINDS: Mapping[str, Rule] = {
         capacity=quantity,
         maximumVolumeSize=quantity,
     ),
+    "VolumeAttributesClass": kind_fields(("driverName",), driverName=text, parameters=map_of(text)),
     "VolumeAttachment": kind_fields(
         ("spec",),
         spec=fields(

@@ -12,9 +12,10 @@ from typing import Any, Final
 from kscope.sim.objects.objects import ApiObject, Manifest
 from kscope.sim.objects.quantity import parse
 from scheduling.engine.api_server.rules import AdmissionRules
+from volumes.engine.phases import ATTRIBUTES_CLASS
+from volumes.engine.protection import attributes_classes_of
 
 _PRIORITY_CLASS: Final = "PriorityClass"
-_ATTRIBUTES_CLASS: Final = "VolumeAttributesClass"
 # What the quality of service of a pod depends on.
 _QUALITY: Final = ("cpu", "memory")
 
@@ -45,15 +46,9 @@ def pod_in_scope(pod: ApiObject, scope: Manifest, rules: AdmissionRules) -> bool
 
 def claim_in_scope(claim: ApiObject, scope: Manifest, rules: AdmissionRules) -> bool:
     """Whether the claim meets one requirement; before v1.34 claims meet none."""
-    if scope.get("scopeName") != _ATTRIBUTES_CLASS or not rules.attributes_class_scope:
+    if scope.get("scopeName") != ATTRIBUTES_CLASS or not rules.attributes_class_scope:
         return False
-    modifying: Manifest = claim.status.get("modifyVolumeStatus") or {}
-    names = (
-        claim.spec.get("volumeAttributesClassName"),
-        claim.status.get("currentVolumeAttributesClassName"),
-        modifying.get("targetVolumeAttributesClassName"),
-    )
-    return _is_selected([name for name in names if name], scope)
+    return _is_selected(attributes_classes_of(claim), scope)
 
 
 def _is_selected(names: list[str], scope: Manifest) -> bool:
