@@ -20,6 +20,7 @@ _STORAGE = {
     "volume-expand": "expand_controller",
     "pvc-protection": "claim_protection",
     "pv-protection": "volume_protection",
+    "vac-protection": "class_protection",
     "external-provisioner": "provisioners",
     "external-resizer": "resizers",
     "csi-attacher": "csi_attacher",
@@ -118,13 +119,16 @@ def test_nothing_of_the_old_scheduler_lives_on() -> None:
 
 
 def test_a_claim_that_was_half_bound_at_the_restart_is_bound_after_it() -> None:
-    """The new controller finds the volume's claimRef, and goes on from there."""
+    """The new controller finds the volume's claimRef, and goes on from there.
+
+    After ten failures the old one would have tried again after 1.7 s.
+    """
     played = Played(
         Scenario(
             name="r",
             objects=(storage_class("Immediate"), volume("pv"), claim("data")),
             steps=(
-                fault(fail="write", by="pv-controller", kind="PersistentVolumeClaim", times=2),
+                fault(fail="write", by="pv-controller", kind="PersistentVolumeClaim", times=10),
                 fault(at=SECOND, restart="pv-controller"),
             ),
             until=MINUTE,

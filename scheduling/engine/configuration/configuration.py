@@ -14,7 +14,7 @@ from kscope.sim.input.reading import ConfigurationError, Fields
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine import names
 from scheduling.engine.configuration.extenders import read_extenders
-from scheduling.engine.configuration.plugin_arguments import check_arguments
+from scheduling.engine.configuration.plugin_arguments import check_arguments, refuse_shape
 from scheduling.engine.configuration.plugin_sets import (
     BUILT_IN,
     Catalogue,
@@ -233,7 +233,8 @@ def _read_profile(fields: Fields, percentage: int, kubernetes: KubernetesVersion
     catalogue = Catalogue(kubernetes.name, rules)
     sets = plugin_sets(fields.mapping("plugins"), catalogue)
     warnings: list[str] = []
-    arguments = _plugin_config(fields, catalogue, warnings)
+    shaped = _scores_capacity(kubernetes)
+    arguments = _plugin_config(fields, catalogue, warnings, takes_shape=shaped)
     profile_name = fields.object_name("schedulerName") or "default-scheduler"
     sorts = sets.of("queueSort")
     whose = f'for profile with scheduler name "{profile_name}"'
@@ -342,8 +343,7 @@ def _scores(
     old_scores = kubernetes.configuration.old_scores
     scores: dict[str, int] = {}
     for name in _without_built_in(sets.of("score")):
-        # VolumeBinding scores behind a feature gate only, which is off.
-        if name == names.VOLUME_BINDING:
+        if name == names.VOLUME_BINDING and not _scores_capacity(kubernetes):
             continue
         known = old_scores.get(name)
         if known is None:
@@ -363,6 +363,12 @@ def _scores(
     return tuple(scores.items()), merged
 
 
+def _scores_capacity(kubernetes: KubernetesVersion) -> bool:
+    """Whether VolumeBinding scores nodes: behind the feature gate StorageCapacityScoring."""
+    own = kubernetes.plugins.arguments.get(names.VOLUME_BINDING) or {}
+    return bool(own.get("scores_capacity"))
+
+
 def _without_built_in(*lists: Iterable[str]) -> tuple[str, ...]:
     """The plugins that have a class, in order, each once."""
     merged = dict.fromkeys(name for one in lists for name in one)
@@ -371,9 +377,11 @@ def _without_built_in(*lists: Iterable[str]) -> tuple[str, ...]:
 
 
 def _plugin_config(
-    fields: Fields, catalogue: Catalogue, warnings: list[str]
+    fields: Fields, catalogue: Catalogue, warnings: list[str], *, takes_shape: bool
 ) -> dict[str, dict[str, Any]]:
     """The arguments of each plugin. Those of a plugin that does not exist are not used.
+
+    With *takes_shape* VolumeBinding may have the argument `shape`.
 
     Upstream: decodeNestedObjects(), and validatePluginConfig() of those that were taken out.
     """
@@ -393,6 +401,8 @@ def _plugin_config(
         arguments = item.mapping("args")
         if arguments is not None:
             check_arguments(name, arguments)
+            if name == names.VOLUME_BINDING and not takes_shape:
+                refuse_shape(arguments)
         found[name] = {} if arguments is None else dict(arguments.raw)
     return found
 

@@ -193,7 +193,15 @@ def _volume_binding(fields: Fields) -> None:
     fields.only(*_META, "bindTimeoutSeconds", "shape")
     fields.integer("bindTimeoutSeconds", 600, low=0)
     if fields.get("shape") is not None:
-        # Upstream: ValidateVolumeBindingArgsWithOptions(), AllowStorageCapacityScoring.
+        check_shape(fields, "shape", 10)
+
+
+def refuse_shape(fields: Fields) -> None:
+    """Refuse what VolumeBinding takes behind the feature gate StorageCapacityScoring only.
+
+    Upstream: ValidateVolumeBindingArgsWithOptions(), AllowStorageCapacityScoring.
+    """
+    if fields.get("shape") is not None:
         problem = "remove it or turn on the feature gate StorageCapacityScoring"
         raise fields.error("shape", f"unexpected field `shape`, {problem}")
 

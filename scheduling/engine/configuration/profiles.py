@@ -76,7 +76,8 @@ class Profile:
     # The order at PreFilter, where it is not that of the filters.
     pre_filters: tuple[str, ...] = ()
     bind_timeout: int = DEFAULT_BIND_TIMEOUT
-    # VolumeBinding is among the scores. Its feature gate is off, so it scores nothing.
+    # VolumeBinding is among the scores of the configuration, even if its feature gate is off and it
+    # scores nothing.
     scores_volumes: bool = False
     # The plugins at PreScore that are not in-tree, in order; the in-tree ones never fail there.
     pre_scores: tuple[str, ...] = ()

@@ -71,8 +71,8 @@ from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
 from scheduling.engine.plugins.node_unschedulable import NodeUnschedulable
 from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
 from scheduling.engine.plugins.taint_toleration import TaintToleration
+from scheduling.engine.plugins.volumes.capacity_scoring import volume_binding
 from scheduling.engine.plugins.volumes.node_volume_limits import NodeVolumeLimits
-from scheduling.engine.plugins.volumes.volume_binding import VolumeBinding
 from scheduling.engine.plugins.volumes.volume_restrictions import VolumeRestrictions
 from scheduling.engine.plugins.volumes.volume_zone import VolumeZone
 from scheduling.engine.pod_groups.gang_scheduling import GangScheduling
@@ -90,7 +90,6 @@ IN_TREE: Mapping[str, PluginFactory] = {
         NodeResourcesFit,
         VolumeRestrictions,
         NodeVolumeLimits,
-        VolumeBinding,
         VolumeZone,
         PodTopologySpread,
         InterPodAffinity,
@@ -140,7 +139,10 @@ IN_TREE: Mapping[str, PluginFactory] = {
         ServiceAntiAffinityPriority,
         ServiceSpreadingPriority,
     )
-} | {names.MATCH_INTER_POD_AFFINITY: match_inter_pod_affinity}
+} | {
+    names.MATCH_INTER_POD_AFFINITY: match_inter_pod_affinity,
+    names.VOLUME_BINDING: volume_binding,
+}
 
 
 class UnknownPlugin(ValueError):

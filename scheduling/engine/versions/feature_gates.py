@@ -24,6 +24,7 @@ _SETTINGS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (names.NODE_RESOURCES_FIT, "delegates_to_devices"),
         (names.DYNAMIC_RESOURCES, "provides_extended"),
     ),
+    "StorageCapacityScoring": ((names.VOLUME_BINDING, "scores_capacity"),),
     "VolumeLimitScaling": ((names.NODE_VOLUME_LIMITS, "needs_driver"),),
 }
 # gate: the rules that say the same, each (field of KubernetesVersion, its rule).
@@ -40,6 +41,10 @@ _RULES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 _PLUGINS: Final[Mapping[str, InTreePlugin]] = {
     "NodeDeclaredFeatures": InTreePlugin(names.NODE_DECLARED_FEATURES, 0, ("preFilter", "filter")),
     "GangScheduling": InTreePlugin(names.GANG_SCHEDULING, 0, ("preEnqueue", "permit")),
+}
+# gate: the plugin that scores nodes with it, after all others, with its weight.
+_SCORES: Final[Mapping[str, tuple[str, int]]] = {
+    "StorageCapacityScoring": (names.VOLUME_BINDING, 1),
 }
 # gate: the gate that has to be on as well.
 _NEEDS: Final[Mapping[str, str]] = {"GangScheduling": "GenericWorkload"}
@@ -102,6 +107,10 @@ def _switched(version: KubernetesVersion, gate: str, on: bool) -> KubernetesVers
     for attribute, rule in _RULES.get(gate, ()):
         rules = replace(getattr(version, attribute), **{rule: on})
         version = replace(version, **{attribute: rules})
+    if gate in _SCORES:
+        others = tuple(one for one in version.plugins.scores if one != _SCORES[gate])
+        scores = (*others, _SCORES[gate]) if on else others
+        version = replace(version, plugins=replace(version.plugins, scores=scores))
     if gate in _PLUGINS:
         version = _with_plugin(version, _PLUGINS[gate], on=on)
     # The queue and the cache read pods by the same rules.

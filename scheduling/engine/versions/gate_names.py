@@ -36,5 +36,6 @@ SENTENCES: Final[Mapping[str, str]] = {
     "DynamicProvisioningScheduling": "Volumes are provisioned for a chosen node.",
     "GenericWorkload": "Pods that name a PodGroup are tried together, in one cycle.",
     "GangScheduling": "Pods of a gang wait until as many as it needs are there, and get nodes together.",
+    "StorageCapacityScoring": "Nodes are scored by the storage that the pod's volumes would leave free.",
     "VolumeLimitScaling": "A node without the CSI driver of a volume is rejected where the CSIDriver asks for it.",
 }

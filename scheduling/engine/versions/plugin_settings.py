@@ -38,6 +38,7 @@ SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
     names.VOLUME_BINDING: {
         "knows_lost_claims": "A claim in phase Lost rejects the pod; otherwise only its missing volume does.",
         "awaits_own_claims": "The claim of an ephemeral volume is awaited and has to belong to the pod.",
+        "scores_capacity": "Nodes are scored by the storage that the pod's volumes would leave free.",
         "translates": "In-tree disks are treated as those of their CSI drivers where the node says so.",
     },
     names.DYNAMIC_RESOURCES: {

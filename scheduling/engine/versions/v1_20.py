@@ -89,6 +89,7 @@ V1_20 = KubernetesVersion(
                 "knows_lost_claims": False,
                 "awaits_own_claims": False,
                 "translates": False,
+                "scores_capacity": False,
             },
             names.NODE_VOLUME_LIMITS: {"is_modern": False, "needs_driver": False},
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": False},

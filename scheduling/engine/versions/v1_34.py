@@ -16,7 +16,7 @@ from scheduling.engine.versions.configuration_rules import (
     InTreePlugin,
 )
 from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
-from scheduling.engine.versions.gate_names import LOCKED_ON, ON
+from scheduling.engine.versions.gate_names import LOCKED_ON, OFF, ON
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
@@ -39,6 +39,7 @@ V1_34 = KubernetesVersion(
     feature_gates={
         "SchedulerQueueingHints": LOCKED_ON,
         "SchedulerPopFromBackoffQ": ON,
+        "StorageCapacityScoring": OFF,
     },
     namespaces_have_name_label=True,
     plugins=DefaultPlugins(
@@ -89,6 +90,7 @@ V1_34 = KubernetesVersion(
                 "knows_lost_claims": True,
                 "awaits_own_claims": True,
                 "translates": True,
+                "scores_capacity": False,
             },
             names.NODE_VOLUME_LIMITS: {"is_modern": True, "needs_driver": False},
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": True},

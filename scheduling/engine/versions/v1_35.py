@@ -44,6 +44,7 @@ V1_35 = KubernetesVersion(
         "DRAExtendedResource": OFF,
         "TaintTolerationComparisonOperators": OFF,
         "VolumeLimitScaling": OFF,
+        "StorageCapacityScoring": OFF,
     },
     namespaces_have_name_label=True,
     plugins=DefaultPlugins(
@@ -96,6 +97,7 @@ V1_35 = KubernetesVersion(
                 "knows_lost_claims": True,
                 "awaits_own_claims": True,
                 "translates": True,
+                "scores_capacity": False,
             },
             names.DYNAMIC_RESOURCES: {"provides_extended": False},
             names.NODE_VOLUME_LIMITS: {"is_modern": True, "needs_driver": False},

@@ -46,6 +46,7 @@ V1_36 = KubernetesVersion(
         "VolumeLimitScaling": OFF,
         "GenericWorkload": OFF,
         "GangScheduling": OFF,
+        "StorageCapacityScoring": OFF,
     },
     namespaces_have_name_label=True,
     plugins=DefaultPlugins(
@@ -99,6 +100,7 @@ V1_36 = KubernetesVersion(
                 "knows_lost_claims": True,
                 "awaits_own_claims": True,
                 "translates": True,
+                "scores_capacity": False,
             },
             names.DYNAMIC_RESOURCES: {"provides_extended": True},
             names.NODE_VOLUME_LIMITS: {"is_modern": True, "needs_driver": False},

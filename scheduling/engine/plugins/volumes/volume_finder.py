@@ -6,10 +6,11 @@ Upstream: plugins/volumebinding/binder.go FindPodVolumes(), checkVolumeProvision
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from kscope.sim.objects import quantity
 from kscope.sim.objects.objects import ApiObject, PersistentVolumeClaim, StorageClass, claim_of
 from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine.columns.cells import Trait
@@ -301,6 +302,10 @@ class VolumeFinder:
             codes[place], plans.by_row[row] = self._on_row(selected, free, row)
         return codes, plans
 
+    def free_storage(self, claim: PersistentVolumeClaim) -> list[FreeStorage] | None:
+        """See Provisioning."""
+        return self._provisioning.free_storage(claim)
+
     def planned(self, claims: PodClaims) -> ClaimPlans | None:
         """The plans of all rows at once, worked out once in a cycle; None where it takes longer."""
         if not claims.is_planned:
@@ -375,6 +380,13 @@ class _Asked:
     capacities: int
 
 
+class FreeStorage(NamedTuple):
+    """A CSIStorageCapacity: the nodes that can reach it, and how much there is, in bytes."""
+
+    topology: LabelSelector
+    capacity: int
+
+
 class Provisioning:
     """Where a class could provision a volume; kept per class. Upstream: checkVolumeProvisions()."""
 
@@ -445,13 +457,20 @@ class Provisioning:
             labels = self._table.node(row).labels
             if not matches_topologies(allowed, labels):
                 codes[row] = BIND_CONFLICT
-            elif room is not None and not any(topology.matches(labels) for topology in room):
+            elif room is not None and not any(one.topology.matches(labels) for one in room):
                 codes[row] = NO_SPACE
         return codes
 
-    def _with_room(self, storage_class: StorageClass, size: int) -> list[LabelSelector]:
-        """Which nodes can reach enough free storage. Upstream: hasEnoughCapacity()."""
-        found: list[LabelSelector] = []
+    def free_storage(self, claim: PersistentVolumeClaim) -> list[FreeStorage] | None:
+        """The storage with enough room for *claim*; None when its driver does not report any."""
+        storage_class = self._listers.storage_class(claim_class(claim))
+        if storage_class is None or not self._counts(claim, self._driver(storage_class)):
+            return None
+        return self._with_room(storage_class, claim.request_bytes)
+
+    def _with_room(self, storage_class: StorageClass, size: int) -> list[FreeStorage]:
+        """The storage with enough room. Upstream: hasEnoughCapacity()."""
+        found: list[FreeStorage] = []
         for capacity in self._listers.all(_CAPACITY):
             raw = capacity.raw
             if raw.get("storageClassName") != storage_class.name:
@@ -460,7 +479,8 @@ class Provisioning:
             if limit is None or limit < size:
                 continue
             if raw.get("nodeTopology") is not None:
-                found.append(LabelSelector.parse(raw["nodeTopology"]))
+                topology = LabelSelector.parse(raw["nodeTopology"])
+                found.append(FreeStorage(topology, quantity.value(raw.get("capacity") or 0)))
         return found
 
 
