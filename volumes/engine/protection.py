@@ -29,7 +29,12 @@ from volumes.engine.phases import (
 )
 from volumes.engine.ports import InformerListers
 
-_FACT_NAMES: Final = {"PersistentVolumeClaim": "Claim", "PersistentVolume": "Volume"}
+# The event of a write that leaves another finalizer, or adds this one.
+_CHANGED: Final = {
+    "PersistentVolumeClaim": "ClaimProtectionChanged",
+    "PersistentVolume": "VolumeProtectionChanged",
+    ATTRIBUTES_CLASS: "VolumeAttributesClassProtectionChanged",
+}
 
 
 class ClaimProtection:
@@ -241,8 +246,7 @@ def _write(
     author: str,
     message: str = "",
 ) -> None:
-    kind = _FACT_NAMES.get(obj.kind, obj.kind)
     # The write that removes the last finalizer deletes the object; the store records the deletion.
     removed = patch["metadata"]["finalizers"] is None
-    event = "" if removed else f"{kind}ProtectionChanged"
+    event = "" if removed else _CHANGED[obj.kind]
     store.update(obj.patched(patch), by=author, event=event, message=message)
