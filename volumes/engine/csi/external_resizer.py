@@ -46,7 +46,8 @@ class ExternalResizers:
     ) -> None:
         """*modifier* is the part that changes the attributes of volumes, in versions that can."""
         listers = context.listers
-        self._modifier = modifier
+        # What of it acts by itself; see `process.end`.
+        self.modifying = [] if modifier is None else process.parts_of(modifier)
         self._loop = context.loop
         self._store = context.store
         self._listers = listers
@@ -59,11 +60,6 @@ class ExternalResizers:
         self._queue = WorkQueue(context.loop, self.sync)
         listers.claim_informer.on_event(self._on_claim)
         listers.pod_informer.on_event(self._on_pod, plain=False)
-
-    @property
-    def modifying(self) -> list[object]:
-        """What of the modifier acts by itself; see `process.end`."""
-        return [] if self._modifier is None else process.parts_of(self._modifier)
 
     def _on_claim(self, event: WatchEvent) -> None:
         claim = event.new

@@ -125,7 +125,7 @@ class PersistentVolumeController:
             self.sync_volume(volume)
         except SimError as error:
             # Conflicts are normal. After any error a later sync continues.
-            self._note_error(self.volume_queue, volume, error)
+            self._handle_error(self.volume_queue, volume, error)
         else:
             if self.last_error:
                 self._forget_error(self.volume_queue, volume)
@@ -137,12 +137,12 @@ class PersistentVolumeController:
         try:
             self.sync_claim(claim)
         except SimError as error:
-            self._note_error(self.claim_queue, claim, error)
+            self._handle_error(self.claim_queue, claim, error)
         else:
             if self.last_error:
                 self._forget_error(self.claim_queue, claim)
 
-    def _note_error(self, queue: KeyQueue, obj: ApiObject, error: SimError) -> None:
+    def _handle_error(self, queue: KeyQueue, obj: ApiObject, error: SimError) -> None:
         self.last_error[obj.id] = str(error)
         if self.context.rules.retries_failed_syncs:
             queue.add_rate_limited(obj.key)
