@@ -9,6 +9,7 @@ import time
 from itertools import pairwise
 
 from bench.shapes import (
+    NO_LATENCY,
     ZONE,
     Manifest,
     claim,
@@ -22,6 +23,7 @@ from bench.shapes import (
     volume,
 )
 from bench.table import Row, seconds
+from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latency
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
@@ -31,6 +33,8 @@ from scheduling.engine.diagnosis.world import World
 from scheduling.process_forks import forks_of
 
 NODES, PODS_EACH = 5_000, 4
+# Volumes are provisioned as they usually are, so that a fix that leads to a volume is seen to help.
+LATENCIES = {**NO_LATENCY, "provision": Latency("fixed", DEFAULT_LATENCIES["provision"])}
 ASKED = (
     "too-large",
     "no-such-label",
@@ -65,7 +69,7 @@ def _cluster() -> Cluster:
     blue = {"color": "blue"}
     objects.append(pod("spread", cpu="500m", labels=blue, topologySpreadConstraints=constraints))
     objects.append(required_anti_affinity("anti-affinity", 0))
-    cluster = Cluster.create(scenario("why", objects))
+    cluster = Cluster.create(scenario("why", objects, latencies=LATENCIES))
     cluster.advance(5 * SECOND)
     cluster.take()
     return cluster

@@ -14,13 +14,14 @@ ZONE = "topology.kubernetes.io/zone"
 BUSY = 90 * SECOND
 UNTIL = 60 * MINUTE
 
-# These clusters have no quotas, so what befalls the quota controller would show nothing.
-_IDLE = "resourcequota-controller"
-WRITERS = [author for author in AUTHORS if author != _IDLE]
+# These clusters have no quotas and no VolumeAttributesClasses, so faults of the controllers of those
+# would show nothing.
+_IDLE = ("resourcequota-controller", "vac-protection")
+WRITERS = [author for author in AUTHORS if author not in _IDLE]
 RESTARTED = (
     "kube-controller-manager",
     "scheduler",
-    *(component for component in RESTARTABLE if component != _IDLE),
+    *(component for component in RESTARTABLE if component not in _IDLE),
 )
 WATCHED = ("Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "VolumeAttachment")
 REPLICATED = ({"name": "default-scheduler", "replicas": 2},)

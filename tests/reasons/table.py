@@ -75,5 +75,7 @@ WITHOUT_CASE: Final = {
     "RecreatingFailedPod": "Says that a failed pod is replaced.",
     "ReplicaSetCreateError": "A name that is taken; the Deployment tries another.",
     "SelectingAll": "A selector that the API server refuses.",
+    "TooManySucceededPods": "About a Job that is complete: not a pod's reason.",
+    "VolumeModifyFailed": "The claim keeps its volume, and its pods run on with it.",
     "VolumeUnknownReclaimPolicy": "A policy that the API server refuses.",
 }

@@ -185,3 +185,13 @@ def test_a_quota_follows_the_change_of_class() -> None:
     outcome = cluster.apply(Command(verb="patch", object=CLAIM, patch=patch))
     assert not outcome.applied
     assert "exceeded quota: gold" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("profile", "left"), [("v1.36", ["kubernetes.io/vac-protection"]), ("v1.20", [])]
+)
+def test_classes_are_protected_since_v1_34(profile: str, left: list[str]) -> None:
+    cluster = _bound(_class("silver"), attributes=None, profile=profile)
+    apply_command(cluster, verb="create", manifest=_class("gold"))
+    made = cluster.store.get("VolumeAttributesClass", "gold")
+    assert list(made.finalizers) == left

@@ -69,7 +69,7 @@ class StorageRules:
     expanding_event: tuple[str, str]
     """Type and message of the Event ExternalExpanding."""
     modifies_volumes: bool
-    """External resizers change a volume when its claim names another VolumeAttributesClass."""
+    """External resizers change a volume when its claim names another VolumeAttributesClass, and classes in use are protected."""
     announces_resizes: bool
     """A kubelet emits Events when the resize of a pod starts, or has to wait; not only once it is done."""
 
@@ -123,7 +123,11 @@ class VolumeActors:
         self.resizers = self._new_resizers(listers, self.driver_faults.absent)
         self.claim_protection = ClaimProtection(loop, store, listers)
         self.volume_protection = VolumeProtection(loop, store, listers)
-        self.class_protection = AttributesClassProtection(loop, store, listers)
+        self.class_protection = (
+            AttributesClassProtection(loop, store, listers)
+            if self._rules.modifies_volumes
+            else None
+        )
         self.kubelets = Kubelets(
             KubeletContext(loop, store, recorder, latencies, self._events(KUBELET), watch),
             rules=version.resources,
@@ -137,7 +141,7 @@ class VolumeActors:
 
     def has(self, author: str) -> bool:
         """Whether a component writes as *author* and can be restarted."""
-        return author in _ATTRIBUTES
+        return author in _ATTRIBUTES and getattr(self, _ATTRIBUTES[author]) is not None
 
     def restart(self, authors: Sequence[str]) -> None:
         """Restart the components that write as *authors*, together in a new process."""

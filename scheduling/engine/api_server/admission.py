@@ -34,7 +34,7 @@ from scheduling.engine.api_server.quota.admission import QuotaAdmission
 from scheduling.engine.api_server.rules import AdmissionRules
 from scheduling.engine.api_server.topology_labels import topology_labels
 from scheduling.engine.pods.conditions import scheduling_gated, with_condition
-from volumes.engine.phases import protected
+from volumes.engine.phases import ATTRIBUTES_CLASS, protected
 
 # The two classes that every cluster has. Upstream: pkg/apis/scheduling/types.go.
 SYSTEM_PRIORITIES = {
@@ -135,6 +135,9 @@ class Admission:
             return self._admit_namespace(obj)
         if obj.kind == RESOURCE_QUOTA and not self.watches_namespaces:
             return self._quotas.counted(obj)
+        if obj.kind == ATTRIBUTES_CLASS and not self.rules.changes_attributes_class:
+            # Nothing would take the finalizer off.
+            return obj
         return with_item_defaults(obj) if obj.kind == LIMIT_RANGE else protected(obj)
 
     def amend(self, old: ApiObject, new: ApiObject) -> ApiObject:

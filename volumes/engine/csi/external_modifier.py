@@ -59,9 +59,8 @@ class VolumeModifier:
 
     def _on_claim(self, event: WatchEvent) -> None:
         claim = event.new
-        if event.type == "DELETED" or not isinstance(claim, PersistentVolumeClaim):
-            return
-        if _target(claim) or claim.status.get("modifyVolumeStatus"):
+        # Most claims name no class; a claim that has one cannot drop it.
+        if event.type != "DELETED" and claim.raw["spec"].get("volumeAttributesClassName"):
             self.queue.add(claim.key)
 
     def sync(self, key: str) -> None:

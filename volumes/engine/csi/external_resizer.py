@@ -46,7 +46,8 @@ class ExternalResizers:
     ) -> None:
         """*modifier* is the part that changes the attributes of volumes, in versions that can."""
         listers = context.listers
-        self._modifier = modifier
+        # What of it acts by itself; see `process.end`.
+        self.modifying = [] if modifier is None else process.parts_of(modifier)
         self._loop = context.loop
         self._store = context.store
         self._listers = listers

@@ -125,9 +125,10 @@ class PersistentVolumeController:
             self.sync_volume(volume)
         except SimError as error:
             # Conflicts are normal. After any error a later sync continues.
-            self._sync_failed(self.volume_queue, volume, error)
+            self._handle_error(self.volume_queue, volume, error)
         else:
-            self._sync_succeeded(self.volume_queue, volume)
+            if self.last_error:
+                self._forget_error(self.volume_queue, volume)
 
     def _update_claim(self, claim: PersistentVolumeClaim) -> None:
         """Sync a claim of the informer, unless the cache has a newer version."""
@@ -136,23 +137,24 @@ class PersistentVolumeController:
         try:
             self.sync_claim(claim)
         except SimError as error:
-            self._sync_failed(self.claim_queue, claim, error)
+            self._handle_error(self.claim_queue, claim, error)
         else:
-            self._sync_succeeded(self.claim_queue, claim)
+            if self.last_error:
+                self._forget_error(self.claim_queue, claim)
 
-    def _sync_failed(self, queue: KeyQueue, obj: ApiObject, error: SimError) -> None:
+    def _handle_error(self, queue: KeyQueue, obj: ApiObject, error: SimError) -> None:
         self.last_error[obj.id] = str(error)
         if self.context.rules.retries_failed_syncs:
             queue.add_rate_limited(obj.key)
 
-    def _sync_succeeded(self, queue: KeyQueue, obj: ApiObject) -> None:
+    def _forget_error(self, queue: KeyQueue, obj: ApiObject) -> None:
         if self.last_error.pop(obj.id, None) is not None:
             queue.forget(obj.key)
 
     def _delete_volume(self, volume: PersistentVolume) -> None:
         """Forget a deleted volume, and queue the claim that it was bound to."""
         self.caches.delete_volume(volume)
-        self._sync_succeeded(self.volume_queue, volume)
+        self._forget_error(self.volume_queue, volume)
         if volume.claim_ref is None:
             return
         # Otherwise the claim would become Lost only at the next resync.
@@ -161,7 +163,7 @@ class PersistentVolumeController:
     def _delete_claim(self, claim: PersistentVolumeClaim) -> None:
         """Forget a deleted claim, and queue the volume that it was bound to."""
         self.caches.delete_claim(claim)
-        self._sync_succeeded(self.claim_queue, claim)
+        self._forget_error(self.claim_queue, claim)
         if claim.volume_name:
             # Otherwise the volume would become Released only at the next resync.
             self.volume_queue.add(claim.volume_name)

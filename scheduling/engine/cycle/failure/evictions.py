@@ -57,8 +57,8 @@ class Evictions:
     def _evict_all(self, victims: Sequence[PodInfo], preemptor: Pod, message: str) -> None:
         """Evict all but the last at once; then the last, if no eviction has failed.
 
-        Between the two a gate holds the preemptor, which would preempt once more. If an eviction
-        fails, the preemptor is tried again. Upstream: prepareCandidateAsync().
+        Between the two a gate holds the preemptor, which would preempt once more. A preemptor whose
+        victims were not all evicted is tried again. Upstream: prepareCandidateAsync().
         """
         *others, last = victims
         fates = [self._evict(victim, preemptor, message) for victim in others]

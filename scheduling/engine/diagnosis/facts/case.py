@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -78,7 +78,7 @@ class Case:
 
     def pods_at(self, row: int) -> list[PodInfo]:
         """The pods of a node, by name."""
-        return sorted(self.world.table.pods[row].values(), key=_key)
+        return sorted_by_name(self.world.table.pods[row].values())
 
     def faults_of(self, nodes: Sequence[Node]) -> str:
         """What keeps the pod off *nodes*: "cordoned", "a (cordoned) and b (no room)" for several.
@@ -114,6 +114,11 @@ class Case:
         for row, node in self.world.nodes():
             for info in self.pods_at(row):
                 yield node, info
+
+
+def sorted_by_name(infos: Iterable[PodInfo]) -> list[PodInfo]:
+    """The pods in the order of their names."""
+    return sorted(infos, key=_key)
 
 
 def _key(info: PodInfo) -> str:

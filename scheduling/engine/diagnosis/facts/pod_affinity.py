@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kscope.sim.objects.objects import Node, Pod
-from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
+from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text, sorted_by_name
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.manifests import (
     REQUIRED,
@@ -78,17 +78,15 @@ def _avoids(case: Case) -> Explanation:
     because: list[Fact] = []
     met: list[str] = []
     for place, term in enumerate(case.world.info().affinity.required_anti):
-        matches = _Matched(case, term)
-        for here, info in _neighbours(case, term):
-            if matches(info):
-                met.append(f"{info.key} on {here.name}")
-                if len(because) >= _MOST_FACTS:
-                    continue
-                text = (
-                    f"Pod {info.key}{owner_text(info.pod)} on {here.name} matches {_selected(term)}, "
-                    f"which the pod's anti-affinity excludes within one {term.topology_key}."
-                )
-                because.append(fact(info.pod, ("metadata", "labels"), text))
+        for here, info in _excluded(case, term):
+            met.append(f"{info.key} on {here.name}")
+            if len(because) >= _MOST_FACTS:
+                continue
+            text = (
+                f"Pod {info.key}{owner_text(info.pod)} on {here.name} matches {_selected(term)}, "
+                f"which the pod's anti-affinity excludes within one {term.topology_key}."
+            )
+            because.append(fact(info.pod, ("metadata", "labels"), text))
         if met:
             text = f"The pod's anti-affinity excludes {_selected(term)} within one {term.topology_key}."
             because.insert(0, fact(case.pod, _path("podAntiAffinity", place), text))
@@ -126,11 +124,14 @@ def _explained(met: list[str], lead: str, because: list[Fact]) -> Explanation:
     return Explanation(lead=why, why=why, because=tuple(because[:_MOST_FACTS]))
 
 
-def _neighbours(case: Case, term: AffinityTerm) -> Iterator[tuple[Node, PodInfo]]:
-    domains = _refused_domains(case, term.topology_key)
+def _excluded(case: Case, term: AffinityTerm) -> Iterator[tuple[Node, PodInfo]]:
+    """The pods that the term matches in the domains in question; those of one node by name."""
+    domains, matches = _refused_domains(case, term.topology_key), _Matched(case, term)
+    pods = case.world.table.pods
     for row, here in case.world.nodes():
         if here.labels.get(term.topology_key) in domains:
-            for info in case.pods_at(row):
+            # Few of the pods match, so they are sorted afterwards.
+            for info in sorted_by_name([info for info in pods[row].values() if matches(info)]):
                 yield here, info
 
 
