@@ -213,6 +213,13 @@ SERVED: tuple[Resource, ...] = (
     _kind("storage.k8s.io/v1", "StorageClass", "storageclasses", "sc", namespaced=False),
     _kind(
         "storage.k8s.io/v1",
+        "VolumeAttributesClass",
+        "volumeattributesclasses",
+        "vac",
+        namespaced=False,
+    ),
+    _kind(
+        "storage.k8s.io/v1",
         "VolumeAttachment",
         "volumeattachments",
         namespaced=False,

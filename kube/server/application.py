@@ -7,8 +7,8 @@ Whatever goes wrong is answered with a Status object.
 
 import logging
 from asyncio import FIRST_COMPLETED, create_task, wait
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -18,13 +18,15 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from kscope.accounts.access import Visitor
+from kscope.accounts.sockets import address_of as address_of_client
 from kscope.runs.models import Run
+from kscope.runs.stream.watching import open_sockets
 from kube import discovery, openapi
-from kube.addresses import Address, address_of, api_root, moment_of, target_of
+from kube.addresses import Address, address_of, moment_of, target_of
 from kube.forms import form_of
 from kube.server import reviews
 from kube.server.answers import JSON, answered, refused
-from kube.server.feed import Feeds
+from kube.server.feed import FAR_BEHIND, Feed, Feeds
 from kube.server.instants import Instant, Then, event_at, now
 from kube.server.links import SnapshotLinks
 from kube.server.reading import Read, found_object, list_read, object_read
@@ -34,9 +36,11 @@ from kube.server.writing import Writer, scale_of
 from kube.status import (
     ApiError,
     bad_request,
+    expired,
     internal_error,
     method_not_allowed,
     no_such_path,
+    too_many_requests,
     unavailable,
 )
 
@@ -151,15 +155,24 @@ class Server:
             seq, at = await event_at(run, moment)
             instant: Instant = Then(self._links, run.pk, seq, at, _asker(visitor, request))
             return (
-                _stream(_watcher(read).of_past(instant))
+                _stream(_watcher(read, Watch.of(read)).of_past(instant))
                 if is_watched
                 else await _read(read, instant)
             )
         if is_watched:
+            stack.enter_context(_counted(visitor, request))
             feed = await stack.enter_async_context(self._feeds.of(run.pk))
-            return _stream(_watcher(read).texts(feed, self._links))
+            return _stream(await self._begun(read, feed))
         instant = await stack.enter_async_context(now(self._links, run.pk))
         return await _read(read, instant)
+
+    async def _begun(self, read: Read, feed: Feed) -> AsyncIterator[bytes]:
+        """The texts of a watch. Raises ApiError where it begins too far behind."""
+        await feed.ready.wait()
+        watch = Watch.of(read)
+        if watch.after is not None and feed.upto - watch.after > FAR_BEHIND:
+            raise expired(f"too old resource version: {watch.after} ({feed.upto})")
+        return _watcher(read, watch).texts(feed, self._links)
 
     async def _fixed(self, request: Request, address: Address, run: Run) -> Response | None:
         """What is the same for all instants: health, version, discovery and schemas."""
@@ -175,7 +188,7 @@ class Server:
             case "/openapi/v2":
                 return Response(openapi.v2_json(), media_type=JSON)
             case "/openapi/v3":
-                root = api_root(address.run_id, address.instant)
+                root = address.root
                 return Response(openapi.v3_index(root), media_type=JSON)
             case _ if path.startswith("/openapi/v3/"):
                 text = openapi.v3(path.removeprefix("/openapi/v3/"))
@@ -208,11 +221,23 @@ async def _read(read: Read, instant: Instant) -> Response:
             raise no_such_path()
 
 
-def _watcher(read: Read) -> Watcher:
+def _watcher(read: Read, watch: Watch) -> Watcher:
     target, name = read.target, read.selection.name
     if target.resource.namespaced and not target.namespace:
         name = ""  # It may be in any namespace.
-    return Watcher(Watch.of(read), namespace=target.namespace, name=name)
+    return Watcher(watch, namespace=target.namespace, name=name)
+
+
+@contextmanager
+def _counted(visitor: Visitor, request: Request) -> Iterator[None]:
+    """Counts a watch among the sockets of its account. Raises ApiError when those are too many."""
+    name = open_sockets.enter(visitor, address_of_client(request.scope))
+    if name is None:
+        raise too_many_requests("you have too many watches open")
+    try:
+        yield
+    finally:
+        open_sockets.leave(name)
 
 
 def _stream(texts: AsyncIterator[bytes]) -> Response:

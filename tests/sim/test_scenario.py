@@ -381,8 +381,8 @@ def test_an_unknown_operation_of_a_recording_is_refused() -> None:
 # What must not drift apart
 
 
-def test_steps_and_commands_know_the_same_verbs() -> None:
-    assert STEP_VERBS == VERBS
+def test_commands_know_the_verbs_of_steps_and_of_clients() -> None:
+    assert (*STEP_VERBS, "bind", "note") == VERBS
 
 
 def test_a_header_may_name_every_profile() -> None:

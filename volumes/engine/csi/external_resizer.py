@@ -61,11 +61,6 @@ class ExternalResizers:
         listers.claim_informer.on_event(self._on_claim)
         listers.pod_informer.on_event(self._on_pod, plain=False)
 
-    @property
-    def modifying(self) -> list[object]:
-        """What of the modifier acts by itself; see `process.end`."""
-        return [] if self._modifier is None else process.parts_of(self._modifier)
-
     def _on_claim(self, event: WatchEvent) -> None:
         claim = event.new
         if event.type == "DELETED" or not isinstance(claim, PersistentVolumeClaim):
