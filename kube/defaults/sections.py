@@ -12,8 +12,13 @@ Fill = Callable[[Manifest], None]
 
 
 def section(found: Manifest, name: str, **defaults: Any) -> Manifest:
-    """A copy of a section, put in its place, with *defaults* for what is absent."""
-    given: Mapping[str, Any] = found.get(name) or {}
+    """A copy of a section, put in its place, with *defaults* for what is absent.
+
+    What is no section stays as it is: runs read fewer fields than a server, and check those only.
+    """
+    given = found.get(name) or {}
+    if not isinstance(given, Mapping):
+        return {**defaults}
     copy = found[name] = {**defaults, **given}
     for field in defaults:
         if copy[field] is None:
@@ -40,12 +45,19 @@ def write_amounts(found: Manifest, *names: str) -> None:
     for name in names:
         amounts = found.get(name)
         if isinstance(amounts, Mapping):
-            found[name] = {resource: amount_text(written) for resource, written in amounts.items()}
+            found[name] = {resource: amount(written) for resource, written in amounts.items()}
 
 
-@lru_cache(maxsize=8192)
-def amount_text(written: Any) -> str:
-    """A quantity in its canonical form. Upstream: resource.Quantity, CanonicalizeBytes()."""
+def amount(written: Any) -> Any:
+    """A quantity in its canonical form; what is none stays as it is.
+
+    Upstream: resource.Quantity, CanonicalizeBytes().
+    """
+    return _amount(written) if isinstance(written, (str, int, float)) else written
+
+
+@lru_cache(maxsize=8192, typed=True)
+def _amount(written: str | int | float) -> str:
     try:
         return str(quantity.parse(written))
     except quantity.QuantityError:

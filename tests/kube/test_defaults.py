@@ -227,3 +227,12 @@ def test_manifest_itself_stays_unchanged() -> None:
     for resource in SERVED:
         defaulted(resource, given)
         assert given == before, resource.kind
+
+
+def test_unreadable_fields_stay_as_they_are() -> None:
+    assert _container(ports="x", livenessProbe=3)["ports"] == "x"
+    capacity = {"cpu": [], "memory": "much", "pods": True}
+    assert _defaulted("Node", status={"capacity": capacity})["status"]["capacity"] == {
+        **capacity,
+        "pods": "True",
+    }
