@@ -1,6 +1,6 @@
 """Filling in sections of a manifest: each is copied before anything is put into it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +17,7 @@ def section(found: Manifest, name: str, **defaults: Any) -> Manifest:
     What is no section stays as it is: runs read fewer fields than a server, and check those only.
     """
     given = found.get(name) or {}
-    if not isinstance(given, Mapping):
+    if not isinstance(given, dict):
         return {**defaults}
     copy = found[name] = {**defaults, **given}
     for field in defaults:
@@ -28,7 +28,7 @@ def section(found: Manifest, name: str, **defaults: Any) -> Manifest:
 
 def present_section(found: Manifest, name: str, **defaults: Any) -> Manifest | None:
     """The same for a section that is completed only where it is present; None elsewhere."""
-    return section(found, name, **defaults) if isinstance(found.get(name), Mapping) else None
+    return section(found, name, **defaults) if isinstance(found.get(name), dict) else None
 
 
 def each(found: Manifest, name: str) -> list[Manifest]:
@@ -36,7 +36,7 @@ def each(found: Manifest, name: str) -> list[Manifest]:
     given = found.get(name)
     if not isinstance(given, list):
         return []
-    copies = found[name] = [{**one} for one in given if isinstance(one, Mapping)]
+    copies = found[name] = [{**one} for one in given if isinstance(one, dict)]
     return copies
 
 
@@ -44,7 +44,7 @@ def write_amounts(found: Manifest, *names: str) -> None:
     """Write the quantities of the maps *names* as a server does: "1024Mi" becomes "1Gi"."""
     for name in names:
         amounts = found.get(name)
-        if isinstance(amounts, Mapping):
+        if isinstance(amounts, dict):
             found[name] = {resource: amount(written) for resource, written in amounts.items()}
 
 
