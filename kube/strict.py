@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import orjson
+
 from kube.openapi.definitions import Schema, definition_of, definitions
 from kube.resources import Resource
 from kube.status import ApiError, bad_request
@@ -40,6 +42,15 @@ def refusal(resource: Resource, problems: list[str]) -> ApiError:
         f'{kind} in version "{resource.version}" cannot be handled as a {kind}: '
         f"strict decoding error: {found}"
     )
+
+
+def patch_refusal(patch: Any, problems: list[str]) -> ApiError:
+    """What a patch is answered with that puts such fields into an object."""
+    why = f"strict decoding error: {', '.join(problems)}"
+    message = f'Invalid value: "{orjson.dumps(patch).decode()}": {why}'
+    cause = {"reason": "FieldValueInvalid", "message": message, "field": "patch"}
+    # Upstream has neither a kind nor a name here: kubectl then says "The request is invalid".
+    return ApiError(422, "Invalid", f' "" is invalid: patch: {message}', {"causes": [cause]})
 
 
 class _Object(dict[str, Any]):
