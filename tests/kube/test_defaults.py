@@ -236,3 +236,17 @@ def test_unreadable_fields_stay_as_they_are() -> None:
         **capacity,
         "pods": "True",
     }
+
+
+def test_defaults_of_defaults_change_nothing() -> None:
+    spec = {
+        "containers": [{**CONTAINER, "resources": {"limits": {"cpu": "0.5"}}}],
+        "template": {"spec": {"containers": [CONTAINER], "volumes": [{"name": "v"}]}},
+        "parallelism": 2,
+        "ports": [{"port": 1}],
+        "limits": [{"type": "Container", "max": {"cpu": 1}}],
+        "volumeClaimTemplates": [{"metadata": {}, "spec": {}}],
+    }
+    for resource in SERVED:
+        once = defaulted(resource, {"metadata": METADATA, "spec": spec})
+        assert defaulted(resource, once) == once, resource.kind

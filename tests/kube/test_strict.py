@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from kube.strict import refusal, repeated_fields, unknown_fields
+from kube.strict import patch_refusal, refusal, repeated_fields, unknown_fields
 from tests.kube.served import of_kind
 
 
@@ -51,3 +51,10 @@ def test_refusal_follows_upstream() -> None:
         'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: '
         'unknown field "spec.a", duplicate field "spec.b"'
     )
+
+
+def test_patch_is_refused_without_a_name() -> None:
+    error = patch_refusal({"spec": {"a": 1}}, ['unknown field "spec.a"'])
+    assert (error.code, error.reason) == (422, "Invalid")
+    assert error.message.startswith(' "" is invalid: patch: Invalid value: "{')
+    assert error.details["causes"][0]["field"] == "patch"
