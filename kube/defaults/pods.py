@@ -87,7 +87,7 @@ def _fill_container(container: Manifest) -> None:
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
     if not container.get("imagePullPolicy"):
-        container["imagePullPolicy"] = _pull_policy(container.get("image") or "")
+        container["imagePullPolicy"] = _pull_policy(str(container.get("image") or ""))
     for port in each(container, "ports") if container.get("ports") else ():
         port.setdefault("protocol", "TCP")
     for name in _PROBES:
@@ -121,8 +121,9 @@ def _fill_field(source: Manifest | None) -> None:
 def _request_limits(container: Manifest) -> None:
     """What is limited is requested, too. Upstream: SetDefaults_Pod()."""
     resources = container["resources"]
-    if resources.get("limits"):
-        resources["requests"] = {**resources["limits"], **(resources.get("requests") or {})}
+    limits = resources.get("limits") if isinstance(resources, dict) else None
+    if limits:
+        section(resources, "requests", **limits)
 
 
 def fill_volume_source(volume: Manifest) -> None:

@@ -1,6 +1,6 @@
 """Filling in sections of a manifest: each is copied before anything is put into it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -12,8 +12,13 @@ Fill = Callable[[Manifest], None]
 
 
 def section(found: Manifest, name: str, **defaults: Any) -> Manifest:
-    """A copy of a section, put in its place, with *defaults* for what is absent."""
-    given: Mapping[str, Any] = found.get(name) or {}
+    """A copy of a section, put in its place, with *defaults* for what is absent.
+
+    What is no section stays as it is: runs read fewer fields than a server, and check those only.
+    """
+    given = found.get(name) or {}
+    if not isinstance(given, dict):
+        return {**defaults}
     copy = found[name] = {**defaults, **given}
     for field in defaults:
         if copy[field] is None:
@@ -23,7 +28,7 @@ def section(found: Manifest, name: str, **defaults: Any) -> Manifest:
 
 def present_section(found: Manifest, name: str, **defaults: Any) -> Manifest | None:
     """The same for a section that is completed only where it is present; None elsewhere."""
-    return section(found, name, **defaults) if isinstance(found.get(name), Mapping) else None
+    return section(found, name, **defaults) if isinstance(found.get(name), dict) else None
 
 
 def each(found: Manifest, name: str) -> list[Manifest]:
@@ -31,7 +36,7 @@ def each(found: Manifest, name: str) -> list[Manifest]:
     given = found.get(name)
     if not isinstance(given, list):
         return []
-    copies = found[name] = [{**one} for one in given if isinstance(one, Mapping)]
+    copies = found[name] = [{**one} for one in given if isinstance(one, dict)]
     return copies
 
 
@@ -39,13 +44,20 @@ def write_amounts(found: Manifest, *names: str) -> None:
     """Write the quantities of the maps *names* as a server does: "1024Mi" becomes "1Gi"."""
     for name in names:
         amounts = found.get(name)
-        if isinstance(amounts, Mapping):
-            found[name] = {resource: amount_text(written) for resource, written in amounts.items()}
+        if isinstance(amounts, dict):
+            found[name] = {resource: amount(written) for resource, written in amounts.items()}
 
 
-@lru_cache(maxsize=8192)
-def amount_text(written: Any) -> str:
-    """A quantity in its canonical form. Upstream: resource.Quantity, CanonicalizeBytes()."""
+def amount(written: Any) -> Any:
+    """A quantity in its canonical form; what is none stays as it is.
+
+    Upstream: resource.Quantity, CanonicalizeBytes().
+    """
+    return _amount(written) if isinstance(written, (str, int, float)) else written
+
+
+@lru_cache(maxsize=8192, typed=True)
+def _amount(written: str | int | float) -> str:
     try:
         return str(quantity.parse(written))
     except quantity.QuantityError:

@@ -8,7 +8,7 @@ from kube.defaults.pods import fill_volume_source
 from kube.defaults.sections import (
     Fill,
     Manifest,
-    amount_text,
+    amount,
     each,
     present_section,
     section,
@@ -52,7 +52,7 @@ def _csi_driver(found: Manifest) -> None:
 def _storage_capacity(found: Manifest) -> None:
     for name in ("capacity", "maximumVolumeSize"):
         if found.get(name) is not None:
-            found[name] = amount_text(found[name])
+            found[name] = amount(found[name])
 
 
 def _volume_attachment(found: Manifest) -> None:

@@ -3,10 +3,10 @@
 from typing import Any
 
 import orjson
-import yaml
 from starlette.requests import Request
 
-from kube import protobuf
+from kscope.sim.objects.documents import DocumentError, Limits, read_documents
+from kube import protobuf, strict
 from kube.resources import Resource
 from kube.status import bad_request, unsupported_media_type
 
@@ -35,8 +35,8 @@ async def patch_of(request: Request) -> tuple[str, Any]:
         raise unsupported_media_type(_PATCHES)
     content = await request.body()
     try:
-        return kind, yaml.safe_load(content) if kind == "apply" else orjson.loads(content)
-    except (ValueError, yaml.YAMLError, RecursionError) as problem:
+        return kind, _yaml(content) if kind == "apply" else orjson.loads(content)
+    except ValueError as problem:
         raise bad_request(f"the patch cannot be read: {problem}") from problem
 
 
@@ -52,9 +52,32 @@ async def body_of(request: Request, resource: Resource) -> dict[str, Any]:
     if media_type not in (*_JSON, *_YAML):
         raise unsupported_media_type(_READ)
     try:
-        found = yaml.safe_load(content) if media_type in _YAML else orjson.loads(content)
-    except (ValueError, yaml.YAMLError, RecursionError) as problem:
+        found = _yaml(content) if media_type in _YAML else orjson.loads(content)
+    except ValueError as problem:
         raise bad_request(f"the body cannot be read: {problem}") from problem
     if not isinstance(found, dict):
         raise bad_request(f"the body is no {resource.kind}")
+    return found
+
+
+def _yaml(content: bytes) -> Any:
+    """The one document of a YAML text, within limits of depth and aliases. Raises ValueError."""
+    documents = read_documents("body", content, Limits())
+    if len(documents) != 1:
+        raise DocumentError("a body is one document")
+    return documents[0].value
+
+
+def is_strict(request: Request) -> bool:
+    """Whether fields that the kind does not have are to be refused."""
+    return request.query_params.get("fieldValidation") == "Strict"
+
+
+async def object_of(request: Request, resource: Resource) -> dict[str, Any]:
+    """The object in the body of *request*. Raises ApiError, also for fields that it cannot have."""
+    found = await body_of(request, resource)
+    if is_strict(request) and found.get("kind", resource.kind) == resource.kind:
+        repeated = strict.repeated_fields(await request.body())
+        if problems := [*repeated, *strict.unknown_fields(resource, found)]:
+            raise strict.refusal(resource, problems)
     return found

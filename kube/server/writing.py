@@ -24,9 +24,10 @@ from kscope.runs.services import command_submit
 from kscope.sim.objects.kinds import entity_id
 from kube import patching
 from kube.addresses import Target
+from kube.defaults import defaulted
 from kube.resources import PODS, Resource
 from kube.server.answers import answered
-from kube.server.bodies import body_of, patch_of
+from kube.server.bodies import body_of, is_strict, object_of, patch_of
 from kube.server.feed import Feed
 from kube.server.instants import now
 from kube.server.links import SnapshotLinks
@@ -43,6 +44,7 @@ from kube.status import (
     success,
     timed_out,
 )
+from kube.strict import patch_refusal, unknown_fields
 
 WAIT_SECONDS = 5.0
 LOOK_SECONDS = 0.25
@@ -110,7 +112,7 @@ class Writer:
 
     async def _create(self, target: Target) -> Response:
         resource = target.resource
-        manifest = _placed(await body_of(self.request, resource), target)
+        manifest = _placed(await object_of(self.request, resource), target)
         if resource.kind == "Binding":
             return await self._bind(target, manifest)
         if resource.kind == "Event":
@@ -205,10 +207,10 @@ class Writer:
     # -- changing --------------------------------------------------------------------------------
 
     async def _replace(self, target: Target) -> Response:
-        body = await body_of(self.request, target.resource)
         if target.subresource == "scale":
-            return await self._scale(target, lambda scale: {**scale, **body})
-        body = _placed(body, target)
+            scale = await body_of(self.request, target.resource)
+            return await self._scale(target, lambda old: {**old, **scale})
+        body = _placed(await object_of(self.request, target.resource), target)
         name = body["metadata"].get("name")
         if name != target.name:
             raise bad_request(
@@ -233,7 +235,17 @@ class Writer:
             return answered(patch if isinstance(patch, dict) else {})
         if target.subresource == "scale":
             return await self._scale(target, patched)
-        return await self._change(target, patched, _version_in(patch))
+
+        def checked(old: Manifest) -> Manifest:
+            new = patched(old)
+            if is_strict(self.request) and isinstance(new, dict):
+                before = unknown_fields(resource, old)
+                added = [one for one in unknown_fields(resource, new) if one not in before]
+                if added:
+                    raise patch_refusal(patch, added)
+            return new
+
+        return await self._change(target, checked, _version_in(patch))
 
     async def _change(
         self,
@@ -252,6 +264,9 @@ class Writer:
             new = change(old)
             if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
                 raise bad_request("the patch leaves no object")
+            # As a server does before it compares: what is absent, or written in another way, is no
+            # change.
+            new = defaulted(target.resource, new)
             patch = _part(patching.difference(old, new), target.subresource)
             if not patch or self._is_tried:
                 return answered(patching.merge_patched(old, patch))

@@ -142,6 +142,11 @@ def amount(written: Any) -> str:
         return str(written)
 
 
+# Runs read fewer fields than a server, and check those only: others may hold anything. A server
+# would have refused the object; here its other cells are shown.
+UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
 def template_of(one: Object) -> Object:
     """The spec of the pods that a workload makes."""
     return (spec_of(one).get("template") or {}).get("spec") or {}

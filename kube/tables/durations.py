@@ -55,5 +55,5 @@ def between(start: str | None, end: str | None) -> str:
 def _moment(text: str | None) -> int | None:
     try:
         return nanoseconds_of(text) if text else None
-    except (ValueError, TypeError):
+    except (AttributeError, TypeError, ValueError):
         return None

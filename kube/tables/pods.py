@@ -3,8 +3,18 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kube.tables.columns import AGE, NAME, NONE, Cell, Heading, Object, is_deleted
-from kube.tables.durations import since
+from kube.tables.columns import (
+    AGE,
+    NAME,
+    NONE,
+    UNREADABLE,
+    Cell,
+    Heading,
+    Object,
+    is_deleted,
+    status_of,
+)
+from kube.tables.durations import UNKNOWN, since
 
 _UNREACHABLE = "NodeLost"
 _ENDED = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
@@ -139,6 +149,13 @@ def _readiness_gates(spec: Object, status: Object) -> str:
 
 def cells(pod: Object, now: int) -> list[Cell]:
     """The cells of a pod at virtual time *now*."""
+    try:
+        return _cells(pod, now)
+    except UNREADABLE:
+        return [NAME.get(pod, now), *[UNKNOWN] * (len(HEADINGS) - 1)]
+
+
+def _cells(pod: Object, now: int) -> list[Cell]:
     line = Line(pod)
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     ips = [one.get("ip") for one in status.get("podIPs") or []] or [status.get("podIP")]
@@ -157,7 +174,7 @@ def cells(pod: Object, now: int) -> list[Cell]:
 
 def conditions(pod: Object) -> list[dict[str, Any]]:
     """The conditions of a pod's row: that it has ended."""
-    phase = (pod.get("status") or {}).get("phase")
+    phase = status_of(pod).get("phase")
     if phase not in _ENDED:
         return []
     return [{"type": "Completed", "status": "True", "reason": phase, "message": _ENDED[phase]}]

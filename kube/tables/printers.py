@@ -6,7 +6,18 @@ from typing import Any
 
 from kube.tables import pods
 from kube.tables.cluster import CLUSTER
-from kube.tables.columns import AGE, NAME, Cell, Column, Columns, Heading, Object, metadata_of
+from kube.tables.columns import (
+    AGE,
+    NAME,
+    UNREADABLE,
+    Cell,
+    Column,
+    Columns,
+    Heading,
+    Object,
+    metadata_of,
+)
+from kube.tables.durations import UNKNOWN
 from kube.tables.events import EVENTS
 from kube.tables.storage import STORAGE
 from kube.tables.workloads import WORKLOADS
@@ -39,7 +50,14 @@ class _EachByItself:
         self._columns = columns
 
     def __call__(self, one: Object, now: int) -> list[Cell]:
-        return [column.get(one, now) for column in self._columns]
+        return [_cell(column, one, now) for column in self._columns]
+
+
+def _cell(column: Column, one: Object, now: int) -> Cell:
+    try:
+        return column.get(one, now)
+    except UNREADABLE:
+        return UNKNOWN
 
 
 def _printer(columns: Columns) -> Printer:

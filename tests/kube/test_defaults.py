@@ -227,3 +227,26 @@ def test_manifest_itself_stays_unchanged() -> None:
     for resource in SERVED:
         defaulted(resource, given)
         assert given == before, resource.kind
+
+
+def test_unreadable_fields_stay_as_they_are() -> None:
+    assert _container(ports="x", livenessProbe=3)["ports"] == "x"
+    capacity = {"cpu": [], "memory": "much", "pods": True}
+    assert _defaulted("Node", status={"capacity": capacity})["status"]["capacity"] == {
+        **capacity,
+        "pods": "True",
+    }
+
+
+def test_defaults_of_defaults_change_nothing() -> None:
+    spec = {
+        "containers": [{**CONTAINER, "resources": {"limits": {"cpu": "0.5"}}}],
+        "template": {"spec": {"containers": [CONTAINER], "volumes": [{"name": "v"}]}},
+        "parallelism": 2,
+        "ports": [{"port": 1}],
+        "limits": [{"type": "Container", "max": {"cpu": 1}}],
+        "volumeClaimTemplates": [{"metadata": {}, "spec": {}}],
+    }
+    for resource in SERVED:
+        once = defaulted(resource, {"metadata": METADATA, "spec": spec})
+        assert defaulted(resource, once) == once, resource.kind

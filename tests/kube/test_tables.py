@@ -378,3 +378,9 @@ def test_ages_are_written_as_upstream(duration: int, text: str) -> None:
 
 def test_unreadable_timestamp_has_no_age() -> None:
     assert _cells("Namespace", metadata={"creationTimestamp": "yesterday"})[-1] == "<unknown>"
+
+
+def test_unreadable_field_spoils_its_cell_only() -> None:
+    row = _cells("Service", spec={"type": "NodePort", "ports": 5, "externalIPs": [[]]})
+    assert row[1:5] == ["NodePort", "<none>", "<unknown>", "<unknown>"]
+    assert _pod(spec={"readinessGates": "x"})[:3] == ["a", "<unknown>", "<unknown>"]

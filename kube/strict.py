@@ -1,0 +1,104 @@
+"""Strict validation: fields that a kind does not have, and fields that are given twice.
+
+Upstream: sigs.k8s.io/json, the strict errors; apiserver/pkg/endpoints/handlers, fieldValidation.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from kube.openapi.definitions import Schema, definition_of, definitions
+from kube.resources import Resource
+from kube.status import ApiError, bad_request
+
+
+def unknown_fields(resource: Resource, manifest: Mapping[str, Any]) -> list[str]:
+    """Each field that objects of *resource* do not have, as in 'unknown field "spec.replicaz"'."""
+    name = definition_of(resource.api_version, resource.kind)
+    paths = _unknown(definitions().get(name, {}), manifest, "")
+    return [f'unknown field "{path}"' for path in paths]
+
+
+def repeated_fields(text: bytes) -> list[str]:
+    """Each field that a JSON text gives twice, as in 'duplicate field "spec.replicas"'.
+
+    *text* is JSON that has been read before; what cannot be read has no such fields.
+    """
+    try:
+        found = json.loads(
+            text, object_pairs_hook=_Object, parse_int=str, parse_float=str, parse_constant=str
+        )
+    except (ValueError, RecursionError):
+        return []
+    return [f'duplicate field "{path}"' for path in _repeated(found, "")]
+
+
+def refusal(resource: Resource, problems: list[str]) -> ApiError:
+    """What an object with such fields is answered with."""
+    kind, found = resource.kind, ", ".join(problems)
+    return bad_request(
+        f'{kind} in version "{resource.version}" cannot be handled as a {kind}: '
+        f"strict decoding error: {found}"
+    )
+
+
+def patch_refusal(patch: Any, problems: list[str]) -> ApiError:
+    """What a patch is answered with that puts such fields into an object."""
+    why = f"strict decoding error: {', '.join(problems)}"
+    message = f'Invalid value: "{orjson.dumps(patch).decode()}": {why}'
+    cause = {"reason": "FieldValueInvalid", "message": message, "field": "patch"}
+    # Upstream has neither a kind nor a name here: kubectl then says "The request is invalid".
+    return ApiError(422, "Invalid", f' "" is invalid: patch: {message}', {"causes": [cause]})
+
+
+class _Object(dict[str, Any]):
+    """An object of a JSON text, and the names that it has twice."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.repeated: dict[str, None] = {}
+        if len(self) < len(pairs):
+            names: dict[str, None] = {}
+            for name, _ in pairs:
+                (self.repeated if name in names else names)[name] = None
+
+
+def _unknown(schema: Schema, value: Any, path: str) -> Iterator[str]:
+    schema = _followed(schema)
+    if isinstance(value, list):
+        items = schema.get("items") or {}
+        for place, one in enumerate(value):
+            yield from _unknown(items, one, f"{path}[{place}]")
+    elif isinstance(value, Mapping):
+        properties = schema.get("properties")
+        others = schema.get("additionalProperties")
+        for name, one in value.items():
+            if properties and name in properties:
+                yield from _unknown(properties[name], one, _joined(path, name))
+            elif isinstance(others, Mapping):
+                yield from _unknown(dict(others), one, _joined(path, name))
+            elif properties:
+                yield _joined(path, name)
+
+
+def _followed(schema: Schema) -> Schema:
+    """The schema itself, or the one that it refers to."""
+    reference = schema.get("$ref")
+    return definitions().get(reference.rpartition("/")[2], {}) if reference else schema
+
+
+def _repeated(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, list):
+        for place, one in enumerate(value):
+            yield from _repeated(one, f"{path}[{place}]")
+    elif isinstance(value, _Object):
+        for name, one in value.items():
+            if name in value.repeated:
+                yield _joined(path, name)
+            yield from _repeated(one, _joined(path, name))
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

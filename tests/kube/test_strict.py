@@ -1,0 +1,60 @@
+"""Strict validation. Upstream: test/integration/apiserver/field_validation_test.go."""
+
+from typing import Any
+
+import orjson
+
+from kube.strict import patch_refusal, refusal, repeated_fields, unknown_fields
+from tests.kube.served import of_kind
+
+
+def _unknown(kind: str, **manifest: Any) -> list[str]:
+    resource = of_kind(kind)
+    named = {"kind": kind, "apiVersion": resource.api_version, "metadata": {"name": "a"}}
+    return unknown_fields(resource, {**named, **manifest})
+
+
+def test_known_fields_are_accepted() -> None:
+    container = {"name": "c", "resources": {"limits": {"cpu": 1, "example.com/gpu": "2"}}}
+    template = {"metadata": {"labels": {"any": "thing"}}, "spec": {"containers": [container]}}
+    strategy = {"rollingUpdate": {"maxSurge": "25%"}}
+    assert not _unknown("Deployment", spec={"template": template, "strategy": strategy})
+    assert not _unknown("ControllerRevision", data={"spec": {"any": 1}}, revision=1)
+    assert not _unknown("Secret", stringData={"a": "b"}, type="Opaque")
+
+
+def test_unknown_fields_are_named_with_their_path() -> None:
+    containers = [{"name": "a"}, {"name": "b", "imagee": "x"}]
+    assert _unknown("Pod", spec={"containers": containers, "nodename": "n"}, data={}) == [
+        'unknown field "spec.containers[1].imagee"',
+        'unknown field "spec.nodename"',
+        'unknown field "data"',
+    ]
+
+
+def test_repeated_fields_are_named_with_their_path() -> None:
+    text = b'{"a": 1, "spec": {"replicas": 1, "replicas": 2, "x": [{"y": 1, "y": 1}]}, "a": 1}'
+    assert orjson.loads(text)
+    assert repeated_fields(text) == [
+        'duplicate field "a"',
+        'duplicate field "spec.replicas"',
+        'duplicate field "spec.x[0].y"',
+    ]
+    assert not repeated_fields(b'{"a": [{"b": 1}, {"b": 1}]}')
+    assert not repeated_fields(b"[" * 100_000)
+
+
+def test_refusal_follows_upstream() -> None:
+    error = refusal(of_kind("Deployment"), ['unknown field "spec.a"', 'duplicate field "spec.b"'])
+    assert (error.code, error.reason) == (400, "BadRequest")
+    assert error.message == (
+        'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: '
+        'unknown field "spec.a", duplicate field "spec.b"'
+    )
+
+
+def test_patch_is_refused_without_a_name() -> None:
+    error = patch_refusal({"spec": {"a": 1}}, ['unknown field "spec.a"'])
+    assert (error.code, error.reason) == (422, "Invalid")
+    assert error.message.startswith(' "" is invalid: patch: Invalid value: "{')
+    assert error.details["causes"][0]["field"] == "patch"
