@@ -2,20 +2,19 @@
 
 from typing import Any
 
-import orjson
+from django.conf import settings
 from starlette.requests import Request
 
+from kscope.runs.web.body_limit import TOO_LONG
 from kscope.sim.objects.documents import DocumentError, Limits, read_documents
 from kube import protobuf, strict
 from kube.resources import Resource
-from kube.status import bad_request, unsupported_media_type
+from kube.status import bad_request, too_large, unsupported_media_type
 
 _JSON = ("application/json", "")
 _YAML = ("application/yaml",)
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 _READ = (*_JSON[:1], *_YAML, _PROTOBUF)
-
-
 _PATCHES = {
     "application/json-patch+json": "json",
     "application/merge-patch+json": "merge",
@@ -33,9 +32,9 @@ async def patch_of(request: Request) -> tuple[str, Any]:
     kind = _PATCHES.get(media_type)
     if kind is None:
         raise unsupported_media_type(_PATCHES)
-    content = await request.body()
+    content = await _content(request)
     try:
-        return kind, _yaml(content) if kind == "apply" else orjson.loads(content)
+        return kind, _document(content)
     except ValueError as problem:
         raise bad_request(f"the patch cannot be read: {problem}") from problem
 
@@ -43,7 +42,7 @@ async def patch_of(request: Request) -> tuple[str, Any]:
 async def body_of(request: Request, resource: Resource) -> dict[str, Any]:
     """The manifest in the body of *request*. Raises ApiError for what is none."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    content = await request.body()
+    content = await _content(request)
     if media_type == _PROTOBUF:
         try:
             return protobuf.decoded(content)
@@ -52,7 +51,7 @@ async def body_of(request: Request, resource: Resource) -> dict[str, Any]:
     if media_type not in (*_JSON, *_YAML):
         raise unsupported_media_type(_READ)
     try:
-        found = _yaml(content) if media_type in _YAML else orjson.loads(content)
+        found = _document(content)
     except ValueError as problem:
         raise bad_request(f"the body cannot be read: {problem}") from problem
     if not isinstance(found, dict):
@@ -60,8 +59,19 @@ async def body_of(request: Request, resource: Resource) -> dict[str, Any]:
     return found
 
 
-def _yaml(content: bytes) -> Any:
-    """The one document of a YAML text, within limits of depth and aliases. Raises ValueError."""
+async def _content(request: Request) -> bytes:
+    """The body. Raises ApiError when it is longer than the server takes."""
+    content = await request.body()
+    if request.scope.get(TOO_LONG):
+        raise too_large(f"limit is {settings.UPLOAD_MAX_BYTES}")
+    return content
+
+
+def _document(content: bytes) -> Any:
+    """The one document of a YAML or JSON text, within limits of depth and aliases.
+
+    Raises ValueError.
+    """
     documents = read_documents("body", content, Limits())
     if len(documents) != 1:
         raise DocumentError("a body is one document")
