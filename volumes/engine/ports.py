@@ -254,7 +254,7 @@ class InformerListers:
         return self.claim_informer
 
     def storage_class(self, name: str) -> StorageClass | None:
-        """See Listers. What the API server would have filled in is there."""
+        """See Listers. It has the API server's default binding mode."""
         found = self.class_informer.get(name)
         if found is None or "volumeBindingMode" in found.raw:
             return found

@@ -418,7 +418,7 @@ class KeptRuns:
         return {row: self._covered[row] for row in rows.tolist() if row in self._covered}
 
     def rungs(self, rows: IntArray) -> list[tuple[str, IntArray]]:
-        """The criteria of the choice among *rows*, all of which fit, and the rows left after each."""
+        """The criteria of the choice among *rows*, which all fit, and the rows left after each."""
         rungs: list[tuple[str, IntArray]] = []
         for name, costs in zip(RUNGS, self._costs, strict=True):
             values = costs.take(rows)

@@ -360,7 +360,7 @@ class ExternalProvisioners:
         return any(source.get("persistentVolumeName") == volume.name for source in sources)
 
     def _remove_finalizer(self, volume: PersistentVolume) -> None:
-        """Let go of a deleted volume. Raises ApiError."""
+        """Remove the finalizer of a volume whose storage is deleted. Raises ApiError."""
         newest = self._store.find("PersistentVolume", volume.key)
         if newest is None or FINALIZER not in newest.finalizers:
             return

@@ -186,7 +186,7 @@ def _choice(
 def _named(
     claim: PersistentVolumeClaim, volumes: VolumeIndex, verdicts: list[CandidateVerdict]
 ) -> tuple[str, list[CandidateVerdict]]:
-    """The verdicts for a claim that names its volume: no other volume is looked at."""
+    """The verdicts for a claim that names its volume: no other volume is considered."""
     name = claim.volume_name
     volume = volumes.get(name)
     wrong = None
@@ -261,7 +261,7 @@ def _why_not(verdict: CandidateVerdict, offer: Offer, best: Offer, node: Node | 
     if more > 0:
         return f"larger than {best.name} by {_size(more)}"
     if more < 0:
-        return f"smaller than {best.name}, which the claim has got"
+        return f"smaller than {best.name}, which the claim already has"
     return f"as large as {best.name}, which comes first by name"
 
 

@@ -1,7 +1,7 @@
 """Named operations that run beside the controller: one at a time per name, with backoff on error.
 
-An operation is worked off in steps on the event loop; between two steps it waits (for the plugin, or
-before it tries again). A name that is running refuses a second start; one that failed refuses until
+An operation runs in steps on the event loop; between two steps it waits (for the plugin, or before
+it tries again). A name that is running refuses a second start; one that failed refuses until
 its backoff has passed. Upstream: pkg/util/goroutinemap.
 """
 

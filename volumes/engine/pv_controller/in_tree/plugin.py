@@ -113,7 +113,7 @@ class Delays(Protocol):
 
 
 class Failures(Protocol):
-    """What provisioning gets wrong."""
+    """Decides which provisioning fails."""
 
     def of(self, claim: PersistentVolumeClaim, node: str) -> str | None:
         """Why provisioning for *claim* on *node* ("" for none in particular) fails, or None."""
