@@ -150,7 +150,8 @@ class StoreVolumeApi:
 
     def create_volume(self, volume: PersistentVolume, record_as: WriteEvent) -> PersistentVolume:
         """See VolumeApi."""
-        # Protection is the only admission that matters to a volume. No client sets a status at creation.
+        # Protection is the only admission that matters to a volume. No client sets a status at
+        # creation.
         bare = PersistentVolume({**volume.raw, "status": {"phase": "Pending"}})
         stored = self._store.create(
             protected(bare),
@@ -215,7 +216,7 @@ class InformerListers:
         self._pods_by_claim: dict[str, dict[str, None]] = {}
         # Classes that were written without a binding mode, and as the API server completes them.
         self._classes: dict[str, tuple[StorageClass, StorageClass]] = {}
-        # Upstream starts the informers together. Here kinds that others refer to are delivered first.
+        # Upstream starts the informers together. Here the kinds that others refer to come first.
         self.class_informer: Informer[StorageClass] = Informer(store, "StorageClass", latency)
         self.node_informer: Informer[Node] = Informer(store, "Node", latency)
         self.pod_informer: Informer[Pod] = Informer(store, "Pod", latency)

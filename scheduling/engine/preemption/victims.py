@@ -68,7 +68,8 @@ class DryRuns:
     """For each of `rows`: whether the pod would fit, its victims, or what is missing.
 
     `victims` are marks in the grid of places; `missing` is the resource filter's code without its
-    top bit, 0 where the pod fits after all evictions, and `NO_LOWER_PODS` where there is none to evict.
+    top bit, 0 where the pod fits after all evictions, and `NO_LOWER_PODS` where there is no pod to
+    evict.
     """
 
     rows: IntArray

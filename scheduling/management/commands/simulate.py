@@ -85,8 +85,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--why",
             metavar="[KIND/]NAMESPACE/NAME",
-            help="at the end, explain why this pod, or claim/shop/data, node/n1, deployment/shop/web, "
-            "… is in its state and what would fix it; the timeline is then written only with -o",
+            help="at the end, explain why this pod (or claim/shop/data, node/n1, "
+            "deployment/shop/web, …) is in its state and what would fix it; the timeline is then "
+            "written only with -o",
         )
         parser.add_argument("--json", action="store_true", help="the answer to --why as JSON")
         parser.add_argument(

@@ -278,7 +278,8 @@ class VolumeBinder:
             try:
                 volume = self.volumes.get_api(claim.volume_name)
             except NotFound:
-                # The watch may not have delivered it yet; if it was deleted, the claim becomes Lost.
+                # The watch may not have delivered it yet. If it was deleted, the claim becomes
+                # Lost.
                 return False
             self._require_reachable(volume, node, "")
         return is_claim_fully_bound(claim)

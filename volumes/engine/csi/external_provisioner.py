@@ -100,7 +100,8 @@ class ExternalProvisioners:
         )
         self._busy: dict[str, None] = {}
         self._failures: dict[str, int] = {}
-        # (driver, class name) → the class and the segments that it allows; cleared when a node changes.
+        # (driver, class name) → the class and the segments that it allows. Cleared when a node
+        # changes.
         self._known: dict[tuple[str, str], tuple[StorageClass, list[Segment]]] = {}
         self._claims = WorkQueue(context.loop, self._sync_claim)
         self._volumes = WorkQueue(context.loop, self._sync_volume)

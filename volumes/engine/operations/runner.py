@@ -37,7 +37,7 @@ class OperationRunner:
     __slots__ = ("_answers", "_entries", "_loop")
 
     def __init__(self, loop: EventLoop, answers: Answers | None = None) -> None:
-        """With *answers* no step is taken while the API server has not answered what was written."""
+        """With *answers*, each step waits until the API server has answered what was written."""
         self._loop = loop
         self._answers = answers
         self._entries: dict[str, _Entry] = {}

@@ -206,7 +206,7 @@ class DaemonSetController(Controller):
             raise refused
 
     def _create_on(self, owner: ApiObject, nodes: list[str], label: str) -> ApiError | None:
-        """Create a pod for each node; returns why one was refused, after which no more are tried."""
+        """Create pods in growing batches, none after a batch with a refusal; returns that."""
         refused: ApiError | None = None
         tried = 0
         for size in batches(len(nodes)):

@@ -1,7 +1,7 @@
 """Evicts pods whose devices got a NoExecute taint that their claims do not tolerate (since v1.36).
 
-Upstream: pkg/controller/devicetainteviction/device_taint_eviction.go. DeviceTaintRules are alpha and
-not modelled.
+Upstream: pkg/controller/devicetainteviction/device_taint_eviction.go. DeviceTaintRules are alpha
+and not modelled.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,7 @@
 """Node lifecycle: taints that follow the conditions of a node.
 
-Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go. `taint_manager` evicts by taint.
+`taint_manager` evicts pods because of them. Upstream:
+pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 """
 
 from contextlib import suppress
@@ -169,7 +170,7 @@ class NodeLifecycleController:
             self.ticker.arm()
 
     def _mark_silent_nodes(self) -> None:
-        """Upstream: tryUpdateNodeHealth(): after the grace period the state of a node is unknown."""
+        """After the grace period a node's state is unknown. Upstream: tryUpdateNodeHealth()."""
         for name, since in self._context.silent_nodes.items():
             node = self._store.find("Node", name)
             if not isinstance(node, Node) or _is_unknown(node):
@@ -324,7 +325,7 @@ def _is_ready_condition(condition: Manifest) -> bool:
 
 
 def _no_schedule_swap(node: Node) -> tuple[list[Manifest], list[Manifest]]:
-    """The NoSchedule taints that the node's conditions require and it lacks, and the superfluous ones."""
+    """The NoSchedule taints to add and to remove, so that they match the node's conditions."""
     wanted = [_taint(key, NO_SCHEDULE) for key in _condition_taints(node)]
     ours = [
         taint

@@ -7,8 +7,8 @@ import {operationsOf} from "../nodes/node_record.js";
 import {ObjectEvents} from "../session/object_events.js";
 
 /**
- * The objects that the page of state machines follows, one of each kind, and their events: a pod, a claim,
- * a volume, and a volume on a node.
+ * The objects that the page of state machines follows, one of each kind, and their events: a pod,
+ * a claim, a volume, and a volume on a node.
  *
  * The user can pick each. By default the pod is the one that the session selects, the claim is one of
  * the pod's or else an unfinished one, and the volume is the claim's, on the pod's node.
