@@ -206,7 +206,7 @@ class DaemonSetController(Controller):
             raise refused
 
     def _create_on(self, owner: ApiObject, nodes: list[str], label: str) -> ApiError | None:
-        """Create pods in growing batches, none after a batch with a refusal; returns that."""
+        """Create pods in growing batches until one has a refusal; returns the last refusal."""
         refused: ApiError | None = None
         tried = 0
         for size in batches(len(nodes)):
