@@ -50,7 +50,7 @@ _IMPORT = re.compile(r"""(?:\bfrom|^import)\s*["']([^"']+)["']""", re.MULTILINE)
 def imported_names(name: str) -> tuple[str, ...]:
     """Served names of all modules that the served module *name* imports, directly or indirectly.
 
-    The files are read once per process. The page does not preload a module that is imported later.
+    The files are read once per process. A module loaded by a call of `import()` is not found.
     """
     packages = import_map_names()
     seen: dict[str, None] = {name: None}

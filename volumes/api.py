@@ -31,9 +31,11 @@ CANDIDATES = inline_serializer(
         "at": serializers.IntegerField(help_text="virtual nanoseconds"),
         "claim": serializers.CharField(),
         "asker": serializers.ChoiceField(
-            ["pv-controller", "scheduler"], help_text="whose question it is"
+            ["pv-controller", "scheduler"], help_text="the component that chooses"
         ),
-        "node": serializers.CharField(allow_blank=True, help_text="for which the scheduler asks"),
+        "node": serializers.CharField(
+            allow_blank=True, help_text="for which the scheduler chooses"
+        ),
         "delayed": serializers.BooleanField(help_text="whether the class waits for a consumer"),
         "chosen": serializers.CharField(allow_blank=True),
         "volumes": serializers.IntegerField(help_text="how many there are"),
@@ -51,7 +53,7 @@ class ClaimCandidates(EngineView):
         parameters=[
             OpenApiParameter("seq", int, description="after this event; now when absent"),
             OpenApiParameter(
-                "node", str, description="as the scheduler asks for it, where the class waits"
+                "node", str, description="as the scheduler chooses for it, if the class waits"
             ),
         ],
         responses=CANDIDATES,

@@ -1,6 +1,7 @@
 """`{% page_href "machines" %}`: a link to a page of the run that keeps the event and selection.
 
-static/js/model/run/place.js makes the same addresses and updates them once the page is live.
+static/js/model/run/place.js makes the same addresses; controllers/session/run_page.js updates the
+links with them once the page is live.
 """
 
 from typing import Any

@@ -175,7 +175,7 @@ def test_what_was_made_from_an_older_version_is_a_conflict(verb: str) -> None:
     [
         ({"verb": "delete", "object": "pod/" + "n" * 5_000}, "object: .* has 5,004 characters"),
         ({"verb": "delete", "object": "pod/a\0"}, r"object: .* holds the character U\+0000"),
-        ({"verb": "delete", "object": "pod/a/b", "grace_seconds": 2**63}, "no integer of 64 bits"),
+        ({"verb": "delete", "object": "pod/a/b", "grace_seconds": 2**63}, "not a 64-bit integer"),
         ({"verb": "x" * 5_000}, "verb is .{0,90}; it must be one of"),
     ],
 )

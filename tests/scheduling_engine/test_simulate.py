@@ -118,7 +118,7 @@ def test_a_place_that_cannot_be_written_to_is_told(mode: str, tmp_path: Path) ->
 
 def test_a_seed_has_64_bits(tmp_path: Path) -> None:
     source = _write(tmp_path, "one.yaml", NODE)
-    with pytest.raises(CommandError, match="--seed: 9{20} is no integer of 64 bits"):
+    with pytest.raises(CommandError, match="--seed: 9{20} is not a 64-bit integer"):
         _simulate(source, "--until", "1s", "--seed", "9" * 20)
 
 
@@ -142,13 +142,13 @@ def test_any_object_can_be_asked_about(tmp_path: Path, capsys: pytest.CaptureFix
     source = str(_write(tmp_path, "one.yaml", NODE, POD))
     call_command("why", source, "node", "n1", "--until", "10s")
     assert capsys.readouterr().out.startswith("node/n1 (well): Nothing is wrong with Node n1.")
-    with pytest.raises(CommandError, match="these can: claim, daemonset"):
+    with pytest.raises(CommandError, match="known kinds are claim, daemonset"):
         call_command("why", source, "secret", "s")
 
 
 def test_why_needs_a_run(tmp_path: Path) -> None:
     source = _write(tmp_path, "one.yaml", NODE, POD)
-    with pytest.raises(CommandError, match="--why looks at a run"):
+    with pytest.raises(CommandError, match="--why needs a run"):
         _simulate(source, "--mode", "decisions", "--why", "web")
 
 

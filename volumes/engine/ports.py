@@ -158,7 +158,8 @@ class StoreVolumeApi:
 
     def create_volume(self, volume: PersistentVolume, record_as: WriteEvent) -> PersistentVolume:
         """See VolumeApi."""
-        # Protection is the only admission that matters to a volume. No client sets a status at creation.
+        # Protection is the only admission that matters to a volume. No client sets a status at
+        # creation.
         bare = PersistentVolume({**volume.raw, "status": {"phase": "Pending"}})
         stored = self._store.create(
             protected(bare),
@@ -223,7 +224,7 @@ class InformerListers:
         self._pods_by_claim: dict[str, dict[str, None]] = {}
         # Classes that were written without a binding mode, and as the API server completes them.
         self._classes: dict[str, tuple[StorageClass, StorageClass]] = {}
-        # Upstream starts the informers together. Here kinds that others refer to are delivered first.
+        # Upstream starts the informers together. Here the kinds that others refer to come first.
         self.class_informer: Informer[StorageClass] = Informer(store, "StorageClass", latency)
         self.node_informer: Informer[Node] = Informer(store, "Node", latency)
         self.pod_informer: Informer[Pod] = Informer(store, "Pod", latency)
@@ -262,7 +263,7 @@ class InformerListers:
         return self.claim_informer
 
     def storage_class(self, name: str) -> StorageClass | None:
-        """See Listers. What the API server would have filled in is there."""
+        """See Listers. It has the API server's default binding mode."""
         found = self.class_informer.get(name)
         if found is None or "volumeBindingMode" in found.raw:
             return found

@@ -23,6 +23,6 @@ class TokenForm(forms.Form):
     def clean_name(self) -> str:
         """The name must be new among the tokens of the account."""
         name: str = self.cleaned_data["name"].strip()
-        if "\0" in name or Token.objects.filter(user=self.user, name=name).exists():
+        if Token.objects.filter(user=self.user, name=name).exists():
             raise forms.ValidationError("You have a token of this name already.")
         return name

@@ -23,9 +23,9 @@ class QueueFull(Exception):
 class FairQueue(Generic[Item]):
     """First in, first out for equal keys; different keys take turns, part by part.
 
-    The first parts take turns; then, among items with the same first part, the second parts, and so
-    on. With keys `(account, run)` no account waits for the many questions of another account, and no
-    run for another run of its account. All keys of a queue have the same number of parts.
+    The first parts take turns; then, among items with the same first part, the second parts, and
+    so on. With keys `(account, run)` no account waits for the many questions of another account,
+    and no run for another run of its account. All keys of a queue have the same number of parts.
 
     There is room for *limit* items, *limit_each* of them with the same first part of their keys.
     """

@@ -14,12 +14,9 @@ from kscope.sim.kernel.view import Attributes, Changes, NotComposable, State, co
 IN_MEMORY = 5
 
 
+# An event as the database has it: export.COLUMNS, data and changes as JSON text.
 Row = tuple[Any, ...]
-
-
 Rows = list[Row]
-
-
 Before = dict[str, Attributes | None]
 
 
@@ -84,16 +81,17 @@ def frame_folded(rows: Rows, state: State, tally: Tally | None = None) -> Frame:
     """
     before: Before = {}
     samples = Samples(tally or Tally(state))
-    for row in rows:
-        changes: Changes = orjson.loads(row[8]) if row[8] else {}
+    for _, at, *_, text in rows:
+        changes: Changes = orjson.loads(text) if text else {}
         for entity in changes:
             if entity not in before:
                 before[entity] = state.get(entity)
-        samples.fold(row[1], changes)
-    first, last = rows[0], rows[-1]
+        samples.fold(at, changes)
     events = [_encoded(row) for row in rows]
     changed = _difference(before, state)
-    return Frame(first[0], last[0], last[1], changed, events, before, samples.taken)
+    first, *_ = rows[0]
+    last, at, *_ = rows[-1]
+    return Frame(first, last, at, changed, events, before, samples.taken)
 
 
 def frames_joined(frames: Sequence[Frame], state: State) -> Frame:
@@ -132,8 +130,8 @@ def frames_composed(rows: Rows) -> list[Frame]:
     """
     frames: list[Frame] = []
     for row in rows:
-        seq, at = row[0], row[1]
-        changes: Changes = orjson.loads(row[8]) if row[8] else {}
+        seq, at, *_, text = row
+        changes: Changes = orjson.loads(text) if text else {}
         try:
             if not frames:
                 raise NotComposable
@@ -157,16 +155,16 @@ def _add(known: Changes, later: Changes) -> None:
 
 
 def _encoded(row: Row) -> bytes:
-    data, changes = row[7], row[8]
+    seq, at, kind, obj, component, cause, message, data, changes = row
     return orjson.dumps(
         {
-            "seq": row[0],
-            "at": row[1],
-            "kind": row[2],
-            "object": row[3],
-            "component": row[4],
-            "cause": row[5],
-            "message": row[6],
+            "seq": seq,
+            "at": at,
+            "kind": kind,
+            "object": obj,
+            "component": component,
+            "cause": cause,
+            "message": message,
             "data": orjson.Fragment(data) if data else None,
             "changes": orjson.Fragment(changes) if changes else None,
         }

@@ -8,7 +8,7 @@ from kscope.sim.input.load_result import FileContents, LoadResult, Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """One file: objects by kind, kinds that were kept aside, and what is wrong with it."""
+    """One file: objects of supported kinds and of ignored ones (`aside`), and its problems."""
 
     name: str
     documents: int

@@ -94,7 +94,10 @@ class SetupCheck(Protocol):
 
 @dataclass(slots=True)
 class FileContents:
-    """How much of a file was understood: its documents, and its objects by kind."""
+    """How much of a file was understood: the number of documents, and of objects of each kind.
+
+    `kinds` are the supported kinds; `aside` the others, whose objects the run ignores.
+    """
 
     documents: int = 0
     kinds: dict[str, int] = field(default_factory=dict[str, int])

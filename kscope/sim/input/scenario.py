@@ -209,7 +209,7 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
     elif seed is not None:
         report.add((*spec_path, "seed"), seed, f"expected an integer, found {shown(seed)}")
     if header.get("seed", 0) not in SEEDS:
-        report.add((*spec_path, "seed"), seed, f"{seed} is no integer of 64 bits")
+        report.add((*spec_path, "seed"), seed, f"{seed} is not a 64-bit integer")
     _until(header, spec.get("duration"), (*spec_path, "duration"), report)
     header["budget"] = parse_budget(spec.get("budget"), (*spec_path, "budget"), report)
     header["latencies"] = _latencies(spec.get("latencies"), (*spec_path, "latencies"), report)
@@ -481,7 +481,7 @@ def grace_fault(grace: Any) -> str:
         return f"expected a number of seconds, found {shown(grace)}"
     if grace < 0:
         return f"{grace} is less than 0"
-    return f"{grace} is no integer of 64 bits" if grace not in SEEDS else ""
+    return f"{grace} is not a 64-bit integer" if grace not in SEEDS else ""
 
 
 def _only(found: Manifest, known: tuple[str, ...], path: Path, report: Report) -> None:

@@ -43,7 +43,7 @@ def with_name_label(namespace: ApiObject) -> ApiObject:
 def with_default_requests(pod: Pod) -> Pod:
     """*pod* with what SetDefaults_Pod() would fill in: requests from limits, host ports.
 
-    What is asked for the pod as a whole only v1.34 reads.
+    Pod-level requests are filled in, too, though versions before v1.34 do not read them.
     """
     spec = pod.spec
     containers = _defaulted(spec.get("containers") or [], host=bool(spec.get("hostNetwork")))

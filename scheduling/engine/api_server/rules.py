@@ -8,13 +8,13 @@ class AdmissionRules:
     """What admission does in one version; by default, as in the newest."""
 
     pod_totals: bool = True
-    """LimitRanges and quotas count what a pod as a whole asks for, with sidecars and pod-level resources."""
+    """LimitRanges and quotas count the requests of a whole pod, with sidecars and pod-level resources."""
     limit_full_stops: bool = False
     """The sentences of LimitRanger end in a full stop."""
     names_containers: bool = True
     """A quota that needs a request names the containers without one."""
     partial_usage: bool = True
-    """Of a quota's status only the resources that the object takes must have been counted."""
+    """The status of a quota must have counted only the resources that the object uses."""
     scope_selectors: bool = True
     """The scopeSelector of a quota is stored."""
     cross_namespace_scope: bool = True
@@ -32,7 +32,7 @@ class AdmissionRules:
     changes_attributes_class: bool = True
     """A bound claim can be changed to name another VolumeAttributesClass."""
     spares_node_ports: bool = True
-    """A load balancer can do without node ports, and then takes none."""
+    """A load balancer may have no node ports, and then uses none of the quota."""
     topology_labels: bool = True
     """A pod gets the labels for zone and region of its node when it is bound, or created with a node."""
     clears_nomination: bool = True
@@ -46,6 +46,6 @@ class AdmissionRules:
     resizes_pods: bool = True
     """The cpu and memory of a pod's containers can be changed while they run (subresource resize)."""
     resizes_whole_pods: bool = True
-    """A resize can also change init containers, and what is asked for the pod as a whole."""
+    """A resize can also change init containers, and the requests of the whole pod."""
     resize_fits_node: bool = True
     """A resize to more than the node could ever give is refused, not stored and then found infeasible."""

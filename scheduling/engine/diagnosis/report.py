@@ -98,9 +98,9 @@ class Outlook:
 class Fix:
     """A change after which the pod gets a node: a single one, or two that help only together.
 
-    `command` is the JSON form of the Command that makes it, `then` that of a second one, to be sent
-    after it (None for a single change). `node` is where the pod went when it was tried and `at` when
-    it was bound there (None when only the decision was tried).
+    `command` is the JSON form of the Command that makes it, `then` that of a second one, to send
+    after it (None for a single change). `node` is where the pod went when it was tried, and `at`
+    when it was bound there (None when only the decision was tried).
     """
 
     kind: str

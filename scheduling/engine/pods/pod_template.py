@@ -68,7 +68,7 @@ class Toleration:
         )
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether the pod accepts *taint* because of this toleration. Upstream: ToleratesTaint()."""
+        """Whether this toleration lets the pod accept *taint*. Upstream: ToleratesTaint()."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:

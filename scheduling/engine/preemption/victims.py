@@ -68,7 +68,8 @@ class DryRuns:
     """For each of `rows`: whether the pod would fit, its victims, or what is missing.
 
     `victims` are marks in the grid of places; `missing` is the resource filter's code without its
-    top bit, 0 where the pod fits after all evictions, and `NO_LOWER_PODS` where there is none to evict.
+    top bit, 0 where the pod fits after all evictions, and `NO_LOWER_PODS` where there is no pod to
+    evict.
     """
 
     rows: IntArray
@@ -418,7 +419,7 @@ class KeptRuns:
         return {row: self._covered[row] for row in rows.tolist() if row in self._covered}
 
     def rungs(self, rows: IntArray) -> list[tuple[str, IntArray]]:
-        """The criteria of the choice among *rows*, all of which fit, and the rows left after each."""
+        """The criteria of the choice among *rows*, which all fit, and the rows left after each."""
         rungs: list[tuple[str, IntArray]] = []
         for name, costs in zip(RUNGS, self._costs, strict=True):
             values = costs.take(rows)

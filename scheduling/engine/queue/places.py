@@ -153,7 +153,7 @@ class QueuePlaces:
         return True
 
     def arrive(self, info: QueuedPodInfo, place: Place, event: str) -> None:
-        """Record that the pod is now in *place*, moved there by *event*, and inform the listener."""
+        """Record that *event* moved the pod to *place*, and inform the listener."""
         came_from = info.place
         info.place = place
         info.since = self._clock.now

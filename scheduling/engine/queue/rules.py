@@ -19,29 +19,29 @@ class QueueRules:
 
     resources: ResourceRules
     backoff: BackoffRule
-    """What the backoff grows with: a record by pod name, the attempts, or the failures and errors in a row; a "pause" is left at every move."""
+    """What the backoff grows with: a record by pod name, the attempts, or the counts of failures and errors in a row; every move of a pod ends a "pause"."""
     initial_backoff: int
     """How long a pod waits after its first failure."""
     max_backoff: int
     """How long a pod waits at most after a failure."""
     backoff_flush_period: int
-    """How often the backoff queue is looked at."""
+    """How often the backoff queue is checked."""
     backoff_window: int
     """The backoff queue is ordered and flushed in steps of this length; 0 is for exact times."""
     leftover_age: int
     """After this time a pod leaves the unschedulable pods without an event; 0 is never."""
     leftover_flush_period: int
-    """How often the unschedulable pods are looked at for those that waited too long."""
+    """How often the unschedulable pods are checked for those that waited too long."""
     heartbeat_period: int
-    """How often kubelets report their status, where that makes all unschedulable pods be tried again; 0 where it does not."""
+    """How often kubelets report their status, if each report moves all unschedulable pods; 0 if it does not."""
     compares_nodes: bool
     """An update of a node moves pods only if it changes what matters to scheduling."""
     ignored_kinds: tuple[str, ...]
-    """Kinds of which no event moves a pod, other than in the versions that follow."""
+    """Kinds whose events move no pod, unlike in later versions."""
     active_order: ActiveOrder
     """Pods of equal priority are tried in order of "arrival", or as they come out of Go's "heap"."""
     retries_other_failures: bool
-    """A pod is tried again at once if it failed for another reason than that it fits nowhere."""
+    """A pod is tried again at once if it failed for a reason other than that no node fits."""
     pops_from_backoff: bool
     """An idle scheduler takes a pod out of the backoff queue early (SchedulerPopFromBackoffQ)."""
     hints: bool

@@ -209,7 +209,7 @@ class SchedulingQueue:
         return self._take(info, event)
 
     def pop_specific(self, key: str) -> QueuedPodInfo | None:
-        """Take this pod to try it with others of its group; None when it waits at a gate, or nowhere.
+        """Take this pod to try it with its group; None when it waits at a gate, or nowhere.
 
         Upstream: PopSpecificPod() (v1.36).
         """

@@ -22,7 +22,7 @@ class CycleRules:
     examines_all_nodes: bool
     """Every search examines all nodes; there is no percentageOfNodesToScore."""
     takes_turns: bool
-    """Of the nodes with the highest total the next in turn is taken, by name; otherwise one is drawn."""
+    """The nodes with the highest total are chosen in turn, by name; otherwise at random."""
     stops_at_first_without_scores: bool
     """Without Score plugins a search stops at the first feasible node."""
     tries_nominated_node_first: bool
@@ -84,7 +84,7 @@ class CycleRules:
     rejects_at_every_point: bool
     """A plugin may reject a pod at any point from Reserve to Bind; otherwise only in Permit."""
     rejected_binding: RejectedBinding
-    """Where "binding rejected" is said of a pod that could not be bound."""
+    """Where the text "binding rejected" appears for a pod that could not be bound."""
     requeues_after_failed_binding: bool
     """The queue may requeue other pods when a binding fails and frees its room."""
     requeues_after_lost_nomination: bool
@@ -106,7 +106,7 @@ class ExtenderRules:
     restores_nodes: bool
     """An extender may return, by name, nodes that were rejected before."""
     replaces_reasons: bool
-    """What an extender says of a node that was rejected before replaces the earlier reason."""
+    """The reason of an extender for a node that was rejected before replaces the earlier reason."""
     reads_unresolvable: bool
     """An extender may say that evictions cannot help on a node (failedAndUnresolvableNodes)."""
     omitted_is_unresolvable: bool

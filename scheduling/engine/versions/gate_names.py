@@ -26,7 +26,7 @@ LOCKED_ON: Final = FeatureGate(default=True, is_locked=True)
 SENTENCES: Final[Mapping[str, str]] = {
     "TaintNodesByCondition": "Node conditions are taints; otherwise predicates read the conditions.",
     "EvenPodsSpread": "Topology spread constraints are obeyed.",
-    "ResourceLimitsPriorityFunction": "Nodes that hold the limits of a pod too score one more.",
+    "ResourceLimitsPriorityFunction": "Nodes with room for the limits of a pod, too, score one point more.",
     "SchedulerQueueingHints": "Plugins decide whether an event may help a pod that they rejected.",
     "SchedulerPopFromBackoffQ": "A pod in backoff is tried early when activeQ is empty.",
     "NominatedNodeNameForExpectation": "A pod whose volumes or devices are yet to be bound is nominated to its node.",
@@ -35,7 +35,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "TaintTolerationComparisonOperators": "Tolerations with the operators Lt and Gt compare numbers; otherwise they match no taint.",
     "DynamicProvisioningScheduling": "Volumes are provisioned for a chosen node.",
     "GenericWorkload": "Pods that name a PodGroup are tried together, in one cycle.",
-    "GangScheduling": "Pods of a gang wait until as many as it needs are there, and get nodes together.",
+    "GangScheduling": "Pods of a gang wait until enough of them exist, and get nodes together.",
     "StorageCapacityScoring": "Nodes are scored by the storage that the pod's volumes would leave free.",
-    "VolumeLimitScaling": "A node without the CSI driver of a volume is rejected where the CSIDriver asks for it.",
+    "VolumeLimitScaling": "A node without the CSI driver of a volume is rejected if the CSIDriver requires that.",
 }

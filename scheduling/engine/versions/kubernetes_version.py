@@ -39,12 +39,12 @@ class KubernetesVersion:
     feature_gates: Mapping[str, FeatureGate]
     """The feature gates that are simulated, with their defaults."""
     namespaces_have_name_label: bool
-    """A namespace bears its name as the label kubernetes.io/metadata.name."""
+    """Each namespace has its name as the label kubernetes.io/metadata.name."""
     plugins: DefaultPlugins
     configuration: ConfigurationRules | None
     policy: PolicyRules | None
     wording: Wording | None
-    """The reasons that shared plugins word otherwise than in the newest version."""
+    """The reasons of shared plugins whose text differs from the newest version."""
     cycle: CycleRules
     extenders: ExtenderRules
     preemption: PreemptionRules

@@ -25,8 +25,8 @@ SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "scores_improvement": "The score is how much more evenly a node would be used than it is now.",
     },
     names.IMAGE_LOCALITY: {
-        "counts_as_reported": "An image counts on as many nodes as it did when the node last reported it.",
-        "counts_image_volumes": "The images of volumes count beside those of containers.",
+        "counts_as_reported": "The number of nodes with an image is that of the moment when the node last reported it.",
+        "counts_image_volumes": "The images of volumes count in addition to those of containers.",
     },
     names.POD_TOPOLOGY_SPREAD: {
         "rounds": "Scores are rounded; otherwise truncated.",
@@ -46,7 +46,7 @@ SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     names.NODE_VOLUME_LIMITS: {
         "is_modern": "All volumes of a driver count, in-tree ones too; otherwise only claims of CSI volumes.",
-        "needs_driver": "A node without the driver of a volume is rejected where its CSIDriver asks for it.",
+        "needs_driver": "A node without the driver of a volume is rejected if its CSIDriver requires that.",
     },
     names.VOLUME_RESTRICTIONS: {
         "looks_at_claims": "A claim with ReadWriteOncePod that another pod uses rejects the pod.",

@@ -77,7 +77,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class WorkloadListers:
-    """One stale copy of the cluster for all workload controllers. Upstream: SharedInformerFactory."""
+    """One stale copy of the cluster for all the controllers. Upstream: SharedInformerFactory."""
 
     def __init__(self, store: ObjectStore, latency: int = 0) -> None:
         self.nodes: Informer[Node] = Informer(store, "Node", latency)

@@ -22,7 +22,7 @@ class WorkloadRules:
     pending_pods_get_claims: bool
     """A StatefulSet creates the claims that its pending pods lack."""
     makes_resource_claims: bool
-    """Resource claims are made from templates, and give their devices back without users."""
+    """Resource claims are created from templates, and deallocated when no pod uses them."""
     job_waits_first: bool
     """The first retry of a failed pod of a Job backs off too."""
     tracks_job_pods: bool
@@ -38,7 +38,7 @@ class WorkloadRules:
     reports_spared_pods: bool
     """A pod that is deleted while it tolerates a NoExecute taint for a time gets the Event that its eviction is cancelled."""
     pods_leave_namespace_first: bool
-    """A deleted namespace loses its pods first; all else is deleted once none is left."""
+    """The pods of a deleted namespace are deleted first, and everything else once no pod is left."""
     claim_retention: bool
     """The claims of a StatefulSet are deleted with it, or with its pods, where its retention policy says so."""
     awaits_claim_deletion: bool
@@ -46,7 +46,7 @@ class WorkloadRules:
     capital_events: bool
     """The Events of a StatefulSet begin with a capital letter."""
     retries_ephemeral_claims: bool
-    """The controller of ephemeral volumes tries again while another claim has the name of its claim."""
+    """The ephemeral volume controller retries while another claim has the name of its claim."""
     evicts_by_device_taints: bool
     """Pods are evicted whose claims do not tolerate a NoExecute taint of their devices."""
     compares_tolerations: bool

@@ -67,7 +67,7 @@ class Command(BaseCommand):
             "--feature-gates",
             metavar="GATE=true,…",
             default="",
-            help="feature gates that differ from the version's defaults; win over the scenario's",
+            help="feature gates that differ from the version's defaults; override the scenario's",
         )
         parser.add_argument("--mode", choices=("run", "decisions"), default="run")
         parser.add_argument("--until", metavar="DURATION", help="virtual time to stop at: 10m")
@@ -77,14 +77,17 @@ class Command(BaseCommand):
         parser.add_argument("--tie-break", choices=("random", "name"), default="random")
         parser.add_argument("-o", "--output", metavar="OUT", help="a file, or a folder for several")
         parser.add_argument(
-            "--config", metavar="FILE", help="a KubeSchedulerConfiguration; wins over the files'"
+            "--config", metavar="FILE", help="a KubeSchedulerConfiguration; overrides the files'"
         )
-        parser.add_argument("--policy", metavar="FILE", help="a Policy of v1.16, in place of it")
+        parser.add_argument(
+            "--policy", metavar="FILE", help="a Policy of v1.16, instead of --config"
+        )
         parser.add_argument(
             "--why",
             metavar="[KIND/]NAMESPACE/NAME",
-            help="at the end, say why this pod, or claim/shop/data, node/n1, deployment/shop/web …, is "
-            "as it is and what would fix it; then the timeline is written with -o only",
+            help="at the end, explain why this pod (or claim/shop/data, node/n1, "
+            "deployment/shop/web, …) is in its state and what would fix it; the timeline is then "
+            "written only with -o",
         )
         parser.add_argument("--json", action="store_true", help="the answer to --why as JSON")
         parser.add_argument(
@@ -102,7 +105,7 @@ class Command(BaseCommand):
         except ValueError as error:
             raise _bad(f"--feature-gates: {error}") from error
         if decides and options["why"]:
-            raise _bad("--why looks at a run; --mode decisions has none")
+            raise _bad("--why needs a run; --mode decisions has none")
         try:
             (self._decisions if decides else self._run)(paths, options)
         except OSError as error:
@@ -267,9 +270,9 @@ def _check(
     configuration: Manifest | None,
     objects: Sequence[Manifest] = (),
 ) -> SetupReport:
-    """As check_setup, with what the options put in the place of what the files say.
+    """As check_setup, with options that override the files.
 
-    A configuration of an option's own is looked at once it is read.
+    The configuration of --config or --policy is checked when it is read.
     """
     if options["policy"] or options["config"]:
         unknown = unknown_profile(str(scenario.get("profile") or ""))
@@ -314,7 +317,7 @@ def _until(scenario: Scenario, options: dict[str, Any]) -> int:
 
 
 def _budget(scenario: Scenario, options: dict[str, Any]) -> Budget:
-    """That of the scenario, with what the options say."""
+    """The budget of the scenario, changed as the options say."""
     wanted: dict[str, int | None] = {}
     for part in _LIMITS:
         given = options[f"max_{part}"]
@@ -333,7 +336,7 @@ def _seed(scenario: Scenario, options: dict[str, Any]) -> int:
     if seed is None:
         return scenario.seed
     if seed not in SEEDS:
-        raise _bad(f"--seed: {seed} is no integer of 64 bits")
+        raise _bad(f"--seed: {seed} is not a 64-bit integer")
     return seed
 
 

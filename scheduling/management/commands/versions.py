@@ -10,7 +10,7 @@ from scheduling.engine.versions.differences import markdown
 
 
 class Command(BaseCommand):
-    """Prints the table; with --write it goes to docs/versions.md, with --check it has to be there."""
+    """Prints the table; --write writes docs/versions.md, --check compares that file with it."""
 
     help = "The table of differences between the Kubernetes versions: docs/versions.md."
     requires_system_checks = ()

@@ -1,4 +1,4 @@
-"""`manage.py why FILE KIND NAME`: why an object of a scenario is as it is, and what would fix it."""
+"""`manage.py why FILE KIND NAME`: why an object is in its state, and what would fix it."""
 
 import argparse
 from typing import Any
@@ -14,7 +14,8 @@ class Command(BaseCommand):
     """Plays a scenario to an instant and asks about one object."""
 
     help = (
-        "Say why an object is as it is: why.py FILE pod shop/web-3, FILE claim data, FILE node n1"
+        "Explain why an object is in its state: "
+        "manage.py why FILE pod shop/web-3, or FILE claim data, or FILE node n1"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -32,7 +33,7 @@ class Command(BaseCommand):
         kind = KIND_OF.get(prefix)
         if kind is None:
             known = ", ".join(sorted(KIND_OF))
-            raise CommandError(f"{prefix!r} cannot be asked about; these can: {known}")
+            raise CommandError(f"no explanation for {prefix!r}; known kinds are {known}")
         if kind in NAMESPACED and "/" not in name:
             name = f"default/{name}"
         words = [options["file"], "--why", f"{prefix}/{name}", "--until", options["until"]]

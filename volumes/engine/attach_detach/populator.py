@@ -46,7 +46,7 @@ class DesiredStateOfWorldPopulator:
         self._complete: dict[str, None] = {}
 
     def observe_pod(self, event: WatchEvent) -> None:
-        """Take a watch event of a pod."""
+        """Handle a watch event of a pod."""
         pod = event.new
         assert isinstance(pod, Pod), f"{pod.id} is no pod"
         if not pod.node_name or not pod.volumes:
@@ -90,7 +90,7 @@ class DesiredStateOfWorldPopulator:
         self._view.show_soon()
 
     def _add_users(self, claim: str, is_same: bool) -> None:
-        """Look again at the pods of a claim; if it *is_same* only at those that lack a volume."""
+        """Add the pods of a claim again; if its spec *is_same*, only those that lack a volume."""
         for uid, pod in [*self._users[claim].items()]:
             if not (is_same and uid in self._complete):
                 self._add_pod(pod)

@@ -1,8 +1,8 @@
-"""The scheduler's view of volumes and claims: the API server's objects, and what is assumed of them.
+"""The scheduler's view of volumes and claims: the API server's objects, and assumed ones.
 
-The scheduler decides faster than the API server answers. What it has decided is laid over the
-informer's objects; `restore` takes it off again, and a newer object from the API server replaces
-both. Upstream: pkg/scheduler/util/assumecache and, before, scheduler_assume_cache.go.
+The scheduler decides faster than the API server answers. An assumed object hides the informer's;
+`restore` drops it again, and a newer object from the API server replaces both. Upstream:
+pkg/scheduler/util/assumecache and, before, scheduler_assume_cache.go.
 """
 
 from typing import Final, Generic, TypeVar
@@ -33,11 +33,11 @@ class AssumeCache(Generic[Obj]):
 
     @property
     def latest(self) -> dict[str, Obj]:
-        """The latest of each, by key. Not to be changed."""
+        """The latest of each, by key. Do not change it."""
         return self._latest
 
     def observe(self, event: WatchEvent) -> None:
-        """Take a watch event of this kind."""
+        """Handle a watch event of this kind."""
         obj: Obj = event.new  # type: ignore[assignment]  # pyright: ignore
         if event.type == "DELETED":
             self.delete(obj)
@@ -90,7 +90,7 @@ class AssumeCache(Generic[Obj]):
         return found
 
     def assume(self, obj: Obj) -> None:
-        """Lay *obj* over the latest. Raises NotFound, or AssumeError when it is older."""
+        """Make *obj* the latest. Raises NotFound, or AssumeError when it is older."""
         latest = self.get(obj.key)
         new, stored = self._version(obj), self._version(latest)
         if new < stored:
@@ -100,7 +100,7 @@ class AssumeCache(Generic[Obj]):
         self._set_latest(obj)
 
     def restore(self, key: str) -> None:
-        """Take what is assumed off again. Does nothing for an object that is gone."""
+        """Drop what is assumed. Does nothing for an object that is gone."""
         api = self._api.get(key)
         if api is not None and self._latest[key] is not api:
             self._set_latest(api)

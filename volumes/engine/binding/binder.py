@@ -1,12 +1,12 @@
 """The scheduler's volume binder: from a decision about a pod's claims to bound volumes.
 
-    assume_pod_volumes  the decision is laid over the caches, so that the next pod sees it
+    assume_pod_volumes  the decision enters the caches, so that the next pod sees it
     bind_api_update     it is written to the API server
     check_bindings      it is done when the PV controller has bound every claim
 
 The decision itself, which volume each claim gets on which node, is the VolumeBinding plugin's. A
-write that fails leaves what was written before it; what was not yet written is taken off the caches
-again. Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go (until 1.20
+write that fails leaves what was written before it; what was not yet written leaves the caches.
+Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go (until 1.20
 pkg/controller/volume/scheduling/scheduler_binder.go).
 """
 
@@ -59,7 +59,7 @@ class BinderRules:
     pod_gone: str = 'pod does not exist any more: pod "{name}" not found'
     """The error when the pod is deleted meanwhile."""
     only_changes: bool = False
-    """A decision leaves out what the volumes say already."""
+    """A decision leaves out volumes that refer to their claim already."""
 
 
 class BindingError(SimError):
@@ -133,10 +133,10 @@ class VolumeBinder:
     # Assume
 
     def assume_pod_volumes(self, pod: Pod, node_name: str, volumes: PodVolumes) -> bool:
-        """Lay the decision over the caches; True when there was nothing left to bind.
+        """Put the decision into the caches; True when there was nothing left to bind.
 
-        *volumes* then holds the objects as they are to be written. Raises SimError, having taken
-        everything off again, when a cache has a newer object. Upstream: AssumePodVolumes().
+        *volumes* then holds the objects as they are to be written. Raises SimError, with the caches
+        as before, when a cache has a newer object. Upstream: AssumePodVolumes().
         """
         if self.are_pod_volumes_bound(pod):
             return True
@@ -176,7 +176,7 @@ class VolumeBinder:
         return True
 
     def revert_assumed_pod_volumes(self, volumes: PodVolumes) -> None:
-        """Take the decision off the caches again."""
+        """Remove the decision from the caches."""
         self._restore(volumes.static_bindings or [], volumes.dynamic_provisions or [])
 
     def _restore(self, bindings: list[Binding], provisions: list[PersistentVolumeClaim]) -> None:
@@ -191,7 +191,7 @@ class VolumeBinder:
         """Write what was assumed: the volumes' claimRefs, then the claims' selected nodes.
 
         *volumes* then holds what the API server answered. Raises ApiError at the first write that
-        fails: what is written stays, and what is not is taken off the caches. Upstream:
+        fails: what is written stays, and what is not leaves the caches. Upstream:
         bindAPIUpdate().
         """
         bindings, provisions = self._decided(pod, volumes)
@@ -269,7 +269,7 @@ class VolumeBinder:
         if not claim.annotations:
             raise BindingError(f'selectedNode annotation reset for PVC "{claim.name}"')
         if claim.selected_node != node.name:
-            # By this the provisioner says that it failed.
+            # This is how the provisioner reports a failure.
             text = self.rules.provisioning_failed.format(
                 name=claim.name, has=claim.selected_node, node=node.name
             )
@@ -278,7 +278,8 @@ class VolumeBinder:
             try:
                 volume = self.volumes.get_api(claim.volume_name)
             except NotFound:
-                # The watch may not have delivered it yet; if it was deleted, the claim becomes Lost.
+                # The watch may not have delivered it yet. If it was deleted, the claim becomes
+                # Lost.
                 return False
             self._require_reachable(volume, node, "")
         return is_claim_fully_bound(claim)

@@ -101,7 +101,8 @@ class ExternalProvisioners:
         )
         self._busy: dict[str, None] = {}
         self._failures: dict[str, int] = {}
-        # (driver, class name) → the class and the segments that it allows; cleared when a node changes.
+        # (driver, class name) → the class and the segments that it allows. Cleared when a node
+        # changes.
         self._known: dict[tuple[str, str], tuple[StorageClass, list[Segment]]] = {}
         self._claims = WorkQueue(context.loop, self._sync_claim)
         self._volumes = WorkQueue(context.loop, self._sync_volume)
@@ -380,7 +381,7 @@ class ExternalProvisioners:
         return any(source.get("persistentVolumeName") == volume.name for source in sources)
 
     def _remove_finalizer(self, volume: PersistentVolume) -> None:
-        """Let go of a deleted volume. Raises ApiError."""
+        """Remove the finalizer of a volume whose storage is deleted. Raises ApiError."""
         newest = self._store.find("PersistentVolume", volume.key)
         if newest is None or FINALIZER not in newest.finalizers:
             return

@@ -38,7 +38,7 @@ class NodeResources:
         self.used: dict[str, int] = {}
 
     def admit(self, pod: Pod, node: Node) -> Rejection | None:
-        """Take *pod* in and return None, or say why it does not fit; nothing is taken in then."""
+        """Count *pod* and return None; or return why it does not fit, and do not count it."""
         resources = pod_resources(pod.raw, self._rules)
         refusal = _lack(resources, node, self.used)
         if refusal is None:
@@ -46,13 +46,13 @@ class NodeResources:
         return refusal
 
     def refusal(self, pod: Pod, node: Node) -> Rejection | None:
-        """Why *pod*, which may be taken in already, does not fit beside the others; None if it does."""
+        """Why *pod*, which may be counted already, does not fit beside the others; or None."""
         own = self._taken.get(pod.uid, {})
         used = {name: amount - own.get(name, 0) for name, amount in self.used.items()}
         return _lack(pod_resources(pod.raw, self._rules), node, used)
 
     def take(self, pod: Pod) -> None:
-        """Count *pod* in with what it takes of the node now, instead of what it took before."""
+        """Count what *pod* requests now, instead of what was counted for it before."""
         self._count(pod.uid, pod_resources(pod.raw, self._rules))
 
     def _count(self, uid: str, resources: PodResources) -> None:
@@ -62,7 +62,7 @@ class NodeResources:
             self.used[name] = self.used.get(name, 0) + amount
 
     def release(self, uid: str) -> None:
-        """Count the pod of this uid out, if it was counted in."""
+        """Stop counting the pod with this uid, if it is counted."""
         for name, amount in self._taken.pop(uid, {}).items():
             self.used[name] -= amount
 

@@ -1,4 +1,4 @@
-"""The world of the kubelets: everything that they share."""
+"""What all kubelets share."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +15,7 @@ COMPONENT: Final = "kubelet"
 
 @dataclass(frozen=True, slots=True)
 class KubeletContext:
-    """The outside world. Watches deliver after *watch_latency* ns; *events* may be left out."""
+    """The cluster as kubelets use it. Watches deliver after *watch_latency* ns."""
 
     loop: EventLoop
     store: ObjectStore

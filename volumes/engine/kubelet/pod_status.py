@@ -15,7 +15,7 @@ SYNC_PERIOD: Final = 10 * SECOND
 
 
 class PodStatusWriter:
-    """Writes what happens to a pod to the API server, again and again until it is accepted."""
+    """Writes the status of pods to the API server, and repeats writes that are refused."""
 
     __slots__ = ("_loop", "_store")
 

@@ -1,8 +1,8 @@
 """Every volume as a candidate for one claim: the verdicts of the rules, in matching order.
 
 `VolumeIndex` chooses, as it does for the PV controller and the scheduler, and `explain_candidates`
-applies the rules to each volume. This module puts the verdicts into the order of the search, and says
-why one of the volumes that fit is chosen and the others are not.
+applies the rules to each volume. This module puts the verdicts into the order of the search, and
+says why one of the volumes that fit is chosen and the others are not.
 """
 
 from collections import Counter
@@ -32,10 +32,10 @@ SCHEDULER: Final = "scheduler"
 class Candidates:
     """The verdicts on all volumes for a claim.
 
-    `asker` is the component that chooses: the scheduler for a claim that waits for its first consumer
-    and a `node`, else the PV controller, which does not look at nodes. `verdicts` has the chosen
-    volume, then the others that fit in matching order, then the rest, those with the fewest faults
-    first.
+    `asker` is the component that chooses: the scheduler for a claim that waits for its first
+    consumer and a `node`, else the PV controller, which does not look at nodes. `verdicts` has the
+    chosen volume, then the others that fit in matching order, then the rest, those with the fewest
+    faults first.
     """
 
     claim: str
@@ -127,7 +127,7 @@ def claimants_of(
 ) -> list[tuple[CandidateVerdict, PersistentVolumeClaim, str]]:
     """The verdict on *volume* for each of *claims* without a volume; fitting claims come first.
 
-    Nodes are not considered. For a claim that waits for its first consumer the scheduler chooses later.
+    Nodes are not considered: where a claim waits for its first consumer, the scheduler chooses.
     """
     explained: list[tuple[CandidateVerdict, PersistentVolumeClaim, str]] = []
     for claim in claims:
@@ -186,7 +186,7 @@ def _choice(
 def _named(
     claim: PersistentVolumeClaim, volumes: VolumeIndex, verdicts: list[CandidateVerdict]
 ) -> tuple[str, list[CandidateVerdict]]:
-    """The verdicts for a claim that names its volume: no other volume is looked at."""
+    """The verdicts for a claim that names its volume: no other volume is considered."""
     name = claim.volume_name
     volume = volumes.get(name)
     wrong = None
@@ -261,7 +261,7 @@ def _why_not(verdict: CandidateVerdict, offer: Offer, best: Offer, node: Node | 
     if more > 0:
         return f"larger than {best.name} by {_size(more)}"
     if more < 0:
-        return f"smaller than {best.name}, which the claim has got"
+        return f"smaller than {best.name}, which the claim already has"
     return f"as large as {best.name}, which comes first by name"
 
 

@@ -1,4 +1,4 @@
-"""What a claim wants of a volume, and what a volume offers; each is read once and kept on its object.
+"""What a claim wants of a volume, and what a volume offers; each is read once and kept.
 
 Upstream: component-helpers/storage/volume/pv_helpers.go.
 """
@@ -91,7 +91,7 @@ class Offer:
     )
 
     def __init__(self, volume: PersistentVolume, before: "Offer | None" = None) -> None:
-        # It has no reference to the volume that keeps it: the garbage collector would have to free the two.
+        # No reference back to the volume, which would be a cycle for the garbage collector.
         self.name = volume.name
         self.labels = volume.labels
         self.spec = volume.spec
@@ -106,7 +106,7 @@ class Offer:
         self.deleting = bool(volume.deletion_timestamp)
         # Whether any claim at all may take it.
         self.is_free = self.available and self.claim_key is None and not self.deleting
-        # What decides in which lists of the index it is, apart from size and access modes; and its rank there.
+        # What decides in which lists of the index it is, apart from access modes; its rank there.
         self.place = (
             self.claim_key,
             self.is_free,

@@ -25,9 +25,9 @@ def is_considered(wanted: Wanted, offer: Offer, *, protect: bool = True) -> bool
 
 
 def is_plain_match(wanted: Wanted, offer: Offer, node: Node | None) -> bool:
-    """The further rules for a volume without a claim, all of `is_considered` being met.
+    """The further rules for a volume without a claim, if `is_considered` holds.
 
-    The attributes class is checked again here: the lists of the index are not ordered by it.
+    The attributes class is checked again here: the lists of the index are not separated by it.
     """
     if not offer.available or offer.storage_class != wanted.storage_class:
         return False
@@ -53,8 +53,9 @@ def find_matching_volume(
 
     With a *node* it searches as the scheduler does (node affinity and access modes count); without
     one as the PV controller does, where *delay_binding* leaves unreserved volumes to the scheduler.
-    *excluded* volumes are taken by other claims of the pod. *protect* is the StorageObjectInUseProtection gate. Equal
-    sizes: the earlier one in *volumes*. Upstream: FindMatchingVolume().
+    *excluded* volumes are taken by other claims of the pod. *protect* is the gate
+    StorageObjectInUseProtection. Equal sizes: the earlier one in *volumes*. Upstream:
+    FindMatchingVolume().
     """
     wanted = wanted_of(claim)
     smallest: PersistentVolume | None = None

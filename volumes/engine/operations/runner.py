@@ -1,7 +1,7 @@
 """Named operations that run beside the controller: one at a time per name, with backoff on error.
 
-An operation is worked off in steps on the event loop; between two steps it waits (for the plugin, or
-before it tries again). A name that is running refuses a second start; one that failed refuses until
+An operation runs in steps on the event loop; between two steps it waits (for the plugin, or before
+it tries again). A name that is running refuses a second start; one that failed refuses until
 its backoff has passed. Upstream: pkg/util/goroutinemap.
 """
 
@@ -37,7 +37,7 @@ class OperationRunner:
     __slots__ = ("_answers", "_entries", "_loop")
 
     def __init__(self, loop: EventLoop, answers: Answers | None = None) -> None:
-        """With *answers* no step is taken while the API server has not answered what was written."""
+        """With *answers*, each step waits until the API server has answered what was written."""
         self._loop = loop
         self._answers = answers
         self._entries: dict[str, _Entry] = {}

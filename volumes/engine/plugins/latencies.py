@@ -1,4 +1,4 @@
-"""How long the kubelet and the attach/detach controller wait for what they ask of the world."""
+"""How long the operations of the kubelet and the attach/detach controller take."""
 
 from collections.abc import Mapping
 from typing import Protocol

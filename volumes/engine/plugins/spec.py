@@ -127,7 +127,7 @@ class VolumePlugin(Protocol):
     def call(self, call: str, spec: VolumeSpec | None, pod: Pod | None, node: str = "") -> Answer:
         """Call into the driver: Attach, MountDevice, SetUp, … by upstream's names.
 
-        *node* is where it is for, where no pod says so.
+        *node* is the node, for calls without a pod.
         """
         ...
 
@@ -145,12 +145,12 @@ class VolumePlugins(Protocol):
 
 
 def unique_volume_name(plugin: VolumePlugin, spec: VolumeSpec) -> str:
-    """Names a volume on every node alike. Upstream: util.GetUniqueVolumeName."""
+    """The name of a volume, the same on every node. Upstream: util.GetUniqueVolumeName."""
     return f"{plugin.name}/{plugin.volume_name(spec)}"
 
 
 def unique_volume_name_of_pod(pod_name: str, plugin: VolumePlugin, spec: VolumeSpec) -> str:
-    """Names a volume that belongs to one pod. Upstream: util.GetUniqueVolumeNameFromSpecWithPod."""
+    """The name of a volume of one pod. Upstream: util.GetUniqueVolumeNameFromSpecWithPod."""
     return f"{plugin.name}/{pod_name}-{spec.name}"
 
 

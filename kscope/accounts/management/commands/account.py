@@ -11,12 +11,12 @@ from kscope.accounts.access import Role, role_of
 
 
 class Command(BaseCommand):
-    help = "Make accounts, change their role, deactivate and list them."
+    help = "Create accounts, change their role, deactivate and list them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the subcommands."""
         actions = parser.add_subparsers(dest="action", required=True)
-        create = actions.add_parser("create", help="make an account; prints its password")
+        create = actions.add_parser("create", help="create an account; prints its password")
         create.add_argument("name")
         create.add_argument("--role", choices=Role.values, default=Role.VIEWER)
         role = actions.add_parser("role", help="change the role of an account")

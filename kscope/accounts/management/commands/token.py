@@ -12,20 +12,20 @@ from kscope.accounts.models import Token
 
 
 class Command(BaseCommand):
-    help = "Make, list and revoke tokens of an account."
+    help = "Create, list and revoke tokens of an account."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the subcommands."""
         actions = parser.add_subparsers(dest="action", required=True)
-        create = actions.add_parser("create", help="make a token; prints it, once")
+        create = actions.add_parser("create", help="create a token; prints it, once")
         create.add_argument("account")
         create.add_argument("name")
         create.add_argument("--scope", choices=Scope.values, default=Scope.READ)
         create.add_argument("--days", type=int, default=90, help="0 for one that never expires")
-        revoke = actions.add_parser("revoke", help="refuse it from now on")
+        revoke = actions.add_parser("revoke", help="make a token invalid from now on")
         revoke.add_argument("account")
         revoke.add_argument("name")
-        actions.add_parser("list", help="list them").add_argument("account")
+        actions.add_parser("list", help="list the tokens of an account").add_argument("account")
 
     def handle(self, *args: Any, action: str, account: str, **options: Any) -> None:
         """Run the subcommand *action*."""

@@ -149,7 +149,7 @@ def cause(
     severity: Severity = "blocks",
     event: str = "",
 ) -> Cause:
-    """A cause that a component other than the scheduler is responsible for; *event* is its Event."""
+    """A cause for which another component than the scheduler is responsible, with its *event*."""
     return Cause(
         severity=severity,
         sentence=sentence,

@@ -151,7 +151,7 @@ def has_disk_conflict(table: NodeTable, row: int, disks: list[Disk]) -> bool:
 
 
 def disks_conflict(disks: list[Disk], others: list[Disk]) -> bool:
-    """Whether two pods with these disks keep each other off a node. Upstream: isVolumeConflict()."""
+    """Whether pods with these disks keep each other off a node. Upstream: isVolumeConflict()."""
     return any(
         held[:2] == disk[:2] and not (held[2] and disk[2]) for held in others for disk in disks
     )

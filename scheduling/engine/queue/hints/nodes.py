@@ -60,7 +60,7 @@ def _matches_node_affinity(pod: Pod, node: Node) -> bool:
 
 
 def _is_unreadable(pod: Pod, node: Node) -> bool:
-    """Whether an error, and not the node's labels, keeps node affinity from matching: see Match()."""
+    """Whether node affinity fails to match by an error, not by the node's labels: see Match()."""
     if not _matches_node_selector(pod, node):
         return False
     required = _required_node_affinity(pod)

@@ -1,1 +1,1 @@
-"""One module for each kind that creates pods, or claims for pods. Upstream: pkg/controller/<kind>."""
+"""One module for each kind that creates pods, or their claims. Upstream: pkg/controller/<kind>."""

@@ -114,7 +114,7 @@ class DaemonSetController(Controller):
                 busy = self._manage(owner, by_node, label)
             except Forbidden:
                 if self._rules.failed_daemons_count:
-                    self._tell_status(owner, by_node, label)
+                    self._update_status(owner, by_node, label)
                 raise
             if not busy:
                 busy = self._roll(owner, by_node, label)
@@ -125,7 +125,7 @@ class DaemonSetController(Controller):
             live = {label_of(pod) for pods in by_node.values() for pod in pods}
             names = {f"{owner.name}-{each}" for each in live}
             self._revisions.trim(owner, {revision.name, *names})
-        self._tell_status(owner, by_node, label)
+        self._update_status(owner, by_node, label)
 
     def _pods_by_node(self, owner: ApiObject) -> dict[str, list[Pod]]:
         found: dict[str, list[Pod]] = {}
@@ -206,7 +206,7 @@ class DaemonSetController(Controller):
             raise refused
 
     def _create_on(self, owner: ApiObject, nodes: list[str], label: str) -> ApiError | None:
-        """Create a pod for each node; returns why one was refused, after which no more are tried."""
+        """Create pods in growing batches until one has a refusal; returns the last refusal."""
         refused: ApiError | None = None
         tried = 0
         for size in batches(len(nodes)):
@@ -277,7 +277,7 @@ class DaemonSetController(Controller):
 
     # Status
 
-    def _tell_status(self, owner: ApiObject, by_node: dict[str, list[Pod]], label: str) -> None:
+    def _update_status(self, owner: ApiObject, by_node: dict[str, list[Pod]], label: str) -> None:
         """Upstream: updateDaemonSetStatus()."""
         counts = dict.fromkeys(
             (

@@ -1,4 +1,4 @@
-"""Generic ephemeral volumes: a claim for the pod that lives and dies with it.
+"""Generic ephemeral volumes: a claim that is created for a pod and deleted with it.
 
 Upstream: pkg/controller/volume/ephemeral/controller.go.
 """
@@ -15,7 +15,7 @@ from volumes.engine.ports import WARNING, EventSink
 
 
 class EphemeralVolumeController(Controller):
-    """Makes the claims of pods' ephemeral volumes."""
+    """Creates the claims of pods' ephemeral volumes."""
 
     AUTHOR: ClassVar[str] = "ephemeral-volume-controller"
     KIND: ClassVar[str] = "Pod"

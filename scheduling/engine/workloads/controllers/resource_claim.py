@@ -1,4 +1,4 @@
-"""Makes resource claims from templates, and releases those that no pod uses any more.
+"""Creates resource claims from templates, and releases those that no pod uses any more.
 
 Upstream: pkg/controller/resourceclaim/controller.go.
 """
@@ -23,7 +23,7 @@ _POD_KEY, _CLAIM_KEY = "pod:", "claim:"
 
 
 class ResourceClaimController(Controller):
-    """A pod's claims live and die with it; a claim without users gives its devices back."""
+    """Creates the claims of pods and deletes them afterwards; deallocates claims without users."""
 
     AUTHOR: ClassVar[str] = "resource-claim-controller"
     KIND: ClassVar[str] = "Pod"
@@ -86,7 +86,7 @@ class ResourceClaimController(Controller):
             self._store.patch(Pod.KIND, pod.key, patch, by=self.AUTHOR)
 
     def _made(self, pod: Pod, name: str, template_name: str) -> str:
-        """The name of the claim, which is made unless it is there. Raises ApiError."""
+        """The name of the claim, which is created if there is none. Raises ApiError."""
         for claim in self._store.objects(RESOURCE_CLAIM):
             if is_controlled_by(claim, pod) and claim.annotations.get(_POD_CLAIM) == name:
                 return claim.name
@@ -130,7 +130,7 @@ class ResourceClaimController(Controller):
             self._store.delete(RESOURCE_CLAIM, key, by=self.AUTHOR)
 
     def _without_others(self, claim: ApiObject, left: list[Manifest]) -> ApiObject:
-        """Take the users off that are done; without any the devices are given back."""
+        """Remove all users but those *left*; if there are none, deallocate the devices."""
         status: dict[str, Any] = {"reservedFor": left or None}
         if left:
             return self._store.patch(

@@ -1,7 +1,7 @@
 """Evicts pods whose devices got a NoExecute taint that their claims do not tolerate (since v1.36).
 
-Upstream: pkg/controller/devicetainteviction/device_taint_eviction.go. DeviceTaintRules are alpha and
-not modelled.
+Upstream: pkg/controller/devicetainteviction/device_taint_eviction.go. DeviceTaintRules are alpha
+and not modelled.
 """
 
 from collections.abc import Iterator
@@ -92,7 +92,7 @@ class DeviceTaintEviction(Controller):
                 yield claim
 
     def _tolerated_until(self, claim: ApiObject) -> Iterator[int]:
-        """For each taint of a device of the claim that is not tolerated for ever: until when it is."""
+        """Until when the taints of the claim's devices are tolerated, if not for ever."""
         devices = part(part(claim.status, "allocation"), "devices")
         for result in devices.get("results") or ():
             device = (result["driver"], result["pool"], result["device"])
@@ -150,9 +150,9 @@ def _generation(resource_slice: ApiObject) -> int:
 
 
 def _tolerations(claim: ApiObject, request_name: str) -> list[Manifest]:
-    """Those of the request, "request" or "request/alternative", that are about NoExecute.
+    """The NoExecute tolerations of a request, which is named "request" or "request/alternative".
 
-    One without an effect keeps the scheduler from refusing the device, but not this controller.
+    A toleration without an effect counts for the scheduler, but not for this controller.
     """
     parent, _, alternative = request_name.partition("/")
     for request in part(claim.spec, "devices").get("requests") or ():

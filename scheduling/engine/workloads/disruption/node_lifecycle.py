@@ -1,6 +1,7 @@
 """Node lifecycle: taints that follow the conditions of a node.
 
-Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go. `taint_manager` evicts by taint.
+`taint_manager` evicts pods because of them. Upstream:
+pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 """
 
 from contextlib import suppress
@@ -48,7 +49,7 @@ _BY_CONDITION: Final = {
 _OURS: Final = (*_BY_CONDITION.values(), UNSCHEDULABLE)
 
 
-# What is said of the conditions that a kubelet posts once it does not.
+# The message of the kubelet's conditions once it no longer posts them.
 _SILENT: Final = "Kubelet stopped posting node status."
 
 _OLD_LABELS: Final = {
@@ -79,9 +80,9 @@ class NodeLifecycleController:
         self._known: dict[str, None] = {}
         # Zone → when its next node may be tainted.
         self._next_in_zone: dict[str, int] = {}
-        # Whether some node waits until others fare better.
+        # Whether the taint of some node waits until other nodes recover.
         self._is_held_back = False
-        # What was silent before that has been so, for all that is known here, since the start.
+        # A node that was silent before counts as silent from the controller's start on.
         self._started = context.loop.now
         if context.silent_nodes:
             self.ticker.arm()
@@ -142,7 +143,7 @@ class NodeLifecycleController:
 
     def _monitor(self) -> None:
         """Upstream: monitorNodeHealth(), doNoExecuteTaintingPass()."""
-        self._doubt_silent_nodes()
+        self._mark_silent_nodes()
         nodes = [*self._listers.nodes]
         if self._rules.taints_new_nodes:
             self._register(nodes)
@@ -162,24 +163,24 @@ class NodeLifecycleController:
             self._swap_at_tick(node, added, removed)
 
     def _swap_at_tick(self, node: Node, added: list[Manifest], removed: list[Manifest]) -> None:
-        """As `_swap`; what is refused comes again with the next tick."""
+        """As `_swap`; a write that is refused is repeated at the next tick."""
         try:
             self._swap(node, added, removed)
         except ApiError:
             self.ticker.arm()
 
-    def _doubt_silent_nodes(self) -> None:
-        """Upstream: tryUpdateNodeHealth(): after the grace period the state of a node is unknown."""
+    def _mark_silent_nodes(self) -> None:
+        """After the grace period a node's state is unknown. Upstream: tryUpdateNodeHealth()."""
         for name, since in self._context.silent_nodes.items():
             node = self._store.find("Node", name)
-            if not isinstance(node, Node) or _is_doubted(node):
+            if not isinstance(node, Node) or _is_unknown(node):
                 continue
             if self._loop.now <= max(since, self._started) + self._rules.monitor_grace:
                 self.ticker.arm()
                 continue
             was_ready = node.is_ready
             now = timestamp(self._loop.now)
-            status = {"conditions": _doubtful(node, self.POSTED, now)}
+            status = {"conditions": _unknown_conditions(node, self.POSTED, now)}
             try:
                 self._store.patch(
                     "Node",
@@ -281,7 +282,7 @@ class Zones:
 
     @property
     def all_unwell(self) -> bool:
-        """Whether no node is well: rather it is the controller that is cut off then."""
+        """Whether no node is ready: then the controller itself is probably cut off."""
         return self._count == self._unwell
 
     def interval(self, zone: str) -> int | None:
@@ -301,12 +302,12 @@ def zone_of(node: Node) -> str:
     return f"{node.region}:{node.zone}"
 
 
-def _is_doubted(node: Node) -> bool:
+def _is_unknown(node: Node) -> bool:
     conditions: list[Manifest] = node.status.get("conditions") or []
     return any(each.get("type") == "Ready" and each["status"] == "Unknown" for each in conditions)
 
 
-def _doubtful(node: Node, posted: tuple[str, ...], now: str) -> list[Manifest]:
+def _unknown_conditions(node: Node, posted: tuple[str, ...], now: str) -> list[Manifest]:
     """The node's conditions after it has not posted its status for too long."""
     conditions: list[Manifest] = node.status.get("conditions") or []
     others = [each for each in conditions if each.get("type") not in posted]
@@ -324,7 +325,7 @@ def _is_ready_condition(condition: Manifest) -> bool:
 
 
 def _no_schedule_swap(node: Node) -> tuple[list[Manifest], list[Manifest]]:
-    """The NoSchedule taints that the node's conditions require and it lacks, and the superfluous ones."""
+    """The NoSchedule taints to add and to remove, so that they match the node's conditions."""
     wanted = [_taint(key, NO_SCHEDULE) for key in _condition_taints(node)]
     ours = [
         taint

@@ -7,10 +7,10 @@ import {operationsOf} from "../nodes/node_record.js";
 import {ObjectEvents} from "../session/object_events.js";
 
 /**
- * The objects that the page of state machines follows, one of each kind, and their events: a pod, a claim,
- * a volume, and a volume on a node.
+ * The objects that the page of state machines follows, one of each kind, and their events: a pod,
+ * a claim, a volume, and a volume on a node.
  *
- * The visitor may pick each. By default the pod is the one that the session selects, the claim is one of
+ * The user can pick each. By default the pod is the one that the session selects, the claim is one of
  * the pod's or else an unfinished one, and the volume is the claim's, on the pod's node.
  */
 export class Followed {
@@ -30,7 +30,7 @@ export class Followed {
     );
     /** By kind. */
     this.objects = {pod, claim, volume, attachment};
-    /** The kind of the object that the question why is about. */
+    /** The kind of the object that the section "Why" is about. */
     this.askedKind = signal("pod");
   }
 
@@ -43,13 +43,13 @@ export class Followed {
     return found.filter((id) => isAskable(id, entities)).map((id) => ({kind: id.split("/", 1)[0], id}));
   }
 
-  /** The id of the object that the question why is about, or null. */
+  /** The id of the object that the section "Why" is about, or null. */
   asked() {
     const objects = this.askable();
     return (objects.find(({kind}) => kind === this.askedKind.value) ?? objects[0])?.id ?? null;
   }
 
-  /** Let the question why be about the followed object of this kind. */
+  /** Show the section "Why" for the followed object of this kind. */
   ask(kind) {
     this.askedKind.value = kind;
   }

@@ -42,7 +42,7 @@ export class Comparison {
     this.next.value = events.next;
   }
 
-  /** Replay the scenario and the commands of this run with another version of Kubernetes, and compare. */
+  /** Replay scenario and commands of this run with another version of Kubernetes, and compare. */
   async withProfile(profile) {
     try {
       const fork = await this.session.api.post("fork/", {profile}, {longestMs: FORK_MS});

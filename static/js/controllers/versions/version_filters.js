@@ -1,6 +1,6 @@
 import {countLine, isShown} from "../../model/versions/version_rules.js";
 
-/** Draws the table of rules anew whenever a person changes the form. */
+/** Draws the table of rules again whenever the user changes the form. */
 export class VersionFilters {
   constructor(form, table) {
     this.form = form;

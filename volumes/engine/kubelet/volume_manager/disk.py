@@ -43,9 +43,9 @@ class MountsOnDisk:
         return found
 
     def reconstruct(self, found: ActualStateOfWorld) -> None:
-        """Take everything that may be mounted into the actual state, where that is done.
+        """Add everything that may be mounted to the actual state, if this version does so.
 
-        What is needed is mounted again, which does no harm; the rest is unmounted.
+        Volumes that are needed are mounted again, which does no harm; the others are unmounted.
         Upstream: reconstructVolumes() (1.34).
         """
         if self._options.reconstructs_all:
@@ -53,7 +53,7 @@ class MountsOnDisk:
                 _mark_reconstructed(self._state.actual, volume)
 
     def sync_states(self, found: ActualStateOfWorld) -> None:
-        """Have unmounted what no pod needs. Upstream: reconciler.syncStates() (before 1.25).
+        """Mark what no pod needs, to unmount it. Upstream: reconciler.syncStates() (before 1.25).
 
         What a pod needs enters the actual state when it is mounted again, and only if it can be.
         """
@@ -69,7 +69,7 @@ class MountsOnDisk:
         # The kubelet before this one has reported them.
         desired.mark_volumes_reported_in_use(in_use)
 
-    def is_mounted(self, uid: str, volume: str) -> None:
+    def note_mounted(self, uid: str, volume: str) -> None:
         """The actual state has this mount now."""
         self._overlooked.pop((uid, volume), None)
 

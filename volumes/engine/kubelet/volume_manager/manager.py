@@ -307,7 +307,7 @@ class NodeVolumeManager:
         data: dict[str, Any] = {"operation": operation.name, "volume": volume, "node": self.node}
         if error is None:
             if self.actual.get_volume_mount_state(volume, uid) is VolumeMountState.MOUNTED:
-                self._disk.is_mounted(uid, volume)
+                self._disk.note_mounted(uid, volume)
             self._view.show(_FACTS[operation.name], about, volume, data)
             if uid in self._waiting and self._waiting.take_mounted(uid):
                 self._owner.volumes_mounted(uid)

@@ -13,11 +13,11 @@ from volumes.engine.plugins.spec import VolumePlugins
 
 @dataclass(slots=True)
 class VolumeManagerOptions:
-    """In what the volume managers of one Kubernetes version differ from another's.
+    """How the volume managers of Kubernetes versions differ.
 
     *reconstructs_all*: after a restart, everything found on disk enters the actual state (since
-    1.25). *verify_backs_off*: a node that waits for an attachment looks less and less often, up to
-    every 2 m 2 s; False for emulated kubelets that do not, as in the reference recordings.
+    1.25). *verify_backs_off*: a node that waits for an attachment checks less and less often, down
+    to every 2 m 2 s; False for emulated kubelets that do not, as in the reference recordings.
     """
 
     reconstructs_all: bool = True

@@ -97,9 +97,9 @@ class Recycler(Protocol):
     """Scrubs one volume, in steps."""
 
     def step(self) -> tuple[int | None, list[tuple[str, str]]]:
-        """The delay until the next step (None: done), and Events of the recycler pod as (type, message).
+        """The delay until the next step (None: done), and Events of the recycler pod.
 
-        Raises PluginError.
+        An Event is (type, message). Raises PluginError.
         """
         ...
 
@@ -113,7 +113,7 @@ class Delays(Protocol):
 
 
 class Failures(Protocol):
-    """What provisioning gets wrong."""
+    """Decides which provisioning fails."""
 
     def of(self, claim: PersistentVolumeClaim, node: str) -> str | None:
         """Why provisioning for *claim* on *node* ("" for none in particular) fails, or None."""
@@ -135,7 +135,7 @@ def provisioned_manifest(
     node_affinity: Manifest | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> Manifest:
-    """The manifest of a volume made for a claim: its size, modes and volume mode are the claim's."""
+    """The manifest of a volume for a claim: size, access modes and volume mode are the claim's."""
     claim = options.claim
     metadata: Manifest = {"name": options.volume_name}
     if annotations:

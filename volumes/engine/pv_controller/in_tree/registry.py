@@ -13,19 +13,19 @@ class PluginRegistry:
         self._plugins: dict[str, VolumePlugin] = {plugin.name: plugin for plugin in plugins or ()}
 
     def provisionable_by_name(self, name: str) -> VolumePlugin:
-        """Raises PluginError when there is none."""
+        """The plugin of that name, which can provision. Raises PluginError."""
         return self._by_name(name, "provision", "provisionable")
 
     def deletable_by_name(self, name: str) -> VolumePlugin:
-        """Raises PluginError when there is none."""
+        """The plugin of that name, which can delete. Raises PluginError."""
         return self._by_name(name, "delete", "deletable")
 
     def deletable_by_spec(self, volume: PersistentVolume) -> VolumePlugin:
-        """Raises PluginError when there is none."""
+        """The plugin that can delete *volume*. Raises PluginError."""
         return self._by_spec(volume, "delete", "deletable")
 
     def recyclable_by_spec(self, volume: PersistentVolume) -> VolumePlugin:
-        """Raises PluginError when there is none."""
+        """The plugin that can recycle *volume*. Raises PluginError."""
         return self._by_spec(volume, "recycle", "recyclable")
 
     def _by_name(self, name: str, ability: str, adjective: str) -> VolumePlugin:

@@ -156,9 +156,9 @@ class MountVolume(PodVolumeOperation):
         self._set_up()
 
     def _set_up(self) -> None:
-        self._then(self._plugin.call("SetUp", self.volume.spec, self.volume.pod), self._is_set_up)
+        self._then(self._plugin.call("SetUp", self.volume.spec, self.volume.pod), self._set_up_done)
 
-    def _is_set_up(self, answer: Answer) -> None:
+    def _set_up_done(self, answer: Answer) -> None:
         if answer.error is not None:
             self._mark_volume_error_state(answer.error)
             self._fail("MountVolume.SetUp failed", answer.error.text)
