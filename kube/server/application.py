@@ -26,13 +26,15 @@ from kube.addresses import Address, address_of, moment_of, target_of
 from kube.forms import form_of
 from kube.server import reviews
 from kube.server.answers import JSON, answered, refused
+from kube.server.engine_line import EngineLine
 from kube.server.feed import FAR_BEHIND, Feed, Feeds
 from kube.server.instants import Instant, Then, event_at, now
 from kube.server.links import SnapshotLinks
 from kube.server.reading import Read, found_object, list_read, object_read
 from kube.server.visitors import check_origin, credential_of, found_run
 from kube.server.watching import Watch, Watcher, is_watch
-from kube.server.writing import Writer, scale_of
+from kube.server.writing import Writer
+from kube.server.written import scale_of
 from kube.status import (
     ApiError,
     bad_request,
@@ -144,7 +146,7 @@ class Server:
             if address.instant:
                 raise _no_writes(run, address)
             feed = await stack.enter_async_context(self._feeds.of(run.pk))
-            return await Writer(request, run, feed, self._write_links).answer(target)
+            return await Writer(request, EngineLine(run, feed, self._write_links)).answer(target)
         if "get" not in target.resource.verbs:
             raise method_not_allowed(
                 "the server does not allow this method on the requested resource"
