@@ -14,7 +14,7 @@ from kscope.runs.services import command_submit
 from kube.addresses import Target
 from kube.server.feed import Feed
 from kube.server.links import SnapshotLinks
-from kube.status import ApiError, timed_out
+from kube.status import ApiError, already_exists, not_found, timed_out
 
 WAIT_SECONDS = 5.0
 LOOK_SECONDS = 0.25
@@ -79,6 +79,10 @@ def _refusal(reason: str, target: Target | None) -> ApiError:
     code = _CODES.get(name, 422)
     if target is None:
         return ApiError(code, name, message)
+    if name == "AlreadyExists":
+        return already_exists(target.resource, target.name)
+    if name == "NotFound":
+        return not_found(target.resource, target.name)
     details = {"name": target.name, "kind": target.resource.plural}
     if target.resource.group:
         details["group"] = target.resource.group
