@@ -190,7 +190,7 @@ def test_limits_of_containers_follow_from_another() -> None:
     assert limit["defaultRequest"] == {"cpu": "2", "memory": "1Mi"}
 
 
-def test_namespace_bears_its_name_as_label() -> None:
+def test_namespace_has_its_name_as_label() -> None:
     namespace = _defaulted("Namespace")
     assert namespace["metadata"]["labels"] == {"kubernetes.io/metadata.name": "a"}
     assert namespace["spec"] == {"finalizers": ["kubernetes"]}
