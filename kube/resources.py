@@ -225,13 +225,6 @@ SERVED: tuple[Resource, ...] = (
         namespaced=False,
         status=True,
     ),
-    _kind(
-        "storage.k8s.io/v1",
-        "VolumeAttributesClass",
-        "volumeattributesclasses",
-        "vac",
-        namespaced=False,
-    ),
 )
 
 

@@ -8,6 +8,13 @@ from kube.defaults.sections import Fill, Manifest, each, section, write_amounts
 
 _LIMITS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 
+_READY = {
+    "type": "Ready",
+    "status": "True",
+    "reason": "KubeletReady",
+    "message": "kubelet is posting ready status",
+}
+
 
 def _namespace(found: Manifest) -> None:
     metadata = found["metadata"]
@@ -28,6 +35,12 @@ def _node(found: Manifest) -> None:
     write_amounts(status, "capacity", "allocatable")
     if status.get("capacity") and not status.get("allocatable"):
         status["allocatable"] = status["capacity"]
+    conditions = status.get("conditions") or []
+    if not any(one.get("type") == "Ready" for one in conditions):
+        # A run takes a node to be ready unless its conditions say otherwise, and so do its pages.
+        since = found["metadata"].get("creationTimestamp")
+        times = {"lastHeartbeatTime": since, "lastTransitionTime": since} if since else {}
+        status["conditions"] = [*conditions, {**_READY, **times}]
 
 
 def _priority_class(found: Manifest) -> None:

@@ -18,6 +18,8 @@ Manifest = Mapping[str, Any]
 Getter = Callable[[Manifest], str]
 
 NAME, NAMESPACE = "metadata.name", "metadata.namespace"
+# What stands between commas; a backslash takes the meaning from the character after it.
+_TERM = re.compile(r"(?:[^,\\]|\\.|\\$)+", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ def fields_selected(text: str, resource: Resource) -> tuple[FieldTerm, ...]:
     """The conditions of a field selector. Raises ApiError for what is none."""
     offered = fields_of(resource)
     found: list[FieldTerm] = []
-    for term in re.split(r"(?<!\\),", text):
+    for term in _TERM.findall(text):
         if not term.strip():
             continue
         match = re.match(r"(.*?)(!=|==|=)(.*)", term.strip(), re.DOTALL)

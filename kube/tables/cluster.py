@@ -9,7 +9,6 @@ from kube.tables.columns import (
     NONE,
     Columns,
     Object,
-    amount,
     at_top,
     flag,
     in_spec,
@@ -60,9 +59,7 @@ def _quota(one: Object, *, of_limits: bool) -> str:
     status = status_of(one)
     hard, used = status.get("hard") or {}, status.get("used") or {}
     chosen = (name for name in sorted(hard) if name.startswith("limits.") == of_limits)
-    return ", ".join(
-        f"{name}: {amount(used.get(name, '0'))}/{amount(hard[name])}" for name in chosen
-    )
+    return ", ".join(f"{name}: {used.get(name, '0')}/{hard[name]}" for name in chosen)
 
 
 CLUSTER: dict[str, Columns] = {

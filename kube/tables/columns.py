@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kscope.sim.objects import quantity
 from kube.tables.durations import since
 
 Object = Mapping[str, Any]
@@ -132,14 +131,6 @@ def _expression(one: Object) -> str:
     if operator in _OPERATORS:
         return f"{key} {_OPERATORS[operator]} ({','.join(sorted(one.get('values') or []))})"
     return key if operator == "Exists" else f"!{key}"
-
-
-def amount(written: Any) -> str:
-    """A quantity as the API server writes it: "1024Mi" is "1Gi"."""
-    try:
-        return str(quantity.parse(written))
-    except quantity.QuantityError:
-        return str(written)
 
 
 # Runs read fewer fields than a server, and check those only: others may hold anything. A server

@@ -13,7 +13,6 @@ from kube.tables.columns import (
     Column,
     Columns,
     Object,
-    amount,
     at_top,
     flag,
     in_spec,
@@ -61,7 +60,7 @@ def _claim_of(one: Object) -> str:
 
 
 def _capacity(part: Object) -> str:
-    return amount((part.get("capacity") or {}).get("storage", "0"))
+    return str((part.get("capacity") or {}).get("storage", "0"))
 
 
 def _when_bound(get: Callable[[Object], str]) -> Callable[[Object], str]:
@@ -109,7 +108,7 @@ STORAGE: dict[str, Columns] = {
     "CSIStorageCapacity": (
         NAME,
         text("StorageClassName", at_top("storageClassName")),
-        text("Capacity", lambda one: amount(one["capacity"]) if one.get("capacity") else UNSET),
+        text("Capacity", at_top("capacity", UNSET)),
     ),
     "DeviceClass": (NAME, AGE),
     "PersistentVolume": (

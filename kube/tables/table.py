@@ -47,7 +47,7 @@ class Rows:
         }
 
     def row(self, one: Mapping[str, Any]) -> Manifest:
-        """One object as a row."""
+        """One object, which has its defaults, as a row."""
         printer = self._printer
         row: Manifest = {"cells": printer.cells(one, self.now)}
         if conditions := printer.conditions(one):

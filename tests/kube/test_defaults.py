@@ -176,6 +176,13 @@ def test_node_can_allocate_its_capacity() -> None:
     assert status["allocatable"] == status["capacity"] == {"cpu": "4"}
 
 
+def test_node_without_conditions_is_ready() -> None:
+    [ready] = _defaulted("Node")["status"]["conditions"]
+    assert (ready["type"], ready["status"]) == ("Ready", "True")
+    given = [{"type": "Ready", "status": "False"}]
+    assert _defaulted("Node", status={"conditions": given})["status"]["conditions"] == given
+
+
 def test_limits_of_containers_follow_from_another() -> None:
     item = {"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}}
     [limit] = _defaulted("LimitRange", spec={"limits": [item]})["spec"]["limits"]
@@ -183,7 +190,7 @@ def test_limits_of_containers_follow_from_another() -> None:
     assert limit["defaultRequest"] == {"cpu": "2", "memory": "1Mi"}
 
 
-def test_namespace_bears_its_name_as_label() -> None:
+def test_namespace_has_its_name_as_label() -> None:
     namespace = _defaulted("Namespace")
     assert namespace["metadata"]["labels"] == {"kubernetes.io/metadata.name": "a"}
     assert namespace["spec"] == {"finalizers": ["kubernetes"]}

@@ -59,6 +59,11 @@ def test_groups_prefer_their_stable_version() -> None:
     assert _document("/api")["versions"] == ["v1"]
 
 
+def test_no_resource_is_served_twice() -> None:
+    addresses = [(one.group, one.version, one.plural) for one in SERVED]
+    assert len(set(addresses)) == len(addresses)
+
+
 def test_no_group_version_is_empty() -> None:
     for one in group_versions():
         path = f"/apis/{one}" if "/" in one else f"/api/{one}"

@@ -134,6 +134,8 @@ def test_unknown_fields_are_refused_as_upstream() -> None:
 def test_values_of_fields_are_unescaped() -> None:
     [term] = fields_selected(r"metadata.name=a\,b\=c\\", of_kind("Pod"))
     assert term.wanted == "a,b=c\\"
+    first, second = fields_selected(r"metadata.name=a\\,metadata.namespace=b", of_kind("Pod"))
+    assert (first.wanted, second.wanted) == ("a\\", "b")
     assert "unescaped character" in _field_refusal("Pod", "metadata.name=a=b")
     assert "invalid escape sequence" in _field_refusal("Pod", r"metadata.name=a\b")
 

@@ -224,7 +224,7 @@ def test_claim_shows_its_volume_once_bound() -> None:
     status = {
         "phase": "Bound",
         "accessModes": ["ReadWriteMany", "ReadWriteOnce"],
-        "capacity": {"storage": "4096Mi"},
+        "capacity": {"storage": "4Gi"},
     }
     assert _cells("PersistentVolumeClaim", spec=spec, status=status) == [
         *("a", "Bound", "v", "4Gi", "RWO,RWX", "fast", "<unset>", "<unknown>", "Filesystem")
@@ -266,7 +266,7 @@ def test_resource_claim_shows_its_state(status: Any, metadata: Any, state: str) 
 
 
 def test_quota_shows_what_is_used() -> None:
-    hard = {"limits.cpu": "2", "pods": "4", "requests.memory": "1024Mi"}
+    hard = {"limits.cpu": "2", "pods": "4", "requests.memory": "1Gi"}
     row = _cells("ResourceQuota", status={"hard": hard, "used": {"pods": "1"}})
     assert row[1:3] == ["pods: 1/4, requests.memory: 0/1Gi", "limits.cpu: 0/2"]
 
