@@ -170,3 +170,40 @@ def test_a_blocked_drain_offers_budget_changes() -> None:
     played(cluster, 30)
     limit = cluster.store.get("PodDisruptionBudget", "default/web")
     assert limit.status["disruptionsAllowed"] == 1
+
+
+def _job(code: str, **spec: Any) -> Manifest:
+    ends = {"kscope.dev/run-for": "1s", "kscope.dev/exit-code": code}
+    containers = [{"name": "c", "image": "app"}]
+    template = {
+        "metadata": {"annotations": ends},
+        "spec": {"containers": containers, "restartPolicy": "Never"},
+    }
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "once", "namespace": "default"},
+        "spec": {"template": template, **spec},
+    }
+
+
+@pytest.mark.parametrize(
+    ("code", "spec", "sentences"),
+    [
+        ("0", {}, []),
+        ("0", {"completions": 3, "parallelism": 3}, []),
+        ("0", {"suspend": True}, ["Job default/once is suspended."]),
+        (
+            "1",
+            {"backoffLimit": 0},
+            ["Job default/once has failed: Job has reached the specified backoff limit."],
+        ),
+    ],
+)
+def test_a_job_that_has_ended_wants_no_pods(
+    code: str, spec: dict[str, Any], sentences: list[str]
+) -> None:
+    cluster = played(Cluster.create(scene(node("n"), _job(code, **spec)), profile="v1.36"), 20)
+    found = _asked(cluster, "Job", "default/once")
+    assert [each.sentence for each in found.causes] == sentences
+    assert all(each.because for each in found.causes)

@@ -42,3 +42,12 @@ def test_a_volumes_source_is_immutable() -> None:
     check_update(old, old.patched({"spec": {"persistentVolumeReclaimPolicy": "Delete"}}), None)
     with pytest.raises(Invalid, match="persistentvolumesource is immutable"):
         check_update(old, old.patched({"spec": {"hostPath": {"path": "/b"}}}), None)
+
+
+def test_a_failed_expansion_can_be_taken_back() -> None:
+    """Upstream: RecoverVolumeExpansionFailure, generally available since v1.34."""
+    wanted = claim("10Gi").patched({"status": {"capacity": {"storage": "3Gi"}}})
+    check_update(wanted, claim("5Gi"), GROWS, lowers_requests=True)
+    for size in ("3Gi", "2Gi"):
+        with pytest.raises(Invalid, match="field can not be less than status.capacity"):
+            check_update(wanted, claim(size), GROWS, lowers_requests=True)

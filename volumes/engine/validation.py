@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kscope.sim.errors import Invalid
+from kscope.sim.objects import quantity
 from kscope.sim.objects.objects import (
+    EMPTY,
     ApiObject,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -38,33 +40,43 @@ def check_update(
     storage_class: StorageClass | None,
     *,
     changes_attributes: bool = False,
+    lowers_requests: bool = False,
 ) -> None:
     """Raises Invalid, in upstream's words, when *new* may not take *old*'s place.
 
     *storage_class* is the claim's; objects of other kinds pass. With *changes_attributes* a bound
-    claim may name another VolumeAttributesClass.
+    claim may name another VolumeAttributesClass; with *lowers_requests* a claim may request less than
+    before, but more than it has.
     """
     if isinstance(old, PersistentVolumeClaim) and isinstance(new, PersistentVolumeClaim):
-        _check_claim(old, new, storage_class, changes_attributes)
+        if new.request_bytes > old.request_bytes:
+            _check_expansion(old, storage_class)
+        elif new.request_bytes < old.request_bytes:
+            _check_lower_request(old, new, lowers_requests)
+        _check_claim(old, new, changes_attributes)
     elif old.kind == ATTRIBUTES_CLASS:
         _check_attributes_class(old, new)
     elif isinstance(old, PersistentVolume) and isinstance(new, PersistentVolume):
         _check_volume(old, new)
 
 
-def _check_claim(
-    old: PersistentVolumeClaim,
-    new: PersistentVolumeClaim,
-    storage_class: StorageClass | None,
-    changes_attributes: bool,
+def _check_lower_request(
+    old: PersistentVolumeClaim, new: PersistentVolumeClaim, lowers_requests: bool
 ) -> None:
-    if new.request_bytes > old.request_bytes:
-        _check_expansion(old, storage_class)
-    elif new.request_bytes < old.request_bytes:
-        raise Invalid(
-            f'PersistentVolumeClaim "{old.name}" is invalid: spec.resources.requests.storage: '
-            "Forbidden: field can not be less than previous value"
-        )
+    """A claim recovers from an expansion that failed by requesting less; volumes never shrink."""
+    has = (old.status.get("capacity") or EMPTY).get("storage", 0)
+    if lowers_requests and new.request_bytes > quantity.value(has):
+        return
+    least = "status.capacity" if lowers_requests else "previous value"
+    raise Invalid(
+        f'PersistentVolumeClaim "{old.name}" is invalid: spec.resources.requests.storage: '
+        f"Forbidden: field can not be less than {least}"
+    )
+
+
+def _check_claim(
+    old: PersistentVolumeClaim, new: PersistentVolumeClaim, changes_attributes: bool
+) -> None:
     free = {"resources"}
     if not old.volume_name:
         # The binding itself.

@@ -31,6 +31,8 @@ class AdmissionRules:
     """The scope VolumeAttributesClass selects claims."""
     changes_attributes_class: bool = True
     """A bound claim can be changed to name another VolumeAttributesClass."""
+    lowers_storage_requests: bool = True
+    """A claim whose expansion is not complete can request less again, but more than it has."""
     spares_node_ports: bool = True
     """A load balancer may have no node ports, and then uses none of the quota."""
     topology_labels: bool = True

@@ -360,8 +360,14 @@ class CommandExecutor:
         if isinstance(old, PersistentVolumeClaim):
             found = self._store.find("StorageClass", old.storage_class_name or "")
             storage_class = found if isinstance(found, StorageClass) else None
-        changes = self._admission.rules.changes_attributes_class
-        check_update(old, new, storage_class, changes_attributes=changes)
+        rules = self._admission.rules
+        check_update(
+            old,
+            new,
+            storage_class,
+            changes_attributes=rules.changes_attributes_class,
+            lowers_requests=rules.lowers_storage_requests,
+        )
 
     def _delete(self, command: Command, by: str) -> None:
         propagation = command.propagation or BACKGROUND

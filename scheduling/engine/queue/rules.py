@@ -47,7 +47,7 @@ class QueueRules:
     hints: bool
     """Plugins decide which events requeue a pod that they rejected (SchedulerQueueingHints)."""
     complete_pod_hints: bool
-    """A pod that affinity or spreading rejected is requeued by nominated pods too; after a rejection by affinity, also by new labels of its own, and when a pod is deleted whose anti-affinity kept it out."""
+    """The hints of InterPodAffinity and PodTopologySpread also react to nominated pods; that of InterPodAffinity also to new labels of the waiting pod, and to the deletion of a pod whose anti-affinity kept it out."""
     update_leaves_backoff: bool
     """An update of a pod moves it from the backoff queue to the active queue."""
     status_counts: bool

@@ -232,6 +232,7 @@ V1_11 = KubernetesVersion(
         allocated_storage=False,
         attributes_class_scope=False,
         changes_attributes_class=False,
+        lowers_storage_requests=False,
         spares_node_ports=False,
         topology_labels=False,
         clears_nomination=False,

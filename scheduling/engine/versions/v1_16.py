@@ -219,6 +219,7 @@ V1_16 = KubernetesVersion(
         allocated_storage=False,
         attributes_class_scope=False,
         changes_attributes_class=False,
+        lowers_storage_requests=False,
         spares_node_ports=False,
         topology_labels=False,
         clears_nomination=False,

@@ -261,6 +261,7 @@ V1_20 = KubernetesVersion(
         allocated_storage=False,
         attributes_class_scope=False,
         changes_attributes_class=False,
+        lowers_storage_requests=False,
         spares_node_ports=False,
         topology_labels=False,
         clears_nomination=False,

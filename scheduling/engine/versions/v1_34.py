@@ -257,6 +257,7 @@ V1_34 = KubernetesVersion(
         allocated_storage=True,
         attributes_class_scope=True,
         changes_attributes_class=True,
+        lowers_storage_requests=True,
         spares_node_ports=True,
         topology_labels=False,
         clears_nomination=False,

@@ -269,6 +269,7 @@ V1_36 = KubernetesVersion(
         allocated_storage=True,
         attributes_class_scope=True,
         changes_attributes_class=True,
+        lowers_storage_requests=True,
         spares_node_ports=True,
         topology_labels=True,
         clears_nomination=True,

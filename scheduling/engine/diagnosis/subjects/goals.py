@@ -57,6 +57,8 @@ def _outcome(scene: Scene, obj: ApiObject) -> str:
             return ""  # Its pods have not been counted yet.
         pods = pods_of(scene, obj)
         wanted = wanted_pods(obj)
+        if obj.kind == "Job" and not wanted:
+            return ""  # It has ended, or is suspended.
         is_whole = len(pods) >= wanted and all(pod.node_name for pod in pods)
         number = "its pod" if wanted == 1 else f"its {wanted} pods"
         return f"it has {number}" if is_whole else ""

@@ -11,6 +11,7 @@ from scheduling.engine.diagnosis.facts.case import FEW, listed
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.admission import refusals_of
+from scheduling.engine.diagnosis.subjects.jobs import job_causes, wanted_pods_of_job
 from scheduling.engine.diagnosis.subjects.rollouts import outdated_causes
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 
@@ -44,6 +45,8 @@ def workload_causes(scene: Scene, workload: ApiObject) -> Iterator[Cause]:
         )
     pods = pods_of(scene, workload)
     wanted = wanted_pods(workload)
+    if workload.kind == "Job":
+        yield from job_causes(workload)
     if workload.kind == "Deployment":
         yield from _rollout(scene, workload)
         return
@@ -78,7 +81,7 @@ def wanted_pods(workload: ApiObject) -> int:
     if workload.kind == "DaemonSet":
         return int(workload.status.get("desiredNumberScheduled") or 0)
     if workload.kind == "Job":
-        return int(workload.spec.get("parallelism", 1))
+        return wanted_pods_of_job(workload)
     return int(workload.spec.get("replicas", 1))
 
 

@@ -1,9 +1,9 @@
-"""Counts the ended pods of a Job in its status, and then lets them go.
+"""Counts the ended pods of a Job in its status, and then releases them.
 
     uid in uncountedTerminatedPods ─▶ finalizer off the pod ─▶ counted in succeeded or failed
 
-A pod that is deleted by someone else cannot be lost, since the finalizer holds it until its uid is
-written. Upstream: job_controller.go, trackJobStatusAndRemoveFinalizers().
+A pod that a user deletes is counted, too: the finalizer holds it until its uid is written.
+Upstream: job_controller.go, trackJobStatusAndRemoveFinalizers().
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ _UNCOUNTED: Final = "uncountedTerminatedPods"
 
 
 class JobStatusWriter:
-    """Writes the status of a Job, takes the finalizer off counted pods, and emits its last Event.
+    """Writes the status of a Job, removes the finalizer of counted pods, and emits its last Event.
 
     *released* is called with each pod whose finalizer is removed.
     """
@@ -142,7 +142,7 @@ class _Tally:
         return lean(status, *always)
 
     def count_released(self) -> None:
-        """Count the pods that the finalizer holds no more.
+        """Count the listed pods whose finalizer is gone.
 
         Upstream: cleanUncountedPodsWithoutFinalizers().
         """
@@ -191,12 +191,12 @@ class _Tally:
 
 
 def remove_finalizer(store: ObjectStore, pod: Pod, *, by: str) -> None:
-    """Take the finalizer of the Job controller off *pod*, if there is such a pod. Raises ApiError."""
-    left = [name for name in pod.finalizers if name != FINALIZER]
-    patch: Manifest = {"metadata": {"finalizers": left or None}}
+    """Remove the finalizer of the Job controller, if *pod* still exists. Raises ApiError."""
     live = store.find("Pod", pod.key)
-    if live is None or live.uid != pod.uid:
+    if live is None or live.uid != pod.uid or FINALIZER not in live.finalizers:
         return
+    left = [name for name in live.finalizers if name != FINALIZER]
+    patch: Manifest = {"metadata": {"finalizers": left or None}}
     try:
         store.patch("Pod", pod.key, patch, by=by, message="counted by its Job")
     except NotFound:
