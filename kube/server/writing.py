@@ -9,6 +9,7 @@ import contextlib
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
