@@ -139,5 +139,6 @@ _COMPLETE_POD_HINTS: Mapping[str, tuple[Registration, ...]] = {
 
 def in_tree_hints(rules: QueueRules) -> dict[str, tuple[Registration, ...]]:
     """The registrations of the version that has these *rules*, by plugin name."""
-    later = _COMPLETE_POD_HINTS if rules.complete_pod_hints else {}
-    return {**IN_TREE_HINTS, **later}
+    if rules.complete_pod_hints:
+        return {**IN_TREE_HINTS, **_COMPLETE_POD_HINTS}
+    return {**IN_TREE_HINTS}
