@@ -63,7 +63,7 @@ def cluster_restore(blob: bytes) -> Cluster:
 def cluster_log_objects(cluster: Cluster) -> ObjectLog:
     """Note down every version of every object that the cluster writes from now on."""
     manifests, record = _manifests(cluster), cluster.store.record
-    written = {entity: record.events_of(entity).newest for entity in manifests}
+    written = {entity: record.events_of(entity) for entity in manifests}
     log = ObjectLog(manifests, written, lambda: cluster.seq)
     record.touched = log
     return log

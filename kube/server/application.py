@@ -53,9 +53,9 @@ _READS = ("GET", "HEAD")
 log = logging.getLogger(__name__)
 
 
-def kubernetes_api(application: Application) -> Application:
+def kubernetes_api(application: Application, server: "Server | None" = None) -> Application:
     """The ASGI application, with the Kubernetes API of each run in front of it."""
-    server = Server()
+    server = server or Server()
 
     async def served(scope: Scope, receive: Any, send: Any) -> None:
         is_request = scope["type"] in ("http", "websocket")
@@ -81,6 +81,12 @@ class Server:
         self._links = SnapshotLinks()
         self._feeds = Feeds()
         self._write_links = SnapshotLinks()
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._feeds.close()
+        await self._links.close()
+        await self._write_links.close()
 
     async def serve(self, request: Request, address: Address, send: Any) -> None:
         """Answer a request."""

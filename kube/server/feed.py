@@ -140,6 +140,11 @@ class Feeds:
         self._news = HeadNews()
         self._feeds: dict[int, Feed] = {}
 
+    async def close(self) -> None:
+        """Close what the feeds share."""
+        await self._news.close()
+        await self._links.close()
+
     @contextlib.asynccontextmanager
     async def of(self, run_id: int) -> AsyncIterator[Feed]:
         """The feed of a run, for one watcher."""

@@ -18,9 +18,11 @@ from kscope.runs.engine import Manifest, wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import OtherObject, Run, RunEvent
 from kscope.runs.selectors import check_seq
+from kscope.sim.api_server.write_record import Written
 
 STRETCHES = 3  # kept; each holds the objects of its cluster
 AHEAD = 1_000  # events noted down beyond the one asked for
+_NEVER = Written(0, 0)
 
 
 class ObjectLog(dict[str, Manifest | None]):
@@ -33,7 +35,7 @@ class ObjectLog(dict[str, Manifest | None]):
     def __init__(
         self,
         objects: dict[str, Manifest],
-        written: Mapping[str, int],
+        written: Mapping[str, Written],
         seq: Callable[[], int],
     ) -> None:
         super().__init__()
@@ -55,12 +57,18 @@ class ObjectLog(dict[str, Manifest | None]):
         return self.version_at(entity, seq)[1]
 
     def version_at(self, entity: str, seq: int) -> tuple[int, Manifest | None]:
-        """The manifest after event *seq*, and the event that wrote it."""
+        """The manifest after event *seq*, and the event that wrote it.
+
+        What a run begins with was written by its first events, all of them before the log begins.
+        """
         versions = self._versions.get(entity, [])
         later = bisect_right(versions, seq, key=itemgetter(0))
         if later:
             return versions[later - 1]
-        return self._written.get(entity, 0), self._objects.get(entity)
+        created, newest = self._written.get(entity, _NEVER)
+        if created > seq:
+            return 0, None
+        return min(newest, seq), self._objects.get(entity)
 
     def all_at(self, prefix: str, seq: int) -> list[Manifest]:
         """The manifests after event *seq* of all entities whose id begins with *prefix*, by id."""

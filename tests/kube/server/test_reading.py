@@ -1,0 +1,141 @@
+"""Reading a run: objects and lists with their versions, Tables, the past, and who may."""
+
+import base64
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import override_settings
+
+from kscope.accounts.services import account_create, token_create
+from kscope.runs.models import Run, RunEvent
+from kscope.runs.selectors import run_state_at
+from tests.kube.server.client import Kube
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+PODS = "/api/v1/namespaces/default/pods"
+
+
+async def test_a_list_has_the_version_of_the_newest_event(kube: Kube, driven: Run) -> None:
+    answer = await kube.get(PODS)
+    assert answer.status == 200
+    assert answer.json["kind"] == "PodList"
+    assert answer.json["metadata"]["resourceVersion"] == str(driven.head_seq)
+    assert answer.names == ["giant", "late", "web"]
+
+
+async def test_an_object_has_the_version_of_the_event_that_wrote_it(
+    kube: Kube, driven: Run
+) -> None:
+    web = (await kube.get(f"{PODS}/web")).json
+    events = RunEvent.objects.filter(run=driven, seq=int(web["metadata"]["resourceVersion"]))
+    event = await events.aget()
+    assert (event.object, event.kind) == ("pod/default/web", "PodRunning")
+
+
+async def test_objects_come_with_the_defaults_of_an_api_server(kube: Kube) -> None:
+    web = (await kube.get(f"{PODS}/web")).json
+    assert web["spec"]["schedulerName"] == "default-scheduler"
+    assert web["spec"]["containers"][0]["imagePullPolicy"] == "IfNotPresent"
+    assert web["metadata"]["uid"]
+
+
+async def test_a_missing_object_is_refused_in_upstreams_words(kube: Kube) -> None:
+    answer = await kube.get(f"{PODS}/nobody")
+    assert answer.status == 404
+    assert answer.json["message"] == 'pods "nobody" not found'
+    assert answer.json["details"] == {"name": "nobody", "kind": "pods"}
+
+
+async def test_kubectl_gets_the_rows_that_it_prints(kube: Kube) -> None:
+    table = (await kube.get(PODS, accept=TABLE)).json
+    rows = {row["cells"][0]: row["cells"][1:3] for row in table["rows"]}
+    assert table["kind"] == "Table"
+    assert rows == {
+        "giant": ["0/1", "Pending"],
+        "late": ["1/1", "Running"],
+        "web": ["1/1", "Running"],
+    }
+    assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
+
+
+async def test_selectors_choose_objects(kube: Kube) -> None:
+    placed = await kube.get(f"{PODS}?fieldSelector=spec.nodeName!=")
+    assert placed.names == ["late", "web"]
+    zone = await kube.get("/api/v1/nodes?labelSelector=topology.kubernetes.io/zone in (zb)")
+    assert zone.names == ["n2"]
+
+
+async def test_events_tell_what_was_said_of_an_object(kube: Kube) -> None:
+    selector = "involvedObject.name=giant,reason=FailedScheduling"
+    answer = await kube.get(f"/api/v1/namespaces/default/events?fieldSelector={selector}")
+    [event] = answer.json["items"]
+    giant = (await kube.get(f"{PODS}/giant")).json
+    assert event["involvedObject"]["uid"] == giant["metadata"]["uid"]
+    assert event["message"].startswith("0/2 nodes are available: 2 Insufficient cpu.")
+    newer = await kube.get("/apis/events.k8s.io/v1/events")
+    assert event["message"] in [one["note"] for one in newer.json["items"]]
+
+
+async def test_namespaces_exist_with_the_objects_in_them(kube: Kube) -> None:
+    assert "default" in (await kube.get("/api/v1/namespaces")).names
+    assert (await kube.get("/api/v1/namespaces/kube-system")).status == 200
+
+
+async def test_the_past_is_what_pages_show_of_it(kube_of: Callable[..., Kube], driven: Run) -> None:
+    draw = Random(5)
+    for seq in sorted({draw.randint(1, driven.head_seq) for _ in range(20)}):
+        state = (await sync_to_async(run_state_at)(driven, seq=seq)).state
+        shown = {
+            key.removeprefix("pod/default/"): (entity.get("node") or "")
+            for key, entity in state.items()
+            if key.startswith("pod/")
+        }
+        answer = await kube_of(driven, str(seq)).get(PODS)
+        found = {
+            one["metadata"]["name"]: one["spec"].get("nodeName", "") for one in answer.json["items"]
+        }
+        assert found == shown, seq
+        versions = [int(one["metadata"]["resourceVersion"]) for one in answer.json["items"]]
+        assert max(versions, default=0) <= seq
+
+
+async def test_the_past_cannot_be_changed(kube_of: Callable[..., Kube], driven: Run) -> None:
+    answer = await kube_of(driven, "1s").ask("DELETE", f"{PODS}/web")
+    assert answer.status == 405
+    assert f"fork the run there: /runs/{driven.pk}/" in answer.json["message"]
+
+
+async def test_an_instant_to_come_is_not_found(kube_of: Callable[..., Kube], driven: Run) -> None:
+    assert (await kube_of(driven, "50h").get(PODS)).status == 404
+    assert (await kube_of(driven, "yesterday").get(PODS)).status == 400
+
+
+async def test_pages_of_other_sites_are_refused(kube: Kube) -> None:
+    for headers in (
+        {"origin": "https://evil.example"},
+        {"sec_fetch_site": "cross-site"},
+        {"host": "evil.example"},
+    ):
+        assert (await kube.get(PODS, **headers)).status == 403
+
+
+@override_settings(LOGIN_REQUIRED=True)
+async def test_a_token_says_who_asks(kube: Kube, driven: Run) -> None:
+    owner, _ = await sync_to_async(account_create)(name="owner", role="editor")
+    await Run.objects.filter(pk=driven.pk).aupdate(owner=owner)
+    make = sync_to_async(token_create)
+    _, read = await make(user=owner, name="r", scope="read", days=1)
+    _, write = await make(user=owner, name="w", scope="write", days=1)
+    basic = base64.b64encode(f"any:{read}".encode()).decode()
+    assert (await kube.get(PODS)).status == 404
+    assert (await kube.get(PODS, authorization="Bearer nonsense")).status == 401
+    assert (await kube.get(PODS, authorization=f"Bearer {read}")).status == 200
+    assert (await kube.get(PODS, authorization=f"Basic {basic}")).status == 200
+    deleted = await kube.ask("DELETE", f"{PODS}/web", authorization=f"Bearer {read}")
+    assert deleted.status == 403
+    tried = await kube.ask("DELETE", f"{PODS}/web?dryRun=All", authorization=f"Bearer {write}")
+    assert tried.status == 200

@@ -1,0 +1,133 @@
+"""Watches: a client that lists, watches and resumes has what the run has."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from kscope.runs.models import Run
+from tests.kube.server.client import MERGE, Kube
+from tests.web.conftest import driving
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PODS = "/api/v1/namespaces/default/pods"
+SEEN_END = "k8s.io/initial-events-end"
+
+Cache = dict[str, str]
+
+
+def followed(cache: Cache, event: dict[str, Any]) -> None:
+    """What an informer does with an event."""
+    metadata = event["object"]["metadata"]
+    if event["type"] == "DELETED":
+        del cache[metadata["name"]]
+        return
+    assert (event["type"] == "MODIFIED") == (metadata["name"] in cache), event["type"]
+    cache[metadata["name"]] = metadata["resourceVersion"]
+
+
+async def listed(kube: Kube, query: str = "") -> Cache:
+    found = (await kube.get(f"{PODS}{query}")).json["items"]
+    return {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in found}
+
+
+async def until_equal(
+    cache: Cache, wanted: Cache, events: AsyncIterator[dict[str, Any]]
+) -> list[str]:
+    """Follow *events* until the cache is as wanted; returns the versions that came."""
+    versions: list[str] = []
+    while cache != wanted:
+        event = await anext(events)
+        if event["type"] != "BOOKMARK":
+            followed(cache, event)
+            versions.append(event["object"]["metadata"]["resourceVersion"])
+    return versions
+
+
+async def test_a_watch_tells_all_that_happens_while_a_run_plays(
+    kube_of: Callable[..., Kube], start: Callable[..., Run]
+) -> None:
+    run = start(play=True, speed="max")
+    kube = kube_of(run)
+    async with kube.watching(f"{PODS}?watch=true&resourceVersion=0") as events:
+        with driving(run):
+            cache: Cache = {}
+            for _ in range(100):
+                followed(cache, await anext(events))
+                if set(cache) == {"giant", "late", "web"}:
+                    break
+        await until_equal(cache, await listed(kube), events)
+
+
+async def test_a_watch_goes_on_from_any_version(kube: Kube, driven: Run) -> None:
+    wanted = await listed(kube)
+    for version in range(1, driven.head_seq, 3):
+        past = Kube(driven.pk, str(version))
+        cache = await listed(past)
+        async with kube.watching(f"{PODS}?watch=1&resourceVersion={version}") as events:
+            versions = await until_equal(cache, wanted, events)
+        await past.close()
+        assert versions == sorted(set(versions), key=int)
+
+
+async def test_what_is_removed_is_told_with_its_last_version(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    kube = kube_of(driven)
+    cache = await listed(kube)
+    path = f"{PODS}?watch=1&resourceVersion={driven.head_seq}"
+    with driving(driven):
+        await kube.ask("DELETE", f"{PODS}/giant", {"gracePeriodSeconds": 0})
+        async with kube.watching(path) as events:
+            event = await anext(events)
+            assert (event["type"], event["object"]["metadata"]["name"]) == ("DELETED", "giant")
+            followed(cache, event)
+    assert cache == await listed(kube)
+
+
+async def test_an_object_that_is_selected_no_more_is_deleted(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    kube = kube_of(driven)
+    labelled, other = {"metadata": {"labels": {"a": "b"}}}, {"metadata": {"labels": {"a": "c"}}}
+    with driving(driven):
+        path = f"{PODS}?watch=1&labelSelector=a=b&resourceVersion={driven.head_seq}"
+        async with kube.watching(path) as events:
+            await kube.ask("PATCH", f"{PODS}/giant", labelled, content_type=MERGE)
+            assert (await anext(events))["type"] == "ADDED"
+            await kube.ask("PATCH", f"{PODS}/giant", other, content_type=MERGE)
+            assert (await anext(events))["type"] == "DELETED"
+
+
+async def test_the_end_of_the_initial_events_is_marked(kube: Kube) -> None:
+    query = "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true"
+    async with kube.watching(f"{PODS}{query}&resourceVersionMatch=NotOlderThan") as events:
+        seen = [await anext(events) for _ in range(4)]
+    assert [one["type"] for one in seen] == ["ADDED", "ADDED", "ADDED", "BOOKMARK"]
+    assert seen[-1]["object"]["metadata"]["annotations"] == {SEEN_END: "true"}
+
+
+async def test_a_watch_ends_when_its_time_is_up(kube: Kube) -> None:
+    async with kube.watching(f"{PODS}?watch=1&timeoutSeconds=1&resourceVersion=0") as events:
+        assert len([event async for event in events]) == 3
+
+
+async def test_a_watch_of_events_tells_what_is_said(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    kube = kube_of(driven)
+    with driving(driven):
+        path = f"/apis/events.k8s.io/v1/events?watch=1&resourceVersion={driven.head_seq}"
+        async with kube.watching(path) as events:
+            pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+            await kube.ask("POST", PODS, pod)
+            event = await anext(events)
+    assert (event["type"], event["object"]["reason"]) == ("ADDED", "Scheduled")
+    assert event["object"]["regarding"]["name"] == "p"
+
+
+async def test_a_far_version_has_to_list_again(kube: Kube, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kube.server.application.FAR_BEHIND", 5)
+    answer = await kube.get(f"{PODS}?watch=1&resourceVersion=1")
+    assert (answer.status, answer.json["reason"]) == (410, "Expired")

@@ -1,0 +1,203 @@
+"""Writing to a run: each write is a command, refused in the words of an API server."""
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from kscope.runs.drive.replay import engine_at_head
+from kscope.runs.models import Checkpoint, Command, Run
+from tests.kube.server.client import JSON_PATCH, MERGE, STRATEGIC, Kube
+from tests.web.conftest import driving
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PODS = "/api/v1/namespaces/default/pods"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "mine"},
+    "spec": {"containers": [{"name": "c", "image": "app:1"}]},
+}
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "app", "labels": {"a": "b", "c": "d"}},
+    "spec": {
+        "replicas": 1,
+        "selector": {"matchLabels": {"app": "app"}},
+        "template": {
+            "metadata": {"labels": {"app": "app"}},
+            "spec": {"containers": [{"name": "c", "image": "app:1"}]},
+        },
+    },
+}
+
+
+@pytest.fixture
+async def kube(kube_of: Callable[..., Kube], driven: Run) -> AsyncIterator[Kube]:
+    """A client of a run that a worker looks after meanwhile."""
+    with driving(driven):
+        yield kube_of(driven)
+
+
+async def test_a_created_object_is_answered_as_it_is_stored(kube: Kube) -> None:
+    answer = await kube.ask("POST", PODS, POD)
+    assert answer.status == 201
+    created = answer.json
+    assert created["metadata"]["uid"]
+    assert int(created["metadata"]["resourceVersion"]) > 25
+    again = await kube.ask("POST", PODS, POD)
+    assert (again.status, again.json["message"]) == (409, 'pods "mine" already exists')
+
+
+async def test_a_name_is_made_where_a_prefix_is_given(kube: Kube) -> None:
+    prefixed = {**POD, "metadata": {"generateName": "mine-"}}
+    name = (await kube.ask("POST", PODS, prefixed)).json["metadata"]["name"]
+    assert name.startswith("mine-")
+    assert len(name) == len("mine-") + 5
+
+
+async def test_what_makes_no_sense_is_refused(kube: Kube) -> None:
+    wrong = await kube.ask("POST", PODS, {**POD, "kind": "Node"})
+    assert wrong.status == 400
+    nameless = await kube.ask("POST", PODS, {**POD, "metadata": {}})
+    assert nameless.status == 422
+    invalid = await kube.ask("POST", PODS, {**POD, "spec": {"containers": "none"}})
+    assert invalid.status == 422
+    unread = await kube.ask("POST", PODS, b"{", content_type="text/plain")
+    assert unread.status == 415
+
+
+async def test_an_old_version_is_a_conflict(kube: Kube) -> None:
+    web = (await kube.get(f"{PODS}/web")).json
+    web["metadata"]["labels"] = {"x": "y"}
+    assert (await kube.ask("PUT", f"{PODS}/web", web)).status == 200
+    again = await kube.ask("PUT", f"{PODS}/web", web)
+    assert again.status == 409
+    assert "the object has been modified" in again.json["message"]
+
+
+async def test_each_kind_of_patch_changes_the_object(kube: Kube) -> None:
+    patches = (
+        (MERGE, {"metadata": {"labels": {"a": "1"}}}),
+        (STRATEGIC, {"metadata": {"labels": {"b": "2"}}}),
+        (JSON_PATCH, [{"op": "add", "path": "/metadata/labels/c", "value": "3"}]),
+    )
+    for content_type, patch in patches:
+        answer = await kube.ask("PATCH", f"{PODS}/giant", patch, content_type=content_type)
+        assert answer.status == 200, answer.json
+    labels = (await kube.get(f"{PODS}/giant")).json["metadata"]["labels"]
+    assert labels == {"a": "1", "b": "2", "c": "3"}
+
+
+async def test_the_status_has_an_address_of_its_own(kube: Kube) -> None:
+    message = {"status": {"message": "hello"}}
+    await kube.ask("PATCH", f"{PODS}/giant", message, content_type=MERGE)
+    assert "message" not in (await kube.get(f"{PODS}/giant")).json["status"]
+    await kube.ask("PATCH", f"{PODS}/giant/status", message, content_type=MERGE)
+    assert (await kube.get(f"{PODS}/giant")).json["status"]["message"] == "hello"
+
+
+async def test_a_workload_is_scaled(kube: Kube) -> None:
+    await kube.ask("POST", DEPLOYMENTS, DEPLOYMENT)
+    patch = {"spec": {"replicas": 3}}
+    scale = await kube.ask("PATCH", f"{DEPLOYMENTS}/app/scale", patch, content_type=MERGE)
+    assert (scale.json["kind"], scale.json["spec"]) == ("Scale", {"replicas": 3})
+    assert (await kube.get(f"{DEPLOYMENTS}/app")).json["spec"]["replicas"] == 3
+
+
+async def test_apply_takes_away_what_the_file_no_longer_has(kube: Kube) -> None:
+    noted = {**DEPLOYMENT["metadata"], "annotations": {LAST_APPLIED: '{"kind":"Deployment"}'}}
+    created = await kube.ask("POST", DEPLOYMENTS, {**DEPLOYMENT, "metadata": noted})
+    assert LAST_APPLIED in created.json["metadata"]["annotations"]
+    # What kubectl sends when the label c has gone from the file.
+    patch = {"metadata": {"labels": {"c": None}}}
+    await kube.ask("PATCH", f"{DEPLOYMENTS}/app", patch, content_type=STRATEGIC)
+    assert (await kube.get(f"{DEPLOYMENTS}/app")).json["metadata"]["labels"] == {"a": "b"}
+
+
+async def test_a_scheduler_binds_a_pod_once(kube: Kube) -> None:
+    await kube.ask("POST", PODS, {**POD, "spec": {**POD["spec"], "schedulerName": "mine"}})
+    binding = {"metadata": {"name": "mine"}, "target": {"kind": "Node", "name": "n2"}}
+    other = {**binding, "metadata": {"name": "mine", "uid": "another"}}
+    assert (await kube.ask("POST", f"{PODS}/mine/binding", other)).status == 409
+    assert (await kube.ask("POST", f"{PODS}/mine/binding", binding)).status == 201
+    assert (await kube.get(f"{PODS}/mine")).json["spec"]["nodeName"] == "n2"
+    again = await kube.ask("POST", f"{PODS}/mine/binding", binding)
+    assert again.status == 409
+    assert 'is already assigned to node "n2"' in again.json["message"]
+
+
+async def test_a_budget_forbids_an_eviction(kube: Kube) -> None:
+    labelled = {"metadata": {"labels": {"app": "web"}}}
+    await kube.ask("PATCH", f"{PODS}/web", labelled, content_type=MERGE)
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+    }
+    budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    assert (await kube.ask("POST", budgets, budget)).status == 201
+    eviction = {"kind": "Eviction", "apiVersion": "policy/v1", "metadata": {"name": "web"}}
+    answer = await kube.ask("POST", f"{PODS}/web/eviction", eviction)
+    assert answer.status == 429
+    assert "disruption budget" in answer.json["message"]
+
+
+async def test_a_deletion_heeds_its_preconditions(kube: Kube) -> None:
+    options = {"preconditions": {"uid": "another"}}
+    assert (await kube.ask("DELETE", f"{PODS}/web", options)).status == 409
+    options = {"gracePeriodSeconds": 0}
+    assert (await kube.ask("DELETE", f"{PODS}/web", options)).status == 200
+    assert (await kube.get(f"{PODS}/web")).status == 404
+
+
+async def test_a_try_leaves_the_run_as_it_is(kube: Kube, driven: Run) -> None:
+    await kube.ask("POST", f"{PODS}?dryRun=All", POD)
+    patch = {"metadata": {"labels": {"x": "y"}}}
+    tried = await kube.ask("PATCH", f"{PODS}/giant?dryRun=All", patch, content_type=MERGE)
+    assert tried.json["metadata"]["labels"] == {"x": "y"}
+    assert await Command.objects.filter(run=driven).acount() == 0
+
+
+async def test_containers_run_no_processes(kube: Kube) -> None:
+    answer = await kube.ask("POST", f"{PODS}/web/exec?command=ls")
+    assert (answer.status, answer.json["message"]) == (405, "simulated containers run no processes")
+
+
+async def test_events_of_clients_are_kept(kube: Kube) -> None:
+    event = {
+        "kind": "Event",
+        "apiVersion": "v1",
+        "metadata": {"name": "web.1", "namespace": "default"},
+        "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"},
+        "reason": "Seen",
+        "message": "by a controller",
+        "type": "Normal",
+        "source": {"component": "mine"},
+    }
+    assert (await kube.ask("POST", "/api/v1/namespaces/default/events", event)).status == 201
+    listed = await kube.get("/api/v1/namespaces/default/events?fieldSelector=reason=Seen")
+    assert [one["message"] for one in listed.json["items"]] == ["by a controller"]
+
+
+async def test_a_run_is_replayed_without_its_clients(kube: Kube, driven: Run) -> None:
+    await kube.ask("POST", PODS, POD)
+    await kube.ask("DELETE", f"{PODS}/web")
+    assert await sync_to_async(_digest_replayed)(driven) == await _digest(driven)
+
+
+def _digest_replayed(run: Run) -> str:
+    """The digest of the history computed again, from the scenario and the commands."""
+    Checkpoint.objects.filter(run=run).delete()
+    engine = engine_at_head(Run.objects.select_related("scenario").get(pk=run.pk))
+    engine.take()
+    return engine.digest()
+
+
+async def _digest(run: Run) -> str:
+    return (await Run.objects.aget(pk=run.pk)).head_digest
