@@ -60,6 +60,7 @@ def test_the_condition_that_fails_is_named_with_its_value() -> None:
                         }
                     ]
                 },
+                "allocationTimestamp": "2026-01-01T00:00:00Z",
                 "nodeSelector": {
                     "nodeSelectorTerms": [
                         {

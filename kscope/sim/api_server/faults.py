@@ -5,7 +5,7 @@ The store's part is here: writes that are refused or slow, watches that lag.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, cast
 
 from kscope.sim.errors import ApiError, Conflict, Invalid
@@ -41,10 +41,15 @@ DRIVER_CALLS: Final[Mapping[str, tuple[str, ...]]] = {
     "unmount": ("TearDown",),
     "unmount_device": ("UnmountDevice",),
 }
+# Calls into a driver of devices, by the names of their latencies.
+PREPARE_DEVICES: Final = "prepare_devices"
+READY_DEVICES: Final = "ready_devices"
 # Which of the fields of KINDS["fail"] go with what fails.
 _FAIL_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     WRITE: ("kind", "by", "times", "probability", "reason", "text"),
     PROVISION: ("claim", "node", "times", "probability", "text"),
+    PREPARE_DEVICES: ("claim", "node", "times", "probability", "text"),
+    READY_DEVICES: ("claim", "times", "probability", "text"),
     **dict.fromkeys(DRIVER_CALLS, ("volume", "node", "times", "probability", "text")),
 }
 # The components whose writes can fail or be slow; a user's own writes cannot.
@@ -239,6 +244,49 @@ class Strikes:
     def is_over(self) -> bool:
         """Whether it never happens again."""
         return self.left == 0
+
+
+@dataclass(slots=True)
+class ClaimFault:
+    """Lets a driver fail for a claim on a node; "" stands for any claim or node."""
+
+    claim: str
+    node: str
+    strikes: Strikes
+    text: str
+    stream: Stream
+
+    @classmethod
+    def of(cls, fault: Mapping[str, Any], stream: Stream) -> "ClaimFault":
+        """As a checked *fault* says."""
+        return cls(
+            claim=fault.get("claim") or "",
+            node=fault.get("node") or "",
+            strikes=Strikes.of(fault),
+            text=fault.get("text") or "injected fault",
+            stream=stream,
+        )
+
+    def strikes_claim(self, key: str, node: str) -> bool:
+        """Whether this attempt for the claim on *node* fails."""
+        if self.claim not in ("", key) or self.node not in ("", node):
+            return False
+        return self.strikes.strikes(self.stream)
+
+
+@dataclass(slots=True)
+class ClaimFaults:
+    """The faults of one kind of call that may still strike."""
+
+    waiting: list[ClaimFault] = field(default_factory=list[ClaimFault])
+
+    def strike(self, key: str, node: str) -> str | None:
+        """Why the call for the claim on *node* fails this time, or None."""
+        for fault in self.waiting:
+            if fault.strikes_claim(key, node):
+                self.waiting = [each for each in self.waiting if not each.strikes.is_over]
+                return fault.text
+        return None
 
 
 @dataclass(slots=True)

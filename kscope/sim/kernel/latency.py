@@ -38,6 +38,11 @@ DEFAULT_LATENCIES: Mapping[str, int] = {
     "unmount": 50 * MILLISECOND,
     "unmount_device": 50 * MILLISECOND,
     "expand": 500 * MILLISECOND,
+    # Devices: from a claim's allocation until its devices have their binding conditions, and how
+    # long the driver on the node takes before containers start and after they have ended.
+    "ready_devices": 5 * SECOND,
+    "prepare_devices": 100 * MILLISECOND,
+    "unprepare_devices": 50 * MILLISECOND,
     # The node.
     "image_pull": 500 * MILLISECOND,
     "container_start": 300 * MILLISECOND,

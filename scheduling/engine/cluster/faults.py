@@ -5,12 +5,14 @@ from typing import Any
 
 from kscope.sim.api_server.faults import (
     DRIVER_CALLS,
+    PREPARE_DEVICES,
     PROCESSES,
     PROVISION,
+    READY_DEVICES,
     RESTARTABLE,
     WRITE,
     ApiFaults,
-    Strikes,
+    ClaimFault,
     invalid,
 )
 from kscope.sim.api_server.store import ObjectStore
@@ -22,7 +24,7 @@ from kscope.sim.objects.kinds import split_entity_id
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.workloads.actors import WorkloadActors
 from volumes.engine.actors import VolumeActors
-from volumes.engine.csi.driver_faults import PROVISIONING_FAILED, ProvisionFault
+from volumes.engine.csi.driver_faults import PROVISIONING_FAILED
 from volumes.engine.plugins.simulated import Fault
 
 COMPONENT = "fault"
@@ -61,15 +63,17 @@ class FaultInjector:
         if call == WRITE:
             self._api.refuse(fault)
         elif call == PROVISION:
-            self._volumes.driver_faults.waiting.append(
-                ProvisionFault(
-                    claim=fault.get("claim") or "",
-                    node=fault.get("node") or "",
-                    strikes=Strikes.of(fault),
-                    text=fault.get("text") or PROVISIONING_FAILED,
-                    stream=self._stream,
-                )
-            )
+            injected = self._volumes.driver_faults.injected
+            text = fault.get("text") or PROVISIONING_FAILED
+            injected.waiting.append(ClaimFault.of({**fault, "text": text}, self._stream))
+        elif call == PREPARE_DEVICES:
+            injected = self._volumes.kubelets.devices.faults
+            injected.waiting.append(ClaimFault.of(fault, self._stream))
+        elif call == READY_DEVICES:
+            driver = None if self.workloads is None else self.workloads.device_driver
+            if driver is None:
+                raise NotFound("there are no drivers of devices in this version")
+            driver.faults.waiting.append(ClaimFault.of(fault, self._stream))
         else:
             probability = fault.get("probability", 0)
             for name in DRIVER_CALLS[call]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kscope.sim.objects.objects import Pod
+from scheduling.engine import names
 from scheduling.engine.columns.explanation import Explanation
 from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.device_work import PodDevices
@@ -74,7 +75,7 @@ class Binding:
     """
 
     __slots__ = (
-        "_on_volumes_done",
+        "_on_waited",
         "_state",
         "devices",
         "forgotten",
@@ -96,12 +97,12 @@ class Binding:
         queued: QueuedPodInfo,
         node: str,
         plugins: BindingPlugins,
-        on_volumes_done: Callable[[Binding, str | None], None],
+        on_waited: Callable[[Binding, str, str | None], None],
         *,
         state: CycleState | None,
         plan: PodVolumePlan | None,
     ) -> None:
-        """*on_volumes_done* is called with the error, or None, once the volumes are bound."""
+        """*on_waited* is called with the plugin whose wait at PreBind is over, and its error or None."""
         self.queued = queued
         self.info: PodInfo = queued.pod_info.assigned_to(node)
         self.node = node
@@ -116,7 +117,7 @@ class Binding:
         self.forgotten = False
         self.has_room = True
         self._state = state
-        self._on_volumes_done = on_volumes_done
+        self._on_waited = on_waited
 
     @property
     def has_state(self) -> bool:
@@ -136,4 +137,8 @@ class Binding:
 
     def volumes_done(self, error: str | None) -> None:
         """The binder has bound the pod's volumes, or has given up."""
-        self._on_volumes_done(self, error)
+        self._on_waited(self, names.VOLUME_BINDING, error)
+
+    def devices_done(self, error: str | None) -> None:
+        """The pod's devices are ready for its node, or will not be."""
+        self._on_waited(self, names.DYNAMIC_RESOURCES, error)

@@ -6,16 +6,21 @@ bindClaim(); extendeddynamicresources.go.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import ApiError, NotFound
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.units import timestamp
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
 from scheduling.engine import names
 from scheduling.engine.cycle.chronicle import COMPONENT
+from scheduling.engine.cycle.device_wait import DeviceWait
 from scheduling.engine.dynamic_resources import allocations
+from scheduling.engine.dynamic_resources.binding_conditions import has_binding_conditions
 from scheduling.engine.dynamic_resources.claims import (
     allocation_of,
     is_reserved_for,
@@ -26,9 +31,13 @@ from scheduling.engine.framework.framework import SUCCESS, Code, CycleState, Sta
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.workloads.naming import fnv32a, safe_encode
 
+Manifest = Mapping[str, Any]
+
 _ALLOCATED: Final = "ResourceClaimAllocated"
 _RESERVED: Final = "ResourceClaimReserved"
 _RELEASED: Final = "ResourceClaimReleased"
+# The answer at PreBind when drivers have to make devices ready first.
+WAIT_FOR_DEVICES: Final = Status(Code.WAIT, (), names.DYNAMIC_RESOURCES)
 
 
 @dataclass(slots=True)
@@ -46,12 +55,25 @@ class PodDevices:
     """The keys of the claims that are reserved for the pod."""
     extended: str = ""
     """The key of the claim that was made for extended resources."""
+    wait: DeviceWait | None = None
+    """While a device is not ready for the node."""
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the pod's claims."""
+        keys = [claim.key for claim in self.prepared.claims]
+        return [*keys, self.extended] if self.extended else keys
+
+    def leave_written(self) -> None:
+        """The scheduler has ended: what it wrote stays as it is."""
+        self.written, self.extended = [], ""
 
 
 class DeviceWork:
     """Reserves the devices of pods, writes their claims, and undoes both."""
 
-    def __init__(self, store: ObjectStore, listers: Listers) -> None:
+    def __init__(self, loop: EventLoop, store: ObjectStore, listers: Listers) -> None:
+        self._loop = loop
         self._store = store
         self._listers = listers
 
@@ -71,17 +93,32 @@ class DeviceWork:
         return PodDevices(plugin, pod, node, prepared, given, list(held))
 
     def bind(self, devices: PodDevices) -> Status:
-        """Write the allocations, and the pod among the users of its claims."""
+        """Write the allocations, and the pod among the users of its claims.
+
+        WAIT_FOR_DEVICES means that the pod must not be bound before its devices are ready.
+        """
         try:
             self._bind_extended(devices)
             for claim in devices.prepared.claims:
                 self._bind_claim(devices, claim)
         except ApiError as refusal:
             return _failed(str(refusal))
+        claims = map(devices.plugin.claims.get, devices.keys)
+        if devices.plugin.awaits_conditions and any(
+            claim is not None and has_binding_conditions(claim) for claim in claims
+        ):
+            return WAIT_FOR_DEVICES
         return SUCCESS
+
+    def await_devices(self, devices: PodDevices, done: Callable[[str | None], None]) -> None:
+        """Call *done* with None once all devices are ready, or with the error."""
+        devices.wait = DeviceWait(self._loop, devices.plugin.claims, devices.keys, done)
+        devices.wait.start()
 
     def unreserve(self, devices: PodDevices) -> None:
         """Let go of what is held, and take the pod off its claims."""
+        if devices.wait is not None:
+            devices.wait.cancel()
         for key in devices.in_flight:
             devices.plugin.allocated.let_go(key)
         for key in devices.written:
@@ -97,7 +134,7 @@ class DeviceWork:
         _, claim = plugin.answer_post_filter(state)
         stored = None if claim is None else self._store.find(RESOURCE_CLAIM, claim.key)
         if stored is not None:
-            patch = {"status": {"allocation": None, "reservedFor": None}}
+            patch = {"status": {"allocation": None, "reservedFor": None, "devices": None}}
             self._patch(stored, patch, _RELEASED)
 
     # -- writes ----------------------------------------------------------------------------------
@@ -111,6 +148,7 @@ class DeviceWork:
         if stored is None or stored.uid != claim.uid:
             raise NotFound(f'resourceclaims.resource.k8s.io "{claim.name}" not found')
         if is_reserved_for(stored, devices.pod):
+            devices.written.append(claim.key)
             return
         allocation = None
         if held is not None:
@@ -121,8 +159,10 @@ class DeviceWork:
                 finalizers = [*stored.finalizers, allocations.FINALIZER]
                 stored = self._patch(stored, {"metadata": {"finalizers": finalizers}})
         status: dict[str, Any] = {"reservedFor": allocations.with_user(stored, devices.pod)}
-        if allocation is not None:
-            status["allocation"] = allocation
+        before = allocation_of(stored)
+        stamped = self._stamped(devices, allocation or before or {})
+        if stamped is not before:
+            status["allocation"] = stamped
         event = _RESERVED if allocation is None else _ALLOCATED
         stored = self._patch(stored, {"status": status}, event, devices)
         devices.written.append(claim.key)
@@ -145,7 +185,7 @@ class DeviceWork:
         devices.extended = made.key
         held = devices.plugin.allocated.held[requests.key]
         status = {
-            "allocation": allocation_of(held),
+            "allocation": self._stamped(devices, allocation_of(held) or {}),
             "reservedFor": allocations.with_user(made, devices.pod),
         }
         finalizers = [*made.finalizers, allocations.FINALIZER]
@@ -159,6 +199,12 @@ class DeviceWork:
         claim_status = {"requestMappings": mappings, "resourceClaimName": name}
         patch = {"status": {"extendedResourceClaimStatus": claim_status}}
         self._store.patch(Pod.KIND, devices.pod.key, patch, by=COMPONENT)
+
+    def _stamped(self, devices: PodDevices, allocation: Manifest) -> Manifest:
+        """The allocation with the time of this write, from which the wait for devices is counted."""
+        if not devices.plugin.awaits_conditions or "allocationTimestamp" in allocation:
+            return allocation
+        return {**allocation, "allocationTimestamp": timestamp(self._loop.now)}
 
     def _known(self, devices: PodDevices, key: str, stored: ApiObject) -> None:
         """From now on the written claim says what was held in memory."""

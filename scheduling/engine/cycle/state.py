@@ -103,7 +103,7 @@ class SchedulerState:
         # The pods between assume and the end of their binding cycle, by key.
         self.bindings: dict[str, Binding] = {}
         self.attempts: list[SchedulingAttempt] = []
-        self.handle = Handle()
+        self.handle = Handle(loop=loop)
         self.gauges = NodeGauges(self.handle.table)
         chronicle = self.chronicle = Chronicle(
             around.recorder,

@@ -66,6 +66,7 @@ from scheduling.engine.diagnosis.report import (
     Fix,
 )
 from scheduling.engine.diagnosis.subjects.pod_claims import pod_claim_causes, pod_claim_changes
+from scheduling.engine.diagnosis.subjects.pods.devices import readiness_causes
 from scheduling.engine.diagnosis.subjects.pods.gangs import (
     gang_cause,
     gang_changes,
@@ -279,7 +280,9 @@ class _Inquiry:
 
     def _causes(self) -> list[Cause]:
         if self._state == "assumed":
-            return []
+            binding = self._scheduler.state.bindings.get(self._pod.key)
+            node = "" if binding is None else binding.node
+            return list(readiness_causes(self._scene, self._pod, node))
         causes = [*self._queue_causes(), *self._in_the_way()]
         if self._asks_extenders:
             text = "An extender takes part in the decision and is not asked here."
@@ -359,7 +362,8 @@ class _Inquiry:
         """The answer in one sentence."""
         findings, state = self._findings, self._state
         if state == "assumed":
-            return "It has been given a node and is being bound."
+            found = "It has been given a node and is being bound."
+            return causes[0].sentence if causes else found
         if self._victims or state == "leaderless" or findings.gates:
             return causes[0].sentence if not self._victims else _first_of(causes, "delays")
         if findings.fits:

@@ -176,7 +176,7 @@ def released(claim: ApiObject, pod: Pod) -> ApiObject:
 
 def deallocated(claim: ApiObject) -> ApiObject:
     """The claim without devices and users."""
-    return claim.patched({"status": {"allocation": None, "reservedFor": None}})
+    return claim.patched({"status": {"allocation": None, "reservedFor": None, "devices": None}})
 
 
 def extended_claim(pod: Pod, requests: ClaimRequests, name: str, uid: str) -> ApiObject:

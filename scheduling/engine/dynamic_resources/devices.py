@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject
@@ -18,6 +18,14 @@ Counters = Mapping[str, int]
 
 DEVICE_CLASS = "DeviceClass"
 RESOURCE_SLICE = "ResourceSlice"
+# The fields of slices and devices that the API server drops while a gate is off, by the setting of
+# the plugin that says the same. Upstream: registry/resource/resourceslice, dropDisabledFields().
+GATED_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "partitions_devices": ("sharedCounters", "consumesCounters", "perDeviceNodeSelection"),
+    "shares_capacity": ("allowMultipleAllocations",),
+    "taints_devices": ("taints",),
+    "awaits_conditions": ("bindsToNode", "bindingConditions", "bindingFailureConditions"),
+}
 
 
 class DeviceID(NamedTuple):
@@ -159,9 +167,12 @@ class Slice:
     """Each counter set with its counters, in thousand-millionths."""
 
     @classmethod
-    def parse(cls, obj: ApiObject) -> Slice:
-        """The slice of a ResourceSlice of any version since resource.k8s.io/v1beta1."""
-        spec = obj.spec
+    def parse(cls, obj: ApiObject, dropped: Collection[str] = ()) -> Slice:
+        """The slice of a ResourceSlice of any version since resource.k8s.io/v1beta1.
+
+        The fields *dropped* are ignored; see GATED_FIELDS.
+        """
+        spec = _without(obj.spec, dropped)
         pool = section(spec, "pool")
         pool_id = PoolID(spec.get("driver") or "", pool.get("name") or "")
         return cls(
@@ -171,7 +182,7 @@ class Slice:
             slice_count=int(pool.get("resourceSliceCount") or 0),
             nodes=NodeChoice.parse(spec),
             chooses_per_device=bool(spec.get("perDeviceNodeSelection")),
-            devices=tuple(_device(pool_id, each) for each in items(spec, "devices")),
+            devices=tuple(_device(pool_id, each, dropped) for each in items(spec, "devices")),
             counters=tuple(
                 (each["name"], _counters(section(each, "counters")))
                 for each in items(spec, "sharedCounters")
@@ -215,9 +226,15 @@ def expressions(selectors: Sequence[Manifest]) -> tuple[str, ...]:
     return tuple(str(section(each, "cel").get("expression") or "") for each in selectors)
 
 
-def _device(pool: PoolID, manifest: Manifest) -> Device:
+def _without(manifest: Manifest, dropped: Collection[str]) -> Manifest:
+    if not dropped:
+        return manifest
+    return {name: value for name, value in manifest.items() if name not in dropped}
+
+
+def _device(pool: PoolID, manifest: Manifest, dropped: Collection[str]) -> Device:
     # v1beta1 has everything but the name in `basic`.
-    device: Manifest = {**manifest, **section(manifest, "basic")}
+    device = _without({**manifest, **section(manifest, "basic")}, dropped)
     conditions = device.get("bindingConditions")
     return Device(
         id=DeviceID(pool.driver, pool.pool, device["name"]),

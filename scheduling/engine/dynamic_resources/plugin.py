@@ -57,7 +57,7 @@ from scheduling.engine.framework.framework import (
     default_normalize,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
-from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.pods.pod_info import PodInfo
 
 REASON_CANNOT_ALLOCATE: Final = "cannot allocate all claims"
@@ -75,7 +75,7 @@ class DynamicResources(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
-        self._pods = PodReader(handle, provides_extended=arguments.get("provides_extended", True))
+        self._pods = PodReader(handle, arguments)
 
     @property
     def claims(self) -> Mapping[str, ApiObject]:
@@ -86,6 +86,11 @@ class DynamicResources(Plugin):
     def allocated(self) -> AllocatedDevices:
         """The devices of all claims."""
         return self._pods.allocated
+
+    @property
+    def awaits_conditions(self) -> bool:
+        """Whether a pod is bound only when its devices have their binding conditions."""
+        return self._pods.awaits_conditions
 
     def device_class(self, name: str) -> DeviceClass | None:
         """The class of that name, or None."""
@@ -142,7 +147,7 @@ class DynamicResources(Plugin):
     def look(self, state: CycleState) -> list[Trait] | None:
         """Rows differ in whether they have devices for all claims, and in their score."""
         prepared = self.prepared(state)
-        if prepared is None or prepared.kept is None or prepared.selectors:
+        if prepared is None or prepared.kept is None or prepared.selectors or prepared.never_ready:
             return None
         return None if prepared.kept.failed else [Trait(tally=prepared.kept.tally)]
 
@@ -164,13 +169,18 @@ class DynamicResources(Plugin):
         if prepared is None:
             return np.zeros(len(rows), np.int64)
         codes = self._search_codes(state, prepared, rows)
+        could_fit = codes == FITS
         for place, selector in prepared.selectors.items():
-            apart = ~self._table.matching(selector)[rows]
-            apart &= (codes == FITS) | (codes == _NOT_AVAILABLE)
-            if apart.any():
-                prepared.unavailable[place] = None
-                codes[apart] = _NOT_AVAILABLE
+            self._reject(prepared, place, codes, could_fit & ~self._table.matching(selector)[rows])
+        for place in prepared.never_ready:
+            self._reject(prepared, place, codes, could_fit)
         return codes
+
+    def _reject(self, prepared: Prepared, place: int, codes: IntArray, apart: BoolArray) -> None:
+        """The claim at *place* is not available on the nodes *apart*."""
+        if apart.any():
+            prepared.unavailable[place] = None
+            codes[apart] = _NOT_AVAILABLE
 
     def _search_codes(self, state: CycleState, prepared: Prepared, rows: IntArray) -> IntArray:
         """Whether there are devices for all claims."""

@@ -15,6 +15,7 @@ from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
 from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine import names
 from scheduling.engine.dynamic_resources.allocated_devices import AllocatedDevices
+from scheduling.engine.dynamic_resources.binding_conditions import why_never_ready
 from scheduling.engine.dynamic_resources.claims import (
     ClaimMissing,
     allocation_of,
@@ -22,14 +23,14 @@ from scheduling.engine.dynamic_resources.claims import (
     claims_of,
     is_reserved_for,
 )
-from scheduling.engine.dynamic_resources.devices import DEVICE_CLASS, DeviceClass
+from scheduling.engine.dynamic_resources.devices import DEVICE_CLASS, GATED_FIELDS, DeviceClass
 from scheduling.engine.dynamic_resources.extended import ListedClasses, may_be_devices
 from scheduling.engine.dynamic_resources.kept_searches import KeptSearches
 from scheduling.engine.dynamic_resources.prepared import Prepared
 from scheduling.engine.dynamic_resources.requests import ClaimRequests
 from scheduling.engine.dynamic_resources.search.allocator import Allocator
 from scheduling.engine.dynamic_resources.search.published import ListedSlices
-from scheduling.engine.framework.handle import Handle
+from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.pods.pod_info import PodInfo
 
 
@@ -41,11 +42,11 @@ class SharedDevices:
     allocated: AllocatedDevices
 
     @classmethod
-    def of(cls, handle: Handle) -> SharedDevices:
-        """The one of the scheduler that has the handle."""
+    def of(cls, handle: Handle, dropped: frozenset[str]) -> SharedDevices:
+        """The one of the scheduler that has the handle; the fields *dropped* are ignored."""
         found: SharedDevices | None = handle.shared.get(names.DYNAMIC_RESOURCES)
         if found is None:
-            found = cls(ListedSlices(handle.listers), AllocatedDevices(handle.listers))
+            found = cls(ListedSlices(handle.listers, dropped), AllocatedDevices(handle.listers))
             handle.shared[names.DYNAMIC_RESOURCES] = found
         return found
 
@@ -53,13 +54,18 @@ class SharedDevices:
 class PodReader:
     """Reads the claims of pods, and prepares the search for their devices."""
 
-    def __init__(self, handle: Handle, *, provides_extended: bool) -> None:
-        """*provides_extended* is the gate DRAExtendedResource."""
+    def __init__(self, handle: Handle, arguments: Arguments) -> None:
+        """*arguments* are the plugin's, which stand for feature gates; all are on by default."""
+        off = [name for name in GATED_FIELDS if not arguments.get(name, True)]
+        dropped = frozenset(field for name in off for field in GATED_FIELDS[name])
+        self._handle = handle
         self._listers = handle.listers
-        self._provides_extended = provides_extended
+        self._provides_extended: bool = arguments.get("provides_extended", True)
+        self._shares_capacity: bool = arguments.get("shares_capacity", True)
+        self.awaits_conditions: bool = arguments.get("awaits_conditions", True)
         self._classes = ListedClasses(handle.listers)
         self._listed_classes = handle.listers.live(DEVICE_CLASS)
-        shared = SharedDevices.of(handle)
+        shared = SharedDevices.of(handle, dropped)
         self._slices = shared.slices
         self.allocated = shared.allocated
         self._kept = KeptSearches(handle.table, handle.listers, shared.slices, shared.allocated)
@@ -102,6 +108,7 @@ class PodReader:
         new: list[ApiObject] = []
         to_allocate: list[ClaimRequests] = []
         selectors: dict[int, NodeSelector] = {}
+        never_ready: dict[int, str] = {}
         for place, claim in enumerate(claims):
             allocation = allocation_of(claim)
             if allocation is None:
@@ -109,12 +116,16 @@ class PodReader:
                 to_allocate.append(self._requests(claim))
             elif not can_be_reserved(claim) and not is_reserved_for(claim, pod.pod):
                 raise ClaimMissing("resourceclaim in use")
-            elif allocation.get("nodeSelector") is not None:
-                selectors[place] = NodeSelector.parse(allocation["nodeSelector"])
+            else:
+                if allocation.get("nodeSelector") is not None:
+                    selectors[place] = NodeSelector.parse(allocation["nodeSelector"])
+                if self.awaits_conditions and (why := why_never_ready(claim, self._handle.now)):
+                    never_ready[place] = why
         found = Prepared(
             claims=claims,
             to_allocate=tuple(to_allocate),
             selectors=selectors,
+            never_ready=never_ready,
             extended=extended,
             classes=self._classes.by_resource,
         )
@@ -125,6 +136,8 @@ class PodReader:
     def _requests(self, claim: ApiObject) -> ClaimRequests:
         """What the claim asks for. Raises ClaimMissing if it cannot be allocated on any node."""
         requests = ClaimRequests.parse(claim)
+        if not self._shares_capacity:
+            requests = requests.without_capacity()
         for alternatives in requests.requests:
             for request in alternatives:
                 if request.class_name not in self._classes.by_name:

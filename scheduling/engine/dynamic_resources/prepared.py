@@ -38,6 +38,8 @@ class Prepared:
     to_allocate: tuple[ClaimRequests, ...]
     selectors: Mapping[int, NodeSelector]
     """Where the allocated claims can be reached from, by the claim's place."""
+    never_ready: Mapping[int, str]
+    """Why devices of allocated claims do not become ready, by the claim's place."""
     extended: Mapping[str, int]
     """How much the pod wants of the resources that devices may provide."""
     classes: Mapping[str, DeviceClass]
@@ -49,9 +51,9 @@ class Prepared:
     errors: list[str] = field(default_factory=list[str])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = (self.claims, self.to_allocate, self.selectors, self.extended)
+        fields = (self.claims, self.to_allocate, self.selectors, self.never_ready)
         found = (self.by_node, self.unavailable, self.errors)
-        return Prepared, (*fields, self.classes, None, None, *found)
+        return Prepared, (*fields, self.extended, self.classes, None, None, *found)
 
     @property
     def needs_devices(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kscope.sim.objects.manifest_parts import items, section
@@ -85,6 +85,11 @@ class ClaimRequests:
             ),
             config=tuple(items(devices, "config")),
         )
+
+    def without_capacity(self) -> ClaimRequests:
+        """The same for whole devices, whatever their capacity."""
+        requests = (tuple(replace(each, capacity={}) for each in one) for one in self.requests)
+        return replace(self, requests=tuple(requests))
 
 
 def _alternatives(request: Manifest) -> tuple[DeviceRequest, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kscope.sim.kernel.loop import EventLoop
 from scheduling.engine.framework.framework import Plugin
 from scheduling.engine.framework.waiting_pods import WaitingPods
 from scheduling.engine.nodes.listers import Listers
@@ -30,6 +31,13 @@ class Handle:
     hosts_chosen: int = 0
     # What a plugin shares between all profiles, by its name.
     shared: dict[str, Any] = field(default_factory=dict[str, Any])
+    # The time of the run; None where pods are decided on without one.
+    loop: EventLoop | None = None
+
+    @property
+    def now(self) -> int:
+        """In nanoseconds; 0 without a loop."""
+        return 0 if self.loop is None else self.loop.now
 
 
 PluginFactory = Callable[[Arguments, Handle], Plugin]

@@ -24,11 +24,16 @@ _SETTINGS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (names.NODE_RESOURCES_FIT, "delegates_to_devices"),
         (names.DYNAMIC_RESOURCES, "provides_extended"),
     ),
+    "DRAPartitionableDevices": ((names.DYNAMIC_RESOURCES, "partitions_devices"),),
+    "DRAConsumableCapacity": ((names.DYNAMIC_RESOURCES, "shares_capacity"),),
+    "DRADeviceTaints": ((names.DYNAMIC_RESOURCES, "taints_devices"),),
+    "DRADeviceBindingConditions": ((names.DYNAMIC_RESOURCES, "awaits_conditions"),),
     "VolumeLimitScaling": ((names.NODE_VOLUME_LIMITS, "needs_driver"),),
 }
 # gate: the rules that say the same, each (field of KubernetesVersion, its rule).
 _RULES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "NominatedNodeNameForExpectation": (("cycle", "nominates_before_pre_bind"),),
+    "DRADeviceTaints": (("workloads", "evicts_by_device_taints"),),
     "GenericWorkload": (("cycle", "schedules_groups"),),
     "SchedulerPopFromBackoffQ": (("queue", "pops_from_backoff"),),
     "TaintTolerationComparisonOperators": (

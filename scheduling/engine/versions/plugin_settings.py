@@ -42,6 +42,10 @@ SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     names.DYNAMIC_RESOURCES: {
         "provides_extended": "Devices are allocated for extended resources that a DeviceClass stands for.",
+        "partitions_devices": "Devices may consume counters that the devices of their pool share.",
+        "shares_capacity": "A device may be allocated to several claims, each of which consumes some of its capacity.",
+        "taints_devices": "A device with taints is allocated only to claims that tolerate them.",
+        "awaits_conditions": "A pod is bound when the binding conditions of its devices are true.",
     },
     names.NODE_VOLUME_LIMITS: {
         "is_modern": "All volumes of a driver count, in-tree ones too; otherwise only claims of CSI volumes.",

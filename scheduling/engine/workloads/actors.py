@@ -9,6 +9,7 @@ from kscope.sim.kernel.recorder import Recorder
 from scheduling.engine.workloads.controller import Controller, ControllerContext
 from scheduling.engine.workloads.controllers.daemon_set import DaemonSetController
 from scheduling.engine.workloads.controllers.deployment.controller import DeploymentController
+from scheduling.engine.workloads.controllers.device_driver import DeviceDriver
 from scheduling.engine.workloads.controllers.ephemeral import EphemeralVolumeController
 from scheduling.engine.workloads.controllers.job import JobController
 from scheduling.engine.workloads.controllers.replica_set import (
@@ -62,6 +63,9 @@ class WorkloadActors:
         self.ephemeral = self._new(EphemeralVolumeController)
         self.resource_claims = (
             self._new(ResourceClaimController) if context.rules.makes_resource_claims else None
+        )
+        self.device_driver = (
+            self._new(DeviceDriver) if context.rules.makes_resource_claims else None
         )
         self.device_taints = (
             self._new(DeviceTaintEviction) if context.rules.evicts_by_device_taints else None

@@ -3,28 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from kscope.sim.api_server.faults import Strikes
-from kscope.sim.kernel.rng import Stream
+from kscope.sim.api_server.faults import ClaimFaults
 from kscope.sim.objects.objects import PersistentVolumeClaim
 
 PROVISIONING_FAILED: Final = "rpc error: code = Internal desc = provisioning failed"
-
-
-@dataclass(slots=True)
-class ProvisionFault:
-    """A fault that lets provisioning fail; "" stands for any claim or node."""
-
-    claim: str
-    node: str
-    strikes: Strikes
-    text: str
-    stream: Stream
-
-    def strikes_claim(self, claim: PersistentVolumeClaim, node: str) -> bool:
-        """Whether this attempt for *claim* on *node* fails."""
-        if self.claim not in ("", claim.key) or self.node not in ("", node):
-            return False
-        return self.strikes.strikes(self.stream)
 
 
 @dataclass(slots=True)
@@ -34,7 +16,7 @@ class DriverFaults:
     `absent` drivers never answer. On `full_nodes` no volume can be made. `failures` is by claim how
     many more attempts fail before one succeeds. `zones` is by claim where the volume of an immediate
     claim is made; without an entry there, volumes of the drivers `anywhere` can be reached from every
-    node. `waiting` are the injected faults that may still strike.
+    node. `injected` are the faults that may still strike.
     """
 
     absent: tuple[str, ...] = ()
@@ -42,7 +24,7 @@ class DriverFaults:
     failures: dict[str, int] = field(default_factory=dict[str, int])
     zones: dict[str, str] = field(default_factory=dict[str, str])
     anywhere: tuple[str, ...] = ()
-    waiting: list[ProvisionFault] = field(default_factory=list[ProvisionFault])
+    injected: ClaimFaults = field(default_factory=ClaimFaults)
 
     def of(self, claim: PersistentVolumeClaim, node: str) -> str | None:
         """Why provisioning for *claim* on *node* fails this time, or None."""
@@ -52,8 +34,4 @@ class DriverFaults:
         if left > 0:
             self.failures[claim.key] = left - 1
             return PROVISIONING_FAILED
-        for fault in self.waiting:
-            if fault.strikes_claim(claim, node):
-                self.waiting = [each for each in self.waiting if not each.strikes.is_over]
-                return fault.text
-        return None
+        return self.injected.strike(claim.key, node)

@@ -9,6 +9,7 @@ from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.pod_resources import ResourceRules
 from volumes.engine.kubelet.context import KubeletContext
+from volumes.engine.kubelet.device_preparation import DevicePreparation
 from volumes.engine.kubelet.node_status import NodeStatusReporter
 from volumes.engine.kubelet.pod_worker import Worker
 from volumes.engine.kubelet.pod_workers import PodWorkers
@@ -51,6 +52,11 @@ class Kubelets:
     def volumes(self) -> VolumeManagers:
         """The volume managers of all nodes."""
         return self._pods.volumes
+
+    @property
+    def devices(self) -> DevicePreparation:
+        """The work of the drivers of devices on all nodes."""
+        return self._pods.devices
 
     @property
     def workers(self) -> dict[str, Worker]:

@@ -1,6 +1,6 @@
 """What a kubelet knows of one pod. Upstream: pkg/kubelet/pod_workers.go.
 
-bound ──admitted──▶ preparing ──volumes mounted──▶ starting ──▶ running ──▶ finished
+bound ──admitted──▶ preparing ──volumes mounted, devices prepared──▶ starting ──▶ running ──▶ finished
   └──refused──▶ finished (Failed)    └────────── deleted ──────────┴──▶ stopping ──▶ unmounting
                                                                             └──▶ gone
 """
@@ -28,6 +28,7 @@ class Worker:
     __slots__ = (
         "allocated",
         "deadline",
+        "has_devices",
         "holds",
         "node",
         "pod",
@@ -48,6 +49,8 @@ class Worker:
         self.unsent: Manifest = {}
         self.sending: Timer | None = None
         self.holds = False
+        # Whether the devices of its resource claims are prepared on the node.
+        self.has_devices = False
         # The pod as its node has given it resources, where its spec asks for others; and when a
         # resize is carried out.
         self.allocated: Pod | None = None

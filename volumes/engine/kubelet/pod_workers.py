@@ -3,16 +3,17 @@
 Upstream: pkg/kubelet/kubelet.go (HandlePodAdditions, syncPod), pkg/kubelet/pod_workers.go.
 """
 
+from functools import partial
 from typing import Final
 
 from kscope.sim.input.scenario import parse_duration
 from kscope.sim.kernel.units import SECOND, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.objects.pod_resources import ResourceRules, may_resize
-from kscope.sim.objects.resource_claims import RESOURCE_CLAIM, pod_claims
 from kscope.sim.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices
 from volumes.engine.kubelet.admission import NodeResources, Rejection
 from volumes.engine.kubelet.context import KubeletContext
+from volumes.engine.kubelet.device_preparation import DevicePreparation
 from volumes.engine.kubelet.pod_status import (
     PodStatusWriter,
     container_statuses,
@@ -47,6 +48,7 @@ class PodWorkers:
         self._rules = rules
         self._status = PodStatusWriter(context.loop, context.store)
         self.volumes = VolumeManagers(context, self, options)
+        self.devices = DevicePreparation(context)
         # By uid of the pod, of all nodes; and by node.
         self.workers: dict[str, Worker] = {}
         self._by_node: dict[str, dict[str, Worker]] = {}
@@ -138,7 +140,7 @@ class PodWorkers:
         """Every volume of the pod is mounted: its containers can start."""
         worker = self.workers.get(uid)
         if worker is not None and worker.stage is Stage.PREPARING:
-            self._start(worker)
+            self.devices.prepare(worker, self._start)
 
     def volumes_unmounted(self, uid: str) -> None:
         """No volume of the pod is mounted any more: a deleted pod can go."""
@@ -172,6 +174,7 @@ class PodWorkers:
             return
         self._resources_of(worker.node).take(worker.pod)
         worker.holds = True
+        worker.has_devices = self.devices.are_prepared(worker.pod)
         worker.stage = Stage.RUNNING
         if worker.pod.volumes:
             self.volumes.adopt_pod(worker.pod, mounted=before is None)
@@ -182,7 +185,7 @@ class PodWorkers:
     def _admit(self, worker: Worker, node: Node) -> None:
         pod = worker.pod
         need = unmodelled_devices(pod)
-        if need and not self._has_its_claims(pod):
+        if need and not self.devices.has_its_claims(pod):
             self._context.recorder.record(NOT_MODELLED_FACT, pod.id, KSCOPE, need)
             return
         refusal = self._resources_of(worker.node).admit(pod, node)
@@ -193,22 +196,7 @@ class PodWorkers:
         if pod.volumes:
             self.volumes.add_pod(pod)
         else:
-            self._start(worker)
-
-    def _has_its_claims(self, pod: Pod) -> bool:
-        """Whether the pod's resource claims are allocated, and reserved for it.
-
-        Upstream: pkg/kubelet/cm/dra/manager.go PrepareResources().
-        """
-        for each in pod_claims(pod):
-            if each.is_made and each.claim is None:
-                continue
-            claim = self._context.store.find(RESOURCE_CLAIM, f"{pod.namespace}/{each.claim}")
-            if claim is None or not claim.status.get("allocation"):
-                return False
-            if all(user.get("uid") != pod.uid for user in claim.status.get("reservedFor") or ()):
-                return False
-        return True
+            self.devices.prepare(worker, self._start)
 
     def _refuse(self, worker: Worker, refusal: Rejection) -> None:
         # Upstream: kubelet.rejectPod.
@@ -277,6 +265,11 @@ class PodWorkers:
 
     def _finished(self, worker: Worker, status: Manifest, code: int, event: str) -> None:
         worker.cancel_timers()
+        # Upstream: SyncTerminatingPod() gives the devices back before it reports the end.
+        if self.devices.unprepare(
+            worker, partial(self._finished, status=status, code=code, event=event)
+        ):
+            return
         worker.stage = Stage.FINISHED
         self._release(worker)
         now = timestamp(self._loop.now)
@@ -305,6 +298,9 @@ class PodWorkers:
 
     def _unmount(self, worker: Worker) -> None:
         worker.timer = None
+        if self.devices.unprepare(worker, self._unmount):
+            worker.stage = Stage.STOPPING
+            return
         worker.stage = Stage.UNMOUNTING
         self._release(worker)
         if not worker.pod.volumes or self.volumes.stop_pod(worker.pod):

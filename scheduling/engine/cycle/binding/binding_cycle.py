@@ -1,7 +1,8 @@
 """From the chosen node to the bound pod: assume, Reserve, Permit, PreBind, Bind, PostBind.
 
-    begin ── assume ── Reserve ── Permit ─┬────────┬─ PreBind ─┬──────────┬─ Bind ── PostBind
-                          │         │     └─ wait ─┘     │     └─ volumes ─┘    │
+    begin ── assume ── Reserve ── Permit ─┬────────┬─ PreBind ─┬───────────┬─ Bind ── PostBind
+                          │         │     └─ wait ─┘     │     ├─ volumes ─┤    │
+                          │         │        │           │     └─ devices ─┘    │
                           └─────────┴────────┴───────────┴───────────┴──────────┴─▶ Unreserve,
                                                                               forget, queue
 
@@ -27,7 +28,7 @@ from scheduling.engine.cycle.binding.binder import Binder
 from scheduling.engine.cycle.binding.plugin_calls import WAIT_FOR_VOLUMES, PluginCalls
 from scheduling.engine.cycle.chronicle import COMPONENT
 from scheduling.engine.cycle.decision.result import ERROR, UNSCHEDULABLE, ScheduleResult
-from scheduling.engine.cycle.device_work import DeviceWork
+from scheduling.engine.cycle.device_work import WAIT_FOR_DEVICES, DeviceWork
 from scheduling.engine.cycle.explain import summary
 from scheduling.engine.cycle.extension_points import (
     BindingPlugins,
@@ -77,7 +78,7 @@ class BindingCycle:
         self._failures = failures
         self._writer = PodStatusWriter(state)
         self._wake = wake
-        self.device_work = DeviceWork(state.store, state.handle.listers)
+        self.device_work = DeviceWork(state.loop, state.store, state.handle.listers)
         self._calls = PluginCalls(state.chronicle, state.volume_work, self.device_work)
         self._binder = Binder(state, self._calls)
         # By schedulerName.
@@ -104,8 +105,10 @@ class BindingCycle:
         for waiting in self._waiting_pods:
             waiting.cancel()
         for binding in list(self._bindings.values()):
-            # Dead plugins cannot unreserve; only the volume caches are restored.
+            # Dead plugins cannot unreserve; only the caches of volumes and devices are restored.
             binding.plugins = binding.plugins.in_tree_only()
+            if binding.devices is not None:
+                binding.devices.leave_written()
             self.forget(binding)
 
     # -- the end of the scheduling cycle -----------------------------------------------------------
@@ -125,7 +128,7 @@ class BindingCycle:
             queued,
             node,
             plugins,
-            self.volumes_done,
+            self.waited,
             state=state if plugins.has_custom or has_devices else None,
             plan=self._state.volume_plan(decision) if has_claims else None,
         )
@@ -162,9 +165,7 @@ class BindingCycle:
         plan = None
         if attempt.queued.pod.claim_names and decision.node is not None:
             plan = self._state.volume_plan(decision)
-        trial = Binding(
-            attempt.queued, node, plugins, self.volumes_done, state=search.state, plan=plan
-        )
+        trial = Binding(attempt.queued, node, plugins, self.waited, state=search.state, plan=plan)
         if not self._calls.run(ExtensionPoint.RESERVE, trial).is_success:
             return None
         if not self._state.change_cache(trial.info.pod.id, self._cache.assume_pod, trial.info):
@@ -266,18 +267,25 @@ class BindingCycle:
             binding.volumes_binding = self._volume_work.bind(
                 binding.info, binding.node, binding.volumes, binding.volumes_done
             )
+        elif status is WAIT_FOR_DEVICES and binding.devices is not None:
+            text = f"waiting for binding conditions for device on node {binding.node}"
+            self._chronicle.record_event(
+                binding.info.pod, "BindingConditionsPending", "Normal", text
+            )
+            self.device_work.await_devices(binding.devices, binding.devices_done)
         elif status.is_success:
             self._bind_after_latency(binding)
         else:
             self._fail_at(ExtensionPoint.PRE_BIND, binding, status)
 
-    def volumes_done(self, binding: Binding, error: str | None) -> None:
-        """The volumes of *binding* are bound, or their binding failed with *error*."""
-        binding.volumes_binding = None
+    def waited(self, binding: Binding, plugin: str, error: str | None) -> None:
+        """What *plugin* waited for at PreBind has happened, or the wait failed with *error*."""
+        if plugin == names.VOLUME_BINDING:
+            binding.volumes_binding = None
         if binding.forgotten:
             return
         if error is not None:
-            status = Status(Code.ERROR, (error,), names.VOLUME_BINDING)
+            status = Status(Code.ERROR, (error,), plugin)
             self._fail_at(ExtensionPoint.PRE_BIND, binding, status)
         elif binding.plugins.has_custom or binding.devices is not None:
             self._loop.call_after(0, self._pre_bind, binding)

@@ -51,7 +51,8 @@ class PluginCalls:
         """Ask the plugins at *point* in order, until an answer ends it; that answer.
 
         Wait at Permit means that a plugin asked to wait and none rejected the pod. WAIT_FOR_VOLUMES
-        at PreBind means that volumes must be bound; run the point again then, and it goes on.
+        at PreBind means that volumes must be bound, WAIT_FOR_DEVICES that devices must become ready;
+        run the point again then, and it goes on.
         """
         asked = binding.plugins.at[point]
         if point is ExtensionPoint.PRE_BIND:

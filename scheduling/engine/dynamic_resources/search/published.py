@@ -52,14 +52,16 @@ class SliceIndex:
 class ListedSlices:
     """The slices of a scheduler's listers; those that changed are read again."""
 
-    def __init__(self, listers: Listers) -> None:
+    def __init__(self, listers: Listers, dropped: frozenset[str] = frozenset()) -> None:
+        """The fields *dropped* are ignored; see GATED_FIELDS."""
         self._listers = listers
+        self._dropped = dropped
         self._generation = -1
         self._index = SliceIndex()
         self._read: dict[str, tuple[ApiObject, Slice]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ListedSlices, (self._listers,)
+        return ListedSlices, (self._listers, self._dropped)
 
     @property
     def generation(self) -> int:
@@ -78,4 +80,6 @@ class ListedSlices:
 
     def _slice(self, obj: ApiObject) -> Slice:
         known = self._read.get(obj.key)
-        return known[1] if known is not None and known[0] is obj else Slice.parse(obj)
+        if known is not None and known[0] is obj:
+            return known[1]
+        return Slice.parse(obj, self._dropped)

@@ -141,7 +141,8 @@ class ResourceClaimController(Controller):
                 event="ResourceClaimReleased",
             )
         if claim.status:
-            status["allocation"] = None
+            # The API server drops what drivers wrote about devices that are not allocated.
+            status |= {"allocation": None, "devices": None}
             claim = self._store.patch(
                 RESOURCE_CLAIM,
                 claim.key,

@@ -13,6 +13,7 @@ from scheduling.engine.diagnosis.facts.taints import condition_facts
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes_of
 from scheduling.engine.diagnosis.subjects.claims import claim_causes
+from scheduling.engine.diagnosis.subjects.pods.devices import preparation_causes
 from scheduling.engine.diagnosis.subjects.pods.resizes import resize_causes
 from scheduling.engine.diagnosis.subjects.rollouts import strategy_fact
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
@@ -30,6 +31,7 @@ def placed_pod_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
     elif not _runs(pod):
         found = list(_starting(scene, pod))
         yield from found or _not_mounted(scene, pod)
+        yield from preparation_causes(scene, pod)
     else:
         yield from resize_causes(scene, pod)
     yield from budget_causes_of(scene, pod)

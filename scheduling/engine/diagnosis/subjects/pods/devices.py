@@ -1,0 +1,76 @@
+"""Why a pod with its node waits for devices: they are not ready for the node, or not prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kscope.sim.objects.objects import ApiObject, Pod
+from kscope.sim.objects.resource_claims import RESOURCE_CLAIM, extended_claim, pod_claims
+from scheduling.engine import names
+from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.diagnosis.facts.fact import Fact, fact
+from scheduling.engine.diagnosis.report import Cause
+from scheduling.engine.diagnosis.subjects.scene import Scene, cause
+from scheduling.engine.dynamic_resources.binding_conditions import missing_conditions
+from scheduling.engine.dynamic_resources.claims import results_of
+
+_KUBELET: Final = "kubelet"
+_RESULTS: Final = ("status", "allocation", "devices", "results")
+
+
+def readiness_causes(scene: Scene, pod: Pod, node: str) -> Iterator[Cause]:
+    """What keeps *pod* from being bound to *node*: devices that lack binding conditions."""
+    lacking: list[str] = []
+    because: list[Fact] = []
+    for claim in _claims(scene, pod):
+        for place, result in enumerate(results_of(claim)):
+            missing = missing_conditions(claim, result)
+            if missing:
+                device = _name(result)
+                lacking.append(f"{listed(missing)} of device {device}")
+                text = f"Device {device} of claim {claim.key} needs {listed(missing)} to be true."
+                because.append(fact(claim, (*_RESULTS, place, "bindingConditions"), text))
+    if not lacking:
+        return
+    yield cause(
+        names.DYNAMIC_RESOURCES,
+        f"Node {node} is chosen; pod {pod.key} is bound when its devices are ready: "
+        f"{listed(lacking)} is not true yet.",
+        because,
+        why="The driver of the devices sets the conditions in the status of the claim. The "
+        "scheduler reads them every 5 s and gives up 10 min after the allocation.",
+        event=scene.event(pod, "BindingConditionsPending"),
+        severity="delays",
+    )
+
+
+def preparation_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
+    """Why the kubelet starts no container of *pod*: a driver cannot prepare its devices."""
+    event = scene.event(pod, "FailedPrepareDynamicResources")
+    if not event:
+        return
+    because = [fact(pod, ("spec", "nodeName"), f"Pod {pod.key} has its node, {pod.node_name}.")]
+    for claim in _claims(scene, pod):
+        devices = listed([_name(each) for each in results_of(claim)])
+        because.append(fact(claim, _RESULTS, f"Claim {claim.key} has {devices}."))
+    yield cause(
+        _KUBELET,
+        f"The driver on {pod.node_name} cannot prepare the devices of pod {pod.key}.",
+        because,
+        why="The kubelet starts no container before that, and tries again every 10 s; the Event "
+        "has the error of the driver.",
+        event=event,
+    )
+
+
+def _claims(scene: Scene, pod: Pod) -> Iterator[ApiObject]:
+    """The resource claims of the pod that exist."""
+    for name in (*(each.claim for each in pod_claims(pod)), extended_claim(pod)):
+        found = scene.store.find(RESOURCE_CLAIM, f"{pod.namespace}/{name}") if name else None
+        if found is not None:
+            yield found
+
+
+def _name(result: Any) -> str:
+    return f"{result['driver']}/{result['pool']}/{result['device']}"
