@@ -16,6 +16,7 @@ from kscope.sim.objects.objects import (
     StorageClass,
 )
 from kscope.sim.objects.pod_resources import ResourceRules, pod_resources
+from kscope.sim.objects.resource_claims import extended_claim, pod_claims
 
 _NEWEST = ResourceRules()
 
@@ -132,7 +133,17 @@ def _pod_progress(pod: Pod) -> Attributes:
         "node": pod.node_name,
         "nominated": status.get("nominatedNodeName") or "",
         "reason": status.get("reason"),
+        "resource_claims": _resource_claims(pod),
     }
+
+
+def _resource_claims(pod: Pod) -> list[str]:
+    """The names of the pod's resource claims that are known, that of extended resources too."""
+    if not (pod.spec.get("resourceClaims") or "extendedResourceClaimStatus" in pod.status):
+        return []
+    extended = extended_claim(pod)
+    named = [each.claim for each in pod_claims(pod) if each.claim]
+    return [*named, extended] if extended else named
 
 
 def _node_attributes(node: Node) -> Attributes:
@@ -313,6 +324,55 @@ def _limit_range_attributes(limit_range: ApiObject) -> Attributes:
     return {"limits": list(limit_range.spec.get("limits") or ())}
 
 
+def _slice_attributes(published: ApiObject) -> Attributes:
+    """The devices that a driver publishes, and the node that can reach them, if it is one."""
+    spec = published.spec
+    pool: Manifest = spec.get("pool") or {}
+    devices: list[Manifest] = spec.get("devices") or []
+    return {
+        "driver": spec.get("driver"),
+        "pool": pool.get("name"),
+        "generation": pool.get("generation"),
+        "node": spec.get("nodeName"),
+        "all_nodes": bool(spec.get("allNodes")),
+        "devices": [_device(each) for each in devices],
+    }
+
+
+def _device(manifest: Manifest) -> Attributes:
+    """A device with plain values, as far as it has them."""
+    # v1beta1 has everything but the name in `basic`.
+    device: Manifest = {**manifest, **(manifest.get("basic") or {})}
+    attributes: dict[str, Manifest] = device.get("attributes") or {}
+    capacity: dict[str, Manifest] = device.get("capacity") or {}
+    shown: Attributes = {
+        "name": device.get("name"),
+        "attributes": {name: next(iter(each.values()), "") for name, each in attributes.items()},
+        "capacity": {name: each.get("value") for name, each in capacity.items()},
+        "taints": device.get("taints"),
+        "shared": device.get("allowMultipleAllocations"),
+    }
+    return {name: value for name, value in shown.items() if value}
+
+
+def _resource_claim_attributes(claim: ApiObject) -> Attributes:
+    """What a claim asks for, the devices that it has got, and the pods that use it."""
+    asked: Manifest = claim.spec.get("devices") or {}
+    allocation: Manifest = claim.status.get("allocation") or {}
+    given: Manifest = allocation.get("devices") or {}
+    requests: list[Manifest] = asked.get("requests") or []
+    results: list[Manifest] = given.get("results") or []
+    users: list[Manifest] = claim.status.get("reservedFor") or []
+    return {
+        "requests": [each.get("name") for each in requests],
+        "devices": [
+            {name: each[name] for name in ("request", "driver", "pool", "device") if name in each}
+            for each in results
+        ],
+        "users": [each.get("name") for each in users],
+    }
+
+
 _PROJECTIONS: dict[str, Callable[[Any], Attributes]] = {
     "Node": _node_attributes,
     "PersistentVolume": _volume_attributes,
@@ -321,6 +381,8 @@ _PROJECTIONS: dict[str, Callable[[Any], Attributes]] = {
     "CSINode": _csi_node_attributes,
     "ResourceQuota": _quota_attributes,
     "LimitRange": _limit_range_attributes,
+    "ResourceSlice": _slice_attributes,
+    "ResourceClaim": _resource_claim_attributes,
 }
 
 # What may differ when only the progress of such an object is shown; None for anything.

@@ -1,5 +1,6 @@
 import {html} from "../../lib/html.js";
 import {nodeAnswer} from "../../model/nodes/node_answer.js";
+import {devicesOf} from "../../model/nodes/node_devices.js";
 import {holdersOf, nodeFacts, nodeStates, resourcesOf, shortage} from "../../model/nodes/node_facts.js";
 import {podsOf} from "../../model/nodes/node_pods.js";
 import {volumesOf} from "../../model/nodes/node_volumes.js";
@@ -12,6 +13,7 @@ import {ManifestLink, NodeLink, PodLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Trial} from "../why/trial.js";
 import {Why} from "../why/why.js";
+import {NodeDevices} from "./node_devices.js";
 import {Operations} from "./operations.js";
 import {StateOfWorld} from "./state_of_world.js";
 
@@ -75,6 +77,7 @@ function Known({session, name, node, pods, record}) {
     <${Answer} session=${session} name=${name} answer=${nodeAnswer(name, node, pods, at)} />
     <div class="whyof"><${Trial} session=${session} id=${`node/${name}`} /><${Why} session=${session} id=${`node/${name}`} level="h2" /></div>
     <${StateOfWorld} session=${session} name=${name} rows=${rows} />
+    <${NodeDevices} session=${session} rows=${devicesOf(entities, name)} />
     <div class="sec grid2">
       <div><${Operations} session=${session} id=${`node/${name}`} events=${record.done.value} />
         <${Pods} session=${session} pods=${podsOf(name, node, pods)} /></div>

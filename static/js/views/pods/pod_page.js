@@ -16,6 +16,7 @@ import {EvidenceState} from "./evidence_state.js";
 import {Facts} from "./inspector.js";
 import {Life} from "./life.js";
 import {Matrix} from "./matrix.js";
+import {PodDevices} from "./pod_devices.js";
 import {Preemption} from "./preemption.js";
 import {Scores} from "./scores.js";
 
@@ -51,6 +52,7 @@ function Body({session, id, record}) {
       }
       <${OwnPlugins} held=${held} />
       ${pod?.claims?.length > 0 && html`<div class="sec volumes"><${Volumes} session=${session} id=${id} pod=${pod} /></div>`}
+      ${pod?.resource_claims?.length > 0 && html`<${PodDevices} session=${session} id=${id} pod=${pod} evidence=${held?.evidence} />`}
       <${Events} session=${session} id=${id} record=${record} />
     </main>`;
 }

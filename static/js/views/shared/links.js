@@ -39,3 +39,9 @@ export function PodLink({session, podKey}) {
   if (!namespace) return html`<span class="mute" title=${podKey}>a deleted pod</span>`;
   return html`<a class="named" title=${`Open pod ${podKey}`} href=${podHref(session, podKey)}><${Name} namespace=${namespace} name=${name} /></a>`;
 }
+
+/** The key of a resource claim, with a link to its manifest. */
+export function ClaimLink({session, id}) {
+  const {namespace, name, key} = parseId(id);
+  return html`<a class="named" title=${`Open resource claim ${key}`} href=${session.hrefOf(id)}><${Name} namespace=${namespace} name=${name} /></a>`;
+}

@@ -1,0 +1,52 @@
+import {html} from "../../lib/html.js";
+import {placeOf} from "../../model/nodes/nodes.js";
+import {deviceVerdicts, resourceClaimsOf} from "../../model/pods/pod_devices.js";
+import {count, parseId} from "../../model/shared/format.js";
+import {ClaimLink, NodeLink, ObjectLink} from "../shared/links.js";
+import {Mark} from "../shared/mark.js";
+
+const VERDICTS = 120;
+
+/** From a pod by its resource claims to devices and the node; while it waits, what kept it from each device. */
+export function PodDevices({session, id, pod, evidence}) {
+  const {entities} = session.model;
+  const claims = resourceClaimsOf(entities, id, pod);
+  const hasAll = claims.every(({devices}) => devices.length > 0);
+  const verdicts = hasAll ? [] : deviceVerdicts(evidence);
+  return html`
+    <section class="sec devices" aria-label="Devices"><div class="sechead"><h2>Devices</h2>
+        <span class="note">of ${claims.length === 1 ? "1 resource claim" : `${count(claims.length)} resource claims`}</span></div>
+      <ul class="chains">${claims.map((claim) => html`<${Chain} key=${claim.id} session=${session} id=${id} node=${placeOf(pod)} claim=${claim} />`)}</ul>
+      ${verdicts.length > 0 && html`<${Verdicts} session=${session} rows=${verdicts} />`}
+    </section>`;
+}
+
+/** Pod – claim – devices – node, for one claim. */
+function Chain({session, id, node, claim}) {
+  const {requests, devices, users} = claim;
+  const others = users.filter((name) => name !== parseId(id).name);
+  return html`
+    <li><span>${parseId(id).name}</span> <span class="mute">→</span> ${
+      requests
+        ? html`<${ClaimLink} session=${session} id=${claim.id} />`
+        : html`${claim.name} <span class="mute">does not exist</span>`
+    } <span class="mute">→</span> ${
+      devices.length > 0
+        ? html`<${Mark} name="ok" family="settled" />${devices.map(({driver, pool, device}) => `${driver}/${pool}/${device}`).join(", ")}`
+        : html`<${Mark} name="in-flight" family="clock" /><span class="soft">no device yet</span>`
+    }${node && devices.length > 0 && html` <span class="mute">→</span> <${NodeLink} session=${session} name=${node} />`}
+    ${others.length > 0 && html`<span class="small mute"> also used by ${others.join(", ")}</span>`}</li>`;
+}
+
+function Verdicts({session, rows}) {
+  return html`
+    <div class="scroll-x" tabindex="0" role="region" aria-label="What kept the pod from each device, table"><table class="tbl">
+      <caption class="small soft">What kept the pod from each device in its newest attempt</caption>
+      <thead><tr><th scope="col">Node</th><th scope="col">Request</th><th scope="col">Device</th><th scope="col">Why not</th></tr></thead>
+      <tbody>${rows.slice(0, VERDICTS).map(
+        ({node, slice, device, request, mark, family, text}) => html`
+        <tr key=${`${node} ${request} ${slice} ${device}`}><th scope="row"><${NodeLink} session=${session} name=${node} /></th><td>${request}</td>
+          <td><${ObjectLink} session=${session} id=${slice}>${device}<//></td><td><${Mark} name=${mark} family=${family} />${text}</td></tr>`,
+      )}</tbody></table></div>
+    ${rows.length > VERDICTS && html`<p class="small mute after">Showing ${VERDICTS} of ${count(rows.length)}.</p>`}`;
+}
