@@ -51,6 +51,8 @@ _FAIL_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     PREPARE_DEVICES: ("claim", "node", "times", "probability", "text"),
     READY_DEVICES: ("claim", "times", "probability", "text"),
     **dict.fromkeys(DRIVER_CALLS, ("volume", "node", "times", "probability", "text")),
+    PREPARE_DEVICES: ("claim", "node", "times", "probability", "text"),
+    READY_DEVICES: ("claim", "times", "probability", "text"),
 }
 # The components whose writes can fail or be slow; a user's own writes cannot.
 AUTHORS: Final = (

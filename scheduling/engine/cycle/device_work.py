@@ -160,9 +160,11 @@ class DeviceWork:
                 stored = self._patch(stored, {"metadata": {"finalizers": finalizers}})
         status: dict[str, Any] = {"reservedFor": allocations.with_user(stored, devices.pod)}
         before = allocation_of(stored)
-        stamped = self._stamped(devices, allocation or before or {})
-        if stamped is not before:
-            status["allocation"] = stamped
+        given = allocation or before
+        if given is not None:
+            stamped = self._stamped(devices, given)
+            if stamped is not before:
+                status["allocation"] = stamped
         event = _RESERVED if allocation is None else _ALLOCATED
         stored = self._patch(stored, {"status": status}, event, devices)
         devices.written.append(claim.key)
