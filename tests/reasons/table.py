@@ -67,6 +67,9 @@ WITHOUT_CASE: Final = {
     "node(s) didn't have the requested labels": "Only of a Policy; its argument has the labels.",
     "node(s) didn't match service affinity": "Only of a Policy; its argument has the labels.",
     "CalculateExpectedPodCountFailed": "About a budget whose pods have no scale: not a pod's reason.",
+    "FailedPrepareDynamicResources": (
+        "Needs a fault of a driver: tests/dynamic_resources holds the answer, with claim and device."
+    ),
     "FailedResourceClaimCreation": "A pod waits for a template: the Event names it.",
     "FailedDaemonPod": "Says that a failed daemon pod is replaced.",
     "FileSystemResizeFailed": "The pod runs on with the old size; told with FailedMount otherwise.",

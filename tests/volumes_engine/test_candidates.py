@@ -127,7 +127,7 @@ def test_a_bound_volume_stays_chosen() -> None:
     found = ask(bound, volume("mine", "5Gi", "Bound", claimRef=ref("uid-c")), volume("new", "2Gi"))
     assert verdicts(found) == {
         "mine": ("chosen", "the claim is bound to it: 5Gi for 1Gi"),
-        "new": ("fits", "smaller than mine, which the claim has got"),
+        "new": ("fits", "smaller than mine, which the claim already has"),
     }
 
 

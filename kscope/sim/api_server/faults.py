@@ -48,8 +48,6 @@ READY_DEVICES: Final = "ready_devices"
 _FAIL_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     WRITE: ("kind", "by", "times", "probability", "reason", "text"),
     PROVISION: ("claim", "node", "times", "probability", "text"),
-    PREPARE_DEVICES: ("claim", "node", "times", "probability", "text"),
-    READY_DEVICES: ("claim", "times", "probability", "text"),
     **dict.fromkeys(DRIVER_CALLS, ("volume", "node", "times", "probability", "text")),
     PREPARE_DEVICES: ("claim", "node", "times", "probability", "text"),
     READY_DEVICES: ("claim", "times", "probability", "text"),

@@ -110,13 +110,6 @@ V1_35 = KubernetesVersion(
                 "taints_devices": False,
                 "awaits_conditions": False,
             },
-            names.DYNAMIC_RESOURCES: {
-                "provides_extended": False,
-                "partitions_devices": False,
-                "shares_capacity": False,
-                "taints_devices": False,
-                "awaits_conditions": False,
-            },
             names.NODE_VOLUME_LIMITS: {"is_modern": True, "needs_driver": False},
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": True},
         },

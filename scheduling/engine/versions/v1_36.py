@@ -113,13 +113,6 @@ V1_36 = KubernetesVersion(
                 "taints_devices": True,
                 "awaits_conditions": True,
             },
-            names.DYNAMIC_RESOURCES: {
-                "provides_extended": True,
-                "partitions_devices": True,
-                "shares_capacity": True,
-                "taints_devices": True,
-                "awaits_conditions": True,
-            },
             names.NODE_VOLUME_LIMITS: {"is_modern": True, "needs_driver": False},
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": True},
         },

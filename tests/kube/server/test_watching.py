@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 
 from kscope.runs.models import Run
 from tests.kube.server.client import MERGE, Kube
@@ -48,7 +49,7 @@ async def until_equal(
 async def test_a_watch_tells_all_that_happens_while_a_run_plays(
     kube_of: Callable[..., Kube], start: Callable[..., Run]
 ) -> None:
-    run = start(play=True, speed="max")
+    run = await sync_to_async(start)(play=True, speed="max")
     kube = kube_of(run)
     async with kube.watching(f"{PODS}?watch=true&resourceVersion=0") as events:
         with driving(run):

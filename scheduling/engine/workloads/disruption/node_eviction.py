@@ -75,7 +75,7 @@ class EvictingNodeController(NodeLifecycleController):
 
     def _monitor(self) -> None:
         """Upstream: monitorNodeStatus()."""
-        self._doubt_silent_nodes()
+        self._mark_silent_nodes()
         nodes = [*self._listers.nodes]
         zones = Zones(nodes)
         for node in nodes:
