@@ -20,7 +20,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from kscope.accounts.access import Visitor
 from kscope.accounts.sockets import address_of as address_of_client
 from kscope.runs.models import Run
-from kscope.runs.stream.watching import open_sockets
+from kscope.runs.stream.watching import open_sockets, watcher_of
 from kube import discovery, openapi
 from kube.addresses import Address, address_of, moment_of, target_of
 from kube.forms import form_of
@@ -180,7 +180,14 @@ class Server:
         watch = Watch.of(read)
         if watch.after is not None and feed.upto - watch.after > FAR_BEHIND:
             raise expired(f"too old resource version: {watch.after} ({feed.upto})")
-        return _watcher(read, watch).texts(feed, self._links)
+        credential = credential_of(read.request.headers)
+
+        async def may_watch() -> bool:
+            with suppress(DatabaseError):  # then there is nothing to tell, either
+                return await watcher_of(credential, feed.run_id) is not None
+            return True
+
+        return _watcher(read, watch).texts(feed, self._links, may_watch)
 
     async def _fixed(self, request: Request, address: Address, run: Run) -> Response | None:
         """What is the same for all instants: health, version, discovery and schemas."""

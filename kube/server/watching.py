@@ -9,13 +9,14 @@ client may be told of one too many, and never of one too few.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from kscope.runs.engine import Manifest
+from kscope.runs.stream.watching import RECHECK_SECONDS
 from kscope.sim.objects.kinds import entity_id
 from kube.resources import Resource
 from kube.server import kubernetes_events
@@ -32,7 +33,7 @@ LONGEST_SECONDS = 1_800
 _TRUE = ("true", "1", "t")
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
-Event = tuple[str, Version]
+MayWatch = Callable[[], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,10 @@ class Watcher:
         self._held: set[str] | None = None if self._selection.is_all and not name else set()
         self._cursor = 0
 
-    async def texts(self, feed: Feed, links: SnapshotLinks) -> AsyncIterator[bytes]:
-        """The events as JSON, each on a line."""
+    async def texts(
+        self, feed: Feed, links: SnapshotLinks, may_watch: MayWatch
+    ) -> AsyncIterator[bytes]:
+        """The events as JSON, each on a line, until the client may not watch any more."""
         watch = self._watch
         ends = time.monotonic() + watch.seconds
         async with now(links, feed.run_id) as instant:
@@ -100,12 +103,12 @@ class Watcher:
                 for text in self._told(changes):
                     yield text
                 self._cursor = changes.upto
-            left = min(ends, bookmark_at) - time.monotonic()
+            left = min(ends, bookmark_at, time.monotonic() + RECHECK_SECONDS) - time.monotonic()
             if left > 0:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(left):
                         await change.wait()
-            if time.monotonic() >= ends:
+            if time.monotonic() >= ends or not await may_watch():
                 return
             if time.monotonic() >= bookmark_at:
                 bookmark_at = time.monotonic() + BOOKMARK_SECONDS

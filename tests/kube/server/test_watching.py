@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.test import override_settings
 
+from kscope.accounts.services import account_create
 from kscope.runs.models import Run
 from tests.kube.server.client import MERGE, Kube
 from tests.web.conftest import driving
@@ -132,3 +134,14 @@ async def test_a_far_version_has_to_list_again(kube: Kube, monkeypatch: pytest.M
     monkeypatch.setattr("kube.server.application.FAR_BEHIND", 5)
     answer = await kube.get(f"{PODS}?watch=1&resourceVersion=1")
     assert (answer.status, answer.json["reason"]) == (410, "Expired")
+
+
+@override_settings(LOGIN_REQUIRED=True)
+async def test_a_watch_ends_when_the_run_is_hidden(kube: Kube, driven: Run) -> None:
+    owner, _ = await sync_to_async(account_create)(name="owner", role="editor")
+    runs = Run.objects.filter(pk=driven.pk)
+    await runs.aupdate(owner=owner, visibility="public")
+    async with kube.watching(f"{PODS}?watch=1&resourceVersion=0") as events:
+        assert (await anext(events))["type"] == "ADDED"
+        await runs.aupdate(visibility="private")
+        assert [event async for event in events]  # until the server ends it
