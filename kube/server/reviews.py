@@ -12,6 +12,7 @@ from kscope.runs.models import Run
 from kube.addresses import Target
 from kube.server.answers import answered
 from kube.server.bodies import body_of
+from kube.server.written import part_of
 from kube.status import method_not_allowed
 
 _REVIEWS = ("SelfSubjectAccessReview", "SelfSubjectRulesReview", "SelfSubjectReview")
@@ -50,8 +51,8 @@ async def answer(
 
 
 def _access(review: dict[str, Any], may_change: bool, instant: str) -> dict[str, Any]:
-    spec = review.get("spec") or {}
-    attributes = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
+    spec = part_of(review, "spec")
+    attributes = part_of(spec, "resourceAttributes") or part_of(spec, "nonResourceAttributes")
     if may_change or attributes.get("verb") in _READING:
         return {"allowed": True}
     where = f"at {instant} the run is in the past" if instant else "you may only read this run"

@@ -30,6 +30,7 @@ from kube.server.written import (
     changeable,
     entity_of,
     note_of,
+    part_of,
     placed,
     scale_of,
     seq_of,
@@ -123,6 +124,8 @@ class Writer:
                 )
             suffix = "".join(secrets.choice(_SUFFIX) for _ in range(5))
             metadata["name"] = f"{metadata['generateName']}{suffix}"
+        if not isinstance(metadata["name"], str) or "/" in metadata["name"]:
+            raise bad_request(f"metadata.name is no name: {metadata['name']!r}")
         if self._is_tried:
             if await self._find(target, metadata["name"]) is not None:
                 raise already_exists(resource, metadata["name"])
@@ -147,20 +150,21 @@ class Writer:
                 )
 
     async def _bind(self, target: Target, body: Manifest) -> Response:
-        node = (body.get("target") or {}).get("name")
-        name = target.name or (body.get("metadata") or {}).get("name")
+        node = part_of(body, "target").get("name")
+        name = target.name or part_of(body, "metadata").get("name")
         if not isinstance(node, str) or not node or not isinstance(name, str):
             raise bad_request("a Binding needs metadata.name and target.name")
         command = {"verb": "bind", "object": f"pod/{target.namespace}/{name}", "node": node}
-        uid = (body.get("metadata") or {}).get("uid")
-        await self.engine.carry_out(
-            {**command, "uid": uid} if uid else command, Target(PODS, target.namespace, name)
-        )
+        uid = part_of(body, "metadata").get("uid")
+        if not self._is_tried:
+            await self.engine.carry_out(
+                {**command, "uid": uid} if uid else command, Target(PODS, target.namespace, name)
+            )
         created = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
         return answered({**created, "code": 201}, 201)
 
     async def _evict(self, target: Target, body: Manifest) -> Response:
-        options = body.get("deleteOptions") or {}
+        options = part_of(body, "deleteOptions")
         command: Manifest = {"verb": "evict", "object": entity_of(target)}
         grace = options.get("gracePeriodSeconds")
         if grace is not None:
@@ -266,7 +270,7 @@ class Writer:
         if found is None:
             raise not_found(target.resource, target.name)
         scale = scale_of(shown(target.resource, found))
-        wanted = (change(scale).get("spec") or {}).get("replicas")
+        wanted = part_of(change(scale), "spec").get("replicas")
         if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted < 0:
             raise invalid(
                 target.resource,
@@ -317,7 +321,7 @@ class Writer:
         propagation = options.get("propagationPolicy") or query.get("propagationPolicy")
         if propagation:
             command["propagation"] = propagation
-        preconditions = options.get("preconditions") or {}
+        preconditions = part_of(options, "preconditions")
         if preconditions.get("uid"):
             command["uid"] = preconditions["uid"]
         if preconditions.get("resourceVersion"):

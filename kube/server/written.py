@@ -13,6 +13,16 @@ from kube.status import bad_request
 LONGEST_NOTE = 1_024
 
 
+def part_of(manifest: Any, name: str) -> Mapping[str, Any]:
+    """The object at *name*, empty when it is absent. Raises ApiError when it is none."""
+    found = manifest.get(name) if isinstance(manifest, Mapping) else None
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise bad_request(f"{name} must be an object")
+    return found
+
+
 def placed(manifest: Manifest, target: Target) -> Manifest:
     """The manifest with the kind and namespace of its address. Raises ApiError when it has others."""
     resource = target.resource
@@ -101,9 +111,9 @@ def seq_of(version: Any) -> int:
 
 def note_of(manifest: Manifest) -> tuple[str, Manifest]:
     """The object that an Event is about, and the note of it that a run keeps."""
-    about = manifest.get("involvedObject") or manifest.get("regarding") or {}
-    key = "/".join(filter(None, (about.get("namespace"), about.get("name"))))
-    source = manifest.get("source") or manifest.get("deprecatedSource") or {}
+    about = part_of(manifest, "involvedObject") or part_of(manifest, "regarding")
+    key = "/".join(str(part) for part in (about.get("namespace"), about.get("name")) if part)
+    source = part_of(manifest, "source") or part_of(manifest, "deprecatedSource")
     reporter = manifest.get("reportingController") or manifest.get("reportingComponent")
     note = {
         "reason": str(manifest.get("reason") or ""),
