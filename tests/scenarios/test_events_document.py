@@ -84,9 +84,31 @@ def _rare() -> Scenario:
                 "metadata": {"name": "bounds", "namespace": "default"},
                 "spec": {"limits": [{"type": "Container", "max": {"memory": "1Gi"}}]},
             },
+            {
+                "kind": "ResourceSlice",
+                "apiVersion": "resource.k8s.io/v1",
+                "metadata": {"name": "everywhere"},
+                "spec": {
+                    "driver": "disk.example.com",
+                    "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+                    "allNodes": True,
+                    "devices": [{"name": "d0"}],
+                },
+            },
+            {
+                "kind": "ResourceClaim",
+                "apiVersion": "resource.k8s.io/v1",
+                "metadata": {"name": "held", "namespace": "default", "finalizers": ["x.com/y"]},
+                "spec": {
+                    "devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "x"}}]}
+                },
+            },
         ),
         schedulers=({"name": "default-scheduler"}, {"name": "second", "replicas": 2}),
-        steps=(Step(at=SECOND, verb="stop_scheduler", object="scheduler/second-0"),),
+        steps=(
+            Step(at=SECOND, verb="stop_scheduler", object="scheduler/second-0"),
+            Step(at=SECOND, verb="delete", object="resourceclaim/default/held"),
+        ),
         until=60 * SECOND,
     )
 

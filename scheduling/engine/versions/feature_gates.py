@@ -24,6 +24,7 @@ _SETTINGS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (names.NODE_RESOURCES_FIT, "delegates_to_devices"),
         (names.DYNAMIC_RESOURCES, "provides_extended"),
     ),
+    "StorageCapacityScoring": ((names.VOLUME_BINDING, "scores_capacity"),),
     "DRAPartitionableDevices": ((names.DYNAMIC_RESOURCES, "partitions_devices"),),
     "DRAConsumableCapacity": ((names.DYNAMIC_RESOURCES, "shares_capacity"),),
     "DRADeviceTaints": ((names.DYNAMIC_RESOURCES, "taints_devices"),),
