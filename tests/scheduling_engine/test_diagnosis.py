@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from kscope.sim.kernel.units import MINUTE, SECOND
+from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose, trials
 from scheduling.engine.diagnosis.manifests import REQUIRED
 from scheduling.engine.diagnosis.report import named
+from scheduling.engine.diagnosis.world import World
 from tests.builders import (
     Manifest,
     claim,
@@ -927,6 +929,18 @@ def test_a_diagnosis_leaves_no_trace_in_the_run() -> None:
     assert watched.digest() == alone.digest()
     assert watched.steps == alone.steps
     assert cache_differences(watched) == []
+
+
+def test_a_world_shares_the_clock_of_the_cluster() -> None:
+    # All that a cluster still has to do hangs on its clock: a copy would be one of the whole cluster.
+    cluster = _cluster(node("n"), pod("p", cpu="9"))
+    algorithm = cluster.schedulers[0].algorithm_for("default-scheduler")
+    waiting = cluster.store.find(Pod.KIND, "default/p")
+    assert algorithm is not None
+    assert isinstance(waiting, Pod)
+    world = World(algorithm, waiting)
+    assert world.algorithm.handle.loop is algorithm.handle.loop
+    assert world.table is not algorithm.table
 
 
 def test_two_diagnoses_of_one_instant_are_equal() -> None:

@@ -65,7 +65,7 @@ def refused_nodes(world: World, decision: ScheduleResult) -> list[Refused]:
     search, framework = decision.search, world.algorithm.framework
     if search is None or not search.status.is_success:
         return []
-    rows = np.setdiff1d(world.table.active, search.feasible)
+    rows = world.table.active[~np.isin(world.table.active, search.feasible)]
     if len(rows) == 0:
         return []
     found: dict[int, list[Obstacle]] = {row: [] for row in rows.tolist()}

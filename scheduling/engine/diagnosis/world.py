@@ -65,8 +65,9 @@ class World:
 
     def __init__(self, algorithm: SchedulingAlgorithm, pod: Pod) -> None:
         # The order in which the cache holds the pods of a node is read from the cache itself, which
-        # stands still meanwhile. A copy of it would be one of the whole cluster.
-        shared = [algorithm.table.lister]
+        # stands still meanwhile, and so does the clock. A copy of either would be one of the whole
+        # cluster.
+        shared = [algorithm.table.lister, algorithm.handle.loop]
         handle, nominated = Original(
             (algorithm.handle, algorithm.nominated), shared, shares_pods=True
         ).copy()

@@ -131,8 +131,9 @@ def _excluded(case: Case, term: AffinityTerm) -> Iterator[tuple[Node, PodInfo]]:
     for row, here in case.world.nodes():
         if here.labels.get(term.topology_key) in domains:
             # Few of the pods match, so they are sorted afterwards.
-            for info in sorted_by_name([info for info in pods[row].values() if matches(info)]):
-                yield here, info
+            matching = [info for info in pods[row].values() if matches(info)]
+            if matching:
+                yield from ((here, info) for info in sorted_by_name(matching))
 
 
 def _joins(case: Case) -> Explanation:
