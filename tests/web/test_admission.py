@@ -12,6 +12,7 @@ from kscope.runs.capacity import admission as gate
 from kscope.runs.capacity.admission import Places, admission, request_key
 from kscope.runs.capacity.sending import Sending
 from kscope.runs.errors import ApplicationError
+from tests.waiting import HANG_SECONDS
 
 Message = dict[str, Any]
 
@@ -183,6 +184,57 @@ async def test_a_slow_reader_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> 
     assert [message.get("more_body", False) for message in slow.messages[1:]] == [True] * 4 + [
         False
     ]
+
+
+async def test_a_response_that_streams_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "WEB_PLACES", 1)
+    streaming: list[str] = []
+    may_end = asyncio.Event()
+
+    async def stream(scope: Message, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await receive()  # listens for the client's leaving
+        streaming.append(scope["path"])
+        await may_end.wait()
+
+    application = admission(stream)
+    several = [asyncio.create_task(request(application, Reader())) for _ in range(3)]
+    await turns()
+    assert len(streaming) == 3
+    may_end.set()
+    async with asyncio.timeout(HANG_SECONDS):
+        await asyncio.gather(*several)
+
+
+async def test_a_place_that_comes_too_late_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "WEB_PLACES", 1)
+    may_start, may_end = asyncio.Event(), asyncio.Event()
+
+    async def serve(scope: Message, receive: Any, send: Any) -> None:
+        if scope["path"] == "/streams/":
+            listening = asyncio.create_task(receive())
+            await turns()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            may_start.set()
+            await listening
+            await may_end.wait()
+        else:
+            await receive()
+            await may_start.wait()
+
+    application = admission(serve)
+    first = asyncio.create_task(request(application, Reader(), path="/first/"))
+    await turns()
+    streams = asyncio.create_task(request(application, Reader(), path="/streams/"))
+    async with asyncio.timeout(HANG_SECONDS):
+        await first
+        await turns()
+        last = Reader()
+        await request(application, last, path="/last/")
+    assert last.messages == []  # not refused
+    assert not streams.done()
+    may_end.set()
+    await streams
 
 
 async def test_waiting_for_an_engine_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> None:

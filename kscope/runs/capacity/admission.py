@@ -115,6 +115,7 @@ class Turn:
         self._key = key
         self._held = False
         self._asked = False
+        self._is_over = False
         self._loop = asyncio.get_running_loop()
 
     def after_body(self, receive: Receive) -> Receive:
@@ -123,16 +124,20 @@ class Turn:
         async def received() -> Message:
             message = await receive()
             is_end = message["type"] == "http.request" and not message.get("more_body", False)
-            if is_end and not self._asked:
+            # A response that streams listens for the client's leaving by reading on.
+            if is_end and not self._asked and not self._is_over:
                 self._asked = True
                 await self._places.take(self._key)
                 self._held = True
+                if self._is_over:
+                    self.leave()
             return message
 
         return received
 
     def leave(self) -> None:
-        """Give the place back, if it is still held."""
+        """Give the place back, if it is still held, and take none any more."""
+        self._is_over = True
         if self._held:
             self._held = False
             self._places.give_back()
