@@ -11,7 +11,7 @@ FRONT_END := static tests/js eslint.config.js
 # every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-dev up test test-py test-js test-e2e test-chaos soak fuzz check format bench lock clean clean-data
+.PHONY: help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos soak fuzz check format bench lock clean clean-data
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,6 +33,9 @@ test-py: setup-dev
 
 test-js: setup-dev
 	@$(NODE) --test $(sort $(wildcard tests/js/*/*/*.test.js))
+
+test-kubectl: setup-dev ## the commands of every kubectl that is found; writes docs/kubectl.md
+	@$(PY) -u -m pytest -rs -o addopts="-p tests.plugin -p kscope.kube.plugin --import-mode=importlib" tests/kubectl
 
 test-e2e: setup-dev
 	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -u -m pytest -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/e2e

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from kscope.runs import services
-from kscope.runs.manifest_edits import difference, is_resize, resize_patch
+from kscope.runs.manifest_edits import difference, is_resize, resize_patch, without_managers
 from kscope.runs.models import (
     Checkpoint,
     Command,
@@ -166,7 +166,7 @@ class ManifestForm(forms.Form):
     def __init__(self, *args: Any, instance: ProjectedObject, **kwargs: Any) -> None:
         self.instance = instance
         version = instance.metadata("resourceVersion")
-        shown = {**self.shown(instance.manifest), "version": version}
+        shown = {**self.shown(without_managers(instance.manifest)), "version": version}
         kwargs["initial"] = {**shown, **kwargs.get("initial", {})}
         super().__init__(*args, **kwargs)
         for name, field in self.fields.items():
@@ -236,7 +236,7 @@ class ManifestForm(forms.Form):
                 typed=_as_text(value),
                 is_own=any(path[: len(each)] == each or each[: len(path)] == path for each in own),
             )
-            for path, value in _leaves(difference(newer.manifest, typed))
+            for path, value in _leaves(difference(without_managers(newer.manifest), typed))
             if path != ("metadata", "resourceVersion")
         ]
 
@@ -247,7 +247,7 @@ class ManifestForm(forms.Form):
             found = field.to_python(self.data.get(self.add_initial_prefix("manifest")))
         except forms.ValidationError:
             found = None
-        return found if isinstance(found, dict) else self.instance.manifest
+        return found if isinstance(found, dict) else without_managers(self.instance.manifest)
 
     def _typed(self) -> dict[str, Any]:
         """The manifest that the user wants."""

@@ -1,4 +1,4 @@
-"""What a user changed in a manifest, as the patch that a command takes."""
+"""What users see of a manifest, and what they changed in it, as the patch of a command."""
 
 from typing import Any, Final
 
@@ -19,6 +19,15 @@ def difference(old: Any, new: Any) -> dict[str, Any]:
         elif before != value:
             patch[key] = value
     return patch
+
+
+def without_managers(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The manifest without its managed fields, which people do not read or edit."""
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, dict) or "managedFields" not in metadata:
+        return manifest
+    kept: dict[str, Any] = {key: part for key, part in metadata.items() if key != "managedFields"}
+    return {**manifest, "metadata": kept}
 
 
 def is_resize(manifest: dict[str, Any], patch: dict[str, Any]) -> bool:

@@ -4,6 +4,7 @@ import logging
 from functools import cache
 
 import redis
+import redis.asyncio
 from django.conf import settings
 
 WAKE = "wake"
@@ -63,11 +64,32 @@ class WakeListener:
         if not self._subscribed:
             self._pubsub.subscribe(WAKE)
             self._subscribed = True
-        self._pubsub.get_message(timeout=max(seconds, 0.001))
+        nudged = self._pubsub.get_message(timeout=max(seconds, 0.001))
+        while nudged is not None:
+            # One look serves all that have come meanwhile.
+            nudged = self._pubsub.get_message(timeout=0)
 
     def close(self) -> None:
         """Give the connection back."""
         self._pubsub.close()
+
+
+class Waker:
+    """Wakes drivers for callers that must not block, such as an event loop."""
+
+    def __init__(self) -> None:
+        self._client = redis.asyncio.Redis.from_url(settings.REDIS_URL)
+
+    async def wake_drivers(self, run_id: int) -> None:
+        """See the function of this name."""
+        try:
+            await self._client.publish(WAKE, str(run_id))
+        except redis.RedisError as problem:
+            log.warning("nudge on %s was not sent: %s", WAKE, problem)
+
+    async def close(self) -> None:
+        """End the connection."""
+        await self._client.aclose()
 
 
 @cache

@@ -438,9 +438,18 @@ def _wake(run_id: int) -> None:
 
 
 def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
-    """Hand a command to the run's engine. Raises ApplicationError when it is not valid.
+    """Hand a command to the run's engine. Raises ApplicationError when it is not valid."""
+    command = command_prepare(run=run, body=body)
+    command.save(force_insert=True)
+    transaction.on_commit(lambda: _wake_for_command(run.pk))
+    return command
 
-    It is stored as the engine gets it: without values that must not be stored.
+
+def command_prepare(*, run: Run, body: dict[str, Any]) -> Command:
+    """A command that is ready to be handed to the run's engine, but not stored yet.
+
+    It is to be stored as the engine gets it: without values that must not be stored.
+    Raises ApplicationError when it is not valid.
     """
     body = clean_command(body)
     try:
@@ -449,9 +458,7 @@ def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
         raise ApplicationError(str(problem)) from problem
     _check_can_continue(run)
     target = body.get("object") or _named(body.get("manifest") or {})
-    command = Command.objects.create(run=run, body=body, verb=body["verb"], object=target)
-    transaction.on_commit(lambda: _wake_for_command(run.pk))
-    return command
+    return Command(run=run, body=body, verb=body["verb"], object=target)
 
 
 def _wake_for_command(run_id: int) -> None:

@@ -11,6 +11,7 @@ from kube.defaults.sections import Manifest, each, present_section, section, wri
 
 _FILE_MODE = 0o644
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_STATUSES = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _VOLUMES: dict[str, Manifest] = {
     "azureDisk": {
@@ -45,6 +46,10 @@ def fill_pod(found: Manifest) -> None:
     status = section(found, "status", phase="Pending")
     if not status.get("qosClass"):
         status["qosClass"] = qos_class(spec)
+    for name in _STATUSES:
+        # A server writes these also where they are empty, and typed clients insist on them.
+        for one in each(status, name) if status.get(name) else ():
+            one |= {"imageID": "", "lastState": {}, "state": {}} | one
 
 
 def fill_template(spec: Manifest) -> None:

@@ -3,6 +3,7 @@
     /k8s/runs/12            the run as it is now
     /k8s/runs/12@5m30s      the run at an instant of the past, for reading only
 
-`application` takes a request in, `visitors` finds who asks and for which run, `instants` gives the
-objects at the instant that is meant, `reading` answers from them.
+`application` takes a request in, `visitors` finds who asks and for which run. `objects` has those of
+the instant that is meant, from which `reading` answers; `watches` tell what changes, and `writes`
+make commands of what clients want.
 """

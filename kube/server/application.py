@@ -6,7 +6,7 @@ Whatever goes wrong is answered with a Status object.
 """
 
 import logging
-from asyncio import FIRST_COMPLETED, create_task, wait
+from asyncio import FIRST_COMPLETED, create_task, gather, wait
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import Any
@@ -15,10 +15,11 @@ import psycopg
 from django.db import DatabaseError
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from kscope.accounts.access import Visitor
 from kscope.accounts.sockets import address_of as address_of_client
+from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
 from kscope.runs.stream.watching import open_sockets, watcher_of
 from kube import discovery, openapi
@@ -26,15 +27,16 @@ from kube.addresses import Address, address_of, moment_of, target_of
 from kube.forms import form_of
 from kube.server import reviews
 from kube.server.answers import JSON, answered, refused
-from kube.server.engine_line import EngineLine
-from kube.server.feed import FAR_BEHIND, Feed, Feeds
-from kube.server.instants import Instant, Then, event_at, now
-from kube.server.links import SnapshotLinks
-from kube.server.reading import Read, found_object, list_read, object_read
-from kube.server.visitors import check_origin, credential_of, found_run
-from kube.server.watching import Watch, Watcher, is_watch
-from kube.server.writing import Writer
-from kube.server.written import scale_of
+from kube.server.objects.instants import Instant, Newest, Then, event_at, now
+from kube.server.objects.links import SnapshotLinks
+from kube.server.reading import Read, found_object, list_read, object_read, shift_of
+from kube.server.visitors import Runs, check_origin, credential_of
+from kube.server.watches.feed import FAR_BEHIND, Feed, Feeds
+from kube.server.watches.watching import Watch, Watcher, is_watch
+from kube.server.writes.engine_line import EngineLines
+from kube.server.writes.run_objects import RunObjects
+from kube.server.writes.writing import Writer
+from kube.server.writes.written import scale_of
 from kube.status import (
     ApiError,
     bad_request,
@@ -80,13 +82,17 @@ class Server:
         # Lists have connections of their own: a slow reader holds one until it is through.
         self._links = SnapshotLinks()
         self._feeds = Feeds()
-        self._write_links = SnapshotLinks()
+        self._short_links = SnapshotLinks()
+        self._runs = Runs(self._short_links)
+        self._newest = Newest(self._short_links)
+        self._lines = EngineLines()
 
     async def close(self) -> None:
         """Close its connections."""
         await self._feeds.close()
         await self._links.close()
-        await self._write_links.close()
+        await self._lines.close()
+        await self._short_links.close()
 
     async def serve(self, request: Request, address: Address, send: Any) -> None:
         """Answer a request."""
@@ -95,6 +101,9 @@ class Server:
                 response = await self._response(request, address, stack)
             except ApiError as error:
                 response = refused(error)
+            except ApplicationError as error:
+                # No place was free for the request.
+                response = refused(unavailable(error.message, error.retry_after or 1))
             except (psycopg.Error, DatabaseError, OSError) as problem:
                 log.warning("kubernetes api: %s", problem)
                 response = refused(unavailable("the database of this server is away"))
@@ -118,13 +127,11 @@ class Server:
             # Clients of Kubernetes offer protocols that differ in how frames are encoded.
             offered = socket.scope.get("subprotocols") or []
             await socket.accept(offered[0] if offered else None)
-            sending = create_task(_send_frames(socket, response))
-            with suppress(WebSocketDisconnect):
-                while not sending.done():
-                    await wait(
-                        {sending, create_task(socket.receive())}, return_when=FIRST_COMPLETED
-                    )
-            sending.cancel()
+            work = {create_task(_send_frames(socket, response)), create_task(_until_left(socket))}
+            await wait(work, return_when=FIRST_COMPLETED)
+            for task in work:
+                task.cancel()
+            await gather(*work, return_exceptions=True)
 
     async def _response(
         self, request: Request, address: Address, stack: AsyncExitStack
@@ -138,9 +145,8 @@ class Server:
             )
         target = target_of(address.path)
         changes = request.method not in _READS and not reviews.is_review(target)
-        visitor, run = await found_run(
-            credential_of(request.headers), address.run_id, to_change=changes
-        )
+        credential = credential_of(request.headers)
+        visitor, run = await self._runs.find(credential, address.run_id, to_change=changes)
         fixed = await self._fixed(request, address, run)
         if fixed is not None:
             return fixed
@@ -151,13 +157,15 @@ class Server:
         if request.method not in _READS:
             if address.instant:
                 raise _no_writes(run, address)
-            feed = await stack.enter_async_context(self._feeds.of(run.pk))
-            return await Writer(request, EngineLine(run, feed, self._write_links)).answer(target)
+            line = await stack.enter_async_context(self._lines.of(run.pk))
+            objects = RunObjects(request, run, line, self._newest)
+            return await Writer(objects).answer(target)
         if "get" not in target.resource.verbs:
             raise method_not_allowed(
                 "the server does not allow this method on the requested resource"
             )
-        read = Read.of(request, target)
+        # The past is told by the clock of the run.
+        read = Read.of(request, target, 0 if moment is not None else shift_of(run))
         is_watched = target.is_collection and is_watch(read)
         if moment is not None:
             seq, at = await event_at(run, moment)
@@ -265,6 +273,12 @@ async def _send_frames(socket: WebSocket, response: StreamingResponse) -> None:
         if text:
             await socket.send_text(bytes(text).decode() if not isinstance(text, str) else text)
     await socket.close()
+
+
+async def _until_left(socket: WebSocket) -> None:
+    """Return when the client closes; a watch ignores what it sends."""
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        pass
 
 
 def _no_writes(run: Run, address: Address) -> ApiError:

@@ -2,47 +2,56 @@
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from kscope.runs.engine import Manifest
+from kscope.runs.models import Run
+from kscope.sim.kernel.units import EPOCH, MICROSECOND, SECOND
 from kube.addresses import Target
 from kube.defaults import defaulted
 from kube.forms import Form, form_of
 from kube.resources import Resource
 from kube.selecting import Selection
 from kube.server.answers import answered, joined
-from kube.server.instants import Instant
-from kube.server.versions import Version
+from kube.server.objects.instants import Instant
+from kube.server.objects.versions import Version
 from kube.status import not_found
 from kube.tables import Rows, partial
+from kube.timestamps import shifted, timestamps_of
 
 Item = Callable[[Manifest], Manifest]
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a client wants to read, and in which form."""
+    """What a client wants to read, and in which form.
+
+    Timestamps go out *shift* seconds later than the clock of the run has them.
+    """
 
     request: Request
     target: Target
     form: Form
     selection: Selection
+    shift: int = 0
 
     @classmethod
-    def of(cls, request: Request, target: Target) -> "Read":
+    def of(cls, request: Request, target: Target, shift: int = 0) -> "Read":
         """What *request* asks for. Raises ApiError for selectors that make no sense."""
         query = request.query_params
         selection = Selection.parse(
             target.resource, query.get("labelSelector", ""), query.get("fieldSelector", "")
         )
-        return cls(request, target, form_of(request.headers.get("accept", "")), selection)
+        return cls(request, target, form_of(request.headers.get("accept", "")), selection, shift)
 
     def rows(self, now: int) -> Rows:
         """Makes rows of objects, for a client that wants a Table at virtual time *now*."""
         included = self.request.query_params.get("includeObject") or "Metadata"
+        now += self.shift * SECOND
         return Rows(self.target.resource, self.form.version, now, included)
 
     def item(self, now: int) -> Item:
@@ -72,11 +81,20 @@ class Read:
         return head, "items"
 
 
-def shown(resource: Resource, version: Version) -> Manifest:
-    """The object as the API gives it: with defaults, and with its version."""
+def shown(resource: Resource, version: Version, shift: int = 0) -> Manifest:
+    """The object as the API gives it: with defaults, and with its version.
+
+    Its timestamps are *shift* seconds later than the clock of the run has them.
+    """
     manifest = defaulted(resource, version.manifest)
     manifest["metadata"]["resourceVersion"] = str(version.seq)
-    return manifest
+    return shifted(timestamps_of(resource), manifest, shift)
+
+
+def shift_of(run: Run) -> int:
+    """The seconds from a run's clock to that of its clients, who saw it begin, or fork, at once."""
+    forked = timedelta(microseconds=(run.forked_at or 0) // MICROSECOND)
+    return int((run.created - EPOCH - forked).total_seconds())
 
 
 async def object_read(read: Read, instant: Instant) -> Response:
@@ -95,7 +113,7 @@ async def found_object(read: Read, instant: Instant) -> Manifest:
     found = await instant.find(target.resource, target.namespace, target.name)
     if found is None:
         raise not_found(target.resource, target.name)
-    return shown(target.resource, found)
+    return shown(target.resource, found, read.shift)
 
 
 async def list_read(read: Read, instant: Instant) -> Response:
@@ -108,7 +126,7 @@ async def _pieces(read: Read, instant: Instant) -> AsyncIterator[bytes]:
     yield orjson.dumps(head)[:-1] + f',"{field}":['.encode()
     item, target, comma = read.item(instant.at), read.target, b""
     async for versions in instant.objects(target.resource, target.namespace):
-        manifests = (shown(target.resource, version) for version in versions)
+        manifests = (shown(target.resource, version, read.shift) for version in versions)
         found = [orjson.dumps(item(one)) for one in manifests if read.selection.matches(one)]
         if found:
             yield comma + b",".join(found)

@@ -11,8 +11,8 @@ from kscope.accounts.access import Visitor
 from kscope.runs.models import Run
 from kube.addresses import Target
 from kube.server.answers import answered
-from kube.server.bodies import body_of
-from kube.server.written import part_of
+from kube.server.writes.bodies import body_of
+from kube.server.writes.written import part_of
 from kube.status import method_not_allowed
 
 _REVIEWS = ("SelfSubjectAccessReview", "SelfSubjectRulesReview", "SelfSubjectReview")

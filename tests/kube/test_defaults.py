@@ -257,3 +257,11 @@ def test_defaults_of_defaults_change_nothing() -> None:
     for resource in SERVED:
         once = defaulted(resource, {"metadata": METADATA, "spec": spec})
         assert defaulted(resource, once) == once, resource.kind
+
+
+def test_empty_fields_of_a_container_status_are_written() -> None:
+    statuses = [{"name": "c", "image": "nginx", "ready": True, "restartCount": 0}]
+    [status] = _defaulted("Pod", status={"containerStatuses": statuses})["status"][
+        "containerStatuses"
+    ]
+    assert (status["imageID"], status["lastState"], status["state"]) == ("", {}, {})

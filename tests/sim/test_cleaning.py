@@ -105,3 +105,11 @@ def test_the_steps_of_a_scenario_are_cleaned() -> None:
     loaded = load_files([("s.json", json.dumps({**header, "spec": {"steps": steps}}).encode())])
     assert loaded.ok
     assert SECRET not in json.dumps(loaded.scenario)
+
+
+def test_managed_fields_stay_in_commands_alone() -> None:
+    holder = manifest("Pod", spec=SPEC)
+    holder["metadata"]["managedFields"] = [{"manager": "kubectl"}]
+    kept = clean_command({"verb": "create", "manifest": holder})["manifest"]
+    assert kept["metadata"]["managedFields"] == [{"manager": "kubectl"}]
+    assert "managedFields" not in clean(holder)["metadata"]

@@ -13,6 +13,7 @@ import os
 import resource
 import select
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from kscope.up.children import die_with_parent
 IDLE_SECONDS = 120.0
 # Where cores are few, requests and streams come first, then runs, then questions about runs.
 NICENESS = 4
+# An answer that took less of the processor has dropped no engine, and collecting takes longer.
+QUICK_SECONDS = 0.05
 # A process that holds more than 1/REST_PART of its memory limit after an answer ends.
 REST_PART = 4
 _MEBIBYTE = 1_048_576
@@ -66,8 +69,10 @@ def main() -> None:
         if not line:
             return
         _say(answers, {"said": "begun"})
+        began = time.process_time()
         outcome = _outcome(orjson.loads(line), answers)
-        gc.collect()
+        if time.process_time() - began > QUICK_SECONDS:
+            gc.collect()
         last = not outcome.fresh or psutil.Process().memory_info().rss > limit // REST_PART
         _say(answers, {"said": outcome.said, "size": len(outcome.text), "last": last}, outcome.text)
         if last:

@@ -24,8 +24,8 @@ from kscope.runs.drive.garbage import uncollected
 from kscope.runs.drive.memory import BudgetGuard
 from kscope.runs.drive.replay import Diverged, RecordedOtherwise
 from kscope.runs.drive.stopping import Stopping, is_stopping
-from kscope.runs.engine import Engine, wiring
-from kscope.runs.models import Command, Run
+from kscope.runs.engine import Engine, Manifest, wiring
+from kscope.runs.models import Run
 from kscope.runs.nudges import WakeListener, publish_head
 from kscope.sim.input.budget import Stop
 
@@ -191,7 +191,7 @@ class Driver:
             raise EngineEnded(self.engine.failure)
         wants_more = self.controls.status == Run.Status.PLAYING or self.controls.steps_wanted > 0
         stop = self._budget.stop(self.controls.budget) if wants_more and not decided else None
-        at_end = self.engine.next_at is None or self._is_past_end()
+        at_end = self._is_at_end()
         quiet = time.monotonic() - self._committed < QUIET_COMMIT_SECONDS
         has_news = self.engine.seq > self._head.seq
         if not (done or steps or at_end or decided or stop or has_news or not quiet):
@@ -199,20 +199,21 @@ class Driver:
         self._commit(done, steps, at_end=at_end, at_decision=decided, stop=stop)
         return True
 
-    def _is_past_end(self) -> bool:
+    def _is_at_end(self) -> bool:
+        """Whether the run is over: at its `until`, or, without one, where nothing more is due."""
         until = self.controls.until
-        return until is not None and self.engine.now >= until
+        return self.engine.next_at is None if until is None else self.engine.now >= until
 
     def _carry_out(self) -> list[slices.Done]:
-        pending = Command.objects.filter(run_id=self.run_id, status=Command.Status.PENDING)
-        return [self._apply(command) for command in pending.order_by("id")]
+        pending = slices.commands_pending(self.run_id)
+        return [self._apply(key, body) for key, body in pending]
 
-    def _apply(self, command: Command) -> slices.Done:
+    def _apply(self, key: int, body: Manifest) -> slices.Done:
         position, at = self.engine.steps, self.engine.now
-        outcome = self.engine.apply(wiring.parse_command(command.body))
+        outcome = self.engine.apply(wiring.parse_command(body))
         self.commands += 1
         return slices.Done(
-            command.pk,
+            key,
             outcome.applied,
             outcome.reason,
             outcome.seq,
@@ -227,7 +228,8 @@ class Driver:
         deadline = time.monotonic() + SLICE_SECONDS
         while not replay.is_over(self.engine) and time.monotonic() < deadline:
             self._advance_replay(replay)
-            done += [self._apply(command) for command in replay.take_commands(self.engine)]
+            due = replay.take_commands(self.engine)
+            done += [self._apply(command.pk, command.body) for command in due]
             if self.engine.budget_stop:
                 break
         over = replay.is_over(self.engine)
@@ -392,22 +394,20 @@ class Pace:
     def advance(self, engine: Engine, end: int) -> None:
         """Bring the *engine* to where it should be by now, but no further than *end*.
 
-        Stops after SLICE_SECONDS of computing.
+        Stops after SLICE_SECONDS of computing. Where nothing is due any more, time still moves on
+        to an *end*; without one it stays.
         """
         deadline = time.monotonic() + SLICE_SECONDS
         while time.monotonic() < deadline:
             due = engine.next_at
             target = self.now()
-            if due is None or is_halted(engine):
+            if is_halted(engine) or (due is None and end == _FAR):
                 return
-            if target is not None and due > target:
-                engine.advance(min(target, end))
-                return
-            if due > end:
-                engine.advance(end)
+            limit = end if target is None else min(target, end)
+            if due is None or due > limit:
+                engine.advance(limit)
                 return
             # rest=False: where the run ends must not depend on the wall clock.
-            limit = end if target is None else min(target, end)
             engine.advance(limit, max_steps=CHUNK, rest=False)
 
     def seconds_until(self, at: int | None) -> float:

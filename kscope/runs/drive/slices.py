@@ -273,6 +273,17 @@ def controls_read(run_id: int, epoch: int) -> Controls:
     return Controls(*row)
 
 
+def commands_pending(run_id: int) -> list[tuple[int, Manifest]]:
+    """The commands that the engine has not seen yet, in their order: the number and the body."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, body::text FROM runs_command"
+            " WHERE run_id = %s AND status = 'pending' ORDER BY id",
+            [run_id],
+        )
+        return [(key, orjson.loads(body)) for key, body in cursor.fetchall()]
+
+
 def lease_release(run_id: int, epoch: int) -> None:
     """Let the next worker take the run at once. Harmless when the lease was lost."""
     with connection.cursor() as cursor:
@@ -302,7 +313,7 @@ def renewals_unwaited() -> Iterator[None]:
 def _fence(cursor: Any, run_id: int, epoch: int, before: Head | None) -> None:
     cursor.execute(
         "SELECT lease_epoch, head_seq, head_steps, head_commands FROM runs_run"
-        " WHERE id = %s FOR UPDATE",
+        " WHERE id = %s FOR NO KEY UPDATE",
         [run_id],
     )
     row = cursor.fetchone()
@@ -360,20 +371,25 @@ def _upsert(cursor: Cursor[Any], run_id: int, projection: Projection) -> None:
 
 
 def _mark_commands(cursor: Cursor[Any], done: Sequence[Done]) -> None:
-    for each in done:
-        cursor.execute(
-            "UPDATE runs_command SET status = %s, reason = %s, outcome_seq = %s, ordinal = %s,"
-            " position = %s, at = %s WHERE id = %s",
-            [
-                "applied" if each.applied else "rejected",
-                each.reason,
-                each.seq,
-                each.ordinal,
-                each.position,
-                each.at,
-                each.id,
-            ],
-        )
+    if not done:
+        return
+    cursor.execute(
+        "UPDATE runs_command SET status = CASE WHEN done.applied THEN 'applied' ELSE 'rejected' END,"
+        " reason = done.reason, outcome_seq = done.seq, ordinal = done.ordinal,"
+        " position = done.position, at = done.at"
+        " FROM unnest(%s::bigint[], %s::boolean[], %s::text[], %s::bigint[], %s::integer[],"
+        "  %s::bigint[], %s::bigint[]) AS done (id, applied, reason, seq, ordinal, position, at)"
+        " WHERE runs_command.id = done.id",
+        [
+            [each.id for each in done],
+            [each.applied for each in done],
+            [each.reason for each in done],
+            [each.seq for each in done],
+            [each.ordinal for each in done],
+            [each.position for each in done],
+            [each.at for each in done],
+        ],
+    )
 
 
 def _move_head(cursor: Any, run_id: int, commit: Commit) -> Controls:

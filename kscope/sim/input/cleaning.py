@@ -43,7 +43,8 @@ _WITHOUT_CONTAINERS: Final = frozenset(
 def clean(raw: Manifest, *, keeps_copy: bool = False) -> Manifest:
     """A copy of a checked manifest without what must not be kept; with the default namespace.
 
-    With *keeps_copy* the copy of the manifest that `kubectl apply` makes stays, likewise cleaned.
+    With *keeps_copy* stay the copy of the manifest that `kubectl apply` makes, likewise cleaned, and
+    the managed fields, which have the names of fields and no values.
     """
     metadata = raw["metadata"]
     if raw["kind"] in NAMESPACED and not metadata.get("namespace"):
@@ -73,9 +74,12 @@ def without_values(manifest: Manifest, kind: str, *, keeps_copy: bool = False) -
     cleaned = {**manifest}
     metadata = manifest.get("metadata")
     if isinstance(metadata, dict):
-        kept = _metadata_kept(cast("Manifest", metadata))
+        given = cast("Manifest", metadata)
+        kept = _metadata_kept(given)
         if keeps_copy:
-            kept = _with_copy(kept, cast("Manifest", metadata), kind)
+            kept = _with_copy(kept, given, kind)
+            if "managedFields" in given:
+                kept["managedFields"] = given["managedFields"]
         cleaned["metadata"] = kept
     # In any API group, and also in lower case, as in an entity's id.
     if kind.lower().endswith("secret"):

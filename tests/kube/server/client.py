@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from asgiref.testing import ApplicationCommunicator
+
 from kube.server.application import Server, kubernetes_api
 from tests.waiting import HANG_SECONDS
 
@@ -15,6 +17,8 @@ JSON = "application/json"
 STRATEGIC = "application/strategic-merge-patch+json"
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
+# How what stands behind the API answers.
+NOT_OURS = 418
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Answer:
 
 async def not_ours(scope: Any, receive: Any, send: Any) -> None:
     """What stands behind the API."""
-    await send({"type": "http.response.start", "status": 418, "headers": []})
+    await send({"type": "http.response.start", "status": NOT_OURS, "headers": []})
     await send({"type": "http.response.body", "body": b""})
 
 
@@ -70,13 +74,47 @@ class Kube:
 
         scope = self._scope(method, path, {"content-type": content_type, **headers})
         async with asyncio.timeout(HANG_SECONDS):
-            await self._application(scope, _receive(content), send)
+            await self._application(scope, _receive(content, asyncio.Event()), send)
         start = next(one for one in sent if one["type"] == "http.response.start")
         found = {name.decode(): value.decode() for name, value in start["headers"]}
         return Answer(start["status"], found, b"".join(one.get("body", b"") for one in sent))
 
     async def get(self, path: str, **headers: str) -> Answer:
         return await self.ask("GET", path, **headers)
+
+    async def leave(self, method: str, path: str, content: bytes) -> list[dict[str, Any]]:
+        """What is answered to a client that leaves in the midst of its body."""
+        given: list[dict[str, Any]] = [
+            {"type": "http.request", "body": content, "more_body": True},
+            {"type": "http.disconnect"},
+        ]
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return given.pop(0)
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        scope = self._scope(method, path, {"content-type": JSON})
+        async with asyncio.timeout(HANG_SECONDS):
+            await self._application(scope, receive, send)
+        return sent
+
+    @asynccontextmanager
+    async def socket(self, path: str, *protocols: str) -> AsyncIterator["Socket"]:
+        """A WebSocket, once it was accepted or refused."""
+        scope = {
+            **self._scope("GET", path, {}),
+            "type": "websocket",
+            "subprotocols": [*protocols],
+            "extensions": {"websocket.http.response": {}},
+        }
+        communicator = ApplicationCommunicator(self._application, scope)
+        await communicator.send_input({"type": "websocket.connect"})
+        yield Socket(communicator, await communicator.receive_output(HANG_SECONDS))
+        await communicator.send_input({"type": "websocket.disconnect", "code": 1001})
+        await communicator.wait(HANG_SECONDS)
 
     @asynccontextmanager
     async def watching(self, path: str) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
@@ -88,15 +126,13 @@ class Kube:
             for line in message.get("body", b"").splitlines():
                 lines.put_nowait(line)
 
-        async def receive() -> dict[str, Any]:
-            await left.wait()
-            return {"type": "http.disconnect"}
-
         async def events() -> AsyncIterator[dict[str, Any]]:
             while (line := await lines.get()) is not None:
                 yield json.loads(line)
 
-        served = asyncio.create_task(self._application(self._scope("GET", path, {}), receive, send))
+        served = asyncio.create_task(
+            self._application(self._scope("GET", path, {}), _receive(b"", left), send)
+        )
         served.add_done_callback(lambda _: lines.put_nowait(None))
         try:
             async with asyncio.timeout(HANG_SECONDS):
@@ -125,17 +161,36 @@ class Kube:
         }
 
 
+@dataclass(frozen=True)
+class Socket:
+    """A WebSocket; *first* is how the server answered the handshake."""
+
+    communicator: ApplicationCommunicator
+    first: dict[str, Any]
+
+    async def send(self, frame: str | bytes) -> None:
+        name = "text" if isinstance(frame, str) else "bytes"
+        await self.communicator.send_input({"type": "websocket.receive", name: frame})
+
+    async def receive(self) -> dict[str, Any]:
+        """The next event, of a frame of text."""
+        frame = await self.communicator.receive_output(HANG_SECONDS)
+        assert frame["type"] == "websocket.send", frame
+        return json.loads(frame["text"])
+
+
 def _json(body: Any) -> bytes:
     return json.dumps(body).encode()
 
 
-def _receive(content: bytes) -> Any:
+def _receive(content: bytes, left: asyncio.Event) -> Any:
+    """What a client sends: a body, and, once it has left, that it has."""
     given = iter([{"type": "http.request", "body": content, "more_body": False}])
 
     async def receive() -> dict[str, Any]:
-        message = next(given, None)
-        if message is None:
-            await asyncio.Event().wait()
-        return message or {}
+        if message := next(given, None):
+            return message
+        await left.wait()
+        return {"type": "http.disconnect"}
 
     return receive

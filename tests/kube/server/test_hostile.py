@@ -1,88 +1,122 @@
-"""Requests that make no sense: each is answered with a Status, and none is a defect of ours."""
+"""Requests that make no sense: each is answered with a Status, and none is a defect of ours.
 
+KSCOPE_HOSTILE=20000 has more of them sent.
+"""
+
+import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+import os
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import psutil
 import pytest
+from asgiref.sync import sync_to_async
+from django.test import override_settings
 
-from kscope.runs.models import Run
-from tests.kube.server.client import JSON, JSON_PATCH, MERGE, STRATEGIC, Kube
+from kscope.runs.models import Command, Run
+from scheduling.models import Pod
+from tests.kube.server.client import NOT_OURS, Answer, Kube
+from tests.kube.server.hostile import Hostile, hostile
+from tests.kube.server.test_writing import POD, digests
 from tests.web.conftest import driving
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    # A client that leaves takes its transaction with it, and so a cursor that was open in it.
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning"
+    ),
+]
 
 PODS = "/api/v1/namespaces/default/pods"
-VALUES: tuple[Any, ...] = (None, 0, -1, True, "", "x" * 300, "a/b", [], {}, [[]], {"a": []}, 1e30)
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "mine", "labels": {"a": "b"}, "resourceVersion": "3"},
-    "spec": {"containers": [{"name": "c", "image": "app:1", "ports": [{"containerPort": 1}]}]},
-    "status": {"conditions": [{"type": "Ready", "status": "True"}]},
-    "target": {"name": "n1"},
-    "deleteOptions": {"gracePeriodSeconds": 0, "preconditions": {"uid": "u"}},
-    "preconditions": {"resourceVersion": "1"},
-    "involvedObject": {"kind": "Pod", "name": "web", "namespace": "default"},
-    "source": {"component": "mine"},
-    "reason": "Seen",
-}
-REQUESTS = (
-    ("POST", PODS, JSON),
-    ("POST", f"{PODS}/web/binding", JSON),
-    ("POST", f"{PODS}/web/eviction", JSON),
-    ("POST", "/api/v1/namespaces/default/events", JSON),
-    ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", JSON),
-    ("PUT", f"{PODS}/web", JSON),
-    ("PATCH", f"{PODS}/giant", MERGE),
-    ("PATCH", f"{PODS}/giant/status", STRATEGIC),
-    ("PATCH", f"{PODS}/giant", JSON_PATCH),
-    ("DELETE", f"{PODS}/nobody", JSON),
-)
+COUNT = int(os.environ.get("KSCOPE_HOSTILE", "600"))
+MEBIBYTE = 1_048_576
+# Caches of texts and schemas are full after so many requests.
+WARM = 500
 
 
-@pytest.fixture
-async def kube(kube_of: Callable[..., Kube], driven: Run) -> AsyncIterator[Kube]:
-    """A client of a run that a worker looks after meanwhile."""
+def state_of(run: Run) -> tuple[Any, ...]:
+    """What must stay as it is."""
+    found = Run.objects.get(pk=run.pk)
+    rows = [str(one) for one in Pod.objects.filter(run=run).order_by("key").values()]
+    return found.head_seq, found.head_digest, found.status, rows, Command.objects.count()
+
+
+def checked(request: Hostile, answer: Answer) -> None:
+    """A clear answer, and no defect of ours."""
+    if answer.status == NOT_OURS:
+        return
+    assert answer.status < 500, (request, answer.body)
+    if answer.status >= 400:
+        assert answer.json["kind"] == "Status", (request, answer.body)
+        assert answer.json["message"], request
+
+
+async def test_requests_that_make_no_sense_change_nothing(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    kube = kube_of(driven)
+    before = await sync_to_async(state_of)(driven)
+    memory = 0
+    for number in range(COUNT):
+        if number == WARM:
+            memory = psutil.Process().memory_info().rss
+        request = hostile(number, tried=True)
+        checked(request, await sent(kube, request))
+    grown = psutil.Process().memory_info().rss - memory if memory else 0
+    print(f"{COUNT:,} requests, memory grew by {grown / MEBIBYTE:.1f} MiB")
+    assert grown < 32 * MEBIBYTE
+    assert await sync_to_async(state_of)(driven) == before
+
+
+async def test_writes_that_make_no_sense_break_no_run(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    kube = kube_of(driven)
     with driving(driven):
-        yield kube_of(driven)
+        for number in range(COUNT // 4):
+            request = hostile(number, tried=False)
+            checked(request, await sent(kube, request))
+    run = await Run.objects.aget(pk=driven.pk)
+    assert run.status != Run.Status.FAILED, run.error
+    recorded, replayed = await sync_to_async(digests)(run)
+    assert replayed == recorded
 
 
-def mutated(draw: Random, value: Any) -> Any:
-    """*value* with one part replaced by something else."""
-    if isinstance(value, dict) and value and draw.random() < 0.8:
-        name = draw.choice(sorted(value))
-        return {**value, name: mutated(draw, value[name])}
-    if isinstance(value, list) and value and draw.random() < 0.85:
-        place = draw.randrange(len(value))
-        return [*value[:place], mutated(draw, value[place]), *value[place + 1 :]]
-    return draw.choice(VALUES)
+async def sent(kube: Kube, request: Hostile) -> Answer:
+    headers = {name.replace("-", "_"): value for name, value in request.headers.items()}
+    given = headers.pop("content_type", "")
+    return await kube.ask(request.method, request.path, request.body, content_type=given, **headers)
 
 
-def garbled(draw: Random, text: bytes) -> bytes:
-    """*text* with a few bytes replaced."""
-    found = bytearray(text)
-    for _ in range(draw.randint(1, 4)):
-        found[draw.randrange(len(found))] = draw.randrange(256)
-    return bytes(found)
+@override_settings(SOCKETS_PER_ACCOUNT=2)
+async def test_watches_that_are_dropped_leave_nothing(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    kube, draw = kube_of(driven), Random(1)
+    async with kube.watching(f"{PODS}?watch=1") as events:
+        await anext(events)
+    before = len(asyncio.all_tasks())
+    for _ in range(COUNT // 4):
+        query = draw.choice(
+            ("", "&resourceVersion=0", "&resourceVersion=5", "&sendInitialEvents=1")
+        )
+        async with kube.watching(f"{PODS}?watch=1{query}") as events:
+            if draw.random() < 0.5:
+                await anext(events)
+    assert len(asyncio.all_tasks()) <= before
 
 
-async def test_bodies_that_make_no_sense_are_refused_in_words(kube: Kube) -> None:
-    draw = Random(7)
-    for turn in range(150):
-        method, path, content_type = REQUESTS[turn % len(REQUESTS)]
-        body = mutated(draw, POD)
-        if content_type == JSON_PATCH:
-            body = [mutated(draw, {"op": "add", "path": "/metadata/labels/x", "value": body})]
-        text = json.dumps(body).encode()
-        if draw.random() < 0.25:
-            text = garbled(draw, text)
-        answer = await kube.ask(method, path, text, content_type=content_type)
-        assert answer.status < 500, (method, path, text, answer.body)
-        if answer.status >= 400:
-            assert answer.json["kind"] == "Status"
-            assert answer.json["message"]
+async def test_a_client_that_leaves_while_it_writes_is_let_go(
+    kube_of: Callable[..., Kube], driven: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    kube = kube_of(driven)
+    for length in range(0, 40, 3):
+        answered = await kube.leave("POST", PODS, json.dumps(POD).encode()[:length])
+        assert not answered
+    assert caplog.records == []
 
 
 async def test_addresses_that_make_no_sense_are_refused_in_words(kube: Kube) -> None:

@@ -9,6 +9,7 @@ from django.test import override_settings
 
 from kscope.accounts.services import account_create
 from kscope.runs.models import Run
+from kscope.runs.services import run_fork
 from tests.kube.server.client import MERGE, Kube
 from tests.web.conftest import driving
 
@@ -145,3 +146,77 @@ async def test_a_watch_ends_when_the_run_is_hidden(kube: Kube, driven: Run) -> N
         assert (await anext(events))["type"] == "ADDED"
         await runs.aupdate(visibility="private")
         assert [event async for event in events]  # until the server ends it
+
+
+async def test_a_watch_goes_on_in_small_ranges(
+    kube: Kube, driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kube.server.watches.feed.MOST_EVENTS", 3)
+    wanted = await listed(kube)
+    cache: Cache = {}
+    async with kube.watching(f"{PODS}?watch=1&resourceVersion=1") as events:
+        versions = await until_equal(cache, wanted, events)
+    assert versions == sorted(set(versions), key=int)
+
+
+async def test_what_came_and_went_is_told_twice(kube_of: Callable[..., Kube], driven: Run) -> None:
+    kube = kube_of(driven)
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    path = f"{PODS}?watch=1&fieldSelector=metadata.name=p"
+    with driving(driven):
+        await kube.ask("POST", PODS, pod)
+        await kube.ask("DELETE", f"{PODS}/p", {"gracePeriodSeconds": 0})
+    async with kube.watching(f"{path}&resourceVersion={driven.head_seq}") as events:
+        added, deleted = await anext(events), await anext(events)
+    assert (added["type"], deleted["type"]) == ("ADDED", "DELETED")
+    version = added["object"]["metadata"]["resourceVersion"]
+    async with kube.watching(f"{path}&resourceVersion={version}") as events:
+        assert await anext(events) == deleted
+
+
+async def test_a_fork_goes_on_with_the_versions_of_its_parent(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    kube = kube_of(driven)
+    cache = await listed(kube)
+    fork = kube_of(await sync_to_async(run_fork)(run=driven))
+    with driving(await Run.objects.aget(parent=driven)):
+        pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        assert (await fork.ask("POST", PODS, pod)).status == 201
+        async with fork.watching(f"{PODS}?watch=1&resourceVersion={driven.head_seq}") as events:
+            await until_equal(cache, await listed(fork), events)
+    assert set(cache) == {"giant", "late", "p", "web"}
+
+
+@pytest.mark.parametrize(
+    ("path", "about"),
+    [("/api/v1/events", "involvedObject"), ("/apis/events.k8s.io/v1/events", "regarding")],
+)
+async def test_events_of_both_groups_are_watched_alike(
+    kube: Kube, driven: Run, path: str, about: str
+) -> None:
+    listed_events = (await kube.get(path)).json["items"]
+    wanted = {one["metadata"]["name"]: one for one in listed_events}
+    found: dict[str, Any] = {}
+    async with kube.watching(f"{path}?watch=1&resourceVersion=1") as events:
+        while found != wanted:
+            one = (await anext(events))["object"]
+            found[one["metadata"]["name"]] = one
+    assert {one[about]["kind"] for one in found.values()} == {"Node", "Pod"}
+
+
+async def test_a_name_that_is_used_again_is_told_in_order(
+    kube_of: Callable[..., Kube], driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kube.server.watches.feed.MOST_EVENTS", 1)
+    kube = kube_of(driven)
+    cache = await listed(kube)
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    with driving(driven):
+        for _ in range(2):
+            await kube.ask("POST", PODS, pod)
+            await kube.ask("DELETE", f"{PODS}/p", {"gracePeriodSeconds": 0})
+        await kube.ask("POST", PODS, pod)
+    async with kube.watching(f"{PODS}?watch=1&resourceVersion={driven.head_seq}") as events:
+        versions = await until_equal(cache, await listed(kube), events)
+    assert versions == sorted(set(versions), key=int)

@@ -188,16 +188,14 @@ async def test_events_of_clients_are_kept(kube: Kube) -> None:
 async def test_a_run_is_replayed_without_its_clients(kube: Kube, driven: Run) -> None:
     await kube.ask("POST", PODS, POD)
     await kube.ask("DELETE", f"{PODS}/web")
-    assert await sync_to_async(_digest_replayed)(driven) == await _digest(driven)
+    digest, replayed = await sync_to_async(digests)(driven)
+    assert replayed == digest
 
 
-def _digest_replayed(run: Run) -> str:
-    """The digest of the history computed again, from the scenario and the commands."""
+def digests(run: Run) -> tuple[str, str]:
+    """The digest of the history, and that of one computed from the scenario and the commands."""
     Checkpoint.objects.filter(run=run).delete()
-    engine = engine_at_head(Run.objects.select_related("scenario").get(pk=run.pk))
+    recorded = Run.objects.select_related("scenario").get(pk=run.pk)
+    engine = engine_at_head(recorded)
     engine.take()
-    return engine.digest()
-
-
-async def _digest(run: Run) -> str:
-    return (await Run.objects.aget(pk=run.pk)).head_digest
+    return recorded.head_digest, engine.digest()

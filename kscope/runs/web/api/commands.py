@@ -64,6 +64,7 @@ def _command_dict(command: Command) -> dict[str, Any]:
         "status": command.status,
         "seq": command.outcome_seq,
         "at": command.at,
+        "position": command.position,
         "reason": command.reason,
         "body": command.body,
     }

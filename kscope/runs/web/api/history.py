@@ -19,6 +19,7 @@ from kscope.runs import selectors
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
+from kscope.runs.manifest_edits import without_managers
 from kscope.runs.models import Run
 from kscope.runs.stream.counters import run_counters
 from kscope.runs.stream.export import CONTENT_TYPES, event_json, event_lines, event_query
@@ -180,7 +181,7 @@ class RunObject(EngineView):
         responses=OpenApiResponse(OpenApiTypes.OBJECT, "the manifest"),
     )
     def get(self, request: Request, run_id: int, entity: str) -> HttpResponse:
-        """The manifest as the simulated API server held it."""
+        """The manifest as the simulated API server held it, without managed fields."""
         form = request.query_params.get("format", "json")
         if form not in ("json", "yaml"):
             raise ApplicationError(f"format is {form!r}; it must be json or yaml")
@@ -190,6 +191,7 @@ class RunObject(EngineView):
         def show(manifest: Any) -> tuple[bytes | str, str]:
             if manifest is None:
                 raise ApplicationError(f"{entity} is not there {when}", status=404)
+            manifest = without_managers(manifest)
             if form == "json":
                 return JSONRenderer().render(manifest), CONTENT_TYPES["json"]
             # Sorted, as kubectl does it.

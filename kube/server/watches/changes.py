@@ -12,9 +12,9 @@ import orjson
 import psycopg
 from psycopg import sql
 
-from kube.server import kubernetes_events
-from kube.server.kubernetes_events import keys_by_table
-from kube.server.versions import Version
+from kube.server.objects import kubernetes_events
+from kube.server.objects.kubernetes_events import keys_by_table
+from kube.server.objects.versions import Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Changes:
 async def read(
     link: "psycopg.AsyncConnection[Any]", run_id: int, *, after: int, upto: int, at: int
 ) -> Changes:
-    """What changed; within a transaction in which *upto* is the newest event."""
+    """What changed. Within a transaction, which may see events beyond *upto*."""
     found = await link.execute(
         "SELECT DISTINCT object FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s",
         [run_id, after, upto],
@@ -62,16 +62,26 @@ async def read(
             [run_id, [*keys], after],
         )
         for key, seq, created, text in await found.fetchall():
-            size += len(text)
-            changes.append(Change(keys[key], Version(seq, orjson.loads(text), created)))
+            # What was written again later is told then, but that it came is told here.
+            if seq <= upto or after < created <= upto:
+                size += len(text)
+                seq = seq if seq <= upto else created
+                changes.append(Change(keys[key], Version(seq, orjson.loads(text), created)))
     found = await link.execute(
         "SELECT object, seq, created_seq, manifest::text FROM runs_removedobject"
-        " WHERE run_id = %s AND seq > %s AND seq <= %s",
-        [run_id, after, upto],
+        " WHERE run_id = %s AND seq > %s AND created_seq <= %s"
+        " AND (seq <= %s OR created_seq > %s)",
+        [run_id, after, upto, upto, after],
     )
     for entity, seq, created, text in await found.fetchall():
         size += len(text)
-        changes.append(Change(entity, Version(seq, orjson.loads(text), created), is_gone=True))
+        manifest = orjson.loads(text)
+        # What came and went is two changes, each of an event of its own: a client may have heard
+        # of the first only, when it comes back.
+        if created > after:
+            changes.append(Change(entity, Version(created, manifest, created)))
+        if seq <= upto:
+            changes.append(Change(entity, Version(seq, manifest, created), is_gone=True))
     changes.sort(key=_seq)
     events = await kubernetes_events.read_newer(link, run_id, after=after, upto=upto, at=at)
     return Changes(after, upto, at, changes, events, size=size)

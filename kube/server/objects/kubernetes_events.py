@@ -16,7 +16,7 @@ from kscope.runs.selectors import SEQS_BEFORE
 from kscope.sim.kernel.units import HOUR, timestamp
 from kscope.sim.objects.kinds import entity_id
 from kube.resources import SERVED, Resource
-from kube.server.versions import Version
+from kube.server.objects.versions import Version
 
 KEPT = HOUR
 
@@ -31,6 +31,21 @@ _NEWEST = (
     "SELECT EXISTS (SELECT FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s"
     " AND data @> '{\"event\": true}')"
 )
+
+
+_OF_MANIFEST = (
+    "coalesce(manifest #>> '{metadata,uid}', ''),"
+    " coalesce(manifest #>> '{spec,schedulerName}', ''),"
+    " coalesce(manifest #>> '{spec,nodeName}', '')"
+)
+# The names under which components report Events, where the history calls them otherwise.
+# Upstream: the EventSource of each component's recorder.
+_REPORTERS = {
+    "attach-detach": "attachdetach-controller",
+    "pv-controller": "persistentvolume-controller",
+    "volume-expand": "volume_expand",
+}
+_DEFAULT_SCHEDULER = "default-scheduler"
 
 
 class Said(NamedTuple):
@@ -71,10 +86,9 @@ async def _read(
     [(after,)] = await (await link.execute(SEQS_BEFORE, before)).fetchall()
     given = {"run": run_id, "after": after, "upto": upto, "newer": newer}
     said = [Said(*row) for row in await (await link.execute(_SELECT, given)).fetchall()]
-    uids = await _uids(link, run_id, sorted({one.object for one in said}))
+    lives = await _lives(link, run_id, sorted({one.object for one in said}))
     return [
-        Version(one.last_seq, _core_event(one, _reference(one, uids)), one.first_seq)
-        for one in said
+        Version(one.last_seq, _core_event(one, _life(one, lives)), one.first_seq) for one in said
     ]
 
 
@@ -86,34 +100,35 @@ def in_group(resource: Resource, event: Version) -> Version:
 
 
 class _Life(NamedTuple):
-    """The uid of an object, and the event that ended it; None while it lives."""
+    """An object: its uid, a pod's scheduler and node, and the event that created it."""
 
     uid: str
-    ended: int | None
+    scheduler: str
+    node: str
+    created: int
 
 
-async def _uids(
+async def _lives(
     link: "psycopg.AsyncConnection[Any]", run_id: int, entities: list[str]
 ) -> dict[str, list[_Life]]:
     """The lives of each object, oldest first: one that was made again has several."""
     lives: dict[str, list[_Life]] = {}
     found = await link.execute(
-        "SELECT object, manifest #>> '{metadata,uid}', seq FROM runs_removedobject"
+        f"SELECT object, {_OF_MANIFEST}, created_seq FROM runs_removedobject"
         " WHERE run_id = %s AND object = ANY(%s) ORDER BY seq",
         [run_id, entities],
     )
-    for entity, uid, ended in await found.fetchall():
-        lives.setdefault(entity, []).append(_Life(uid or "", ended))
+    for entity, uid, scheduler, node, created in await found.fetchall():
+        lives.setdefault(entity, []).append(_Life(uid, scheduler, node, created))
     for table, keys in keys_by_table(entities).items():
         found = await link.execute(
             sql.SQL(
-                "SELECT key, manifest #>> '{{metadata,uid}}' FROM {}"
-                " WHERE run_id = %s AND key = ANY(%s)"
-            ).format(sql.Identifier(table)),
+                "SELECT key, {}, created_seq FROM {} WHERE run_id = %s AND key = ANY(%s)"
+            ).format(sql.SQL(_OF_MANIFEST), sql.Identifier(table)),
             [run_id, [*keys]],
         )
-        for key, uid in await found.fetchall():
-            lives.setdefault(keys[key], []).append(_Life(uid or "", None))
+        for key, uid, scheduler, node, created in await found.fetchall():
+            lives.setdefault(keys[key], []).append(_Life(uid, scheduler, node, created))
     return lives
 
 
@@ -133,7 +148,24 @@ for _resource in SERVED:
     _OF_PREFIX.setdefault(entity_id(_resource.kind, "").removesuffix("/"), _resource)
 
 
-def _reference(said: Said, lives: dict[str, list[_Life]]) -> Manifest:
+def _life(said: Said, lives: dict[str, list[_Life]]) -> _Life | None:
+    """The object that it was said of: the newest that had been created by then.
+
+    What is said after an object is gone is about that one, also when it is made again.
+    """
+    known = reversed(lives.get(said.object, ()))
+    return next((one for one in known if one.created <= said.last_seq), None)
+
+
+def _source(said: Said, life: _Life | None) -> Manifest:
+    if said.component == "scheduler":
+        return {"component": (life.scheduler if life else "") or _DEFAULT_SCHEDULER}
+    source = {"component": _REPORTERS.get(said.component, said.component)}
+    node = life.node if life and said.component == "kubelet" else ""
+    return {**source, "host": node} if node else source
+
+
+def _reference(said: Said, life: _Life | None) -> Manifest:
     prefix, _, key = said.object.partition("/")
     resource = _OF_PREFIX.get(prefix)
     namespace, _, name = key.rpartition("/")
@@ -142,11 +174,9 @@ def _reference(said: Said, lives: dict[str, list[_Life]]) -> Manifest:
         reference["namespace"] = namespace
     if resource:
         reference["apiVersion"] = resource.api_version
-    for life in lives.get(said.object, ()):
-        if life.ended is None or life.ended >= said.last_seq:
-            # Events about nodes name the node where its uid would stand, as a kubelet does.
-            reference["uid"] = name if prefix == "node" else life.uid
-            break
+    if life is not None:
+        # Events about nodes name the node where its uid would stand, as a kubelet does.
+        reference["uid"] = name if prefix == "node" else life.uid
     return reference
 
 
@@ -159,7 +189,8 @@ def _metadata(said: Said, reference: Manifest) -> Manifest:
     }
 
 
-def _core_event(said: Said, reference: Manifest) -> Manifest:
+def _core_event(said: Said, life: _Life | None) -> Manifest:
+    reference, source = _reference(said, life), _source(said, life)
     return {
         "kind": "Event",
         "apiVersion": "v1",
@@ -167,14 +198,14 @@ def _core_event(said: Said, reference: Manifest) -> Manifest:
         "involvedObject": reference,
         "reason": said.reason,
         "message": said.message,
-        "source": {"component": said.component},
+        "source": source,
         "firstTimestamp": timestamp(said.first_at),
         "lastTimestamp": timestamp(said.last_at),
         "count": said.count,
         "type": said.type,
         "eventTime": None,
-        "reportingComponent": said.component,
-        "reportingInstance": "",
+        "reportingComponent": source["component"],
+        "reportingInstance": source.get("host", ""),
     }
 
 
@@ -185,7 +216,7 @@ def _event_v1(core: Manifest) -> Manifest:
         "metadata": core["metadata"],
         "eventTime": None,
         "reportingController": core["reportingComponent"],
-        "reportingInstance": "",
+        "reportingInstance": core["reportingInstance"],
         "reason": core["reason"],
         "regarding": core["involvedObject"],
         "note": core["message"],

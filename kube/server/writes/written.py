@@ -6,7 +6,7 @@ from typing import Any
 from kscope.runs.engine import Manifest
 from kscope.sim.objects.kinds import entity_id
 from kube.addresses import Target
-from kube.server.versions import Version
+from kube.server.objects.versions import Version
 from kube.status import bad_request
 
 # Characters, as upstream.

@@ -7,9 +7,10 @@ Now: rows of the database, read in one transaction, so that all are of one event
 the checkpoint before, in a process beside this one; what was asked once is kept there for a while.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import orjson
@@ -27,10 +28,11 @@ from kscope.runs.web.past import log_replayed
 from kscope.sim.objects.kinds import entity_id
 from kube.addresses import Moment
 from kube.resources import Resource
-from kube.server import kubernetes_events
-from kube.server.links import SnapshotLinks, head_of
-from kube.server.namespaces import with_implied
-from kube.server.versions import Version
+from kube.server.objects import kubernetes_events
+from kube.server.objects.links import SnapshotLinks, head_of
+from kube.server.objects.namespaces import with_implied
+from kube.server.objects.together import Together
+from kube.server.objects.versions import Version
 from kube.status import ApiError
 
 BATCH = 200  # objects that are read, made into text and sent at a time
@@ -135,6 +137,50 @@ async def now(links: SnapshotLinks, run_id: int) -> AsyncIterator[Now]:
         if head is None:
             raise ApiError(404, "NotFound", f"there is no run {run_id}")
         yield Now(link, run_id, *head)
+
+
+# A run, a table, and a key in it.
+Place = tuple[int, str, str]
+
+
+class Newest:
+    """Finds single objects as they are now; all that is asked at the same time in one question."""
+
+    def __init__(self, links: SnapshotLinks) -> None:
+        self.links = links
+        self._rows = Together(self._read)
+
+    async def find(
+        self, run_id: int, resource: Resource, namespace: str, name: str
+    ) -> Version | None:
+        """One object, or None."""
+        if resource.kind in ("Event", "Namespace"):
+            async with now(self.links, run_id) as instant:
+                return await instant.find(resource, namespace, name)
+        table, before = table_of(resource)
+        key = before + (f"{namespace}/{name}" if resource.namespaced and namespace else name)
+        return await self._rows.of((run_id, table, key))
+
+    async def _read(self, places: Sequence[Place]) -> Mapping[Place, Version]:
+        keys: dict[tuple[int, str], list[str]] = {}
+        for run_id, table, key in places:
+            keys.setdefault((run_id, table), []).append(key)
+        found: dict[Place, Version] = {}
+        async with self.links.link() as link:
+            for (run_id, table), several in keys.items():
+                statement = _of_keys(table)
+                rows = await (await link.execute(statement, [run_id, several])).fetchall()
+                for key, seq, made, text in rows:
+                    found[run_id, table, key] = Version(seq, orjson.loads(text), made)
+        return found
+
+
+@cache
+def _of_keys(table: str) -> bytes:
+    statement = sql.SQL(
+        "SELECT key, seq, created_seq, manifest::text FROM {} WHERE run_id = %s AND key = ANY(%s)"
+    )
+    return statement.format(sql.Identifier(table)).as_bytes()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ import psycopg
 
 from kscope.runs.stream.ending import end
 from kscope.runs.stream.stream_room import HeadNews
-from kube.server import changes
-from kube.server.changes import Changes
-from kube.server.links import SnapshotLinks, head_of
+from kube.server.objects.links import SnapshotLinks, head_of
+from kube.server.watches import changes
+from kube.server.watches.changes import Changes
 
 POLL_SECONDS = 1.0
 RETRY_SECONDS = 0.5

@@ -19,13 +19,13 @@ from kscope.runs.engine import Manifest
 from kscope.runs.stream.watching import RECHECK_SECONDS
 from kscope.sim.objects.kinds import entity_id
 from kube.resources import Resource
-from kube.server import kubernetes_events
-from kube.server.changes import Change, Changes
-from kube.server.feed import Feed
-from kube.server.instants import Instant, now
-from kube.server.links import SnapshotLinks
+from kube.server.objects import kubernetes_events
+from kube.server.objects.instants import Instant, now
+from kube.server.objects.links import SnapshotLinks
+from kube.server.objects.versions import Version
 from kube.server.reading import Read, shown
-from kube.server.versions import Version
+from kube.server.watches.changes import Change, Changes
+from kube.server.watches.feed import Feed
 from kube.status import bad_request
 
 BOOKMARK_SECONDS = 60.0
@@ -130,7 +130,7 @@ class Watcher:
             return
         async for versions in self._there(instant):
             for version in versions:
-                manifest = shown(self._resource, version)
+                manifest = shown(self._resource, version, self._watch.read.shift)
                 is_selected = self._selection.matches(manifest)
                 if after is None and is_selected:
                     yield self._text("ADDED", manifest, instant.at)
@@ -183,11 +183,11 @@ class Watcher:
         yield from self._told_of(change.version, changes, is_gone=change.is_gone)
 
     def _told_of(self, version: Version, changes: Changes, *, is_gone: bool) -> Iterator[bytes]:
-        manifest = shown(self._resource, version)
+        manifest = shown(self._resource, version, self._watch.read.shift)
         is_new = version.created > self._cursor
         if self._held is None:
             is_selected = True
-            had = not is_new
+            had = is_gone or not is_new
         else:
             key = _key(version.manifest)
             is_selected = self._selection.matches(manifest)
@@ -196,9 +196,7 @@ class Watcher:
             (self._held.add if is_selected and not is_gone else self._held.discard)(key)
         at = changes.at
         if is_gone:
-            if not had and is_selected:
-                yield self._text("ADDED", manifest, at)
-            if had or is_selected:
+            if had:
                 yield self._text("DELETED", manifest, at)
         elif is_selected:
             yield self._shared("MODIFIED" if had else "ADDED", manifest, version, changes)

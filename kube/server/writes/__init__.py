@@ -1,0 +1,1 @@
+"""Writes: what a client wants becomes commands of the run, and their outcome its answer."""

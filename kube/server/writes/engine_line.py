@@ -1,0 +1,205 @@
+"""Has the engine of a run carry commands out, and waits for what came of them.
+
+Commands that arrive together are handed over together, and one question to the database answers
+all that wait: a line with many clients costs little more than one with a single client.
+"""
+
+import asyncio
+import contextlib
+from asyncio import Future, Task
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from kscope.runs.capacity import admission
+from kscope.runs.engine import Manifest
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Command, Run
+from kscope.runs.services import command_prepare
+from kscope.runs.stream.stream_room import HeadNews
+from kube.addresses import Target
+from kube.server.objects.links import SnapshotLinks
+from kube.server.writes.submitting import Submitter
+from kube.status import ApiError, already_exists, not_found, timed_out
+
+WAIT_SECONDS = 5.0
+# News of a run may be lost, so the database is asked at least this often.
+LOOK_SECONDS = 0.25
+# Commands that are handed over at a time.
+MOST_TOGETHER = 200
+# HTTP status by the reason of an engine's refusal.
+_CODES = {
+    "AlreadyExists": 409,
+    "Conflict": 409,
+    "Forbidden": 403,
+    "Invalid": 422,
+    "NotFound": 404,
+    "TooManyRequests": 429,
+}
+_OUTCOMES = (
+    "SELECT id, status, reason, outcome_seq FROM runs_command"
+    " WHERE id = ANY(%s) AND status <> 'pending'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a command, and its event. The reason of a refusal is "Reason: message"."""
+
+    applied: bool
+    reason: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    command: Command
+    outcome: "Future[Outcome]"
+
+
+@dataclass(slots=True)
+class EngineLine:
+    """Commands of the clients in this process to the engine of one run."""
+
+    run_id: int
+    submitter: Submitter
+    news: asyncio.Event
+    users: int = 0
+    _unsent: list[_Waiting] = field(default_factory=list[_Waiting])
+    _sent: dict[int, "Future[Outcome]"] = field(default_factory=dict[int, "Future[Outcome]"])
+    _sending: "Task[None] | None" = None
+    _looking: "Task[None] | None" = None
+
+    async def carry_out(self, run: Run, body: Manifest, target: Target | None) -> int:
+        """Have the engine do it; returns the event of the outcome.
+
+        Raises ApiError when it refuses, or does not answer in time.
+        """
+        command = _prepared(run, body)
+        waiting = _Waiting(command, asyncio.get_running_loop().create_future())
+        self._unsent.append(waiting)
+        self._sending = _going_on(self._sending, self._send)
+        admission.leave()
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                outcome = await waiting.outcome
+        except TimeoutError:
+            problem = "the engine of the run has not answered yet; ask for the object"
+            raise timed_out(problem) from None
+        if not outcome.applied:
+            raise _refusal(outcome.reason, target)
+        return outcome.seq
+
+    def close(self) -> None:
+        """Ask no longer: nobody waits."""
+        if self._looking is not None:
+            self._looking.cancel()
+
+    async def _send(self) -> None:
+        while self._unsent:
+            together, self._unsent = self._unsent[:MOST_TOGETHER], self._unsent[MOST_TOGETHER:]
+            try:
+                commands = [each.command for each in together]
+                found = await self.submitter.submit(self.run_id, commands)
+            except Exception as problem:  # noqa: BLE001  # each of them is told
+                for each in together:
+                    _answer(each.outcome, problem)
+                continue
+            for each, key in zip(together, found, strict=True):
+                self._sent[key] = each.outcome
+            self._looking = _going_on(self._looking, self._look)
+
+    async def _look(self) -> None:
+        try:
+            while self._sent:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await self.news.wait()
+                # Before the question: what comes during it is asked about again.
+                self.news.clear()
+                await self._ask()
+        except Exception as problem:  # noqa: BLE001  # each of them is told
+            for each in self._sent.values():
+                _answer(each, problem)
+            self._sent.clear()
+
+    async def _ask(self) -> None:
+        async with self.submitter.links.link() as link:
+            found = await (await link.execute(_OUTCOMES, [[*self._sent]])).fetchall()
+        for key, status, reason, seq in found:
+            is_applied = status == Command.Status.APPLIED
+            _answer(self._sent.pop(key), Outcome(is_applied, reason, seq or 0))
+        # Those who gave up waiting.
+        self._sent = {key: each for key, each in self._sent.items() if not each.done()}
+
+
+class EngineLines:
+    """The lines of this process, each kept while a client waits for its run's engine."""
+
+    def __init__(self) -> None:
+        self._submitter = Submitter(SnapshotLinks())
+        self._news = HeadNews()
+        self._lines: dict[int, EngineLine] = {}
+
+    @contextlib.asynccontextmanager
+    async def of(self, run_id: int) -> AsyncIterator[EngineLine]:
+        """The line to the engine of a run, for one client."""
+        line = self._lines.get(run_id)
+        if line is None:
+            news = self._news.follow(run_id)
+            line = self._lines[run_id] = EngineLine(run_id, self._submitter, news)
+        line.users += 1
+        try:
+            yield line
+        finally:
+            line.users -= 1
+            if not line.users:
+                del self._lines[run_id]
+                self._news.forget(run_id)
+                line.close()
+
+    async def close(self) -> None:
+        """Close what the lines share."""
+        await self._news.close()
+        await self._submitter.close()
+
+
+def _prepared(run: Run, body: Manifest) -> Command:
+    try:
+        return command_prepare(run=run, body=body)
+    except ApplicationError as refusal:
+        code = refusal.status if refusal.status != 400 else 422
+        raise ApiError(code, "Invalid", refusal.message) from refusal
+
+
+def _going_on(
+    task: "Task[None] | None", work: Callable[[], Coroutine[Any, Any, None]]
+) -> "Task[None]":
+    """The task that does *work*: the one that still does, or a new one."""
+    return asyncio.create_task(work()) if task is None or task.done() else task
+
+
+def _answer(waiting: "Future[Outcome]", outcome: Outcome | Exception) -> None:
+    """Tell a client what came of its command, unless it gave up."""
+    if waiting.done():
+        return
+    if isinstance(outcome, Outcome):
+        waiting.set_result(outcome)
+    else:
+        waiting.set_exception(outcome)
+
+
+def _refusal(reason: str, target: Target | None) -> ApiError:
+    """The engine's "Reason: message" as a Status."""
+    name, _, message = reason.partition(": ")
+    code = _CODES.get(name, 422)
+    if target is None:
+        return ApiError(code, name, message)
+    if name == "AlreadyExists":
+        return already_exists(target.resource, target.name)
+    if name == "NotFound":
+        return not_found(target.resource, target.name)
+    details = {"name": target.name, "kind": target.resource.plural}
+    if target.resource.group:
+        details["group"] = target.resource.group
+    return ApiError(code, name, message, details)

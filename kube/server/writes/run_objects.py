@@ -1,0 +1,84 @@
+"""The objects of a run, as one request that writes reads them and has them written."""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kscope.runs.engine import Manifest
+from kscope.runs.models import Run
+from kscope.sim.kernel.units import SECOND
+from kube.addresses import Target
+from kube.apply import ObjectFields
+from kube.resources import Resource
+from kube.server.answers import answered
+from kube.server.objects.instants import Newest
+from kube.server.objects.links import SnapshotLinks
+from kube.server.objects.versions import Version
+from kube.server.reading import shift_of, shown
+from kube.server.writes.applying import fields_for
+from kube.server.writes.engine_line import EngineLine
+from kube.status import bad_request, not_found
+from kube.timestamps import shifted, timestamps_of
+
+
+@dataclass(frozen=True, slots=True)
+class RunObjects:
+    """Finds objects of a run for one request, and has its engine write them."""
+
+    request: Request
+    run: Run
+    engine: EngineLine
+    now: Newest
+
+    @property
+    def is_tried(self) -> bool:
+        """Whether nothing is to be written. Raises ApiError."""
+        tried = self.request.query_params.getlist("dryRun")
+        if any(one != "All" for one in tried):
+            raise bad_request(f"Unsupported value: {tried[0]!r}: supported values: 'All'")
+        return bool(tried)
+
+    @property
+    def links(self) -> SnapshotLinks:
+        """Connections to read from."""
+        return self.now.links
+
+    async def carry_out(self, command: Manifest, target: Target | None) -> int:
+        """Have the engine do it; returns the event of it. Raises ApiError."""
+        return await self.engine.carry_out(self.run, command, target)
+
+    async def find(self, target: Target, name: str) -> Version | None:
+        """One object as the run has it, or None."""
+        return await self.now.find(self.run.pk, target.resource, target.namespace, name)
+
+    async def newest(self, target: Target) -> Manifest:
+        """The object as the API shows it now. Raises ApiError when it is gone."""
+        found = await self.find(target, target.name)
+        if found is None:
+            raise not_found(target.resource, target.name)
+        return self.shown(target.resource, found)
+
+    async def stored(self, target: Target, status: int) -> Response:
+        """The object as an answer, after it was written."""
+        return answered(await self.newest(target), status, self.warnings())
+
+    def shown(self, resource: Resource, version: Version) -> Manifest:
+        """An object of the run as the API shows it."""
+        return shown(resource, version, shift_of(self.run))
+
+    def in_run_time(self, resource: Resource, content: Manifest) -> Manifest:
+        """An object or a patch of a client, by the clock of the run."""
+        return shifted(timestamps_of(resource), content, -shift_of(self.run))
+
+    def fields(self, target: Target) -> ObjectFields:
+        """The managed fields of the object at *target*, for this request."""
+        at = self.run.head_at + shift_of(self.run) * SECOND
+        return fields_for(self.request, target, at)
+
+    def warnings(self) -> dict[str, str]:
+        """What a client prints beside the answer."""
+        if self.is_tried or self.run.status != Run.Status.PAUSED:
+            return {}
+        text = f"run {self.run.pk} is paused; play it for what follows from this"
+        return {"Warning": f'299 - "{text}"'}

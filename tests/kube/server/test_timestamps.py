@@ -1,0 +1,55 @@
+"""Clients see a run as if it had begun when it was made; its past has the clock of the run."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from kscope.runs.models import Run
+from kscope.sim.kernel.units import EPOCH
+from tests.kube.server.client import MERGE, STRATEGIC, Kube
+from tests.kube.server.test_applying import kube  # noqa: F401  # a fixture
+from tests.kube.server.test_writing import PODS
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
+
+
+def since_the_run_was_made(run: Run, text: str) -> timedelta:
+    return datetime.fromisoformat(text) - run.created
+
+
+async def test_objects_are_as_old_as_the_run(kube: Kube, driven: Run) -> None:  # noqa: F811
+    web = (await kube.get(f"{PODS}/web")).json
+    age = since_the_run_was_made(driven, web["metadata"]["creationTimestamp"])
+    assert timedelta(seconds=-1) <= age <= timedelta(minutes=5)
+    listed = (await kube.get(PODS)).json["items"]
+    assert web["metadata"] in [one["metadata"] for one in listed]
+
+
+async def test_the_past_has_the_clock_of_the_run(kube_of: type[Kube], driven: Run) -> None:
+    past = kube_of(driven, str(driven.head_seq))
+    created = (await past.get(f"{PODS}/web")).json["metadata"]["creationTimestamp"]
+    assert datetime.fromisoformat(created) - EPOCH < timedelta(minutes=5)
+
+
+async def test_ages_of_tables_stay_right(kube: Kube, kube_of: type[Kube], driven: Run) -> None:  # noqa: F811
+    now = (await kube.get(PODS, accept=TABLE)).json
+    then = (await kube_of(driven, str(driven.head_seq)).get(PODS, accept=TABLE)).json
+    assert [row["cells"] for row in now["rows"]] == [row["cells"] for row in then["rows"]]
+
+
+async def test_a_timestamp_that_is_written_comes_back(kube: Kube, driven: Run) -> None:  # noqa: F811
+    written = (driven.created + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    condition = {"type": "Mine", "status": "True", "lastTransitionTime": written}
+    patch = {"status": {"conditions": [condition]}}
+    path = f"{PODS}/giant/status"
+    answer = await kube.ask("PATCH", path, patch, content_type=STRATEGIC)
+    assert condition in answer.json["status"]["conditions"]
+    assert condition in (await kube.get(f"{PODS}/giant")).json["status"]["conditions"]
+
+
+async def test_an_object_written_back_is_unchanged(kube: Kube) -> None:  # noqa: F811
+    web = (await kube.get(f"{PODS}/web")).json
+    again = await kube.ask("PATCH", f"{PODS}/web/status", web, content_type=MERGE)
+    assert again.json == web

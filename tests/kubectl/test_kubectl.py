@@ -1,0 +1,94 @@
+"""Real kubectls on runs: each command's exit status, and what it prints."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from kscope.kube import Cluster
+from kube.kubeconfig import kubeconfig_text
+from tests.kubectl import table
+from tests.kubectl.commands import STORIES, Command
+from tests.kubectl.programs import FILES, Kubectl, kubectls
+
+SCENARIO = FILES / "scenario.yaml"
+ABSENT = "–"
+WORKS = "works"
+
+
+@pytest.fixture(scope="session")
+def results() -> Iterator[table.Results]:
+    """What came of the commands; written into the page at the end."""
+    found: table.Results = {}
+    yield found
+    # A run of some stories says nothing of the others.
+    whole = {version: told for version, told in found.items() if told.keys() == STORIES.keys()}
+    if whole:
+        table.write(whole)
+
+
+def server_of(kubeconfig: Path) -> str:
+    """The address of the API that a kubeconfig names."""
+    return str(yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"])
+
+
+def past_of(cluster: Cluster, folder: Path, instant: str) -> Path:
+    """A kubeconfig for the cluster at an instant of its past."""
+    origin, _, run = server_of(Path(cluster.kubeconfig)).partition("/k8s/runs/")
+    path = folder / "past.yaml"
+    path.write_text(kubeconfig_text(origin, int(run), instant=instant))
+    return path
+
+
+@pytest.mark.skipif(not kubectls(), reason="there is no kubectl")
+@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("kubectl", kubectls(), ids=lambda kubectl: kubectl.version)
+def test_commands_do_what_they_say(
+    kubectl: Kubectl,
+    story: str,
+    results: table.Results,
+    kscope_cluster: Callable[..., Cluster],
+    tmp_path: Path,
+) -> None:
+    cluster = kscope_cluster(SCENARIO)
+    cluster.advance(60)
+    kubeconfig = Path(cluster.kubeconfig)
+    if story == "past":
+        kubectl.run("run later --image=app", kubeconfig, tmp_path)
+        kubectl.run("delete pod lonely --grace-period=0 --force", kubeconfig, tmp_path)
+        cluster.advance(30)
+        kubeconfig = past_of(cluster, tmp_path, "59s")
+    wrong: list[str] = []
+    cells = results.setdefault(kubectl.version, {}).setdefault(story, [])
+    for command in STORIES[story]:
+        cell, problems = tried(command, kubectl, cluster, kubeconfig, tmp_path)
+        cells.append(cell)
+        wrong += problems
+    assert not wrong, "\n\n".join(wrong)
+
+
+def tried(
+    command: Command, kubectl: Kubectl, cluster: Cluster, kubeconfig: Path, home: Path
+) -> tuple[str, list[str]]:
+    """What the page says of the command, and what is wrong with it."""
+    if kubectl.minor < command.since:
+        return ABSENT, []
+    if command.plays:
+        cluster.play("100")
+    root = urlsplit(server_of(kubeconfig)).path
+    line = command.line.replace("{root}", root).replace("{api}", f"{root}/api/v1")
+    printed = kubectl.run(line, kubeconfig, home)
+    if command.plays:
+        cluster.pause()
+    if command.then:
+        cluster.advance(command.then)
+    problems = [f"does not print {text!r}" for text in command.shows if text not in printed.text]
+    problems += [f"prints {text!r}" for text in command.hides if text in printed.text]
+    if printed.exit != command.exit:
+        problems.append(f"exits with {printed.exit} instead of {command.exit}")
+    if not problems:
+        return command.differs or WORKS, []
+    what = "; ".join(problems)
+    return f"fails: {what}", [f"kubectl {kubectl.version} {command.line}: {what}\n{printed.text}"]
