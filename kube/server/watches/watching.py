@@ -83,6 +83,8 @@ class Watcher:
         self._selection = watch.read.selection
         # The ids of the objects that the client has, where it does not want all of them.
         self._held: set[str] | None = None if self._selection.is_all and not name else set()
+        # The event up to which `_held` does not know what has gone.
+        self._began = 0
         self._cursor = 0
 
     async def texts(
@@ -125,6 +127,7 @@ class Watcher:
 
     async def _begin(self, instant: Instant) -> AsyncIterator[bytes]:
         after = self._watch.after
+        self._began = instant.seq
         self._cursor = instant.seq if after is None else after
         if after is not None and self._held is None:
             return
@@ -191,8 +194,9 @@ class Watcher:
         else:
             key = _key(version.manifest)
             is_selected = self._selection.matches(manifest)
-            # What was selected when the watch began, and went before the first look, is not held.
-            had = key in self._held or (is_gone and not is_new and is_selected)
+            # What went before the first look is not held. It may have been selected once, even if
+            # its last manifest is not, as that of a pod that has ended.
+            had = key in self._held or (is_gone and not is_new and version.seq <= self._began)
             (self._held.add if is_selected and not is_gone else self._held.discard)(key)
         at = changes.at
         if is_gone:

@@ -104,6 +104,22 @@ async def test_an_object_that_is_selected_no_more_is_deleted(
             assert (await anext(events))["type"] == "DELETED"
 
 
+async def test_what_was_selected_once_and_went_meanwhile_is_deleted(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    kube = kube_of(driven)
+    labelled, other = {"metadata": {"labels": {"a": "b"}}}, {"metadata": {"labels": {"a": "c"}}}
+    with driving(driven):
+        found = await kube.ask("PATCH", f"{PODS}/giant", labelled, content_type=MERGE)
+        await kube.ask("PATCH", f"{PODS}/giant", other, content_type=MERGE)
+        await kube.ask("DELETE", f"{PODS}/giant", {"gracePeriodSeconds": 0})
+    version = found.json["metadata"]["resourceVersion"]
+    path = f"{PODS}?watch=1&labelSelector=a=b&resourceVersion={version}"
+    async with kube.watching(path) as events:
+        deleted = await anext(events)
+    assert (deleted["type"], deleted["object"]["metadata"]["name"]) == ("DELETED", "giant")
+
+
 async def test_the_end_of_the_initial_events_is_marked(kube: Kube) -> None:
     query = "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true"
     async with kube.watching(f"{PODS}{query}&resourceVersionMatch=NotOlderThan") as events:
