@@ -18,6 +18,7 @@ from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineParts, EngineView
 from kscope.runs.web.api.parameters import whole_number
+from scheduling.agreement import VERDICTS, agreement
 from scheduling.drain import drain_preview
 from scheduling.engine.diagnosis.why import KIND_OF
 from scheduling.models import SchedulingAttempt
@@ -66,6 +67,32 @@ class AttemptList(APIView):
                 for each in attempts.order_by("-seq")[:SHOWN]
             ]
         )
+
+
+class ShadowDecisionList(APIView):
+    """How the decisions of an external scheduler compare with those of the simulation."""
+
+    @extend_schema(
+        operation_id="runs_shadow_decisions_list",
+        parameters=[
+            OpenApiParameter("verdict", str, enum=VERDICTS),
+            OpenApiParameter("pod", str, description="NAMESPACE/NAME"),
+            OpenApiParameter("seq", int, description="only decisions recorded up to this event"),
+        ],
+        responses=OpenApiResponse(
+            OpenApiTypes.OBJECT, "{counts: {verdict: number}, decisions: [{seq, at, pod, …}]}"
+        ),
+    )
+    def get(self, request: Request, run_id: int) -> Response:
+        """The newest decisions, newest first, and how many there are of each verdict."""
+        run = found_run(request, run_id)
+        verdict = request.query_params.get("verdict", "")
+        if verdict and verdict not in VERDICTS:
+            raise ApplicationError(f'verdict: "{verdict}" is not one of {", ".join(VERDICTS)}')
+        pod, seq = request.query_params.get("pod", ""), whole_number(request, "seq")
+        found = agreement(run, verdict=verdict, pod=pod, seq=seq)
+        decisions = [one.to_dict() for one in found.decisions]
+        return Response({"counts": found.counts, "decisions": decisions})
 
 
 class AttemptDetail(EngineView):

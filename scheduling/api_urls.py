@@ -7,6 +7,11 @@ from scheduling import api
 urlpatterns = [
     path("runs/<int:run_id>/attempts/", api.AttemptList.as_view(), name="api-attempts"),
     path(
+        "runs/<int:run_id>/shadow-decisions/",
+        api.ShadowDecisionList.as_view(),
+        name="api-shadow-decisions",
+    ),
+    path(
         "runs/<int:run_id>/attempts/<int:attempt_id>/",
         api.AttemptDetail.as_view(),
         name="api-attempt",

@@ -1,9 +1,11 @@
-"""The page /versions/: what differs between the Kubernetes versions."""
+"""Pages: what differs between the versions, and how an external scheduler compares."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from kscope.runs.access import found_run
+from scheduling.agreement import SHOWN, VERDICTS, agreement
 from scheduling.engine.versions.differences import rules
 from scheduling.engine.versions.registry import VERSIONS
 
@@ -19,3 +21,23 @@ def versions(request: HttpRequest) -> HttpResponse:
         "plugins": sorted({rule.plugin for rule in found if rule.plugin}),
     }
     return render(request, "scheduling/versions.html", context)
+
+
+@require_safe
+def agreement_page(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The decisions of an external scheduler beside those of the simulation, up to `?seq=`."""
+    run = found_run(request, run_id)
+    verdict, pod = request.GET.get("verdict", ""), request.GET.get("pod", "").strip()
+    seq = request.GET.get("seq", "")
+    number = int(seq[:18]) if seq.isdecimal() else None
+    context = {
+        "run": run,
+        "found": agreement(run, verdict=verdict, pod=pod, seq=number),
+        "verdict": verdict,
+        "verdicts": VERDICTS,
+        "pod": pod,
+        "seq": number,
+        "query": request.GET.urlencode(),
+        "shown": SHOWN,
+    }
+    return render(request, "scheduling/agreement.html", context)

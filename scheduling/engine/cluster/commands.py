@@ -30,6 +30,8 @@ from scheduling.engine.api_server.client_events import check_note, record_note
 from scheduling.engine.api_server.eviction import evict
 from scheduling.engine.api_server.pod_resize import resize_text, resized
 from scheduling.engine.cluster.faults import FaultInjector
+from scheduling.engine.cycle.shadow import ShadowDecisions
+from scheduling.engine.pods.conditions import condition_of
 from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, DeleteOptions, delete
 from volumes.engine.kubelet.kubelets import Kubelets
 from volumes.engine.validation import check_update
@@ -172,6 +174,10 @@ class Replicas(Protocol):
         """Start it again; returns "" or why not."""
         ...
 
+    def shadow_of(self, pod: Pod) -> ShadowDecisions | None:
+        """Compares with a client's decisions on *pod*; None where no client decides."""
+        ...
+
 
 class CommandExecutor:
     """Carries commands out on the store, as a user with kubectl would."""
@@ -243,6 +249,8 @@ class CommandExecutor:
         if not isinstance(pod, Pod):
             raise Invalid(f"{command.object} is no pod")
         check_unbound(pod)
+        shadow = self._shadow_of(pod)
+        decided = None if shadow is None else shadow.decide(pod)
         bind(
             self._store,
             pod,
@@ -252,6 +260,13 @@ class CommandExecutor:
             event="PodBound",
             message=f"Assigned {pod.key} to {command.node}",
         )
+        bound = self._store.find(Pod.KIND, pod.key)
+        if shadow is not None and decided is not None and isinstance(bound, Pod):
+            shadow.bound(pod, bound, decided)
+
+    def _shadow_of(self, pod: Pod) -> ShadowDecisions | None:
+        found = (replicas.shadow_of(pod) for replicas in self.schedulers)
+        return next((shadow for shadow in found if shadow is not None), None)
 
     def _note(self, command: Command, by: str) -> None:
         record_note(self._recorder, command.object, command.patch or {})
@@ -340,7 +355,14 @@ class CommandExecutor:
             raise Invalid(f"spec: expected a mapping, found {shown(spec)}")
         new = old.patched(patch)
         self._refuse_changes(old, new)
+        shadow, decided = None, None
+        refusal = _refusal(old, new) if isinstance(old, Pod) and isinstance(new, Pod) else ""
+        if refusal and isinstance(old, Pod):
+            shadow = self._shadow_of(old)
+            decided = None if shadow is None else shadow.decide(old)
         self._store.update(self._admission.amend(old, new), by=by)
+        if shadow is not None and decided is not None and isinstance(old, Pod):
+            shadow.refused(old, refusal, decided)
 
     def _resize(self, command: Command, by: str) -> None:
         old = self._find(command.object)
@@ -472,6 +494,14 @@ class CommandExecutor:
 
 
 _TYPE = ("apiVersion", "kind")
+
+
+def _refusal(old: Pod, new: Pod) -> str:
+    """The message with which a scheduler newly says that the pod fits nowhere; "" for none."""
+    before, now = condition_of(old, "PodScheduled"), condition_of(new, "PodScheduled")
+    if new.node_name or now is None or now == before or now.get("status") != "False":
+        return ""
+    return str(now.get("message") or now.get("reason") or "")
 
 
 def _stored(patch: Any) -> Any:

@@ -22,10 +22,11 @@ from kscope.sim.errors import ApiError
 from kscope.sim.kernel.loop import Timer
 from kscope.sim.kernel.units import SECOND, timestamp
 from kscope.sim.kernel.view import Attributes, Changes
-from kscope.sim.objects.objects import from_manifest
+from kscope.sim.objects.objects import Pod, from_manifest
 from scheduling.engine.configuration.scenario_schedulers import SchedulerSpec
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
+from scheduling.engine.cycle.shadow import ShadowDecisions
 from scheduling.engine.cycle.state import Surroundings
 
 LEASE = "Lease"
@@ -106,6 +107,17 @@ class SchedulerReplicas:
     def is_leading(self) -> bool:
         """Whether one of the replicas schedules."""
         return bool(self.leader)
+
+    @property
+    def is_external(self) -> bool:
+        """Whether a client of the Kubernetes API decides on its pods."""
+        return self._setup.external
+
+    def shadow_of(self, pod: Pod) -> ShadowDecisions | None:
+        """What says how its own decision on *pod* compares with a client's; None: it decides."""
+        scheduler = self.scheduler
+        is_followed = pod.scheduler_name in scheduler.names and not scheduler.state.stopped
+        return scheduler.shadow if is_followed else None
 
     @property
     def asks_extenders(self) -> bool:

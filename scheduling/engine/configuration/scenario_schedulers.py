@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from kscope.sim.input.load_result import SetupFault, SetupReport
@@ -119,7 +119,7 @@ def read_schedulers(
 ) -> tuple[SchedulerSpec, ...]:
     """The schedulers of a scenario.
 
-    *entries* are `{name, profile, featureGates, configuration, replicas}`; without any there is one
+    *entries* are `{name, profile, featureGates, configuration, replicas, external}`; without any there is one
     scheduler, as *configuration* says, or as the version comes. Raises ConfigurationError.
     """
     items = [Fields(entry, f"schedulers[{place}]") for place, entry in enumerate(entries)]
@@ -153,7 +153,7 @@ def setup_without_configuration(version: KubernetesVersion) -> SchedulerSetup:
 
 
 def _read_scheduler(item: Fields, version: KubernetesVersion) -> SchedulerSpec:
-    item.only("name", "profile", "featureGates", "configuration", "replicas")
+    item.only("name", "profile", "featureGates", "configuration", "replicas", "external")
     profile = item.text("profile", version.name)
     if profile not in VERSIONS:
         raise item.error("profile", f'"{profile}" is not one of {", ".join(VERSIONS)}')
@@ -175,4 +175,9 @@ def _read_scheduler(item: Fields, version: KubernetesVersion) -> SchedulerSpec:
         if len(setup.profiles) > 1:
             raise item.error("name", f"is not among {', '.join(setup.names)}")
         setup = setup.named(name)
-    return SchedulerSpec(setup=setup, replicas=item.integer("replicas", 1, low=1, high=9))
+    replicas = item.integer("replicas", 1, low=1, high=9)
+    if item.boolean("external"):
+        if replicas > 1:
+            raise item.error("replicas", "an external scheduler has no replicas in the run")
+        setup = replace(setup, external=True)
+    return SchedulerSpec(setup=setup, replicas=replicas)

@@ -28,7 +28,8 @@ class SchedulerSetup:
     """One scheduler process.
 
     Its profiles share one queue and one cache; a pod chooses between them by schedulerName.
-    The backoffs are ns; None leaves the version's default.
+    The backoffs are ns; None leaves the version's default. What is `external` is done by a client of
+    the Kubernetes API, and only followed here.
     """
 
     profiles: tuple[Profile, ...]
@@ -36,6 +37,7 @@ class SchedulerSetup:
     max_backoff: int | None = None
     extenders: tuple[ExtenderSettings, ...] = ()
     leader_election: LeaderElection = field(default_factory=LeaderElection)
+    external: bool = False
     # Warnings about settings that the real scheduler accepts but that do not do what they seem to.
     warnings: tuple[str, ...] = ()
 

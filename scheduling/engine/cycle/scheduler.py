@@ -26,10 +26,12 @@ from scheduling.engine.cycle.failure.failures import FailureHandler
 from scheduling.engine.cycle.failure.status_writes import PodStatusWriter
 from scheduling.engine.cycle.flushes import PeriodicFlushes
 from scheduling.engine.cycle.group_cycle import GroupAttempt, GroupCycle
+from scheduling.engine.cycle.shadow import ShadowDecisions
 from scheduling.engine.cycle.state import SchedulerState, Surroundings
 from scheduling.engine.cycle.watches import Watches
 from scheduling.engine.framework.framework import Plugin
 from scheduling.engine.pod_groups.groups import group_of, groups_of
+from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
 # Attempts on clusters up to this size keep their evidence; on larger ones it is made on demand.
@@ -82,6 +84,8 @@ class Scheduler:
                 state, groups, self.binding, self._failures, self._decide
             )
         self.watches = Watches(state, self.binding, self._wake)
+        # Where a client decides in its place.
+        self.shadow = ShadowDecisions(state, self.watches) if state.external else None
         self.watches.start()
 
     @property
@@ -111,6 +115,17 @@ class Scheduler:
                 self.chronicle.show_pod(key, queue=None, queue_since=None, backoff_until=None)
         state.stopped = True
         self.chronicle.record("SchedulerStopped", "run", f"{min(state.names)} has stopped")
+
+    def take_over(self) -> None:
+        """Decide on the pods that a client was to decide on, from now on."""
+        state = self.state
+        if not state.external:
+            return
+        state.external, self.shadow = False, None
+        for pod in list(self._known.values()):
+            if state.is_mine(pod) and not pod.node_name:
+                self.queue.add(PodInfo(pod, state.rules))
+        self._wake()
 
     def take_attempts(self) -> list[SchedulingAttempt]:
         """The attempts made since the last take."""

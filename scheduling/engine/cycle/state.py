@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from kscope.sim.api_server.store import ObjectStore
@@ -95,6 +95,8 @@ class SchedulerState:
         self.store = around.store
         self.latencies = around.latencies
         self.names = frozenset(setup.names)
+        # A client of the Kubernetes API decides on the pods; see ShadowDecisions.
+        self.external = setup.external
         self.neighbours = neighbours
         self.stopped = False
         self.rules = profile.resource_rules
@@ -116,12 +118,19 @@ class SchedulerState:
         self.extenders = [Extender(one, around.calls) for one in setup.extenders]
         nominated = Nominated(self.handle.table)
         # By schedulerName; all share the node table and the nominations.
+        self.percentages = {one.name: one.percentage for one in setup.profiles}
         self.algorithms = {
             one.name: SchedulingAlgorithm(
-                one, self.handle, ties=around.ties, nominated=nominated, extenders=self.extenders
+                # Which nodes a client samples is not known, so that all are looked at.
+                replace(one, percentage=100) if setup.external else one,
+                self.handle,
+                ties=None if setup.external else around.ties,
+                nominated=nominated,
+                extenders=() if setup.external else self.extenders,
             )
             for one in setup.profiles
         }
+        self.nominated = nominated
         cache_rules = profile.kubernetes.cache
         self.feed = TableFeed(
             self.handle.table,
@@ -151,13 +160,13 @@ class SchedulerState:
         }
 
     def is_mine(self, pod: Pod) -> bool:
-        """Whether *pod* names this scheduler."""
-        return pod.scheduler_name in self.names
+        """Whether this scheduler has to find a node for *pod*."""
+        return not self.external and pod.scheduler_name in self.names
 
     def shows(self, pod: Pod) -> bool:
         """Whether the pages show *pod* as this scheduler's cache holds it."""
         if self.neighbours is None:
-            return self.is_mine(pod)
+            return pod.scheduler_name in self.names
         return not self.neighbours or pod.scheduler_name not in self.neighbours
 
     def change_cache(self, entity: str, move: Callable[..., None], *parts: object) -> bool:

@@ -70,6 +70,10 @@ class Watches:
         key = new.key
         old = self._known.get(key)
         gone = event.type == "DELETED" or new.is_terminated
+        if self._state.external:
+            if old is not None and old.uid == new.uid and old.node_name and not new.node_name:
+                return  # Its binding was known before this: ShadowDecisions.bound().
+            self._follow_nomination(new, gone=gone)
         if gone:
             self._known.pop(key, None)
         else:
@@ -88,6 +92,17 @@ class Watches:
         elif self._state.is_mine(new):
             self._pending_pod_changed(old, new)
         self._wake()
+
+    def _follow_nomination(self, pod: Pod, *, gone: bool) -> None:
+        """Keep the node that a client has nominated one of its pods to."""
+        nominated = self._state.nominated
+        node = "" if gone or pod.node_name else pod.nominated_node_name
+        if pod.scheduler_name not in self._state.names:
+            return
+        if not node:
+            nominated.remove(pod.key)
+        elif nominated.node_of(pod.key) != node:
+            nominated.add(node, PodInfo(pod, self._rules))
 
     def _pending_pod_changed(self, old: Pod | None, new: Pod) -> None:
         if old is None:

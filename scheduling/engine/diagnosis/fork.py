@@ -189,8 +189,10 @@ def run_fork(
 
 class _Fork:
     def __init__(self, cluster: Cluster, pod_key: str, limits: Limits, meant: str) -> None:
-        # It has limits of its own.
+        # It has limits of its own, and no client that would decide.
         cluster.limit(None)
+        for each in cluster.schedulers:
+            each.take_over()
         self._cluster = cluster
         self._key = pod_key
         self._meant = meant

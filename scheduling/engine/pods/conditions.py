@@ -12,12 +12,17 @@ def with_condition(obj: ApiObject, condition: Manifest) -> list[Manifest]:
     return [*(each for each in conditions if each.get("type") != condition["type"]), condition]
 
 
-def ready_condition(pod: Pod) -> Manifest | None:
-    """Condition Ready, or None."""
-    for each in pod.status.get("conditions") or ():
-        if each.get("type") == "Ready":
+def condition_of(obj: ApiObject, kind: str) -> Manifest | None:
+    """The condition of type *kind*, or None."""
+    for each in obj.status.get("conditions") or ():
+        if each.get("type") == kind:
             return each
     return None
+
+
+def ready_condition(pod: Pod) -> Manifest | None:
+    """Condition Ready, or None."""
+    return condition_of(pod, "Ready")
 
 
 def is_ready(pod: Pod) -> bool:

@@ -92,6 +92,27 @@ def test_a_thousand_pods_are_scheduled_from_outside(
     assert again == history
 
 
+def test_every_decision_from_outside_has_its_shadow(
+    kscope_cluster: Callable[..., Running],
+) -> None:
+    external = SCENARIO.replace(
+        "{name: kscope-is-off}", "{name: default-scheduler, external: true}"
+    )
+    text = external + "".join(f"---\n{json.dumps(node(number))}\n" for number in range(3))
+    running = kscope_cluster(text)
+    with connected(running.kubeconfig) as api:
+        client.AppsV1Api(api).create_namespaced_deployment("default", _workload(30))
+        running.advance(seconds=30)
+        scheduled(running, FirstFit(api))
+    address = running.page.replace("/runs/", "/api/runs/")
+    counts = _asked(f"{address}shadow-decisions/")["counts"]
+    assert sum(counts.values()) == 30
+    assert counts["tied"]  # all nodes are empty at first
+    assert counts["differs"]  # and it fills the first one
+    history, again = digests(running, text)
+    assert again == history
+
+
 def scheduled_urgent(running: Running, scheduler: FirstFit, core: client.CoreV1Api) -> None:
     """Let it evict pods for one of a higher priority."""
     for _ in range(60):

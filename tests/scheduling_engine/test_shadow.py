@@ -1,0 +1,194 @@
+"""Shadow decisions: what this scheduler says of what a client decides in its place."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.input.reading import ConfigurationError
+from kscope.sim.kernel.recorder import Event
+from kscope.sim.kernel.units import MINUTE, SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.diagnosis.inquiry import diagnose
+from tests.builders import node, node_of, pod, scene
+
+EXTERNAL = ({"name": "default-scheduler", "external": True},)
+
+
+def outside(*objects: Any, **settings: Any) -> Cluster:
+    """A cluster whose pods a client schedules, after one second."""
+    cluster = Cluster.create(scene(*objects, schedulers=EXTERNAL), **settings)
+    cluster.advance(SECOND)
+    return cluster
+
+
+def bind(cluster: Cluster, name: str, node: str) -> None:
+    command = Command(verb="bind", object=f"pod/default/{name}", node=node)
+    assert cluster.apply(command).applied
+
+
+def refuse(cluster: Cluster, name: str, message: str, nominated: str = "") -> None:
+    """What kube-scheduler writes of a pod that fits nowhere."""
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": message,
+    }
+    status: dict[str, Any] = {"conditions": [condition]}
+    if nominated:
+        status["nominatedNodeName"] = nominated
+    command = Command(verb="patch", object=f"pod/default/{name}", patch={"status": status})
+    assert cluster.apply(command).applied
+
+
+def decisions(cluster: Cluster) -> list[Event]:
+    return [one for one in cluster.untaken if one.kind == "ShadowDecision"]
+
+
+def verdicts(cluster: Cluster) -> list[str]:
+    return [(one.data or {})["verdict"] for one in decisions(cluster)]
+
+
+def test_nobody_schedules_the_pods_of_an_external_scheduler() -> None:
+    cluster = outside(node("a"), pod("p"))
+    assert node_of(cluster, "p") == ""
+    assert not any(one.kind in ("PodQueued", "AttemptStarted") for one in cluster.untaken)
+
+
+def test_the_best_node_agrees() -> None:
+    cluster = outside(node("a", cpu="4"), node("b", cpu="8"), pod("p"))
+    bind(cluster, "p", "b")
+    assert verdicts(cluster) == ["agrees"]
+    assert "b has the best score" in decisions(cluster)[0].message
+    cluster.take()
+    assert cluster.view()["pod/default/p"]["shadow"] == "agrees"
+
+
+def test_one_of_several_best_nodes_is_tied() -> None:
+    cluster = outside(node("a"), node("b"), pod("p"))
+    bind(cluster, "p", "b")
+    [decided] = decisions(cluster)
+    assert decided.data is not None
+    assert (decided.data["verdict"], decided.data["best"]) == ("tied", ["a", "b"])
+
+
+def test_a_node_with_a_lower_score_differs() -> None:
+    cluster = outside(node("a", cpu="4"), node("b", cpu="8"), pod("p"))
+    bind(cluster, "p", "a")
+    [decided] = decisions(cluster)
+    data = decided.data or {}
+    assert (data["verdict"], data["node"], data["chosen"]) == ("differs", "a", "b")
+    assert data["score"] > data["score_of_node"]
+
+
+def test_a_node_that_does_not_fit_says_why() -> None:
+    cluster = outside(node("a", cpu="1"), node("b", cpu="8"), pod("p", cpu="2"))
+    bind(cluster, "p", "a")
+    assert verdicts(cluster) == ["differs"]
+    assert decisions(cluster)[0].message.startswith("b fits; a does not: ")
+
+
+def test_bindings_of_one_instant_count_for_each_other() -> None:
+    cluster = outside(node("a", cpu="1"), node("b", cpu="1"), pod("p", cpu="1"), pod("q", cpu="1"))
+    bind(cluster, "p", "a")
+    bind(cluster, "q", "b")
+    assert verdicts(cluster) == ["tied", "agrees"]
+    cluster.advance(10 * SECOND)
+    cluster.take()
+    assert cluster.view()["node/a"]["requested"]["cpu"] == 1000
+
+
+def test_a_node_that_was_right_a_moment_ago_is_stale() -> None:
+    cluster = outside(node("a", cpu="3"), node("b", cpu="2"), pod("p", cpu="2"), pod("q", cpu="1"))
+    bind(cluster, "p", "a")
+    # Without p on it, a has more left than b.
+    bind(cluster, "q", "a")
+    assert verdicts(cluster) == ["agrees", "stale"]
+    assert decisions(cluster)[1].message == "a was right before default/p had a node."
+
+
+def test_a_node_that_is_right_after_the_next_binding_is_stale() -> None:
+    cluster = outside(node("a", cpu="3"), node("b", cpu="2"), pod("p", cpu="2"), pod("q", cpu="1"))
+    # Decided after p, and told before it.
+    bind(cluster, "q", "b")
+    first = decisions(cluster)[0]
+    bind(cluster, "p", "a")
+    cluster.advance(10 * SECOND)
+    assert verdicts(cluster) == ["differs", "agrees", "stale"]
+    assert (decisions(cluster)[2].data or {})["instead_of"] == first.seq
+
+
+def test_the_same_refusal_agrees() -> None:
+    cluster = outside(node("a", cpu="1"), pod("p", cpu="2"))
+    refuse(cluster, "p", "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes …")
+    assert verdicts(cluster) == ["agrees"]
+
+
+def test_a_refusal_for_another_reason_differs() -> None:
+    cluster = outside(node("a", cpu="1"), pod("p", cpu="2"))
+    refuse(cluster, "p", "0/1 nodes are available: 1 Insufficient memory.")
+    assert verdicts(cluster) == ["differs"]
+    assert "for other reasons: 0/1 nodes are available" in decisions(cluster)[0].message
+
+
+def test_a_refusal_of_a_pod_that_fits_differs() -> None:
+    cluster = outside(node("a"), pod("p"))
+    refuse(cluster, "p", "0/1 nodes are available: 1 Insufficient cpu.")
+    assert verdicts(cluster) == ["differs"]
+    assert decisions(cluster)[0].message == "The pod fits a."
+
+
+def test_a_nominated_node_is_kept_free() -> None:
+    cluster = outside(node("a", cpu="2"), node("b", cpu="1"), pod("p", cpu="2"), pod("q", cpu="1"))
+    refuse(cluster, "p", "0/2 nodes are available: 2 Insufficient cpu.", nominated="a")
+    cluster.advance(2 * SECOND)
+    bind(cluster, "q", "b")
+    assert verdicts(cluster)[-1] == "agrees"
+
+
+def test_every_shadow_decision_has_its_evidence() -> None:
+    cluster = outside(node("a", cpu="4"), node("b", cpu="8"), pod("p"))
+    bind(cluster, "p", "a")
+    [decided] = decisions(cluster)
+    [attempt] = cluster.take().attempts
+    assert (attempt.seq, attempt.node, attempt.number) == (decided.seq, "b", 1)
+    assert attempt.evidence is not None
+    assert attempt.evidence["scores"].keys() == {"a", "b"}
+
+
+def test_the_run_is_held_open_until_its_duration() -> None:
+    cluster = outside(node("a"), pod("p"))
+    cluster.advance(5 * MINUTE)
+    assert cluster.next_at is not None
+    cluster.advance(cluster.horizon)
+    assert cluster.next_at is None
+    bind(cluster, "p", "a")
+    assert cluster.next_at is not None
+
+
+def test_a_pending_pod_is_explained_as_if_we_scheduled_it() -> None:
+    cluster = outside(node("a", cpu="1"), pod("p", cpu="2"))
+    cluster.take()
+    found = diagnose(cluster, "default/p")
+    assert "cpu" in found.sentence
+    assert found.fixes
+    assert node_of(cluster, "p") == ""
+
+
+def test_an_external_scheduler_has_no_replicas() -> None:
+    entries = ({"name": "s", "external": True, "replicas": 2},)
+    with pytest.raises(ConfigurationError, match="no replicas"):
+        Cluster.create(scene(node("a"), schedulers=entries))
+
+
+def test_a_checkpoint_goes_on_with_the_same_decisions() -> None:
+    cluster = outside(node("a", cpu="3"), node("b", cpu="2"), pod("p", cpu="2"), pod("q", cpu="1"))
+    bind(cluster, "q", "b")
+    cluster.take()
+    again = Cluster.restore(cluster.checkpoint())
+    for each in (cluster, again):
+        bind(each, "p", "a")
+        each.advance(10 * SECOND)
+        each.take()
+    assert again.digest() == cluster.digest()
