@@ -83,11 +83,29 @@ def is_strict(request: Request) -> bool:
     return request.query_params.get("fieldValidation") == "Strict"
 
 
+def warns(request: Request) -> bool:
+    """Whether the client is to be told of them: unless it says otherwise."""
+    return request.query_params.get("fieldValidation") in (None, "", "Warn")
+
+
+def warn(request: Request, problems: list[str]) -> None:
+    """Have the answer to *request* name *problems*."""
+    request.state.problems = problems
+
+
+def problems_of(request: Request) -> list[str]:
+    """What the client is told beside the answer."""
+    return getattr(request.state, "problems", [])
+
+
 async def object_of(request: Request, resource: Resource) -> dict[str, Any]:
     """The object in the body of *request*. Raises ApiError, also for fields that it cannot have."""
     found = await body_of(request, resource)
-    if is_strict(request) and found.get("kind", resource.kind) == resource.kind:
+    looks = is_strict(request) or warns(request)
+    if looks and found.get("kind", resource.kind) == resource.kind:
         repeated = strict.repeated_fields(await request.body())
         if problems := [*repeated, *strict.unknown_fields(resource, found)]:
-            raise strict.refusal(resource, problems)
+            if is_strict(request):
+                raise strict.refusal(resource, problems)
+            warn(request, problems)
     return found

@@ -1,5 +1,6 @@
 """The objects of a run, as one request that writes reads them and has them written."""
 
+import json
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -17,9 +18,14 @@ from kube.server.objects.links import SnapshotLinks
 from kube.server.objects.versions import Version
 from kube.server.reading import shift_of, shown
 from kube.server.writes.applying import fields_for
+from kube.server.writes.bodies import problems_of
 from kube.server.writes.engine_line import EngineLine
 from kube.status import bad_request, not_found
 from kube.timestamps import shifted, timestamps_of
+
+# A header has its limits. Upstream: apiserver/pkg/endpoints/filters/warning.go.
+_MOST_WARNINGS = 10
+_LONGEST_WARNING = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,13 @@ class RunObjects:
 
     def warnings(self) -> dict[str, str]:
         """What a client prints beside the answer."""
-        if self.is_tried or self.run.status != Run.Status.PAUSED:
-            return {}
-        text = f"run {self.run.pk} is paused; play it for what follows from this"
-        return {"Warning": f'299 - "{text}"'}
+        texts = problems_of(self.request)[:_MOST_WARNINGS]
+        if not self.is_tried and self.run.status == Run.Status.PAUSED:
+            texts = [*texts, f"run {self.run.pk} is paused; play it for what follows from this"]
+        found = ", ".join(f"299 - {_quoted(text)}" for text in texts)
+        return {"Warning": found} if found else {}
+
+
+def _quoted(text: str) -> str:
+    """A text as a header may have it: in ASCII, and without line breaks."""
+    return json.dumps(text[:_LONGEST_WARNING])

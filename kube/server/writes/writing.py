@@ -27,7 +27,7 @@ from kube.server.writes.applying import (
     scale_configuration,
     with_managers,
 )
-from kube.server.writes.bodies import body_of, is_strict, object_of, patch_of
+from kube.server.writes.bodies import body_of, is_strict, object_of, patch_of, warn, warns
 from kube.server.writes.deleting import Deleter
 from kube.server.writes.run_objects import RunObjects
 from kube.server.writes.written import (
@@ -131,7 +131,7 @@ class Writer:
         if self.objects.is_tried:
             if await self.objects.find(named, named.name) is not None:
                 raise already_exists(resource, named.name)
-            return answered(shown(resource, Version(0, manifest)), 201)
+            return answered(shown(resource, Version(0, manifest)), 201, self.objects.warnings())
         for name in ("resourceVersion", "uid", "creationTimestamp", "selfLink"):
             metadata.pop(name, None)
         manifest.pop("status", None)
@@ -224,11 +224,14 @@ class Writer:
 
         def checked(old: Manifest) -> Manifest:
             new = patched(old)
-            if is_strict(self.objects.request) and isinstance(new, dict):
+            request = self.objects.request
+            looks = is_strict(request) or warns(request)
+            if looks and isinstance(new, dict) and (unknown := unknown_fields(resource, new)):
                 before = unknown_fields(resource, old)
-                added = [one for one in unknown_fields(resource, new) if one not in before]
-                if added:
+                added = [one for one in unknown if one not in before]
+                if added and is_strict(request):
                     raise patch_refusal(patch, added)
+                warn(request, added)
             return new
 
         return await self._change(target, checked, version_in(patch))

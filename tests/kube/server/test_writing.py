@@ -53,6 +53,28 @@ async def test_a_created_object_is_answered_as_it_is_stored(kube: Kube) -> None:
     assert (again.status, again.json["message"]) == (409, 'pods "mine" already exists')
 
 
+async def test_a_field_that_does_not_exist_is_a_warning_unless_it_is_to_be_refused(
+    kube: Kube,
+) -> None:
+    odd = {**POD, "spec": {**POD["spec"], "nodeNam": "n1", "kö\n": 1}}
+    refused = await kube.ask("POST", f"{PODS}?fieldValidation=Strict", odd)
+    assert (refused.status, 'unknown field "spec.nodeNam"' in refused.json["message"]) == (
+        400,
+        True,
+    )
+    ignored = await kube.ask("POST", f"{PODS}?fieldValidation=Ignore&dryRun=All", odd)
+    assert "warning" not in {name.lower() for name in ignored.headers}
+    made = await kube.ask("POST", PODS, odd)
+    found = {name.lower(): value for name, value in made.headers.items()}["warning"]
+    assert made.status == 201
+    assert '299 - "unknown field \\"spec.nodeNam\\""' in found
+    assert found.isascii()
+    patched = await kube.ask("PATCH", f"{PODS}/mine", {"status": {"fase": "x"}}, content_type=MERGE)
+    warned = {name.lower(): value for name, value in patched.headers.items()}["warning"]
+    assert 'unknown field \\"status.fase\\"' in warned
+    assert "nodeNam" not in warned
+
+
 async def test_a_name_is_made_where_a_prefix_is_given(kube: Kube) -> None:
     prefixed = {**POD, "metadata": {"generateName": "mine-"}}
     name = (await kube.ask("POST", PODS, prefixed)).json["metadata"]["name"]
