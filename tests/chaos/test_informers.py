@@ -57,13 +57,12 @@ def test_informers_outlive_a_killed_web_process(tree: Tree) -> None:
     with following(http) as followers:
         for turn in range(1, ROUNDS + 1):
             killed = False
-            while (seq := head()) < EVENTS * turn // ROUNDS:
+            while (seq := head()) < EVENTS * turn // ROUNDS or not killed:
                 storm.blow(writes=20)
                 if not killed and seq > EVENTS * (turn - 0.5) // ROUNDS:
                     killed = tree.kill("web")
                     storm.blow(writes=5)
                     wait_for(is_there)
-            assert killed
             api.insist(f"runs/{run}/transport/", {"action": "pause"})
             settle(http, followers)
             check_pages(http, followers)

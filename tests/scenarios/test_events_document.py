@@ -17,6 +17,9 @@ _ROOT = Path(__file__).parents[2]
 _TEXT = (_ROOT / "docs" / "events.md").read_text()
 _PROFILES = ("v1.34", "v1.20", "v1.16", "v1.11")
 _OTHER = "any other kind"
+_REFUSED = {
+    "status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": "none fits"}]}
+}
 # What a write is called that has no better name.
 _PLAIN = re.compile(
     r"[A-Z]\w*?(Created|Updated|StatusUpdated|Deleted|Terminating|Adopted|Released|Stripped)"
@@ -75,6 +78,11 @@ def _rare() -> Scenario:
                 "spec": {"containers": [{"name": "c"}], "schedulerName": "second"},
             },
             {
+                "kind": "Pod",
+                "metadata": {"name": "elsewhere", "namespace": "default"},
+                "spec": {"containers": [{"name": "c"}], "schedulerName": "outside"},
+            },
+            {
                 "kind": "ResourceQuota",
                 "metadata": {"name": "team", "namespace": "default"},
                 "spec": {"hard": {"pods": "9"}, "scopes": ["NotTerminating"]},
@@ -104,10 +112,15 @@ def _rare() -> Scenario:
                 },
             },
         ),
-        schedulers=({"name": "default-scheduler"}, {"name": "second", "replicas": 2}),
+        schedulers=(
+            {"name": "default-scheduler"},
+            {"name": "second", "replicas": 2},
+            {"name": "outside", "external": True},
+        ),
         steps=(
             Step(at=SECOND, verb="stop_scheduler", object="scheduler/second-0"),
             Step(at=SECOND, verb="delete", object="resourceclaim/default/held"),
+            Step(at=SECOND, verb="patch", object="pod/default/elsewhere", patch=_REFUSED),
         ),
         until=60 * SECOND,
     )
