@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from kube.forms import Form
-from kube.resources import SERVED, Resource, Subresource, group_versions
+from kube.resources import SERVED, Resource, Subresource, group_versions, resources_of
 
 Manifest = dict[str, Any]
 
@@ -37,7 +37,7 @@ def document(path: str, form: Form, address: str) -> Manifest | None:
             return {"kind": "APIGroup", "apiVersion": "v1", **_group(name)}
         case ["api", "v1"]:
             return _resources("v1")
-        case ["apis", name, version] if f"{name}/{version}" in group_versions():
+        case ["apis", name, version] if resources_of(f"{name}/{version}"):
             return _resources(f"{name}/{version}")
         case _:
             return None
@@ -76,10 +76,9 @@ def _group(name: str) -> Manifest:
 
 def _resources(group_version: str) -> Manifest:
     listed: list[Manifest] = []
-    for one in SERVED:
-        if one.api_version == group_version:
-            listed.append(_resource(one))
-            listed += [_subresource(one, part) for part in one.subresources]
+    for one in resources_of(group_version):
+        listed.append(_resource(one))
+        listed += [_subresource(one, part) for part in one.subresources]
     listed.sort(key=lambda one: str(one["name"]))
     return {
         "kind": "APIResourceList",

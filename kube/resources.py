@@ -3,7 +3,7 @@
 Upstream: what `kubectl api-resources` prints for a real server, for the kinds that a run holds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 READ = ("get", "list", "watch")
@@ -227,10 +227,40 @@ SERVED: tuple[Resource, ...] = (
     ),
 )
 
+# Versions that only older clients ask for, and the ones in which their objects are kept. The fields
+# are the same. They are not listed: a newer server would not have them either.
+_OLDER = {
+    "apps/v1beta1": "apps/v1",
+    "apps/v1beta2": "apps/v1",
+    "coordination.k8s.io/v1beta1": "coordination.k8s.io/v1",
+    "events.k8s.io/v1beta1": "events.k8s.io/v1",
+    "extensions/v1beta1": "apps/v1",
+    "policy/v1beta1": "policy/v1",
+    "resource.k8s.io/v1beta2": "resource.k8s.io/v1",
+    "scheduling.k8s.io/v1beta1": "scheduling.k8s.io/v1",
+    "storage.k8s.io/v1beta1": "storage.k8s.io/v1",
+}
+
+
+def kept_version(api_version: str) -> str:
+    """The version in which objects of this one are kept: policy/v1 of policy/v1beta1."""
+    return _OLDER.get(api_version, api_version)
+
 
 @cache
 def _by_address() -> dict[tuple[str, str, str], Resource]:
-    return {(one.group, one.version, one.plural): one for one in SERVED}
+    return {
+        (one.group, one.version, one.plural): one
+        for version in (*group_versions(), *_OLDER)
+        for one in resources_of(version)
+    }
+
+
+def resources_of(api_version: str) -> list[Resource]:
+    """The resources of a group and version, which may be one that is not listed."""
+    group, _, version = api_version.rpartition("/")
+    kept = kept_version(api_version)
+    return [replace(one, group=group, version=version) for one in SERVED if one.api_version == kept]
 
 
 def found(group: str, version: str, plural: str) -> Resource | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from kube.resources import SERVED
+from kube.resources import SERVED, kept_version
 
 Schema = dict[str, Any]
 # By the name of the definition: "io.k8s.api.core.v1.Pod".
@@ -103,7 +103,7 @@ def _schema_file() -> Path:
 
 def definition_of(api_version: str, kind: str) -> str:
     """The name of the definition of a kind: batch/v1 Job is io.k8s.api.batch.v1.Job."""
-    group, _, version = api_version.rpartition("/")
+    group, _, version = kept_version(api_version).rpartition("/")
     return f"io.k8s.api.{group.partition('.')[0] or 'core'}.{version}.{kind}"
 
 

@@ -39,7 +39,8 @@ def test_a_failed_mount_shows_its_next_retry(page: Page) -> None:
     page.get_by_role("button", name="Jump to newest").click()
     expect(page.get_by_text("Nothing is stuck here")).to_be_visible()
     expect(world).to_contain_text("2 volumes, no difference")
-    page.get_by_role("region", name="Pods", exact=True).get_by_role("link").first.click()
+    # The timeline above may still grow, and then a mouse hits what was there before.
+    page.get_by_role("region", name="Pods", exact=True).get_by_role("link").first.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("default/")
     page.get_by_role("link", name="node-1").first.click()
     expect(page).to_have_url(re.compile(rf"/runs/{run}/nodes/node-1/\?pod=default/\w+$"))

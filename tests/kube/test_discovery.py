@@ -52,6 +52,21 @@ def test_pods_list_their_subresources() -> None:
     assert listed["pods"]["shortNames"] == ["po"]
 
 
+def test_versions_of_older_clients_are_served_but_not_listed() -> None:
+    # kube-scheduler 1.20 schedules nothing before it has listed these.
+    budgets = found("policy", "v1beta1", "poddisruptionbudgets")
+    assert budgets is not None
+    assert (budgets.kind, budgets.api_version) == ("PodDisruptionBudget", "policy/v1beta1")
+    replica_sets = found("extensions", "v1beta1", "replicasets")
+    assert replica_sets is not None
+    assert replica_sets.group_resource == "replicasets.extensions"
+    listed = _document("/apis/policy/v1beta1")["resources"]
+    assert "poddisruptionbudgets" in {one["name"] for one in listed}
+    groups = {one["name"]: one["versions"] for one in _document("/apis")["groups"]}
+    assert [one["version"] for one in groups["policy"]] == ["v1"]
+    assert "extensions" not in groups
+
+
 def test_groups_prefer_their_stable_version() -> None:
     groups = {one["name"]: one for one in _document("/apis")["groups"]}
     assert groups["scheduling.k8s.io"]["preferredVersion"]["version"] == "v1"

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
+from kscope.sim.input.budget import Budget
 from kscope.sim.input.reading import ConfigurationError
 from kscope.sim.kernel.recorder import Event
 from kscope.sim.kernel.units import MINUTE, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.inquiry import diagnose
-from tests.builders import node, node_of, pod, scene
+from tests.builders import claim, node, node_of, pod, scene, storage_class
 
 EXTERNAL = ({"name": "default-scheduler", "external": True},)
 
@@ -119,6 +120,89 @@ def test_a_node_that_is_right_after_the_next_binding_is_stale() -> None:
     assert (decisions(cluster)[2].data or {})["instead_of"] == first.seq
 
 
+def test_bindings_that_overtake_each_other_are_taken_in_the_order_of_the_queue() -> None:
+    nodes = [node(name, cpu=str(cpu)) for name, cpu in zip("abcd", (5, 4, 3, 2), strict=True)]
+    pods = [pod(name, cpu=cpu) for name, cpu in zip("pqrs", ("3", "2", "1", "1"), strict=True)]
+    cluster = outside(*nodes, *pods)
+    # Decided as p, q, r, s.
+    for name, chosen in (("s", "b"), ("r", "c"), ("q", "b"), ("p", "a")):
+        bind(cluster, name, chosen)
+    first = [one.seq for one in decisions(cluster)[:3]]
+    assert verdicts(cluster) == ["differs", "differs", "differs", "agrees", "stale", "stale"]
+    explained = [(one.data or {}).get("instead_of") for one in decisions(cluster)[4:]]
+    # On b, s is no better than before, whatever the order.
+    assert explained == [first[1], first[2]]
+    assert decisions(cluster)[5].message == "b is right if default/p came before it."
+
+
+def test_a_pod_without_place_holds_up_no_other_in_the_order() -> None:
+    cluster = outside(
+        node("a", cpu="3"),
+        node("b", cpu="2"),
+        pod("huge", cpu="9"),
+        pod("p", cpu="2"),
+        pod("q", cpu="1"),
+    )
+    refuse(cluster, "huge", "0/2 nodes are available: 2 Insufficient cpu.")
+    bind(cluster, "q", "b")
+    bind(cluster, "p", "a")
+    assert verdicts(cluster) == ["agrees", "differs", "agrees", "stale"]
+
+
+def choose(cluster: Cluster, claim: str, node: str) -> None:
+    """What kube-scheduler writes before a volume is provisioned."""
+    annotations = {"volume.kubernetes.io/selected-node": node}
+    patch = {"metadata": {"annotations": annotations}}
+    command = Command(verb="patch", object=f"claim/default/{claim}", patch=patch)
+    assert cluster.apply(command).applied
+
+
+def late_claims(*names: str) -> list[Any]:
+    return [storage_class("late", "csi.example.com"), *(claim(name, "late") for name in names)]
+
+
+def test_a_pod_counts_on_the_node_that_was_chosen_for_its_volume() -> None:
+    nodes = [node("a", cpu="4"), node("b", cpu="3")]
+    pods = [pod("p", cpu="2", claims=["data"]), pod("q", cpu="1")]
+    cluster = outside(*nodes, *late_claims("data"), *pods)
+    choose(cluster, "data", "a")
+    assert verdicts(cluster) == ["agrees"]
+    bind(cluster, "q", "b")
+    # Its binding, which comes later, is no second decision.
+    bind(cluster, "p", "a")
+    assert verdicts(cluster) == ["agrees", "agrees"]
+    cluster.advance(10 * SECOND)
+    cluster.take()
+    assert cluster.view()["node/a"]["requested"]["cpu"] == 2000
+
+
+def test_a_pod_that_fails_to_bind_its_volume_counts_nowhere() -> None:
+    nodes = [node("a", cpu="4"), node("b", cpu="3")]
+    pods = [pod("p", cpu="2", claims=["data"]), pod("q", cpu="1")]
+    cluster = outside(*nodes, *late_claims("data"), *pods)
+    choose(cluster, "data", "a")
+    condition = {"type": "PodScheduled", "status": "False", "reason": "SchedulerError"}
+    status = {"conditions": [{**condition, "message": "binding volumes: timed out"}]}
+    command = Command(verb="patch", object="pod/default/p", patch={"status": status})
+    assert cluster.apply(command).applied
+    bind(cluster, "q", "a")
+    assert verdicts(cluster) == ["agrees", "agrees"]
+
+
+def test_a_node_that_is_the_best_of_a_sample_is_tied() -> None:
+    # Of 150 nodes, 100 are looked at. All but the second are alike.
+    nodes = [node(f"n{number:03}", cpu="8" if number == 1 else "4") for number in range(150)]
+    cluster = outside(*nodes, pod("p"), pod("q"))
+    bind(cluster, "p", "n120")
+    [decided] = decisions(cluster)
+    data = decided.data or {}
+    assert (data["verdict"], data["chosen"], data["sampled"]) == ("tied", "n001", 100)
+    assert decided.message == "n120 has the best score of 100 nodes in a row, as many as are tried."
+    cluster.advance(10 * SECOND)
+    bind(cluster, "q", "n120")
+    assert verdicts(cluster) == ["tied", "differs"]
+
+
 def test_the_same_refusal_agrees() -> None:
     cluster = outside(node("a", cpu="1"), pod("p", cpu="2"))
     refuse(cluster, "p", "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes …")
@@ -192,3 +276,10 @@ def test_a_checkpoint_goes_on_with_the_same_decisions() -> None:
         each.advance(10 * SECOND)
         each.take()
     assert again.digest() == cluster.digest()
+
+
+def test_a_run_that_is_held_open_does_not_end_at_its_budget_before_its_time() -> None:
+    cluster = Cluster.create(scene(node("a"), pod("p"), schedulers=EXTERNAL, until=1 << 61))
+    cluster.limit(Budget())
+    cluster.advance(MINUTE)
+    assert cluster.budget_stop is None

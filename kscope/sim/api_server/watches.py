@@ -1,6 +1,7 @@
 """Watches: how a write reaches the components that watch its kind.
 
 Each watch has a latency. A fault may delay watches of a kind, or cut them until they list again.
+A follower that is to know each write as it is made has the latency AT_ONCE; faults do not reach it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,9 @@ Watcher = Callable[[WatchEvent], None]
 _FEW = 1_000
 _BATCH = 20
 
+# Less than any latency: within the write itself.
+AT_ONCE = -1
+
 _NO_WATCHERS: dict[int, list[Watcher]] = {}
 
 
@@ -64,6 +68,9 @@ class Watches:
         """
         loop = self._loop
         self._watchers.setdefault(kind, {}).setdefault(latency, []).append(watcher)
+        if latency == AT_ONCE:
+            self._call_each([watcher], found)
+            return
         if len(found) > _FEW:
             for start in range(0, len(found), _BATCH):
                 loop.call_after(latency, self._call_each, [watcher], found[start : start + _BATCH])
@@ -81,6 +88,15 @@ class Watches:
         for watchers in lists:
             watchers[:] = [one for one in watchers if not is_method_of(one, owners)]
 
+    def slow_down(self, owner: object, latency: int) -> None:
+        """Let what *owner* was told at once reach it after *latency* ns from now on."""
+        for of_kind in self._watchers.values():
+            told = of_kind.get(AT_ONCE, [])
+            moved = [one for one in told if is_method_of(one, (owner,))]
+            if moved:
+                told[:] = [one for one in told if one not in moved]
+                of_kind.setdefault(latency, []).extend(moved)
+
     def watchers_of(
         self, kind: str, owners: Sequence[object] | None = None
     ) -> dict[int, list[Watcher]]:
@@ -88,12 +104,16 @@ class Watches:
         return {
             latency: [one for one in watchers if owners is None or is_method_of(one, owners)]
             for latency, watchers in self._watchers.get(kind, {}).items()
+            if latency != AT_ONCE
         }
 
     def deliver(self, event: WatchEvent) -> None:
         """Deliver a write made now."""
         loop, faults, kind = self._loop, self.faults, event.new.kind
         for latency, watchers in self._watchers.get(kind, _NO_WATCHERS).items():
+            if latency == AT_ONCE:
+                self._call(watchers, event)
+                continue
             at = loop.now + latency if faults is None else self._due(kind, latency)
             if faults is not None and faults.cuts:
                 watchers = faults.hearing(latency, watchers, event.new, event.old)
@@ -126,6 +146,7 @@ class Watches:
         for watcher in watchers:
             loop.cause = cause
             watcher(event)
+        loop.cause = cause
 
     def _call_each(self, watchers: list[Watcher], found: list[tuple[int, ApiObject]]) -> None:
         """Deliver objects that a new watch finds, each with the event that is its cause."""

@@ -8,8 +8,9 @@ client may be told of one too many, and never of one too few.
 
 import asyncio
 import contextlib
+import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,8 @@ from kube.status import bad_request
 
 BOOKMARK_SECONDS = 60.0
 LONGEST_SECONDS = 1_800
+# Of so many events each watcher tells what it has before any goes on.
+EVENTS_OF_TURN = 8
 _TRUE = ("true", "1", "t")
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
@@ -102,7 +105,7 @@ class Watcher:
         while not feed.is_gone:
             change = feed.change
             async for changes in feed.after(self._cursor):
-                for text in self._told(changes):
+                async for text in self._told(changes):
                     yield text
                 self._cursor = changes.upto
             left = min(ends, bookmark_at, time.monotonic() + RECHECK_SECONDS) - time.monotonic()
@@ -159,17 +162,34 @@ class Watcher:
 
     # -- what is told of changes -----------------------------------------------------------------
 
-    def _told(self, changes: Changes) -> Iterator[bytes]:
+    async def _told(self, changes: Changes) -> AsyncIterator[bytes]:
+        """The text of each change, in turn with the other watchers of the run.
+
+        A client with several watches, such as a scheduler, so hears of a ReplicaSet before it hears
+        of most of its pods, however many there are.
+        """
+        meant = [*self._meant(changes)]
+        turn = 0
+        for change, its_turn in zip(meant, _turns(meant, changes.after), strict=True):
+            while turn < its_turn:
+                await asyncio.sleep(0)
+                turn += 1
+            for text in self._told_of(change, changes):
+                yield text
+
+    def _meant(self, changes: Changes) -> Iterator[Change]:
+        """What changed of the objects that are watched, as far as it has not been told."""
         if self._resource.kind == "Event":
             for event in changes.events:
                 version = kubernetes_events.in_group(self._resource, event)
                 if self._is_meant(_key(version.manifest)):
-                    yield from self._told_of(version, changes, is_gone=False)
+                    yield Change("", version)
             return
         for change in changes.by_entity:
             key = change.entity.removeprefix(self._prefix)
-            if change.entity.startswith(self._prefix) and self._is_meant(self._full(key)):
-                yield from self._told_change(change, changes)
+            is_meant = change.entity.startswith(self._prefix) and self._is_meant(self._full(key))
+            if is_meant and change.version.seq > self._cursor:
+                yield change
 
     def _full(self, key: str) -> str:
         return f"{self._namespace}/{key}" if self._namespace else key
@@ -180,12 +200,8 @@ class Watcher:
             not self._namespace or namespace == self._namespace
         )
 
-    def _told_change(self, change: Change, changes: Changes) -> Iterator[bytes]:
-        if change.version.seq <= self._cursor:
-            return
-        yield from self._told_of(change.version, changes, is_gone=change.is_gone)
-
-    def _told_of(self, version: Version, changes: Changes, *, is_gone: bool) -> Iterator[bytes]:
+    def _told_of(self, change: Change, changes: Changes) -> Iterator[bytes]:
+        version, is_gone = change.version, change.is_gone
         manifest = shown(self._resource, version, self._watch.read.shift)
         is_new = version.created > self._cursor
         if self._held is None:
@@ -240,6 +256,22 @@ class Watcher:
             row = {"cells": [], "object": {**one, "kind": "PartialObjectMetadata"}}
             one = {**rows.head(str(seq)), "columnDefinitions": None, "rows": [row]}
         return _line("BOOKMARK", one)
+
+
+def _turns(meant: Sequence[Change], after: int) -> list[int]:
+    """In which turn each change is told: as late as its event is after event *after*.
+
+    An object that came in this range has its turn when it came, and nothing that has to be told
+    after another one holds that one up.
+    """
+    found: list[int] = []
+    earliest = math.inf
+    for change in reversed(meant):
+        version = change.version
+        since = version.created if version.created > after else version.seq
+        earliest = min(earliest, since)
+        found.append(int(earliest - after) // EVENTS_OF_TURN)
+    return found[::-1]
 
 
 def _key(manifest: Manifest) -> str:

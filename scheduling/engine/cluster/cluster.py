@@ -143,7 +143,7 @@ class Cluster:
         injector.schedulers, injector.workloads = self._replicas, self.workloads
         self._is_held_open = any(one.is_external for one in self._replicas)
         if self._is_held_open:
-            self.loop.call_at(self.horizon, self._hold_open)
+            self._hold_open()
 
     @classmethod
     def create(
@@ -297,12 +297,16 @@ class Cluster:
         was_over = self.now >= self.horizon
         self.horizon = max(self.horizon, self.now + AFTER_COMMAND)
         if self._is_held_open and was_over:
-            self.loop.call_at(self.horizon, self._hold_open)
+            self._hold_open()
 
     def _hold_open(self) -> None:
-        """Keep the run from ending while a client outside of it thinks."""
+        """Keep the run from ending while a client outside of it thinks.
+
+        Something is always due soon: what is due only after the end of the budget ends the run.
+        """
         if self.now < self.horizon:
-            self.loop.call_at(self.horizon, self._hold_open)
+            at = min(self.horizon, self.now + AFTER_COMMAND)
+            self.loop.call_at(at, self._hold_open)
 
     def _take_step(self, step: Step) -> None:
         self.loop.cause = 0

@@ -1,6 +1,6 @@
 """Commands: what a user does to a live run; the engine executes each at one exact position."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -31,7 +31,6 @@ from scheduling.engine.api_server.eviction import evict
 from scheduling.engine.api_server.pod_resize import resize_text, resized
 from scheduling.engine.cluster.faults import FaultInjector
 from scheduling.engine.cycle.shadow import ShadowDecisions
-from scheduling.engine.pods.conditions import condition_of
 from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, DeleteOptions, delete
 from volumes.engine.kubelet.kubelets import Kubelets
 from volumes.engine.validation import check_update
@@ -174,8 +173,13 @@ class Replicas(Protocol):
         """Start it again; returns "" or why not."""
         ...
 
+    @property
+    def shadow(self) -> ShadowDecisions | None:
+        """Compares with a client's decisions; None where no client decides."""
+        ...
+
     def shadow_of(self, pod: Pod) -> ShadowDecisions | None:
-        """Compares with a client's decisions on *pod*; None where no client decides."""
+        """The same, where *pod* is of this scheduler."""
         ...
 
 
@@ -250,7 +254,7 @@ class CommandExecutor:
             raise Invalid(f"{command.object} is no pod")
         check_unbound(pod)
         shadow = self._shadow_of(pod)
-        decided = None if shadow is None else shadow.decide(pod)
+        decided = None if shadow is None else shadow.decide_binding(pod, command.node)
         bind(
             self._store,
             pod,
@@ -355,14 +359,16 @@ class CommandExecutor:
             raise Invalid(f"spec: expected a mapping, found {shown(spec)}")
         new = old.patched(patch)
         self._refuse_changes(old, new)
-        shadow, decided = None, None
-        refusal = _refusal(old, new) if isinstance(old, Pod) and isinstance(new, Pod) else ""
-        if refusal and isinstance(old, Pod):
-            shadow = self._shadow_of(old)
-            decided = None if shadow is None else shadow.decide(old)
+        comparisons = self._comparisons(old, new)
         self._store.update(self._admission.amend(old, new), by=by)
-        if shadow is not None and decided is not None and isinstance(old, Pod):
-            shadow.refused(old, refusal, decided)
+        for compare in comparisons:
+            compare()
+
+    def _comparisons(self, old: ApiObject, new: ApiObject) -> list[Callable[[], None]]:
+        """What compares a client's decision of which this write tells, once it is stored."""
+        shadows = [replicas.shadow for replicas in self.schedulers]
+        found = [shadow.of_write(old, new) for shadow in shadows if shadow is not None]
+        return [each for each in found if each is not None]
 
     def _resize(self, command: Command, by: str) -> None:
         old = self._find(command.object)
@@ -494,14 +500,6 @@ class CommandExecutor:
 
 
 _TYPE = ("apiVersion", "kind")
-
-
-def _refusal(old: Pod, new: Pod) -> str:
-    """The message with which a scheduler newly says that the pod fits nowhere; "" for none."""
-    before, now = condition_of(old, "PodScheduled"), condition_of(new, "PodScheduled")
-    if new.node_name or now is None or now == before or now.get("status") != "False":
-        return ""
-    return str(now.get("message") or now.get("reason") or "")
 
 
 def _stored(patch: Any) -> Any:

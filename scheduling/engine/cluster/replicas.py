@@ -115,9 +115,13 @@ class SchedulerReplicas:
 
     def shadow_of(self, pod: Pod) -> ShadowDecisions | None:
         """What says how its own decision on *pod* compares with a client's; None: it decides."""
+        return self.shadow if pod.scheduler_name in self.scheduler.names else None
+
+    @property
+    def shadow(self) -> ShadowDecisions | None:
+        """What says how its own decisions compare with a client's; None: it decides itself."""
         scheduler = self.scheduler
-        is_followed = pod.scheduler_name in scheduler.names and not scheduler.state.stopped
-        return scheduler.shadow if is_followed else None
+        return None if scheduler.state.stopped else scheduler.shadow
 
     @property
     def asks_extenders(self) -> bool:

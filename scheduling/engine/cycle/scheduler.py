@@ -122,6 +122,7 @@ class Scheduler:
         if not state.external:
             return
         state.external, self.shadow = False, None
+        self.watches.slow_down()
         for pod in list(self._known.values()):
             if state.is_mine(pod) and not pod.node_name:
                 self.queue.add(PodInfo(pod, state.rules))

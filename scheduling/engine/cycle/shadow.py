@@ -5,23 +5,32 @@ API. Whenever the client binds one of them, or says that it fits nowhere, the sa
 here, too, and nothing is done about it: a shadow decision.
 
 A client sees the cluster a moment late, and its bindings arrive in another order than it decided in.
-A node that is wrong now, but is right without the pods that were bound last, or with those that are
-bound next, is `stale`.
+A node that is wrong now, but is right without the pods that were bound last, or when the pods are
+taken in the order in which they came to its queue, is `stale`.
+
+A client that binds volumes tells of its decision before it binds the pod: it writes the node into a
+claim, or the claim into a volume. The pod counts on that node from then on.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.objects import Manifest, Pod
+from kscope.sim.objects.objects import (
+    ApiObject,
+    Manifest,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+)
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.decision.result import SCHEDULED, UNSCHEDULABLE, ScheduleResult
@@ -29,15 +38,16 @@ from scheduling.engine.cycle.decision.sampling import nodes_to_find
 from scheduling.engine.cycle.explain import evidence
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.cycle.watches import Watches
+from scheduling.engine.pods.conditions import condition_of
 from scheduling.engine.pods.pod_info import PodInfo
 
 AGREES, TIED, DIFFERS, STALE = "agrees", "tied", "differs", "stale"
 
 # How long a client may be behind, and how many bindings.
-_BEHIND = SECOND
-_MOST_BINDINGS = 16
-# So many wrong nodes wait for a later binding to explain them.
-_MOST_OPEN = 4
+_BEHIND = 5 * SECOND
+_MOST_BINDINGS = 256
+# So many of the last ones are left out at most, if the order of the queue does not explain a node.
+_MOST_LAST = 16
 # Of nodes with the best score, so many are named.
 _NAMED = 10
 # On larger clusters only a decision that differs keeps its evidence.
@@ -51,14 +61,20 @@ class _Binding:
     pod: Pod
     node: str
     at: int
-    # The seq of its shadow decision.
-    seq: int
+    # Its place in the client's queue: less comes before.
+    place: tuple[int, int]
+    # The seq of its shadow decision; 0 if it has none yet.
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What is decided on a pod here: the result, and the numbers that are kept of it."""
+    """What is decided on a pod here: the result, and the numbers that are kept of it.
 
+    `place` is where the pod was in the client's queue.
+    """
+
+    place: tuple[int, int]
     result: ScheduleResult
     best: tuple[str, ...]
     score: int | None
@@ -73,10 +89,13 @@ class ShadowDecisions:
         self._state = state
         self._watches = watches
         self._bound: deque[_Binding] = deque(maxlen=_MOST_BINDINGS)
-        # Those whose node was wrong, in case a later binding explains it.
-        self._open: deque[_Binding] = deque(maxlen=_MOST_OPEN)
+        # Those whose node was wrong, until all pods before them in the queue have their nodes, too.
+        self._open: deque[_Binding] = deque(maxlen=_MOST_BINDINGS)
         # How often each pod was decided on, by uid, as long as it has no node.
         self._attempts: dict[str, int] = {}
+        # Pods whose volumes the client binds, by uid: what was decided on them then, and the node
+        # if it was told.
+        self._begun: dict[str, tuple[Decided, str]] = {}
 
     def decide(self, pod: Pod) -> Decided:
         """The decision on *pod* as the cluster is now."""
@@ -89,66 +108,184 @@ class ShadowDecisions:
         found = None
         if len(algorithm.table.rows) <= _EAGER_NODES:
             found = evidence(result, algorithm, number, 0)
-        return Decided(result, best, score, totals, found)
+        return Decided(self._place(pod), result, best, score, totals, found)
+
+    def decide_binding(self, pod: Pod, node: str) -> Decided:
+        """The decision on a pod that is about to be bound to *node*.
+
+        It is that of the moment at which the client began with its volumes, if that explains the
+        node.
+        """
+        begun = self._begun.get(pod.uid)
+        if begun is not None:
+            decided, told = begun
+            if node == told or (not told and node in decided.best):
+                return decided
+            self._give_up(pod)
+        return self.decide(pod)
+
+    def of_write(self, old: ApiObject, new: ApiObject) -> Callable[[], None] | None:
+        """What compares the decision of which a client's write tells; None if it tells of none.
+
+        It is decided on before the write, and compared when the write is stored.
+        """
+        if isinstance(old, Pod) and isinstance(new, Pod):
+            return self._of_status(old, new) if self._is_followed(old) else None
+        claim, node = _chosen(old, new)
+        pod = self._waiting_for(claim) if claim else None
+        return None if pod is None else partial(self._begin, pod, node, self.decide(pod))
+
+    def _is_followed(self, pod: Pod) -> bool:
+        return pod.scheduler_name in self._state.names
+
+    def _of_status(self, old: Pod, new: Pod) -> Callable[[], None] | None:
+        before, now = condition_of(old, "PodScheduled"), condition_of(new, "PodScheduled")
+        if new.node_name or now is None or now == before or now.get("status") != "False":
+            return None
+        self._give_up(old)
+        if now.get("reason") != "Unschedulable":
+            return None  # It failed at something else than at finding a node.
+        message = str(now.get("message") or "")
+        return partial(self.refused, old, message, self.decide(old))
+
+    def _waiting_for(self, claim: str) -> Pod | None:
+        """The pod for which a client binds the claim of this key: the first in its queue."""
+        waiting = (self._state.known.get(key) for key in self._watches.arrived)
+        found = [
+            pod
+            for pod in waiting
+            if pod is not None
+            and pod.uid not in self._begun
+            and any(f"{pod.namespace}/{name}" == claim for name in pod.claim_names)
+        ]
+        return min(found, key=self._place, default=None)
+
+    def _begin(self, pod: Pod, node: str, decided: Decided) -> None:
+        """The client has begun to bind the volumes of *pod*; *node* is "" if it did not tell it."""
+        self._begun[pod.uid] = decided, node
+        state = self._state
+        if node not in state.handle.table.rows:
+            return
+        self._watches.arrived.forget(pod.key)
+        info = PodInfo(pod, state.rules).assigned_to(node)
+        if state.change_cache(pod.id, state.cache.assume_pod, info):
+            self._compare(pod, pod, node, decided)
+
+    def _give_up(self, pod: Pod) -> None:
+        """The pod does not come to the node on which it was counted because of its volumes."""
+        if self._begun.pop(pod.uid, None) is not None:
+            self._watches.forget_assumed(pod.key)
 
     def bound(self, old: Pod, new: Pod, decided: Decided) -> None:
         """The client has bound the pod, on which *decided* was decided just before."""
-        node, now = new.node_name, self._state.loop.now
+        begun = self._begun.pop(old.uid, None)
+        if begun is None or begun[1] != new.node_name:
+            self._compare(old, new, new.node_name, decided)
+        else:
+            self._settle()
+        self._attempts.pop(new.uid, None)
+
+    def _compare(self, old: Pod, new: Pod, node: str, decided: Decided) -> None:
+        """Record how the client's *node*, on which the pod counts now, compares with *decided*."""
+        binding = _Binding(old, node, self._state.loop.now, decided.place)
         verdict, sentence = _verdict(decided, node), ""
-        if verdict == DIFFERS:
-            sentence = self._right_before(old, node)
+        if verdict == DIFFERS and self._is_best_of_sample(new, decided.totals, node):
+            verdict = TIED
+            tried = self._nodes_tried(new)
+            sentence = f"{node} has the best score of {tried} nodes in a row, as many as are tried."
+        elif verdict == DIFFERS:
+            sentence = self._right_before(binding)
             verdict = STALE if sentence else DIFFERS
         seq = self._record(new, verdict, sentence, decided, node=node)
-        self._attempts.pop(new.uid, None)
-        # The cache knows of it at once: the next binding of this slice was decided with it.
-        self._watches.observe_pod(WatchEvent("MODIFIED", old, new))
-        binding = _Binding(old, node, now, seq)
-        self._settle(new.key)
+        binding = replace(binding, seq=seq)
+        self._bound.append(binding)
+        self._settle()
         if verdict == DIFFERS:
             self._open.append(binding)
-        self._bound.append(binding)
 
     def refused(self, pod: Pod, message: str, decided: Decided) -> None:
         """The client has written that *pod* fits nowhere, and why."""
         result = decided.result
         is_same = result.result != SCHEDULED and _of_nodes(message) == _of_nodes(result.message)
         self._record(pod, AGREES if is_same else DIFFERS, "", decided, message=message)
+        self._watches.arrived.forget(pod.key)
 
     # -- what the cluster was or will be ---------------------------------------------------------
 
-    def _right_before(self, pod: Pod, node: str) -> str:
-        """A sentence if *node* is right without the newest bound pods; "" if not."""
-        earliest = self._state.loop.now - _BEHIND
-        recent = [one for one in reversed(self._bound) if one.at >= earliest]
+    def _place(self, pod: Pod) -> tuple[int, int]:
+        """Where the pod is in the client's queue. Upstream: queuesort.PrioritySort.Less()."""
+        return (-pod.priority, self._watches.arrived.number(pod.key))
+
+    @property
+    def _earliest(self) -> int:
+        """Bindings since then count as new."""
+        return self._state.loop.now - _BEHIND
+
+    def _recent(self) -> list[_Binding]:
+        """The newest bindings, the last one first."""
+        return [one for one in reversed(self._bound) if one.at >= self._earliest]
+
+    def _right_before(self, binding: _Binding) -> str:
+        """A sentence if the node is right without some of the newest bound pods; "" if not."""
+        recent = self._recent()
+        later = [one for one in recent if one.place > binding.place]
         # 1, 2, 4, … of them: each trial costs a decision.
-        for exponent in range(len(recent).bit_length()):
-            left_out = recent[: 1 << exponent]
-            with self._without(left_out):
-                if self._is_right(pod, node):
-                    return f"{node} was right before {_named(left_out)} had a node."
+        most = min(len(recent), _MOST_LAST)
+        last = [recent[: 1 << exponent] for exponent in range(most.bit_length())]
+        for left_out in (later, *last) if later else last:
+            with self._without([binding, *left_out]):
+                if self._is_right(binding.pod, binding.node):
+                    names = [one.pod.key for one in left_out]
+                    return f"{binding.node} was right before {_named(names)} had a node."
         return ""
 
-    def _settle(self, newest: str) -> None:
-        """Record which of the last wrong nodes are right now that *newest* has its node, too."""
-        earliest = self._state.loop.now - _BEHIND
-        for one in [each for each in self._open if each.at >= earliest]:
-            with self._without([one]):
-                if not self._is_right(one.pod, one.node):
-                    continue
+    def _settle(self) -> None:
+        """Record which of the last wrong nodes are right in the order of the queue.
+
+        Each is tried once, as soon as all pods that came before it have their nodes.
+        """
+        recent = self._recent()
+        for one in list(self._open):
+            if one.at >= self._earliest and self._is_waiting_before(one.place):
+                continue
             self._open.remove(one)
             known = self._state.known.get(one.pod.key)
             if known is None or known.uid != one.pod.uid:
                 continue
-            with self._without([one]):
+            with self._without([one, *(each for each in recent if each.place > one.place)]):
+                if not self._is_right(one.pod, one.node):
+                    continue
                 decided = self.decide(one.pod)
-            sentence = f"{one.node} is right now that {newest} has a node, too."
+            before = [
+                each.pod.key for each in recent if each.place < one.place and each.seq > one.seq
+            ]
+            sentence = f"{one.node} is right if {_named(before)} came before it."
             self._record(known, STALE, sentence, decided, node=one.node, instead_of=one.seq)
+
+    def _is_waiting_before(self, place: tuple[int, int]) -> bool:
+        """Whether a pod that is before this place in the client's queue has no node yet."""
+        waiting = (self._state.known.get(key) for key in self._watches.arrived)
+        return any(pod is not None and self._place(pod) < place for pod in waiting)
 
     def _is_right(self, pod: Pod, node: str) -> bool:
         algorithm = self._algorithm(pod)
         result = self._schedule(algorithm, pod)
-        best, _, _ = _scores(algorithm, result)
-        return node in best
+        best, _, totals = _scores(algorithm, result)
+        return node in best or self._is_best_of_sample(pod, totals, node)
+
+    def _is_best_of_sample(self, pod: Pod, totals: Mapping[str, int], node: str) -> bool:
+        """Whether a scheduler that stops early may find no better node than this one.
+
+        It goes through the nodes in their order, beginning at any of them.
+        """
+        tried = self._nodes_tried(pod)
+        if node not in totals or tried >= len(totals):
+            return False
+        in_order = np.fromiter(totals.values(), np.int64, len(totals))
+        place = list(totals).index(node)
+        better = np.flatnonzero(np.roll(in_order, -place) > in_order[place])
+        # Between the nearest better nodes on both sides.
+        return not len(better) or int(better[0] + len(totals) - better[-1]) - 1 >= tried
 
     @contextmanager
     def _without(self, bindings: Iterable[_Binding]) -> Generator[None]:
@@ -200,9 +337,9 @@ class ShadowDecisions:
             "expected_message": result.message or None,
             "instead_of": instead_of or None,
         }
-        wanted = self._sampled(pod, result)
-        if wanted:
-            data["sampled"] = wanted
+        tried = self._nodes_tried(pod)
+        if tried < result.feasible:
+            data["sampled"] = tried
         text = sentence or _sentence(verdict, decided, node, message)
         kept = {name: part for name, part in data.items() if part is not None}
         shown = {"shadow": verdict}
@@ -224,11 +361,10 @@ class ShadowDecisions:
             )
         return seq
 
-    def _sampled(self, pod: Pod, result: ScheduleResult) -> int:
-        """After how many feasible nodes a real scheduler would have stopped; 0 if at none."""
+    def _nodes_tried(self, pod: Pod) -> int:
+        """After how many feasible nodes a real scheduler stops."""
         percentage = self._state.percentages[pod.scheduler_name]
-        wanted = nodes_to_find(len(self._state.handle.table), percentage)
-        return wanted if wanted < result.feasible else 0
+        return nodes_to_find(len(self._state.handle.table), percentage)
 
 
 def _scores(
@@ -246,6 +382,16 @@ def _scores(
     best = table.names(scores.rows[np.flatnonzero(totals == highest)].tolist())
     by_name = dict(zip(table.names(scores.rows.tolist()), totals.tolist(), strict=True))
     return tuple(best), highest, by_name
+
+
+def _chosen(old: ApiObject, new: ApiObject) -> tuple[str, str]:
+    """The claim for which this write of a client chooses, by key, and the node if it is told."""
+    if isinstance(old, PersistentVolumeClaim) and isinstance(new, PersistentVolumeClaim):
+        is_chosen = new.selected_node and not old.selected_node
+        return (new.key, new.selected_node) if is_chosen else ("", "")
+    if isinstance(old, PersistentVolume) and isinstance(new, PersistentVolume):
+        return ("" if old.claim_key else new.claim_key), ""
+    return "", ""
 
 
 def _verdict(decided: Decided, node: str) -> str:
@@ -290,6 +436,5 @@ def _of_nodes(message: str) -> str:
     return message.partition(". ")[0].rstrip(".")
 
 
-def _named(bindings: list[_Binding]) -> str:
-    names = [one.pod.key for one in bindings]
+def _named(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more pods"

@@ -5,9 +5,9 @@ Upstream: pkg/scheduler/eventhandlers.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from kscope.sim.api_server.watches import WatchEvent
+from kscope.sim.api_server.watches import AT_ONCE, WatchEvent
 from kscope.sim.kernel.view import Attributes
 from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
@@ -17,6 +17,32 @@ from scheduling.engine.pod_groups.groups import POD_GROUP, group_of, groups_of
 from scheduling.engine.pods.pod_info import PodInfo, requests_changed
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.events import ClusterEvent
+
+
+class Arrivals:
+    """The pods that wait in the queue of a client, by namespace/name, in the order they came.
+
+    Those that it could not place are not among them: when it tries them again is not known.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._last = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def number(self, key: str) -> int:
+        """The pod's number; the next one if it has none."""
+        found = self._numbers.get(key)
+        if found is None:
+            self._last = found = self._last + 1
+            self._numbers[key] = found
+        return found
+
+    def forget(self, key: str) -> None:
+        """The pod waits no more."""
+        self._numbers.pop(key, None)
 
 
 class Watches:
@@ -38,6 +64,8 @@ class Watches:
         self._gauges = state.gauges
         self._handle = state.handle
         self._groups = groups_of(state.handle)
+        # Of the pods of an external scheduler.
+        self.arrived = Arrivals()
         self._cache = state.cache
         self._queue = state.queue
         self._volume_work = state.volume_work
@@ -53,14 +81,18 @@ class Watches:
         )
 
     def start(self) -> None:
-        """Watch every kind that can change a decision; the first events list what exists."""
-        delay = self._latencies.draw("watch")
+        """Watch every kind that can change a decision; the first events list what exists.
+
+        Beside a client that decides, the cluster is known as it is: the client's delays are its own.
+        """
+        delay = AT_ONCE if self._state.external else self._latencies.draw("watch")
         attachments = ("VolumeAttachment",) if self._cycle_rules.counts_attachments else ()
         handlers = {"Pod": self.observe_pod, "Node": self.observe_node}
         devices = _DEVICE_KINDS if self._cycle_rules.allocates_devices else ()
         groups = (POD_GROUP,) if self._groups is not None else ()
         for kind in (*attachments, *devices, *groups, *_WATCHED_KINDS):
-            later = self._latencies.draw("node_watch") if kind == "Node" else 0
+            is_late = kind == "Node" and delay != AT_ONCE
+            later = self._latencies.draw("node_watch") if is_late else 0
             self._store.watch(kind, handlers.get(kind, self.observe_other), delay + later)
 
     def observe_pod(self, event: WatchEvent) -> None:
@@ -71,9 +103,8 @@ class Watches:
         old = self._known.get(key)
         gone = event.type == "DELETED" or new.is_terminated
         if self._state.external:
-            if old is not None and old.uid == new.uid and old.node_name and not new.node_name:
-                return  # Its binding was known before this: ShadowDecisions.bound().
             self._follow_nomination(new, gone=gone)
+            self._follow_queue(old, new, gone=gone)
         if gone:
             self._known.pop(key, None)
         else:
@@ -93,6 +124,21 @@ class Watches:
             self._pending_pod_changed(old, new)
         self._wake()
 
+    def _follow_queue(self, old: Pod | None, new: Pod, *, gone: bool) -> None:
+        """Keep the order in which pods came to the queue of a client."""
+        if gone or new.node_name:
+            self.arrived.forget(new.key)
+        elif old is None and new.scheduler_name in self._state.names:
+            self.arrived.number(new.key)
+        if gone:
+            self.forget_assumed(new.key)
+
+    def forget_assumed(self, key: str) -> None:
+        """The pod does not come to the node on which it was counted."""
+        assumed = self._cache.pod(self._cache.assumed.get(key, ""))
+        if assumed is not None:
+            self._state.change_cache(f"pod/{key}", self._cache.forget_pod, assumed.info)
+
     def _follow_nomination(self, pod: Pod, *, gone: bool) -> None:
         """Keep the node that a client has nominated one of its pods to."""
         nominated = self._state.nominated
@@ -103,6 +149,10 @@ class Watches:
             nominated.remove(pod.key)
         elif nominated.node_of(pod.key) != node:
             nominated.add(node, PodInfo(pod, self._rules))
+
+    def slow_down(self) -> None:
+        """Hear of writes as late as other schedulers do, from now on."""
+        self._store.watches.slow_down(self, self._latencies.draw("watch"))
 
     def _pending_pod_changed(self, old: Pod | None, new: Pod) -> None:
         if old is None:
