@@ -223,6 +223,17 @@ def test_a_refusal_of_a_pod_that_fits_differs() -> None:
     assert decisions(cluster)[0].message == "The pod fits a."
 
 
+def test_a_refusal_that_overtakes_the_bindings_before_it_is_stale() -> None:
+    cluster = outside(node("a", cpu="1"), pod("p", cpu="1"), pod("q", cpu="1"))
+    refuse(cluster, "q", "0/1 nodes are available: 1 Insufficient cpu.")
+    first = decisions(cluster)[0]
+    bind(cluster, "p", "a")
+    assert verdicts(cluster) == ["differs", "agrees", "stale"]
+    explained = decisions(cluster)[2]
+    assert (explained.data or {})["instead_of"] == first.seq
+    assert explained.message == "The refusal is right if default/p came before it."
+
+
 def test_a_nominated_node_is_kept_free() -> None:
     cluster = outside(node("a", cpu="2"), node("b", cpu="1"), pod("p", cpu="2"), pod("q", cpu="1"))
     refuse(cluster, "p", "0/2 nodes are available: 2 Insufficient cpu.", nominated="a")

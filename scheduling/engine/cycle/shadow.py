@@ -55,11 +55,12 @@ _EAGER_NODES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class _Binding:
-    """A pod that a client has bound."""
+class _Told:
+    """What a client has told of a pod: its node, or "" with the message why it fits nowhere."""
 
     pod: Pod
     node: str
+    message: str
     at: int
     # Its place in the client's queue: less comes before.
     place: tuple[int, int]
@@ -88,9 +89,9 @@ class ShadowDecisions:
     def __init__(self, state: SchedulerState, watches: Watches) -> None:
         self._state = state
         self._watches = watches
-        self._bound: deque[_Binding] = deque(maxlen=_MOST_BINDINGS)
-        # Those whose node was wrong, until all pods before them in the queue have their nodes, too.
-        self._open: deque[_Binding] = deque(maxlen=_MOST_BINDINGS)
+        self._bound: deque[_Told] = deque(maxlen=_MOST_BINDINGS)
+        # What was wrong, until all pods before it in the queue have their nodes, too.
+        self._open: deque[_Told] = deque(maxlen=_MOST_BINDINGS)
         # How often each pod was decided on, by uid, as long as it has no node.
         self._attempts: dict[str, int] = {}
         # Pods whose volumes the client binds, by uid: what was decided on them then, and the node
@@ -99,6 +100,9 @@ class ShadowDecisions:
 
     def decide(self, pod: Pod) -> Decided:
         """The decision on *pod* as the cluster is now."""
+        return self._decided(pod, self._place(pod))
+
+    def _decided(self, pod: Pod, place: tuple[int, int]) -> Decided:
         algorithm = self._algorithm(pod)
         result = self._schedule(algorithm, pod)
         if result.result == UNSCHEDULABLE:
@@ -108,7 +112,7 @@ class ShadowDecisions:
         found = None
         if len(algorithm.table.rows) <= _EAGER_NODES:
             found = evidence(result, algorithm, number, 0)
-        return Decided(self._place(pod), result, best, score, totals, found)
+        return Decided(place, result, best, score, totals, found)
 
     def decide_binding(self, pod: Pod, node: str) -> Decided:
         """The decision on a pod that is about to be bound to *node*.
@@ -187,7 +191,7 @@ class ShadowDecisions:
 
     def _compare(self, old: Pod, new: Pod, node: str, decided: Decided) -> None:
         """Record how the client's *node*, on which the pod counts now, compares with *decided*."""
-        binding = _Binding(old, node, self._state.loop.now, decided.place)
+        binding = _Told(old, node, "", self._state.loop.now, decided.place)
         verdict, sentence = _verdict(decided, node), ""
         if verdict == DIFFERS and self._is_best_of_sample(new, decided.totals, node):
             verdict = TIED
@@ -205,9 +209,11 @@ class ShadowDecisions:
 
     def refused(self, pod: Pod, message: str, decided: Decided) -> None:
         """The client has written that *pod* fits nowhere, and why."""
-        result = decided.result
-        is_same = result.result != SCHEDULED and _of_nodes(message) == _of_nodes(result.message)
-        self._record(pod, AGREES if is_same else DIFFERS, "", decided, message=message)
+        verdict = AGREES if _is_same_refusal(decided.result, message) else DIFFERS
+        seq = self._record(pod, verdict, "", decided, message=message)
+        if verdict == DIFFERS:
+            now = self._state.loop.now
+            self._open.append(_Told(pod, "", message, now, decided.place, seq))
         self._watches.arrived.forget(pod.key)
 
     # -- what the cluster was or will be ---------------------------------------------------------
@@ -221,11 +227,11 @@ class ShadowDecisions:
         """Bindings since then count as new."""
         return self._state.loop.now - _BEHIND
 
-    def _recent(self) -> list[_Binding]:
+    def _recent(self) -> list[_Told]:
         """The newest bindings, the last one first."""
         return [one for one in reversed(self._bound) if one.at >= self._earliest]
 
-    def _right_before(self, binding: _Binding) -> str:
+    def _right_before(self, binding: _Told) -> str:
         """A sentence if the node is right without some of the newest bound pods; "" if not."""
         recent = self._recent()
         later = [one for one in recent if one.place > binding.place]
@@ -234,13 +240,12 @@ class ShadowDecisions:
         last = [recent[: 1 << exponent] for exponent in range(most.bit_length())]
         for left_out in (later, *last) if later else last:
             with self._without([binding, *left_out]):
-                if self._is_right(binding.pod, binding.node):
-                    names = [one.pod.key for one in left_out]
-                    return f"{binding.node} was right before {_named(names)} had a node."
+                if self._is_right(binding):
+                    return f"{binding.node} was right before {_named(left_out)} had a node."
         return ""
 
     def _settle(self) -> None:
-        """Record which of the last wrong nodes are right in the order of the queue.
+        """Record what of the last that was wrong is right in the order of the queue.
 
         Each is tried once, as soon as all pods that came before it have their nodes.
         """
@@ -252,26 +257,36 @@ class ShadowDecisions:
             known = self._state.known.get(one.pod.key)
             if known is None or known.uid != one.pod.uid:
                 continue
-            with self._without([one, *(each for each in recent if each.place > one.place)]):
-                if not self._is_right(one.pod, one.node):
+            later = [each for each in recent if each.place > one.place]
+            with self._without([one, *later]):
+                if not self._is_right(one):
                     continue
-                decided = self.decide(one.pod)
-            before = [
-                each.pod.key for each in recent if each.place < one.place and each.seq > one.seq
-            ]
-            sentence = f"{one.node} is right if {_named(before)} came before it."
-            self._record(known, STALE, sentence, decided, node=one.node, instead_of=one.seq)
+                decided = self._decided(one.pod, one.place)
+            sooner = [each for each in recent if each.place < one.place and each.seq > one.seq]
+            order = f"{_named(sooner)} came before" if sooner else f"{_named(later)} came after"
+            sentence = f"{one.node or 'The refusal'} is right if {order} it."
+            self._record(
+                known,
+                STALE,
+                sentence,
+                decided,
+                node=one.node,
+                message=one.message,
+                instead_of=one.seq,
+            )
 
     def _is_waiting_before(self, place: tuple[int, int]) -> bool:
         """Whether a pod that is before this place in the client's queue has no node yet."""
         waiting = (self._state.known.get(key) for key in self._watches.arrived)
         return any(pod is not None and self._place(pod) < place for pod in waiting)
 
-    def _is_right(self, pod: Pod, node: str) -> bool:
-        algorithm = self._algorithm(pod)
-        result = self._schedule(algorithm, pod)
+    def _is_right(self, told: _Told) -> bool:
+        algorithm = self._algorithm(told.pod)
+        result = self._schedule(algorithm, told.pod)
+        if not told.node:
+            return _is_same_refusal(result, told.message)
         best, _, totals = _scores(algorithm, result)
-        return node in best or self._is_best_of_sample(pod, totals, node)
+        return told.node in best or self._is_best_of_sample(told.pod, totals, told.node)
 
     def _is_best_of_sample(self, pod: Pod, totals: Mapping[str, int], node: str) -> bool:
         """Whether a scheduler that stops early may find no better node than this one.
@@ -288,7 +303,7 @@ class ShadowDecisions:
         return not len(better) or int(better[0] + len(totals) - better[-1]) - 1 >= tried
 
     @contextmanager
-    def _without(self, bindings: Iterable[_Binding]) -> Generator[None]:
+    def _without(self, bindings: Iterable[_Told]) -> Generator[None]:
         """While this lasts, these pods do not count on their nodes."""
         table = self._state.handle.table
         taken: list[tuple[int, PodInfo]] = []
@@ -431,10 +446,15 @@ def _why_not(decided: Decided, node: str) -> str:
     return f": {found['text'] or ', '.join(found['reasons'])}" if found else ""
 
 
+def _is_same_refusal(result: ScheduleResult, message: str) -> bool:
+    return result.result != SCHEDULED and _of_nodes(message) == _of_nodes(result.message)
+
+
 def _of_nodes(message: str) -> str:
     """What the message says of the nodes; what it says of preemption follows as a new sentence."""
     return message.partition(". ")[0].rstrip(".")
 
 
-def _named(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more pods"
+def _named(told: list[_Told]) -> str:
+    first = told[0].pod.key
+    return first if len(told) == 1 else f"{first} and {len(told) - 1} more pods"
