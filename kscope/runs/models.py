@@ -421,6 +421,26 @@ class OtherObject(ProjectedObject):
         return self.key
 
 
+class ClientLease(models.Model):
+    """A Lease by which clients of the Kubernetes API elect a leader. Written by the API alone.
+
+    It is renewed every two seconds, which nobody wants to see in a history: it has none. `version`
+    counts its writes on from the run's newest event.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_index=False)
+    key = models.TextField(help_text="NAMESPACE/NAME")
+    version = models.BigIntegerField()
+    manifest = models.JSONField()
+
+    class Meta:
+        ordering = ("run_id", "key")
+        constraints = (models.UniqueConstraint(fields=("run", "key"), name="clientlease_run_key"),)
+
+    def __str__(self) -> str:
+        return self.key
+
+
 class RemovedObject(models.Model):
     """An object that is gone, as it was when event *seq* removed it. Written only by the runner.
 

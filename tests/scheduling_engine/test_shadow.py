@@ -198,7 +198,7 @@ def test_a_node_that_is_the_best_of_a_sample_is_tied() -> None:
     data = decided.data or {}
     assert (data["verdict"], data["chosen"], data["sampled"]) == ("tied", "n001", 100)
     assert decided.message == "n120 has the best score of 100 nodes in a row, as many as are tried."
-    cluster.advance(10 * SECOND)
+    cluster.advance(MINUTE)
     bind(cluster, "q", "n120")
     assert verdicts(cluster) == ["tied", "differs"]
 

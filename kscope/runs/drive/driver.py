@@ -205,8 +205,14 @@ class Driver:
         return self.engine.next_at is None if until is None else self.engine.now >= until
 
     def _carry_out(self) -> list[slices.Done]:
-        pending = slices.commands_pending(self.run_id)
-        return [self._apply(key, body) for key, body in pending]
+        """The users' commands, as many as fit into a slice; the lease ends without a commit."""
+        done: list[slices.Done] = []
+        deadline = time.monotonic() + SLICE_SECONDS
+        for key, body in slices.commands_pending(self.run_id):
+            done.append(self._apply(key, body))
+            if time.monotonic() > deadline:
+                break
+        return done
 
     def _apply(self, key: int, body: Manifest) -> slices.Done:
         position, at = self.engine.steps, self.engine.now

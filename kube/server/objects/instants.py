@@ -28,7 +28,7 @@ from kscope.runs.web.past import log_replayed
 from kscope.sim.objects.kinds import entity_id
 from kube.addresses import Moment
 from kube.resources import Resource
-from kube.server.objects import kubernetes_events
+from kube.server.objects import kubernetes_events, leases
 from kube.server.objects.links import SnapshotLinks, head_of
 from kube.server.objects.namespaces import with_implied
 from kube.server.objects.together import Together
@@ -76,6 +76,10 @@ class Now:
         elif resource.kind == "Namespace":
             held = [version async for batch in self._rows(resource) for version in batch]
             yield with_implied(held, await self._namespaces())
+        elif resource.kind == leases.KIND:
+            held = [version async for batch in self._rows(resource, namespace) for version in batch]
+            of_clients = await leases.leases_in(self.link, self.run_id, namespace)
+            yield sorted([*held, *of_clients], key=_place)
         else:
             async for versions in self._rows(resource, namespace):
                 yield versions
@@ -87,6 +91,8 @@ class Now:
             return _named(found, name)
         statement, values = _query(self.run_id, resource, namespace, name)
         row = await (await self.link.execute(statement, values)).fetchone()
+        if row is None and resource.kind == leases.KIND:
+            return await leases.lease_at(self.link, self.run_id, f"{namespace}/{name}")
         return Version(row[0], orjson.loads(row[2]), row[1]) if row else None
 
     async def _rows(self, resource: Resource, namespace: str = "") -> AsyncIterator[list[Version]]:
@@ -157,6 +163,16 @@ class Newest:
         if resource.kind in ("Event", "Namespace"):
             async with now(self.links, run_id) as instant:
                 return await instant.find(resource, namespace, name)
+        found = await self.in_run(run_id, resource, namespace, name)
+        if found is None and resource.kind == leases.KIND:
+            async with self.links.link() as link:
+                return await leases.lease_at(link, run_id, f"{namespace}/{name}")
+        return found
+
+    async def in_run(
+        self, run_id: int, resource: Resource, namespace: str, name: str
+    ) -> Version | None:
+        """One object that is part of the run, which not every Lease is."""
         table, before = table_of(resource)
         key = before + (f"{namespace}/{name}" if resource.namespaced and namespace else name)
         return await self._rows.of((run_id, table, key))
@@ -244,6 +260,11 @@ def _chosen(versions: Iterable[Version], namespace: str) -> list[Version]:
         for version in versions
         if not namespace or version.manifest["metadata"].get("namespace") == namespace
     ]
+
+
+def _place(version: Version) -> tuple[str, str]:
+    metadata = version.manifest["metadata"]
+    return metadata.get("namespace") or "", metadata["name"]
 
 
 def _named(versions: Iterable[Version], name: str) -> Version | None:

@@ -22,7 +22,8 @@ from kube.server.objects.links import SnapshotLinks
 from kube.server.writes.submitting import Submitter
 from kube.status import ApiError, already_exists, not_found, timed_out
 
-WAIT_SECONDS = 5.0
+# Less than the minute after which an API server gives up: clients may try again by then.
+WAIT_SECONDS = 30.0
 # News of a run may be lost, so the database is asked at least this often.
 LOOK_SECONDS = 0.25
 # Commands that are handed over at a time.

@@ -13,6 +13,7 @@ from kube.addresses import Target
 from kube.apply import ObjectFields
 from kube.resources import Resource
 from kube.server.answers import answered
+from kube.server.objects import leases
 from kube.server.objects.instants import Newest
 from kube.server.objects.links import SnapshotLinks
 from kube.server.objects.versions import Version
@@ -51,7 +52,14 @@ class RunObjects:
         return self.now.links
 
     async def carry_out(self, command: Manifest, target: Target | None) -> int:
-        """Have the engine do it; returns the event of it. Raises ApiError."""
+        """Have the engine do it; returns the event of it. Raises ApiError.
+
+        A Lease that is no part of the run is written at once.
+        """
+        if target is not None and target.resource.kind == leases.KIND:
+            place = (target.resource, target.namespace, target.name)
+            if await self.now.in_run(self.run.pk, *place) is None:
+                return await leases.carry_out(self.links, self.run, command, target)
         return await self.engine.carry_out(self.run, command, target)
 
     async def find(self, target: Target, name: str) -> Version | None:

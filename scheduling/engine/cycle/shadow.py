@@ -44,8 +44,8 @@ from scheduling.engine.pods.pod_info import PodInfo
 AGREES, TIED, DIFFERS, STALE = "agrees", "tied", "differs", "stale"
 
 # How long a client may be behind, and how many bindings.
-_BEHIND = 5 * SECOND
-_MOST_BINDINGS = 256
+_BEHIND = 30 * SECOND
+_MOST_BINDINGS = 1_000
 # So many of the last ones are left out at most, if the order of the queue does not explain a node.
 _MOST_LAST = 16
 # Of nodes with the best score, so many are named.
@@ -232,7 +232,12 @@ class ShadowDecisions:
         return [one for one in reversed(self._bound) if one.at >= self._earliest]
 
     def _right_before(self, binding: _Told) -> str:
-        """A sentence if the node is right without some of the newest bound pods; "" if not."""
+        """A sentence if the node is right without some of the newest bound pods; "" if not.
+
+        As long as pods before it have no node, nothing can be said: see `_settle`.
+        """
+        if self._is_waiting_before(binding.place):
+            return ""
         recent = self._recent()
         later = [one for one in recent if one.place > binding.place]
         # 1, 2, 4, … of them: each trial costs a decision.

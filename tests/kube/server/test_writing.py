@@ -207,6 +207,25 @@ async def test_events_of_clients_are_kept(kube: Kube) -> None:
     assert [one["message"] for one in listed.json["items"]] == ["by a controller"]
 
 
+async def test_leases_of_clients_are_no_part_of_the_run(kube: Kube, driven: Run) -> None:
+    address = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+    lease = {"metadata": {"name": "mine"}, "spec": {"holderIdentity": "a"}}
+    created = (await kube.ask("POST", address, lease)).json
+    assert created["metadata"]["uid"]
+    again = await kube.ask("POST", address, lease)
+    assert (again.status, again.json["reason"]) == (409, "AlreadyExists")
+    created["spec"] = {"holderIdentity": "b", "renewTime": "2026-11-24T10:00:00.123456Z"}
+    renewed = (await kube.ask("PUT", f"{address}/mine", created)).json
+    assert renewed["spec"] == created["spec"]
+    late = await kube.ask("PUT", f"{address}/mine", {**created, "spec": {"holderIdentity": "c"}})
+    assert (late.status, late.json["reason"]) == (409, "Conflict")
+    assert (await kube.get(address)).names == ["mine"]
+    assert (await kube.get(f"{address}/mine")).json["spec"] == created["spec"]
+    assert (await kube.ask("DELETE", f"{address}/mine")).status == 200
+    assert (await kube.get(f"{address}/mine")).status == 404
+    assert not await sync_to_async(driven.commands.exists)()
+
+
 async def test_a_run_is_replayed_without_its_clients(kube: Kube, driven: Run) -> None:
     await kube.ask("POST", PODS, POD)
     await kube.ask("DELETE", f"{PODS}/web")

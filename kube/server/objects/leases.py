@@ -1,0 +1,119 @@
+"""Leases of clients, which are no part of the run: a row each, and no history.
+
+A client that elects a leader renews a Lease every two seconds, and gives up after ten. So it asks
+neither the engine of the run nor waits for it.
+"""
+
+import uuid
+from typing import Any
+
+import orjson
+import psycopg
+
+from kscope.runs.engine import Manifest
+from kscope.runs.models import Run
+from kscope.sim.kernel.units import timestamp
+from kube import patching
+from kube.addresses import Target
+from kube.server.objects.links import SnapshotLinks
+from kube.server.objects.versions import Version
+from kube.status import ApiError, already_exists, conflict, not_found
+
+KIND = "Lease"
+# Of a run; and characters of one of them.
+MOST = 1_000
+LONGEST = 20_000
+
+_READ = "SELECT version, manifest::text FROM runs_clientlease WHERE run_id = %s"
+_INSERT = (
+    "INSERT INTO runs_clientlease (run_id, key, version, manifest)"
+    " SELECT %(run)s, %(key)s, %(version)s, %(manifest)s::jsonb"
+    " WHERE (SELECT count(*) FROM runs_clientlease WHERE run_id = %(run)s) < %(most)s"
+    " ON CONFLICT DO NOTHING"
+)
+_UPDATE = (
+    "UPDATE runs_clientlease SET version = version + 1, manifest = %s::jsonb"
+    " WHERE run_id = %s AND key = %s AND version = %s"
+)
+_MODIFIED = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+
+Link = psycopg.AsyncConnection[Any]
+
+
+async def leases_in(link: Link, run_id: int, namespace: str) -> list[Version]:
+    """Those of a namespace, or all, by key."""
+    prefix = f"{namespace}/" if namespace else ""
+    statement = f"{_READ} AND starts_with(key, %s) ORDER BY key"
+    found = await link.execute(statement, [run_id, prefix])
+    return [_version(row) for row in await found.fetchall()]
+
+
+async def lease_at(link: Link, run_id: int, key: str) -> Version | None:
+    """The one of this key, or None."""
+    row = await (await link.execute(f"{_READ} AND key = %s", [run_id, key])).fetchone()
+    return _version(row) if row else None
+
+
+def _version(row: Any) -> Version:
+    version, text = row
+    return Version(version, orjson.loads(text), version)
+
+
+async def carry_out(links: SnapshotLinks, run: Run, command: Manifest, target: Target) -> int:
+    """Do what a command would do to a Lease of the run; returns its new version. Raises ApiError."""
+    async with links.link() as link:
+        if command["verb"] == "create":
+            return await _create(link, run, command["manifest"], target)
+        return await _change(link, run, command, target)
+
+
+async def _create(link: Link, run: Run, manifest: Manifest, target: Target) -> int:
+    made = {"uid": str(uuid.uuid4()), "creationTimestamp": timestamp(run.head_at)}
+    stored = {**manifest, "metadata": {**manifest["metadata"], **made}}
+    given = {
+        "run": run.pk,
+        "key": _key(target),
+        "version": run.head_seq + 1,
+        "manifest": _text(stored),
+        "most": MOST,
+    }
+    if not (await link.execute(_INSERT, given)).rowcount:
+        if await lease_at(link, run.pk, _key(target)) is not None:
+            raise already_exists(target.resource, target.name)
+        raise ApiError(429, "TooManyRequests", f"run {run.pk} has {MOST:,} Leases of clients")
+    return run.head_seq + 1
+
+
+async def _change(link: Link, run: Run, command: Manifest, target: Target) -> int:
+    found = await lease_at(link, run.pk, _key(target))
+    if found is None:
+        raise not_found(target.resource, target.name)
+    if command.get("uid", found.manifest["metadata"]["uid"]) != found.manifest["metadata"]["uid"]:
+        raise conflict(target.resource, target.name, "the UID in the precondition is another one")
+    if command.get("expect", found.seq) != found.seq:
+        raise conflict(target.resource, target.name, _MODIFIED)
+    place = [run.pk, _key(target), found.seq]
+    if command["verb"] == "delete":
+        statement = "DELETE FROM runs_clientlease WHERE run_id = %s AND key = %s AND version = %s"
+        done = await link.execute(statement, place)
+    else:
+        changed = patching.merge_patched(found.manifest, command["patch"])
+        done = await link.execute(_UPDATE, [_text(changed), *place])
+    if not done.rowcount:
+        raise conflict(target.resource, target.name, _MODIFIED)
+    return found.seq + 1
+
+
+def _key(target: Target) -> str:
+    return f"{target.namespace}/{target.name}"
+
+
+def _text(manifest: Manifest) -> str:
+    text = orjson.dumps(manifest).decode()
+    if len(text) > LONGEST:
+        raise ApiError(
+            413, "RequestEntityTooLarge", f"a Lease has at most {LONGEST:,} characters here"
+        )
+    return text
