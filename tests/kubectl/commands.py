@@ -14,8 +14,8 @@ class Command:
     `shows` and `hides` are texts that must and must not be printed. `since` is the first minor
     version of kubectl that has the command. `then` is the virtual time that passes afterwards, in
     seconds; with `plays` it passes meanwhile, for a command that waits. `differs` says what is not
-    as with a real cluster. "{root}" in a line stands for the path of the run's API,
-    "{api}" for that of its group "core".
+    as with a real cluster. "{root}" in a line stands for the path of the run's API
+    where kubectl needs it, "{api}" for that of its group "core".
     """
 
     line: str

@@ -1,0 +1,128 @@
+"""A proxy between kubectl and a run that writes down what they say to each other."""
+
+import http.client
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import yaml
+
+from kscope.kube import Cluster
+from tests.kube.transcripts.exchanges import Exchange, text_of
+from tests.kube.transcripts.shapes import names_in, shape_of
+from tests.waiting import HANG_SECONDS
+
+_KEPT = ("Accept", "Content-Type")
+_ROOT = re.compile(r"^/k8s/runs/\d+")
+_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length"}
+
+
+class Recorder:
+    """The exchanges of one cluster with its clients, each with the `command` that it belongs to."""
+
+    def __init__(self, cluster: Cluster, server: str) -> None:
+        self.exchanges: list[Exchange] = []
+        self.command = ""
+        self._cluster = cluster
+        self._host = urlsplit(server).netloc
+        self._lock = threading.Lock()
+
+    def at(self) -> float:
+        """The virtual time now."""
+        with self._lock:
+            return self._cluster.now
+
+    def through(self, kubeconfig: Path, origin: str) -> Path:
+        """A copy of the kubeconfig that leads through the proxy at *origin*."""
+        content = yaml.safe_load(kubeconfig.read_text())
+        for one in content["clusters"]:
+            parts = urlsplit(one["cluster"]["server"])
+            one["cluster"]["server"] = f"{origin}{parts.path}"
+        path = kubeconfig.with_name(f"recorded-{kubeconfig.name}")
+        path.write_text(yaml.safe_dump(content))
+        return path
+
+    def pass_on(self, handler: BaseHTTPRequestHandler) -> None:
+        """Ask the run what the client asks, and give it the answer, piece by piece."""
+        at = self.at()
+        content = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        # A compressed answer could not be looked at.
+        headers = {k: v for k, v in handler.headers.items() if k != "Accept-Encoding"}
+        upstream = http.client.HTTPConnection(self._host, timeout=HANG_SECONDS)
+        upstream.request(handler.command, handler.path, content, headers)
+        answer = upstream.getresponse()
+        handler.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in _HOP:
+                handler.send_header(name, value)
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        pieces: list[bytes] = []
+        try:
+            while piece := answer.read1(65536):
+                pieces.append(piece)
+                handler.wfile.write(piece)
+                handler.wfile.flush()
+        except (OSError, http.client.IncompleteRead):
+            pass  # the client has left a watch, or the run is gone
+        finally:
+            upstream.close()
+            if "Upgrade" not in handler.headers:  # the header goes no further than to this proxy
+                self._note(handler, content, answer, b"".join(pieces), at)
+
+    def _note(
+        self,
+        handler: BaseHTTPRequestHandler,
+        content: bytes,
+        answer: http.client.HTTPResponse,
+        told: bytes,
+        at: float,
+    ) -> None:
+        content_type = answer.headers.get("Content-Type") or ""
+        self.exchanges.append(
+            Exchange(
+                command=self.command,
+                at=at,
+                method=handler.command,
+                path=_ROOT.sub("", handler.path),
+                headers={k: handler.headers[k] for k in _KEPT if k in handler.headers},
+                body=text_of(content),
+                status=answer.status,
+                content_type=content_type,
+                shape=shape_of(told, content_type),
+                names=names_in(told, content_type),
+            )
+        )
+
+
+@contextmanager
+def recording(cluster: Cluster, server: str) -> Iterator[tuple[Recorder, str]]:
+    """A recorder in front of the run at *server*, and the address of its proxy."""
+    recorder = Recorder(cluster, server)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Be silent."""
+
+        def _pass_on(self) -> None:
+            self.close_connection = True
+            recorder.pass_on(self)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass_on
+
+    proxy = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    proxy.daemon_threads = True
+    thread = threading.Thread(target=proxy.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield recorder, f"http://127.0.0.1:{proxy.server_address[1]}"
+    finally:
+        proxy.shutdown()
+        proxy.server_close()
+        thread.join()
