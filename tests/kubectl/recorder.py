@@ -12,12 +12,14 @@ from urllib.parse import urlsplit
 import yaml
 
 from kscope.kube import Cluster
-from tests.kube.transcripts.exchanges import Exchange, text_of
+from tests.kube.transcripts.exchanges import WATCH, Exchange, text_of
 from tests.kube.transcripts.shapes import names_in, shape_of
 from tests.waiting import HANG_SECONDS
 
 _KEPT = ("Accept", "Content-Type")
 _ROOT = re.compile(r"^/k8s/runs/\d+")
+# Between two seconds of the cluster.
+_PAUSE_SECONDS = 0.01
 _HOP = {"connection", "keep-alive", "transfer-encoding", "content-length"}
 
 
@@ -29,12 +31,26 @@ class Recorder:
         self.command = ""
         self._cluster = cluster
         self._host = urlsplit(server).netloc
+        # Held while a request is answered, or time goes on.
         self._lock = threading.Lock()
 
-    def at(self) -> float:
-        """The virtual time now."""
-        with self._lock:
-            return self._cluster.now
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        """Time goes on, but never during a request: its answer is that of one known instant."""
+        is_over = threading.Event()
+
+        def go_on() -> None:
+            while not is_over.wait(_PAUSE_SECONDS):
+                with self._lock:
+                    self._cluster.advance(1)
+
+        clock = threading.Thread(target=go_on)
+        clock.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            clock.join()
 
     def through(self, kubeconfig: Path, origin: str) -> Path:
         """A copy of the kubeconfig that leads through the proxy at *origin*."""
@@ -48,21 +64,25 @@ class Recorder:
 
     def pass_on(self, handler: BaseHTTPRequestHandler) -> None:
         """Ask the run what the client asks, and give it the answer, piece by piece."""
-        at = self.at()
         content = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         # A compressed answer could not be looked at.
         headers = {k: v for k, v in handler.headers.items() if k != "Accept-Encoding"}
         upstream = http.client.HTTPConnection(self._host, timeout=HANG_SECONDS)
-        upstream.request(handler.command, handler.path, content, headers)
-        answer = upstream.getresponse()
+        pieces: list[bytes] = []
+        with self._lock:
+            at = self._cluster.now
+            upstream.request(handler.command, handler.path, content, headers)
+            answer = upstream.getresponse()
+            if not WATCH.search(handler.path):
+                pieces.append(answer.read())
         handler.send_response(answer.status)
         for name, value in answer.getheaders():
             if name.lower() not in _HOP:
                 handler.send_header(name, value)
         handler.send_header("Connection", "close")
         handler.end_headers()
-        pieces: list[bytes] = []
         try:
+            handler.wfile.write(b"".join(pieces))
             while piece := answer.read1(65536):
                 pieces.append(piece)
                 handler.wfile.write(piece)

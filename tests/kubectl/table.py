@@ -1,7 +1,6 @@
 """The table of docs/kubectl.md: what came of each command with each version of kubectl."""
 
 import re
-from itertools import zip_longest
 from pathlib import Path
 
 from tests.kubectl.commands import STORIES, Command
@@ -28,8 +27,9 @@ def write(results: Results) -> None:
         lines += [f"\n## {story.capitalize()}\n", _row(["command", *versions])]
         lines.append(_row(["---"] * (len(versions) + 1)))
         of_version = [known[version].get(story, []) for version in versions]
-        for command, *cells in zip_longest(commands, *of_version):
-            lines.append(_row([_name(command), *(cell or "not tried" for cell in cells)]))
+        for place, command in enumerate(commands):
+            cells = [told[place] if place < len(told) else "not tried" for told in of_version]
+            lines.append(_row([_name(command), *cells]))
     PAGE.write_text("\n".join(lines) + "\n")
 
 

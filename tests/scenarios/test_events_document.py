@@ -18,7 +18,16 @@ _TEXT = (_ROOT / "docs" / "events.md").read_text()
 _PROFILES = ("v1.34", "v1.20", "v1.16", "v1.11")
 _OTHER = "any other kind"
 _REFUSED = {
-    "status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": "none fits"}]}
+    "status": {
+        "conditions": [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "Unschedulable",
+                "message": "none fits",
+            }
+        ]
+    }
 }
 # What a write is called that has no better name.
 _PLAIN = re.compile(

@@ -26,7 +26,12 @@ def compared(transactional_db: Any) -> Run:
     run = services.run_create(scenario=scenario, play=True, speed="max")
     drive(run.pk)
     run.refresh_from_db()
-    condition = {"type": "PodScheduled", "status": "False", "message": "0/2 nodes: none"}
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "0/2 nodes: none",
+    }
     refused = {"status": {"conditions": [condition]}}
     for body in (
         {"verb": "bind", "object": "pod/default/web", "node": "n2"},

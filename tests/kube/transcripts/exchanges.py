@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,6 +11,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+# In the path of a request whose answer does not end.
+WATCH = re.compile(r"[?&]watch=true")
 ARCHIVE = Path(__file__).with_name("transcripts.tar.xz")
 
 

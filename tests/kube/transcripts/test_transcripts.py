@@ -10,12 +10,11 @@ import pytest
 import yaml
 
 from kscope.kube import Cluster
-from tests.kube.transcripts.exchanges import Exchange, transcripts_kept
+from tests.kube.transcripts.exchanges import WATCH, Exchange, transcripts_kept
 from tests.kube.transcripts.shapes import names_in, shape_of
 from tests.waiting import HANG_SECONDS
 
 SCENARIO = Path(__file__).parents[2] / "kubectl/scenario.yaml"
-_WATCH = re.compile(r"[?&]watch=true")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -48,7 +47,7 @@ class Repeated:
             link.request(one.method, self._root + self._path(one), content, one.headers)
             answer = link.getresponse()
             content_type = answer.headers.get("Content-Type") or ""
-            if _WATCH.search(one.path) and answer.status == 200:
+            if WATCH.search(one.path) and answer.status == 200:
                 begins = "sendInitialEvents=true" in one.path
                 return 200, content_type, answer.fp.readline() if begins else b""
             told = answer.read()
@@ -93,7 +92,7 @@ def test_recorded_requests_are_answered_as_they_were(
         status, content_type, told = repeated.send(one)
         found = (status, content_type.split(";")[0], shape_of(told, content_type))
         expected = (one.status, one.content_type.split(";")[0], one.shape)
-        if _WATCH.search(one.path):
+        if WATCH.search(one.path):
             found, expected = found[:2], expected[:2]
         if found != expected:
             wrong.append(f"{one.command}: {one.method} {one.path}\n  {expected}\n  {found}")
