@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from kscope.runs import services
-from kscope.runs.drive import runner, slices
+from kscope.runs.drive import driver, runner, slices
 from kscope.runs.drive.checkpoints import checkpoint_view
 from kscope.runs.drive.driver import Driver
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
@@ -111,6 +111,26 @@ def test_a_second_driver_leaves_an_owned_run_alone(start: Callable[..., Run]) ->
     assert slices.lease_take(run.pk, "owner")
     runner.run_drive(run.pk)
     assert Run.objects.get(pk=run.pk).head_seq == 0
+
+
+def test_commands_that_take_longer_than_a_slice_are_spread_over_commits(
+    start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = start()
+    for name in ("one", "two", "three"):
+        manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        services.command_submit(run=run, body={"verb": "create", "manifest": manifest})
+    committed: list[int] = []
+
+    def commit(run_id: int, epoch: int, kept: slices.Commit) -> slices.Controls:
+        committed.append(len(kept.done))
+        return slice_commit(run_id, epoch, kept)
+
+    slice_commit = slices.slice_commit
+    monkeypatch.setattr(slices, "slice_commit", commit)
+    monkeypatch.setattr(driver, "SLICE_SECONDS", 0)
+    runner.run_drive(run.pk)
+    assert [count for count in committed if count] == [1, 1, 1]
 
 
 def test_the_state_at_any_event_is_the_fold(driven: Run) -> None:
