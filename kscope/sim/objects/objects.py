@@ -157,6 +157,7 @@ class ApiObject:
         for name in self.OF_STATUS:
             known.pop(name, None)
         known["raw"] = {**self.raw, "status": status}
+        known["status"] = status or EMPTY
         return self._knowing(known)
 
     def stored(self, uid: str, revision: str) -> Self:

@@ -19,6 +19,8 @@ from kscope.sim.objects.pod_resources import ResourceRules, pod_resources
 from kscope.sim.objects.resource_claims import extended_claim, pod_claims
 
 _NEWEST = ResourceRules()
+# The field of a pod's status that names the claim made for its extended resources.
+_EXTENDED = "extendedResourceClaimStatus"
 
 
 def attributes(obj: ApiObject, rules: ResourceRules | None = None) -> Attributes:
@@ -122,28 +124,47 @@ def _pod_attributes(pod: Pod, rules: ResourceRules) -> Attributes:
 def _pod_changes(old: Pod, new: Pod) -> Attributes | None:
     if new.template is not old.template or "view" not in new.template:
         return None
-    return _pod_progress(new)
+    if new.raw.get("spec") is not old.raw.get("spec"):
+        return _pod_progress(new)
+    before, after = old.status, new.status
+    changes = {
+        name: after.get(field)
+        for name, field in _SHOWN_OF_STATUS.items()
+        if before.get(field) != after.get(field)
+    }
+    if "phase" in changes:
+        changes["phase"] = new.phase
+    if after.get(_EXTENDED) != before.get(_EXTENDED) or old.spec.get("resourceClaims"):
+        changes["resource_claims"] = _resource_claims(new)
+    return changes
+
+
+# What pages call these fields of a pod's status.
+_SHOWN_OF_STATUS = {"phase": "phase", "nominated": "nominatedNodeName", "reason": "reason"}
 
 
 def _pod_progress(pod: Pod) -> Attributes:
     """What of a pod may change while its template stays."""
-    status = pod.status
     return {
-        "phase": status.get("phase") or "Pending",
+        "phase": pod.phase,
         "node": pod.node_name,
-        "nominated": status.get("nominatedNodeName") or "",
-        "reason": status.get("reason"),
+        "nominated": pod.nominated_node_name,
+        "reason": pod.status.get("reason"),
         "resource_claims": _resource_claims(pod),
     }
 
 
 def _resource_claims(pod: Pod) -> list[str]:
     """The names of the pod's resource claims that are known, that of extended resources too."""
-    if not (pod.spec.get("resourceClaims") or "extendedResourceClaimStatus" in pod.status):
+    if not _has_resource_claims(pod):
         return []
     extended = extended_claim(pod)
     named = [each.claim for each in pod_claims(pod) if each.claim]
     return [*named, extended] if extended else named
+
+
+def _has_resource_claims(pod: Pod) -> bool:
+    return bool(pod.spec.get("resourceClaims")) or _EXTENDED in pod.status
 
 
 def _node_attributes(node: Node) -> Attributes:

@@ -146,9 +146,10 @@ class SchedulingAlgorithm:
             scores = explain or (keep and self._asks_once)
             result = self._on_nominated_node(pod, asks_extenders=asks_extenders, scores=scores)
         may_fail = bool(pod.pod.volumes) and self._volumes_may_fail(pod)
-        searches_everywhere = False
-        if self.devices is not None and self.devices.asks_for_devices(pod):
-            searches_everywhere = not self.devices.keeps_searches(pod)
+        devices = self.devices
+        if devices is not None and not devices.asks_for_devices(pod):
+            devices = None
+        searches_everywhere = devices is not None and not devices.keeps_searches(pod)
         if (
             result is None
             and not asks_extenders
@@ -165,15 +166,14 @@ class SchedulingAlgorithm:
                 self._explanations.add(result, evaluated, explain=explain, keep=keep)
         if result is None:
             known = None if explain and not by_columns else self._known(pod, keep=keep)
-            may_fail |= self._may_fail
-            may_fail |= self.devices is not None and self.devices.asks_for_devices(pod)
+            may_fail |= self._may_fail or devices is not None
             result = self._in_full(
                 pod, rows, known, asks_extenders=asks_extenders, may_fail=may_fail
             )
         if self._reserve_error and result.result == SCHEDULED:
             result = ScheduleResult(pod, ERROR, message=self._reserve_error, search=result.search)
-        if self.devices is not None and result.search is not None and result.node is not None:
-            self.devices.choose(result.search.state, result.row)
+        if devices is not None and result.search is not None and result.node is not None:
+            devices.choose(result.search.state, result.row)
         if keep and result.explanation is None and result.search is not None:
             self._explanations.keep(result, result.search)
         return result

@@ -121,6 +121,8 @@ class DynamicResources(Plugin):
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """SKIP for a pod without claims."""
+        if not self.asks_for_devices(state.pod):
+            return PRE_FILTER_SKIP
         try:
             prepared = self._pods.read(state.pod)
         except ClaimMissing as missing:

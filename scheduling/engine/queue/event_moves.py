@@ -86,12 +86,16 @@ class EventMoves:
         self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any
     ) -> None:
         for info in infos:
-            if info.gated and not self._requeueing.may_open_gate(info, event):
+            if info.gated and not self._may_open_gate(info, event):
                 continue
             strategy = self._requeueing.worth_requeuing(info, event, old, new)
             if strategy is not Strategy.SKIP:
                 self._places.requeue(info, strategy, event.label)
         self._places.in_flight.add_event(event, old, new)
+
+    def _may_open_gate(self, info: QueuedPodInfo, event: ClusterEvent) -> bool:
+        """Whether a gated pod is to be asked about; one that awaits its victims is not."""
+        return not self._places.is_held(info) and self._requeueing.may_open_gate(info, event)
 
     def _move_all(self, infos: list[QueuedPodInfo], event_name: str) -> None:
         now = self._clock.now

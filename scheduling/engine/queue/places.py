@@ -130,6 +130,13 @@ class QueuePlaces:
         if info.place != place:
             self.arrive(info, place, event)
 
+    def is_held(self, info: QueuedPodInfo) -> bool:
+        """Whether the pod was told to wait until its last victim is evicted."""
+        return (
+            info.gating_plugin == names.DEFAULT_PREEMPTION
+            and info.pod_info.uid in self.preempting
+        )
+
     def passes_gates(self, info: QueuedPodInfo) -> bool:
         """Ask the PreEnqueue plugins, the one that closed the gate last time first."""
         plugins = self._requeueing.profile_of(info).pre_enqueue
