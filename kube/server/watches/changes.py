@@ -2,10 +2,14 @@
 
 Several writes of one object within a range are one change to its newest version, as informers
 allow. An object that went within the range is told with its last manifest.
+
+A client may come back after any change that it was told of, and has to know all that came before.
+An object that came before that change and was written again after it is therefore two changes.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -19,11 +23,15 @@ from kube.server.objects.versions import Version
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A newer version of an object, or, for `is_gone`, the last one of an object that went."""
+    """A newer version of an object, or, for `is_gone`, the last one of an object that went.
+
+    `has_come`: that the object came is a change of its own, earlier in the same range.
+    """
 
     entity: str
     version: Version
     is_gone: bool = False
+    has_come: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +90,40 @@ async def read(
             changes.append(Change(entity, Version(created, manifest, created)))
         if seq <= upto:
             changes.append(Change(entity, Version(seq, manifest, created), is_gone=True))
-    changes.sort(key=_seq)
+    changes = _with_arrivals(changes, after)
     events = await kubernetes_events.read_newer(link, run_id, after=after, upto=upto, at=at)
     return Changes(after, upto, at, changes, events, size=size)
+
+
+def _with_arrivals(changes: Sequence[Change], after: int) -> list[Change]:
+    """The changes in order, with one more for each object that came before another was told.
+
+    Only objects of the same kind matter, because a watch is of one kind.
+    """
+    seqs: dict[str, list[int]] = {}
+    for change in changes:
+        version, of_kind = change.version, seqs.setdefault(_kind(change), [])
+        of_kind.append(version.seq)
+        if after < version.created < version.seq and not change.is_gone:
+            of_kind.append(version.created)
+    for of_kind in seqs.values():
+        of_kind.sort()
+    found: list[Change] = []
+    for change in changes:
+        version, of_kind = change.version, seqs[_kind(change)]
+        came = version.created
+        if not change.is_gone and after < came < version.seq:
+            following = of_kind[bisect_right(of_kind, came)]
+            if following < version.seq:
+                found.append(Change(change.entity, Version(came, version.manifest, came)))
+                change = replace(change, has_come=True)
+        found.append(change)
+    found.sort(key=_seq)
+    return found
+
+
+def _kind(change: Change) -> str:
+    return change.entity.partition("/")[0]
 
 
 def _seq(change: Change) -> int:

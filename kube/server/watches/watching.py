@@ -203,7 +203,7 @@ class Watcher:
     def _told_of(self, change: Change, changes: Changes) -> Iterator[bytes]:
         version, is_gone = change.version, change.is_gone
         manifest = shown(self._resource, version, self._watch.read.shift)
-        is_new = version.created > self._cursor
+        is_new = version.created > self._cursor and not change.has_come
         if self._held is None:
             is_selected = True
             had = is_gone or not is_new

@@ -190,6 +190,33 @@ async def test_what_came_and_went_is_told_twice(kube_of: Callable[..., Kube], dr
         assert await anext(events) == deleted
 
 
+async def test_a_watch_may_break_off_after_any_event(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    kube = kube_of(driven)
+    before = await listed(kube)
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    with driving(driven):
+        for name in ("p", "q"):
+            await kube.ask("POST", PODS, {"metadata": {"name": name}, "spec": spec})
+        for name in ("q", "p"):
+            labelled = {"metadata": {"labels": {"a": "b"}}}
+            await kube.ask("PATCH", f"{PODS}/{name}", labelled, content_type=MERGE)
+    after, breaks = await listed(kube), 0
+    version = str(driven.head_seq)
+    while version:
+        cache = dict(before)
+        async with kube.watching(f"{PODS}?watch=1&resourceVersion={version}") as events:
+            version = ""
+            while cache != after:
+                event = await anext(events)
+                followed(cache, event)
+                if not version:  # the next watch begins after this event
+                    version, following = event["object"]["metadata"]["resourceVersion"], dict(cache)
+        before, breaks = following if version else before, breaks + 1
+    assert breaks >= 4
+
+
 async def test_a_fork_goes_on_with_the_versions_of_its_parent(
     kube_of: Callable[..., Kube], driven: Run
 ) -> None:
