@@ -97,9 +97,9 @@ class Cluster:
             at = min(at + max(round(every * _SECOND), 1), ends)
             self._move(at)
 
-    def play(self, speed: str = "1") -> None:
+    def play(self, speed: str | int = 1) -> None:
         """Let time go on by itself, 1, 10 or 100 times as fast as that of the wall."""
-        self._ask("play", run=self._run, speed=speed)
+        self._ask("play", run=self._run, speed=str(speed))
 
     def pause(self) -> None:
         """Let time stand still again."""

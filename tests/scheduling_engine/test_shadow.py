@@ -135,6 +135,16 @@ def test_bindings_that_overtake_each_other_are_taken_in_the_order_of_the_queue()
     assert decisions(cluster)[5].message == "b is right if default/p came before it."
 
 
+def test_a_pod_that_is_tried_again_may_have_come_before() -> None:
+    nodes = [node("a", cpu="3"), node("b", cpu="2")]
+    cluster = outside(*nodes, pod("p", cpu="2"), pod("q", cpu="1"))
+    refuse(cluster, "p", "0/2 nodes are available: 2 Insufficient cpu.")
+    bind(cluster, "q", "b")
+    bind(cluster, "p", "a")
+    assert verdicts(cluster) == ["differs", "differs", "agrees", "stale"]
+    assert decisions(cluster)[-1].message == "b is right if default/p came before it."
+
+
 def test_a_pod_without_place_holds_up_no_other_in_the_order() -> None:
     cluster = outside(
         node("a", cpu="3"),
@@ -174,6 +184,41 @@ def test_a_pod_counts_on_the_node_that_was_chosen_for_its_volume() -> None:
     cluster.advance(10 * SECOND)
     cluster.take()
     assert cluster.view()["node/a"]["requested"]["cpu"] == 2000
+
+
+def nominate(cluster: Cluster, name: str, node: str) -> None:
+    """What kube-scheduler writes since v1.35 before it binds what a pod needs."""
+    patch = {"status": {"nominatedNodeName": node}}
+    command = Command(verb="patch", object=f"pod/default/{name}", patch=patch)
+    assert cluster.apply(command).applied
+
+
+def test_a_pod_counts_once_on_the_node_to_which_it_will_be_bound() -> None:
+    nodes = [node("a", cpu="4"), node("b", cpu="3")]
+    pods = [pod("p", cpu="2", claims=["data"]), pod("q", cpu="1"), pod("r", cpu="2")]
+    cluster = outside(*nodes, *late_claims("data"), *pods)
+    nominate(cluster, "p", "a")
+    choose(cluster, "data", "a")
+    cluster.advance(SECOND)
+    assert verdicts(cluster) == ["agrees"]
+    bind(cluster, "q", "b")
+    bind(cluster, "r", "a")
+    bind(cluster, "p", "a")
+    cluster.advance(10 * SECOND)
+    assert verdicts(cluster) == ["agrees", "agrees", "agrees"]
+    cluster.take()
+    assert cluster.view()["node/a"]["requested"]["cpu"] == 4000
+
+
+def test_a_pod_that_was_to_be_bound_keeps_its_node_free_if_that_fails() -> None:
+    cluster = outside(node("a", cpu="2"), node("b", cpu="1"), pod("p", cpu="2"), pod("q", cpu="1"))
+    nominate(cluster, "p", "a")
+    bind(cluster, "q", "b")
+    assert verdicts(cluster) == ["agrees", "agrees"]
+    refuse(cluster, "p", "0/2 nodes are available: 2 Insufficient cpu.", nominated="a")
+    cluster.advance(SECOND)
+    bind(cluster, "p", "a")
+    assert verdicts(cluster) == ["agrees", "agrees", "differs", "agrees"]
 
 
 def test_a_pod_that_fails_to_bind_its_volume_counts_nowhere() -> None:
@@ -232,6 +277,18 @@ def test_a_refusal_that_overtakes_the_bindings_before_it_is_stale() -> None:
     explained = decisions(cluster)[2]
     assert (explained.data or {})["instead_of"] == first.seq
     assert explained.message == "The refusal is right if default/p came before it."
+
+
+def test_a_refusal_before_the_news_of_a_deleted_pod_is_stale() -> None:
+    cluster = outside(node("a", cpu="1"), pod("p", cpu="1"), pod("q", cpu="1"))
+    bind(cluster, "p", "a")
+    cluster.advance(10 * SECOND)
+    delete = Command(verb="delete", object="pod/default/p", grace_seconds=0)
+    assert cluster.apply(delete).applied
+    cluster.advance(SECOND // 10)
+    refuse(cluster, "q", "0/1 nodes are available: 1 Insufficient cpu.")
+    assert verdicts(cluster) == ["agrees", "stale"]
+    assert decisions(cluster)[1].message == "The refusal was right before default/p went."
 
 
 def test_a_nominated_node_is_kept_free() -> None:

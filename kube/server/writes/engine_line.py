@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
+
 from kscope.runs.capacity import admission
 from kscope.runs.engine import Manifest
 from kscope.runs.errors import ApplicationError
@@ -20,7 +22,7 @@ from kscope.runs.stream.stream_room import HeadNews
 from kube.addresses import Target
 from kube.server.objects.links import SnapshotLinks
 from kube.server.writes.submitting import Submitter
-from kube.status import ApiError, already_exists, not_found, timed_out
+from kube.status import ApiError, already_exists, internal_error, not_found, timed_out
 
 # Less than the minute after which an API server gives up: clients may try again by then.
 WAIT_SECONDS = 30.0
@@ -127,11 +129,22 @@ class EngineLine:
     async def _ask(self) -> None:
         async with self.submitter.links.link() as link:
             found = await (await link.execute(_OUTCOMES, [[*self._sent]])).fetchall()
+            if not found:
+                await self._check_run(link)
         for key, status, reason, seq in found:
             is_applied = status == Command.Status.APPLIED
             _answer(self._sent.pop(key), Outcome(is_applied, reason, seq or 0))
         # Those who gave up waiting.
         self._sent = {key: each for key, each in self._sent.items() if not each.done()}
+
+    async def _check_run(self, link: "psycopg.AsyncConnection[Any]") -> None:
+        """Raise ApiError if the run has ended with an error, and answers nothing any more."""
+        found = await link.execute(
+            "SELECT status, error FROM runs_run WHERE id = %s", [self.run_id]
+        )
+        row = await found.fetchone()
+        if row is not None and row[0] == Run.Status.FAILED:
+            raise internal_error(f"run {self.run_id} has ended with an error: {row[1]}")
 
 
 class EngineLines:

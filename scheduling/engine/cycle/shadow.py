@@ -5,11 +5,12 @@ API. Whenever the client binds one of them, or says that it fits nowhere, the sa
 here, too, and nothing is done about it: a shadow decision.
 
 A client sees the cluster a moment late, and its bindings arrive in another order than it decided in.
-A node that is wrong now, but is right without the pods that were bound last, or when the pods are
-taken in the order in which they came to its queue, is `stale`.
+What is wrong now, but is right without the pods that were bound last, with those that have just
+gone, or when the pods are taken in the order in which they came to its queue, is `stale`.
 
-A client that binds volumes tells of its decision before it binds the pod: it writes the node into a
-claim, or the claim into a volume. The pod counts on that node from then on.
+A client that has volumes or devices to bind tells of its decision before it binds the pod: it
+nominates the pod to the node (since v1.35), writes the node into a claim, or the claim into a
+volume. The pod counts on that node from then on.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ _BEHIND = 30 * SECOND
 _MOST_BINDINGS = 1_000
 # So many of the last ones are left out at most, if the order of the queue does not explain a node.
 _MOST_LAST = 16
+# How long a client may not have seen that a pod has gone.
+_UNSEEN = 2 * SECOND
 # Of nodes with the best score, so many are named.
 _NAMED = 10
 # On larger clusters only a decision that differs keeps its evidence.
@@ -66,6 +69,8 @@ class _Told:
     place: tuple[int, int]
     # The seq of its shadow decision; 0 if it has none yet.
     seq: int = 0
+    # Whether it fitted nowhere before. When the client tried it again is not known then.
+    is_retry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +149,27 @@ class ShadowDecisions:
 
     def _of_status(self, old: Pod, new: Pod) -> Callable[[], None] | None:
         before, now = condition_of(old, "PodScheduled"), condition_of(new, "PodScheduled")
-        if new.node_name or now is None or now == before or now.get("status") != "False":
+        if now == before and not new.node_name:
+            return self._of_nomination(old, new)
+        if new.node_name or now is None or now.get("status") != "False":
             return None
         self._give_up(old)
         if now.get("reason") != "Unschedulable":
             return None  # It failed at something else than at finding a node.
         message = str(now.get("message") or "")
         return partial(self.refused, old, message, self.decide(old))
+
+    def _of_nomination(self, old: Pod, new: Pod) -> Callable[[], None] | None:
+        """The client nominates the pod to the node to which it is about to bind it.
+
+        It has failed with no attempt: where it evicts other pods for this one, it does not fit yet.
+        Upstream: schedule_one.go bindingCycle(), with NominatedNodeNameForExpectation.
+        """
+        node = new.nominated_node_name
+        if not node or node == old.nominated_node_name or old.uid in self._begun:
+            return None
+        decided = self.decide(old)
+        return partial(self._begin, old, node, decided) if decided.best else None
 
     def _waiting_for(self, claim: str) -> Pod | None:
         """The pod for which a client binds the claim of this key: the first in its queue."""
@@ -171,6 +190,7 @@ class ShadowDecisions:
         if node not in state.handle.table.rows:
             return
         self._watches.arrived.forget(pod.key)
+        state.nominated.remove(pod.key)
         info = PodInfo(pod, state.rules).assigned_to(node)
         if state.change_cache(pod.id, state.cache.assume_pod, info):
             self._compare(pod, pod, node, decided)
@@ -191,7 +211,8 @@ class ShadowDecisions:
 
     def _compare(self, old: Pod, new: Pod, node: str, decided: Decided) -> None:
         """Record how the client's *node*, on which the pod counts now, compares with *decided*."""
-        binding = _Told(old, node, "", self._state.loop.now, decided.place)
+        is_retry = new.uid in self._attempts
+        binding = _Told(old, node, "", self._state.loop.now, decided.place, is_retry=is_retry)
         verdict, sentence = _verdict(decided, node), ""
         if verdict == DIFFERS and self._is_best_of_sample(new, decided.totals, node):
             verdict = TIED
@@ -209,11 +230,14 @@ class ShadowDecisions:
 
     def refused(self, pod: Pod, message: str, decided: Decided) -> None:
         """The client has written that *pod* fits nowhere, and why."""
-        verdict = AGREES if _is_same_refusal(decided.result, message) else DIFFERS
-        seq = self._record(pod, verdict, "", decided, message=message)
+        told = _Told(pod, "", message, self._state.loop.now, decided.place)
+        verdict, sentence = AGREES, ""
+        if not _is_same_refusal(decided.result, message):
+            sentence = self._right_with_gone(told)
+            verdict = STALE if sentence else DIFFERS
+        seq = self._record(pod, verdict, sentence, decided, message=message)
         if verdict == DIFFERS:
-            now = self._state.loop.now
-            self._open.append(_Told(pod, "", message, now, decided.place, seq))
+            self._open.append(replace(told, seq=seq))
         self._watches.arrived.forget(pod.key)
 
     # -- what the cluster was or will be ---------------------------------------------------------
@@ -247,6 +271,19 @@ class ShadowDecisions:
             with self._without([binding, *left_out]):
                 if self._is_right(binding):
                     return f"{binding.node} was right before {_named(left_out)} had a node."
+        with self._without([binding]):
+            return self._right_with_gone(binding)
+
+    def _right_with_gone(self, told: _Told) -> str:
+        """A sentence if this is right with some of the pods that left their nodes last; "" if not."""
+        earliest = self._state.loop.now - _UNSEEN
+        gone = [pod for at, pod in reversed(self._watches.left) if at >= earliest][:_MOST_LAST]
+        for exponent in range(len(gone).bit_length()):
+            back = gone[: 1 << exponent]
+            with self._with(back):
+                if self._is_right(told):
+                    keys = ", ".join(pod.key for pod in back)
+                    return f"{told.node or 'The refusal'} was right before {keys} went."
         return ""
 
     def _settle(self) -> None:
@@ -263,11 +300,15 @@ class ShadowDecisions:
             if known is None or known.uid != one.pod.uid:
                 continue
             later = [each for each in recent if each.place > one.place]
-            with self._without([one, *later]):
-                if not self._is_right(one):
-                    continue
-                decided = self._decided(one.pod, one.place)
-            sooner = [each for each in recent if each.place < one.place and each.seq > one.seq]
+            decided = self._decided_without(one, later)
+            if decided is None and any(each.is_retry for each in later):
+                its_own = one.pod.uid
+                later = [each for each in later if not each.is_retry or each.pod.uid == its_own]
+                decided = self._decided_without(one, later)
+            if decided is None:
+                continue
+            counted = {each.seq for each in recent} - {each.seq for each in later}
+            sooner = [each for each in recent if each.seq in counted and each.seq > one.seq]
             order = f"{_named(sooner)} came before" if sooner else f"{_named(later)} came after"
             sentence = f"{one.node or 'The refusal'} is right if {order} it."
             self._record(
@@ -279,6 +320,11 @@ class ShadowDecisions:
                 message=one.message,
                 instead_of=one.seq,
             )
+
+    def _decided_without(self, told: _Told, others: Iterable[_Told]) -> Decided | None:
+        """The decision without these bindings; None if it is another one than was told."""
+        with self._without([told, *others]):
+            return self._decided(told.pod, told.place) if self._is_right(told) else None
 
     def _is_waiting_before(self, place: tuple[int, int]) -> bool:
         """Whether a pod that is before this place in the client's queue has no node yet."""
@@ -321,6 +367,22 @@ class ShadowDecisions:
         finally:
             for row, info in reversed(taken):
                 table.add_pod(row, info)
+
+    @contextmanager
+    def _with(self, gone: Iterable[Pod]) -> Generator[None]:
+        """While this lasts, these pods still count on the nodes that they have left."""
+        table, rules = self._state.handle.table, self._state.rules
+        back: list[tuple[int, str]] = []
+        for pod in gone:
+            row = table.rows.get(pod.node_name)
+            if row is not None and pod.key not in table.pods[row]:
+                table.add_pod(row, PodInfo(pod, rules))
+                back.append((row, pod.key))
+        try:
+            yield
+        finally:
+            for row, key in reversed(back):
+                table.remove_pod(row, key)
 
     def _algorithm(self, pod: Pod) -> SchedulingAlgorithm:
         return self._state.algorithms[pod.scheduler_name]

@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/eventhandlers.go.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from kscope.sim.api_server.watches import AT_ONCE, WatchEvent
@@ -17,6 +18,10 @@ from scheduling.engine.pod_groups.groups import POD_GROUP, group_of, groups_of
 from scheduling.engine.pods.pod_info import PodInfo, requests_changed
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.events import ClusterEvent
+
+
+# So many pods that left their nodes are remembered beside a client that decides.
+_MOST_LEFT = 64
 
 
 class Arrivals:
@@ -66,6 +71,8 @@ class Watches:
         self._groups = groups_of(state.handle)
         # Of the pods of an external scheduler.
         self.arrived = Arrivals()
+        # The pods that left their nodes last, and when.
+        self.left: deque[tuple[int, Pod]] = deque(maxlen=_MOST_LEFT)
         self._cache = state.cache
         self._queue = state.queue
         self._volume_work = state.volume_work
@@ -140,9 +147,13 @@ class Watches:
             self._state.change_cache(f"pod/{key}", self._cache.forget_pod, assumed.info)
 
     def _follow_nomination(self, pod: Pod, *, gone: bool) -> None:
-        """Keep the node that a client has nominated one of its pods to."""
+        """Keep the node that a client has nominated one of its pods to, until the pod counts there.
+
+        Upstream: the handlers skip a pod that is assumed; eventhandlers.go updatePodInSchedulingQueue().
+        """
         nominated = self._state.nominated
-        node = "" if gone or pod.node_name else pod.nominated_node_name
+        counts = bool(pod.node_name) or pod.key in self._cache.assumed
+        node = "" if gone or counts else pod.nominated_node_name
         if pod.scheduler_name not in self._state.names:
             return
         if not node:
@@ -251,6 +262,8 @@ class Watches:
     def _assigned_pod_changed(self, old: Pod, new: Pod, gone: bool) -> None:
         if gone:
             self._state.change_cache(new.id, self._cache.remove_pod, PodInfo(old, self._rules))
+            if self._state.external:
+                self.left.append((self._state.loop.now, old))
             if self._neighbours is not None:
                 self._chronicle.record("PodReleased", new.id, f"left {old.node_name}")
             self._queue.assigned_pod_deleted(new)

@@ -133,8 +133,7 @@ class QueuePlaces:
     def is_held(self, info: QueuedPodInfo) -> bool:
         """Whether the pod was told to wait until its last victim is evicted."""
         return (
-            info.gating_plugin == names.DEFAULT_PREEMPTION
-            and info.pod_info.uid in self.preempting
+            info.gating_plugin == names.DEFAULT_PREEMPTION and info.pod_info.uid in self.preempting
         )
 
     def passes_gates(self, info: QueuedPodInfo) -> bool:

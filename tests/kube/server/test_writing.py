@@ -1,13 +1,17 @@
 """Writing to a run: each write is a command, refused in the words of an API server."""
 
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 
 from kscope.runs.drive.replay import engine_at_head
 from kscope.runs.models import Checkpoint, Command, Run
+from kube.server.writes import engine_line
+from scheduling.engine.cluster.cluster import Cluster
 from tests.kube.server.client import JSON_PATCH, MERGE, STRATEGIC, Kube
+from tests.waiting import HANG_SECONDS
 from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -240,3 +244,17 @@ def digests(run: Run) -> tuple[str, str]:
     engine = engine_at_head(recorded)
     engine.take()
     return recorded.head_digest, engine.digest()
+
+
+async def test_a_write_on_which_the_run_ends_is_answered_at_once(
+    kube: Kube, driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("no more")
+
+    monkeypatch.setattr(Cluster, "apply", broken)
+    monkeypatch.setattr(engine_line, "WAIT_SECONDS", HANG_SECONDS)
+    with driving(driven):
+        answer = await kube.ask("DELETE", f"{PODS}/web")
+    assert answer.status == 500
+    assert "has ended with an error: RuntimeError: no more" in answer.json["message"]
