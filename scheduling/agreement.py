@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from kscope.runs.models import Run, RunEvent
-from scheduling.engine.cycle.shadow import AGREES, DIFFERS, STALE, TIED
+from scheduling.engine.cycle.shadow.shadow_decisions import AGREES, DIFFERS, STALE, TIED
 
 VERDICTS = (AGREES, TIED, DIFFERS, STALE)
 SHOWN = 500

@@ -30,7 +30,7 @@ from scheduling.engine.api_server.client_events import check_note, record_note
 from scheduling.engine.api_server.eviction import evict
 from scheduling.engine.api_server.pod_resize import resize_text, resized
 from scheduling.engine.cluster.faults import FaultInjector
-from scheduling.engine.cycle.shadow import ShadowDecisions
+from scheduling.engine.cycle.shadow.shadow_decisions import ShadowDecisions
 from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, DeleteOptions, delete
 from volumes.engine.kubelet.kubelets import Kubelets
 from volumes.engine.validation import check_update

@@ -26,7 +26,7 @@ from kscope.sim.objects.objects import Pod, from_manifest
 from scheduling.engine.configuration.scenario_schedulers import SchedulerSpec
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
-from scheduling.engine.cycle.shadow import ShadowDecisions
+from scheduling.engine.cycle.shadow.shadow_decisions import ShadowDecisions
 from scheduling.engine.cycle.state import Surroundings
 
 LEASE = "Lease"

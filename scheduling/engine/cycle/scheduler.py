@@ -26,7 +26,7 @@ from scheduling.engine.cycle.failure.failures import FailureHandler
 from scheduling.engine.cycle.failure.status_writes import PodStatusWriter
 from scheduling.engine.cycle.flushes import PeriodicFlushes
 from scheduling.engine.cycle.group_cycle import GroupAttempt, GroupCycle
-from scheduling.engine.cycle.shadow import ShadowDecisions
+from scheduling.engine.cycle.shadow.shadow_decisions import ShadowDecisions
 from scheduling.engine.cycle.state import SchedulerState, Surroundings
 from scheduling.engine.cycle.watches import Watches
 from scheduling.engine.framework.framework import Plugin

@@ -19,7 +19,6 @@ from scheduling.engine.pods.pod_info import PodInfo, requests_changed
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.events import ClusterEvent
 
-
 # So many pods that left their nodes are remembered beside a client that decides.
 _MOST_LEFT = 64
 

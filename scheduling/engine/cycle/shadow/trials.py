@@ -1,0 +1,220 @@
+"""Decides on pods as the cluster is, and as a client that is a moment behind may have seen it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Pod
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED, UNSCHEDULABLE, ScheduleResult
+from scheduling.engine.cycle.decision.sampling import nodes_to_find
+from scheduling.engine.cycle.explain import evidence
+from scheduling.engine.cycle.state import SchedulerState
+from scheduling.engine.cycle.watches import Watches
+from scheduling.engine.pods.pod_info import PodInfo
+
+# So many of the last ones are left out at most, if the order of the queue does not explain a node.
+_MOST_LAST = 16
+# How long a client may not have seen that a pod has gone.
+_UNSEEN = 2 * SECOND
+# On larger clusters only a decision that differs keeps its evidence.
+_EAGER_NODES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a client has told of a pod: its node, or "" with the message why it fits nowhere."""
+
+    pod: Pod
+    node: str
+    message: str
+    at: int
+    # Its place in the client's queue: less comes before.
+    place: tuple[int, int]
+    # The seq of its shadow decision; 0 if it has none yet.
+    seq: int = 0
+    # Whether it fitted nowhere before. When the client tried it again is not known then.
+    is_retry: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What is decided on a pod here: the result, and the numbers that are kept of it.
+
+    `place` is where the pod was in the client's queue.
+    """
+
+    place: tuple[int, int]
+    result: ScheduleResult
+    best: tuple[str, ...]
+    score: int | None
+    totals: dict[str, int]
+    evidence: dict[str, Any] | None
+
+
+class Trials:
+    """Decides on the pods of one external scheduler; the cluster is afterwards as it was."""
+
+    def __init__(self, state: SchedulerState, watches: Watches) -> None:
+        self._state = state
+        self._watches = watches
+
+    def place(self, pod: Pod) -> tuple[int, int]:
+        """Where the pod is in the client's queue. Upstream: queuesort.PrioritySort.Less()."""
+        return (-pod.priority, self._watches.arrived.number(pod.key))
+
+    def is_waiting_before(self, place: tuple[int, int]) -> bool:
+        """Whether a pod that is before this place in the client's queue has no node yet."""
+        waiting = (self._state.known.get(key) for key in self._watches.arrived)
+        return any(pod is not None and self.place(pod) < place for pod in waiting)
+
+    def decided(self, pod: Pod, place: tuple[int, int], number: int) -> Decided:
+        """The decision on *pod*, at its place in the queue, as its attempt of this number."""
+        algorithm = self._algorithm(pod)
+        result = self._schedule(algorithm, pod)
+        if result.result == UNSCHEDULABLE:
+            algorithm.preempt(result)
+        best, score, totals = scores_of(algorithm, result)
+        found = None
+        if len(algorithm.table.rows) <= _EAGER_NODES:
+            found = evidence(result, algorithm, number, 0)
+        return Decided(place, result, best, score, totals, found)
+
+    def decided_without(self, told: Told, others: Iterable[Told], number: int) -> Decided | None:
+        """The decision without these bindings; None if it is another one than was told."""
+        with self._without([told, *others]):
+            return self.decided(told.pod, told.place, number) if self._is_right(told) else None
+
+    def right_before(self, binding: Told, recent: Sequence[Told]) -> str:
+        """A sentence if the node is right without some of the newest bound pods; "" if not.
+
+        *recent*: the newest bindings, the last one first. As long as pods before it in the queue
+        have no node, nothing can be said.
+        """
+        if self.is_waiting_before(binding.place):
+            return ""
+        later = [one for one in recent if one.place > binding.place]
+        # 1, 2, 4, … of them: each trial costs a decision.
+        most = min(len(recent), _MOST_LAST)
+        last = [recent[: 1 << exponent] for exponent in range(most.bit_length())]
+        for left_out in (later, *last) if later else last:
+            with self._without([binding, *left_out]):
+                if self._is_right(binding):
+                    return f"{binding.node} was right before {named(left_out)} had a node."
+        with self._without([binding]):
+            return self.right_with_gone(binding)
+
+    def right_with_gone(self, told: Told) -> str:
+        """A sentence if this is right with some of the pods that left their nodes last; "" if not."""
+        earliest = self._state.loop.now - _UNSEEN
+        gone = [pod for at, pod in reversed(self._watches.left) if at >= earliest][:_MOST_LAST]
+        for exponent in range(len(gone).bit_length()):
+            back = gone[: 1 << exponent]
+            with self._with(back):
+                if self._is_right(told):
+                    keys = ", ".join(pod.key for pod in back)
+                    return f"{told.node or 'The refusal'} was right before {keys} went."
+        return ""
+
+    def _is_right(self, told: Told) -> bool:
+        algorithm = self._algorithm(told.pod)
+        result = self._schedule(algorithm, told.pod)
+        if not told.node:
+            return is_same_refusal(result, told.message)
+        best, _, totals = scores_of(algorithm, result)
+        return told.node in best or self.is_best_of_sample(told.pod, totals, told.node)
+
+    def is_best_of_sample(self, pod: Pod, totals: Mapping[str, int], node: str) -> bool:
+        """Whether a scheduler that stops early may find no better node than this one.
+
+        It goes through the nodes in their order, beginning at any of them.
+        """
+        tried = self.nodes_tried(pod)
+        if node not in totals or tried >= len(totals):
+            return False
+        in_order = np.fromiter(totals.values(), np.int64, len(totals))
+        place = list(totals).index(node)
+        better = np.flatnonzero(np.roll(in_order, -place) > in_order[place])
+        # Between the nearest better nodes on both sides.
+        return not len(better) or int(better[0] + len(totals) - better[-1]) - 1 >= tried
+
+    def nodes_tried(self, pod: Pod) -> int:
+        """After how many feasible nodes a real scheduler stops."""
+        percentage = self._state.percentages[pod.scheduler_name]
+        return nodes_to_find(len(self._state.handle.table), percentage)
+
+    @contextmanager
+    def _without(self, bindings: Iterable[Told]) -> Generator[None]:
+        """While this lasts, these pods do not count on their nodes."""
+        table = self._state.handle.table
+        taken: list[tuple[int, PodInfo]] = []
+        for one in bindings:
+            row = table.rows.get(one.node)
+            if row is not None and one.pod.key in table.pods[row]:
+                taken.append((row, table.remove_pod(row, one.pod.key)))
+        try:
+            yield
+        finally:
+            for row, info in reversed(taken):
+                table.add_pod(row, info)
+
+    @contextmanager
+    def _with(self, gone: Iterable[Pod]) -> Generator[None]:
+        """While this lasts, these pods still count on the nodes that they have left."""
+        table, rules = self._state.handle.table, self._state.rules
+        back: list[tuple[int, str]] = []
+        for pod in gone:
+            row = table.rows.get(pod.node_name)
+            if row is not None and pod.key not in table.pods[row]:
+                table.add_pod(row, PodInfo(pod, rules))
+                back.append((row, pod.key))
+        try:
+            yield
+        finally:
+            for row, key in reversed(back):
+                table.remove_pod(row, key)
+
+    def _algorithm(self, pod: Pod) -> SchedulingAlgorithm:
+        return self._state.algorithms[pod.scheduler_name]
+
+    def _schedule(self, algorithm: SchedulingAlgorithm, pod: Pod) -> ScheduleResult:
+        algorithm.handle.next_start = 0
+        info = PodInfo(pod, self._state.rules)
+        return algorithm.schedule(info, self._state.feed.order(), by_columns=True)
+
+
+def scores_of(
+    algorithm: SchedulingAlgorithm, result: ScheduleResult
+) -> tuple[tuple[str, ...], int | None, dict[str, int]]:
+    """The nodes with the best score, that score, and the score of every node that fits."""
+    if result.result != SCHEDULED or result.node is None:
+        return (), None, {}
+    scores = result.scores
+    if scores is None:
+        # A single node fits, or it is the one that the pod is nominated to.
+        return (result.node,), None, {}
+    table, totals = algorithm.table, scores.total
+    highest = int(totals.max())
+    best = table.names(scores.rows[np.flatnonzero(totals == highest)].tolist())
+    by_name = dict(zip(table.names(scores.rows.tolist()), totals.tolist(), strict=True))
+    return tuple(best), highest, by_name
+
+
+def is_same_refusal(result: ScheduleResult, message: str) -> bool:
+    return result.result != SCHEDULED and _of_nodes(message) == _of_nodes(result.message)
+
+
+def _of_nodes(message: str) -> str:
+    """What the message says of the nodes; what it says of preemption follows as a new sentence."""
+    return message.partition(". ")[0].rstrip(".")
+
+
+def named(told: Sequence[Told]) -> str:
+    first = told[0].pod.key
+    return first if len(told) == 1 else f"{first} and {len(told) - 1} more pods"
