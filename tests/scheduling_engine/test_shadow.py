@@ -291,6 +291,43 @@ def test_a_refusal_before_the_news_of_a_deleted_pod_is_stale() -> None:
     assert decisions(cluster)[1].message == "The refusal was right before default/p went."
 
 
+def change(cluster: Cluster, name: str, patch: dict[str, Any]) -> None:
+    assert cluster.apply(Command(verb="patch", object=name, patch=patch)).applied
+
+
+def test_a_binding_before_the_news_of_a_changed_node_is_stale() -> None:
+    cluster = outside(node("a", cpu="8"), node("b", cpu="4"), pod("p"), pod("q"))
+    change(cluster, "node/a", {"spec": {"unschedulable": True}})
+    cluster.advance(cluster.now + SECOND)
+    bind(cluster, "p", "a")
+    cluster.advance(10 * SECOND)
+    bind(cluster, "q", "a")
+    assert verdicts(cluster) == ["stale", "differs"]
+    assert decisions(cluster)[0].message.startswith("Node a changed ")
+
+
+def test_a_refusal_before_the_news_of_a_claim_is_stale() -> None:
+    cluster = outside(node("a"), *late_claims(), pod("p", claims=["data"]))
+    command = Command(verb="create", manifest=claim("data", "late"))
+    assert cluster.apply(command).applied
+    message = 'persistentvolumeclaim "data" not found'
+    refuse(cluster, "p", f"0/1 nodes are available: {message}. not found")
+    assert verdicts(cluster) == ["stale"]
+
+
+def test_bindings_in_an_order_of_the_clients_own_are_stale() -> None:
+    nodes = [node(name, cpu=str(cpu)) for name, cpu in zip("ab", (5, 4), strict=True)]
+    pods = [pod(name, cpu=cpu) for name, cpu in zip("pqr", ("1", "2", "3"), strict=True)]
+    cluster = outside(*nodes, *pods)
+    # Decided as r, q, p by a client that was started again, and told in another order.
+    for name, chosen in (("q", "b"), ("r", "a"), ("p", "a")):
+        bind(cluster, name, chosen)
+    cluster.advance(5 * SECOND)
+    assert verdicts(cluster)[0] == "differs"
+    explained = {(one.data or {}).get("instead_of") for one in decisions(cluster)}
+    assert decisions(cluster)[0].seq in explained
+
+
 def test_a_nominated_node_is_kept_free() -> None:
     cluster = outside(node("a", cpu="2"), node("b", cpu="1"), pod("p", cpu="2"), pod("q", cpu="1"))
     refuse(cluster, "p", "0/2 nodes are available: 2 Insufficient cpu.", nominated="a")

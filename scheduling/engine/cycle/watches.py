@@ -19,8 +19,8 @@ from scheduling.engine.pods.pod_info import PodInfo, requests_changed
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.events import ClusterEvent
 
-# So many pods that left their nodes are remembered beside a client that decides.
-_MOST_LEFT = 64
+# So many of the last changes are remembered beside a client that decides.
+_MOST_CHANGES = 64
 
 
 class Arrivals:
@@ -71,7 +71,10 @@ class Watches:
         # Of the pods of an external scheduler.
         self.arrived = Arrivals()
         # The pods that left their nodes last, and when.
-        self.left: deque[tuple[int, Pod]] = deque(maxlen=_MOST_LEFT)
+        self.left: deque[tuple[int, Pod]] = deque(maxlen=_MOST_CHANGES)
+        # When which other objects changed last, by kind and key.
+        self.changed: deque[tuple[int, str, str]] = deque(maxlen=_MOST_CHANGES)
+        self._began = 0
         self._cache = state.cache
         self._queue = state.queue
         self._volume_work = state.volume_work
@@ -91,6 +94,7 @@ class Watches:
 
         Beside a client that decides, the cluster is known as it is: the client's delays are its own.
         """
+        self._began = self._state.loop.now
         delay = AT_ONCE if self._state.external else self._latencies.draw("watch")
         attachments = ("VolumeAttachment",) if self._cycle_rules.counts_attachments else ()
         handlers = {"Pod": self.observe_pod, "Node": self.observe_node}
@@ -284,6 +288,8 @@ class Watches:
         node, old = event.new, event.old
         if self._state.stopped or not isinstance(node, Node):
             return
+        if not isinstance(old, Node) or _is_decisive(old, node):
+            self._note_change("Node", node.name)
         known = self._cache.node(node.name)
         if event.type == "DELETED":
             self._state.change_cache(node.id, self._cache.remove_node, node)
@@ -296,10 +302,17 @@ class Watches:
             self._queue.node_updated(old, node)
         self._wake()
 
+    def _note_change(self, kind: str, key: str) -> None:
+        """Remember beside a client that decides what has changed since the cluster began."""
+        now = self._state.loop.now
+        if self._state.external and now > self._began:
+            self.changed.append((now, kind, key))
+
     def observe_other(self, event: WatchEvent) -> None:
         if self._state.stopped:
             return
         obj = event.new
+        self._note_change(obj.kind, obj.key)
         if obj.kind in _STORAGE:
             self._volume_work.observe(event)
         elif event.type == "DELETED":
@@ -312,6 +325,15 @@ class Watches:
             new = None if event.type == "DELETED" else obj
             self._queue.move_all_to_active_or_backoff(change, old, new)
         self._wake()
+
+
+def _is_decisive(old: Node, new: Node) -> bool:
+    """Whether the node changed in more than what its kubelet reports again and again."""
+    return (
+        old.raw.get("spec") != new.raw.get("spec")
+        or old.labels != new.labels
+        or old.allocatable != new.allocatable
+    )
 
 
 # What of the other kinds may help a waiting pod. Upstream: eventhandlers.go addAllEventHandlers().

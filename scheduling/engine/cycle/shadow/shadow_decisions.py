@@ -22,7 +22,14 @@ from kscope.sim.objects.objects import (
 )
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.decision.result import ScheduleResult
-from scheduling.engine.cycle.shadow.trials import Decided, Told, Trials, is_same_refusal, named
+from scheduling.engine.cycle.shadow.trials import (
+    UNSEEN,
+    Decided,
+    Told,
+    Trials,
+    is_same_refusal,
+    named,
+)
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.cycle.watches import Watches
 from scheduling.engine.pods.conditions import condition_of
@@ -47,6 +54,8 @@ class ShadowDecisions:
         self._bound: deque[Told] = deque(maxlen=_MOST_BINDINGS)
         # What was wrong, until all pods before it in the queue have their nodes, too.
         self._open: deque[Told] = deque(maxlen=_MOST_BINDINGS)
+        # What was wrong and is not explained, by the seq of its shadow decision, for a while.
+        self._unexplained: dict[int, Told] = {}
         # How often each pod was decided on, by uid, as long as it has no node.
         self._attempts: dict[str, int] = {}
         # Pods whose volumes the client binds, by uid: what was decided on them then, and the node
@@ -161,13 +170,14 @@ class ShadowDecisions:
             sentence = f"{node} has the best score of {tried} nodes in a row, as many as are tried."
         elif verdict == DIFFERS:
             sentence = self._trials.right_before(binding, self._recent())
+            sentence = sentence or self._trials.unseen(binding, decided.best)
             verdict = STALE if sentence else DIFFERS
         seq = self._record(new, verdict, sentence, decided, node=node)
         binding = replace(binding, seq=seq)
         self._bound.append(binding)
         self._settle()
         if verdict == DIFFERS:
-            self._open.append(binding)
+            self._look_again(binding)
 
     def refused(self, pod: Pod, message: str, decided: Decided) -> None:
         """The client has written that *pod* fits nowhere, and why."""
@@ -175,10 +185,11 @@ class ShadowDecisions:
         verdict, sentence = AGREES, ""
         if not is_same_refusal(decided.result, message):
             sentence = self._trials.right_with_gone(told)
+            sentence = sentence or self._trials.unseen(told, decided.best)
             verdict = STALE if sentence else DIFFERS
         seq = self._record(pod, verdict, sentence, decided, message=message)
         if verdict == DIFFERS:
-            self._open.append(replace(told, seq=seq))
+            self._look_again(replace(told, seq=seq))
         self._watches.arrived.forget(pod.key)
 
     @property
@@ -204,6 +215,22 @@ class ShadowDecisions:
             if known is not None and known.uid == one.pod.uid:
                 self._explain(one, known, recent)
 
+    def _look_again(self, told: Told) -> None:
+        """Look at what was wrong again: in the order of the queue, and, last, among its like."""
+        self._open.append(told)
+        self._unexplained[told.seq] = told
+        self._state.loop.call_after(UNSEEN, self._look_last, told.seq)
+
+    def _look_last(self, seq: int) -> None:
+        told = self._unexplained.pop(seq, None)
+        known = self._state.known.get(told.pod.key) if told is not None else None
+        if told is None or known is None or known.uid != told.pod.uid:
+            return
+        found = self._trials.right_among(told, self._recent(), self._next_number(told.pod))
+        if found is not None:
+            sentence, decided = found
+            self._record_stale(told, known, sentence, decided)
+
     def _explain(self, told: Told, pod: Pod, recent: Sequence[Told]) -> None:
         """Record that what was told of *pod* is right in the order of the queue, if it is."""
         later = [each for each in recent if each.place > told.place]
@@ -219,6 +246,11 @@ class ShadowDecisions:
         sooner = [each for each in recent if each.seq in counted and each.seq > told.seq]
         order = f"{named(sooner)} came before" if sooner else f"{named(later)} came after"
         sentence = f"{told.node or 'The refusal'} is right if {order} it."
+        self._record_stale(told, pod, sentence, decided)
+
+    def _record_stale(self, told: Told, pod: Pod, sentence: str, decided: Decided) -> None:
+        """Record, instead of what was recorded of it, that this was right when it was decided."""
+        self._unexplained.pop(told.seq, None)
         self._record(
             pod,
             STALE,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.objects import Pod
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from kscope.sim.objects.objects import PersistentVolumeClaim, Pod
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decision.result import SCHEDULED, UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.cycle.decision.sampling import nodes_to_find
@@ -21,8 +21,8 @@ from scheduling.engine.pods.pod_info import PodInfo
 
 # So many of the last ones are left out at most, if the order of the queue does not explain a node.
 _MOST_LAST = 16
-# How long a client may not have seen that a pod has gone.
-_UNSEEN = 2 * SECOND
+# How long a client may not have seen a change.
+UNSEEN = 2 * SECOND
 # On larger clusters only a decision that differs keeps its evidence.
 _EAGER_NODES = 200
 
@@ -112,7 +112,7 @@ class Trials:
 
     def right_with_gone(self, told: Told) -> str:
         """A sentence if this is right with some of the pods that left their nodes last; "" if not."""
-        earliest = self._state.loop.now - _UNSEEN
+        earliest = self._state.loop.now - UNSEEN
         gone = [pod for at, pod in reversed(self._watches.left) if at >= earliest][:_MOST_LAST]
         for exponent in range(len(gone).bit_length()):
             back = gone[: 1 << exponent]
@@ -120,6 +120,39 @@ class Trials:
                 if self._is_right(told):
                     keys = ", ".join(pod.key for pod in back)
                     return f"{told.node or 'The refusal'} was right before {keys} went."
+        return ""
+
+    def right_among(
+        self, told: Told, recent: Iterable[Told], number: int
+    ) -> tuple[str, Decided] | None:
+        """A sentence and the decision if this is right among other bindings of its time.
+
+        A client decides on pods in an order of its own after it was started again, and many at a
+        time arrive in any order. Those that came just after this one count, except on its node; so
+        do those that came just before it, at last without those on its node.
+        """
+        near = [one for one in recent if abs(one.at - told.at) <= UNSEEN and one.seq != told.seq]
+        here = [one for one in near if one.node == told.node or one.pod.uid == told.pod.uid]
+        later = [one for one in here if one.seq > told.seq]
+        counted = [one for one in near if one.seq > told.seq and one not in later]
+        for left_out in (later, here):
+            decided = self.decided_without(told, left_out, number)
+            if decided is not None:
+                return _among(told, counted, left_out), decided
+        return None
+
+    def unseen(self, told: Told, best: Sequence[str]) -> str:
+        """A sentence if a node or claim that matters changed just before; "" if not."""
+        namespace, earliest = told.pod.namespace, told.at - UNSEEN
+        claims = {f"{namespace}/{name}" for name in told.pod.claim_names}
+        nodes = {told.node, *best}
+        for at, kind, key in reversed(self._watches.changed):
+            if earliest <= at <= told.at and (
+                (kind == "Node" and key in nodes)
+                or (kind == PersistentVolumeClaim.KIND and not told.node and key in claims)
+            ):
+                milliseconds = (told.at - at) // MILLISECOND
+                return f"{kind} {key} changed {milliseconds} ms before."
         return ""
 
     def _is_right(self, told: Told) -> bool:
@@ -204,6 +237,13 @@ def scores_of(
     best = table.names(scores.rows[np.flatnonzero(totals == highest)].tolist())
     by_name = dict(zip(table.names(scores.rows.tolist()), totals.tolist(), strict=True))
     return tuple(best), highest, by_name
+
+
+def _among(told: Told, counted: Sequence[Told], left_out: Sequence[Told]) -> str:
+    parts = [f"{named(counted)} came before"] if counted else []
+    parts += [f"{named(left_out)} came after"] if left_out else []
+    condition = f"if {' and '.join(parts)} it" if parts else "now"
+    return f"{told.node or 'The refusal'} is right {condition}."
 
 
 def is_same_refusal(result: ScheduleResult, message: str) -> bool:
