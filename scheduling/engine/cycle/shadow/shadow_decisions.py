@@ -27,8 +27,8 @@ from scheduling.engine.cycle.shadow.trials import (
     Decided,
     Told,
     Trials,
+    among,
     is_same_refusal,
-    named,
 )
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.cycle.watches import Watches
@@ -244,9 +244,8 @@ class ShadowDecisions:
             return
         counted = {each.seq for each in recent} - {each.seq for each in later}
         sooner = [each for each in recent if each.seq in counted and each.seq > told.seq]
-        order = f"{named(sooner)} came before" if sooner else f"{named(later)} came after"
-        sentence = f"{told.node or 'The refusal'} is right if {order} it."
-        self._record_stale(told, pod, sentence, decided)
+        if sooner or later:
+            self._record_stale(told, pod, among(told, sooner, () if sooner else later), decided)
 
     def _record_stale(self, told: Told, pod: Pod, sentence: str, decided: Decided) -> None:
         """Record, instead of what was recorded of it, that this was right when it was decided."""

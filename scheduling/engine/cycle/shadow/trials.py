@@ -106,7 +106,7 @@ class Trials:
         for left_out in (later, *last) if later else last:
             with self._without([binding, *left_out]):
                 if self._is_right(binding):
-                    return f"{binding.node} was right before {named(left_out)} had a node."
+                    return f"{binding.node} was right before {_named(left_out)} had a node."
         with self._without([binding]):
             return self.right_with_gone(binding)
 
@@ -136,9 +136,11 @@ class Trials:
         later = [one for one in here if one.seq > told.seq]
         counted = [one for one in near if one.seq > told.seq and one not in later]
         for left_out in (later, here):
+            if not counted and not left_out:
+                continue
             decided = self.decided_without(told, left_out, number)
             if decided is not None:
-                return _among(told, counted, left_out), decided
+                return among(told, counted, left_out), decided
         return None
 
     def unseen(self, told: Told, best: Sequence[str]) -> str:
@@ -239,11 +241,11 @@ def scores_of(
     return tuple(best), highest, by_name
 
 
-def _among(told: Told, counted: Sequence[Told], left_out: Sequence[Told]) -> str:
-    parts = [f"{named(counted)} came before"] if counted else []
-    parts += [f"{named(left_out)} came after"] if left_out else []
-    condition = f"if {' and '.join(parts)} it" if parts else "now"
-    return f"{told.node or 'The refusal'} is right {condition}."
+def among(told: Told, sooner: Sequence[Told], later: Sequence[Told]) -> str:
+    """That this is right if those came before it, and these after it; one of them is not empty."""
+    parts = [f"{_named(sooner)} came before"] if sooner else []
+    parts += [f"{_named(later)} came after"] if later else []
+    return f"{told.node or 'The refusal'} is right if {' and '.join(parts)} it."
 
 
 def is_same_refusal(result: ScheduleResult, message: str) -> bool:
@@ -255,6 +257,6 @@ def _of_nodes(message: str) -> str:
     return message.partition(". ")[0].rstrip(".")
 
 
-def named(told: Sequence[Told]) -> str:
+def _named(told: Sequence[Told]) -> str:
     first = told[0].pod.key
     return first if len(told) == 1 else f"{first} and {len(told) - 1} more pods"
