@@ -130,6 +130,8 @@ class Scenario:
     configuration: Manifest | None = None
     # Several schedulers, each {name, profile, configuration, replicas}.
     schedulers: tuple[Manifest, ...] = ()
+    # A client of the Kubernetes API decides in the place of default-scheduler, or else of the first.
+    external_scheduler: bool = False
     # What a real cluster would do with the files and a run does not: see unmodelled.LeftOut.
     not_modelled: tuple[Manifest, ...] = ()
     # The parts of a run's budget that are less than usual: see budget.Budget.
@@ -166,6 +168,7 @@ class Scenario:
             **({"not_modelled": list(self.not_modelled)} if self.not_modelled else {}),
             **({"budget": dict(self.budget)} if self.budget else {}),
             **({"feature_gates": dict(self.feature_gates)} if self.feature_gates else {}),
+            **({"external_scheduler": True} if self.external_scheduler else {}),
         }
 
     @classmethod

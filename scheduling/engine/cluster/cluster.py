@@ -69,7 +69,8 @@ class Cluster:
 
     def __init__(self, scenario: Scenario, profile: str, seed: int, tie_break: TieBreak) -> None:
         version = with_gates(VERSIONS[profile], scenario.feature_gates)
-        specs = read_schedulers(scenario.schedulers, scenario.configuration, version)
+        entries, external = scenario.schedulers, scenario.external_scheduler
+        specs = read_schedulers(entries, scenario.configuration, version, external=external)
         self.horizon = scenario.until
         self.profile = profile
         self.loop = EventLoop()

@@ -23,6 +23,8 @@ from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 
 # A scenario can have this many schedulers, each with a queue and a cache of its own.
 MOST_SCHEDULERS = 50
+# The scheduler of pods that name none.
+DEFAULT_NAME = "default-scheduler"
 
 
 def check_setup(
@@ -46,7 +48,8 @@ def check_setup(
         kubernetes = with_gates(VERSIONS[version], scenario.get("feature_gates") or {})
         report.reads = _optional_kinds(kubernetes)
         part = "spec" if entries else "configuration"
-        specs = read_schedulers(entries, configuration, kubernetes)
+        external = bool(scenario.get("external_scheduler"))
+        specs = read_schedulers(entries, configuration, kubernetes, external=external)
         for spec in specs:
             report.warnings += spec.setup.warnings
             for profile in spec.setup.profiles:
@@ -115,13 +118,42 @@ class SchedulerSpec:
 
 
 def read_schedulers(
-    entries: Iterable[Any], configuration: Any, version: KubernetesVersion
+    entries: Iterable[Any],
+    configuration: Any,
+    version: KubernetesVersion,
+    *,
+    external: bool = False,
 ) -> tuple[SchedulerSpec, ...]:
     """The schedulers of a scenario.
 
     *entries* are `{name, profile, featureGates, configuration, replicas, external}`; without any there is one
-    scheduler, as *configuration* says, or as the version comes. Raises ConfigurationError.
+    scheduler, as *configuration* says, or as the version comes. With *external*, one of them leaves its
+    pods to a client: see with_external_scheduler. Raises ConfigurationError.
     """
+    specs = _read_entries(entries, configuration, version)
+    return with_external_scheduler(specs) if external else specs
+
+
+def with_external_scheduler(specs: tuple[SchedulerSpec, ...]) -> tuple[SchedulerSpec, ...]:
+    """*specs*, of which the one for default-scheduler, or else the first, leaves its pods to a client.
+
+    The others, and how that scheduler is configured, stay as they are, so that its shadow decisions
+    follow its configuration. Raises ConfigurationError when it has replicas.
+    """
+    names = [spec.setup.names for spec in specs]
+    place = next((number for number, one in enumerate(names) if DEFAULT_NAME in one), 0)
+    chosen = specs[place]
+    if chosen.replicas > 1:
+        path = f"schedulers[{place}].replicas"
+        problem = "with external_scheduler, this scheduler has no replicas in the run"
+        raise ConfigurationError(path, chosen.replicas, problem)
+    left = replace(chosen, setup=replace(chosen.setup, external=True))
+    return (*specs[:place], left, *specs[place + 1 :])
+
+
+def _read_entries(
+    entries: Iterable[Any], configuration: Any, version: KubernetesVersion
+) -> tuple[SchedulerSpec, ...]:
     items = [Fields(entry, f"schedulers[{place}]") for place, entry in enumerate(entries)]
     if not items:
         setup = (
