@@ -19,8 +19,9 @@ from scheduling.extender_client import HttpTransport
 
 def cluster_create(run: Run) -> Cluster:
     """The cluster at the beginning of *run*. Raises ApiError for an object that is refused."""
+    chosen = {"feature_gates": run.feature_gates, "external_scheduler": run.external_scheduler}
     cluster = Cluster.create(
-        Scenario.from_dict({**run.scenario.document, "feature_gates": run.feature_gates}),
+        Scenario.from_dict({**run.scenario.document, **chosen}),
         profile=run.profile,
         seed=run.seed,
         tie_break="name" if run.tie_break == "name" else "random",

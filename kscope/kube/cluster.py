@@ -129,14 +129,19 @@ def cluster(
     profile: str = "",
     seed: int | None = None,
     tie_break: str = "random",
+    external_scheduler: bool = False,
 ) -> Cluster:
     """A simulated cluster, to be used as a context manager that gives the path of a kubeconfig.
 
     *scenario* is a file or a folder of YAML, its text, or objects as dicts. *profile* is the version
     of Kubernetes that schedules, as "v1.34"; *seed* and *tie_break* ("random" or "name") say which
-    of equally good nodes is taken.
+    of equally good nodes is taken. With *external_scheduler*, a client decides where pods go.
     """
-    options: dict[str, Any] = {"seed": seed, "tie_break": tie_break}
+    options: dict[str, Any] = {
+        "seed": seed,
+        "tie_break": tie_break,
+        "external_scheduler": external_scheduler,
+    }
     return Cluster(scenario, **options, **({"profile": profile} if profile else {}))
 
 

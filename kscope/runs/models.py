@@ -147,6 +147,9 @@ class Run(OwnedModel):
     feature_gates = models.JSONField(
         default=dict, blank=True, help_text="feature gates that differ from the profile's defaults"
     )
+    external_scheduler = models.BooleanField(
+        default=False, help_text="a client of its Kubernetes API decides where pods go"
+    )
     seed = models.BigIntegerField(default=0)
     tie_break = models.CharField(max_length=20, default="random")
     status = models.CharField(max_length=10, choices=Status, default=Status.PAUSED)

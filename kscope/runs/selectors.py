@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from kscope.runs.drive.checkpoints import checkpoint_before, checkpoint_view
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Run, RunEvent
+from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.sim.kernel.view import State, fold
 
 NEWEST = 50
@@ -39,6 +39,7 @@ def run_dict(run: Run) -> dict[str, Any]:
         "name": run.name,
         "profile": run.profile,
         "feature_gates": run.feature_gates,
+        "external_scheduler": run.external_scheduler,
         "seed": run.seed,
         "tie_break": run.tie_break,
         "status": run.status,
@@ -77,6 +78,12 @@ def budget_used(run: Run) -> dict[str, int]:
         "time": run.head_at,
         "memory": run.memory_used,
     }
+
+
+def run_is_external(run: Run) -> bool:
+    """Whether a client decides on pods of the run, as chosen for it or as its scenario says."""
+    external = Scenario.objects.filter(document__schedulers__contains=[{"external": True}])
+    return run.external_scheduler or external.filter(pk=run.scenario_id).exists()
 
 
 def event_dict(event: RunEvent) -> dict[str, Any]:

@@ -112,9 +112,12 @@ class RunOptions(TypedDict, total=False):
     profile: str
     # None: those of the scenario that the profile has.
     feature_gates: Mapping[str, bool] | None
+    # Leave the pods of default-scheduler, or else of the first, to a client of the Kubernetes API.
+    external_scheduler: bool
     seed: int | None
     tie_break: str
     play: bool
+    # Without one 10×, or 1× where a scheduler outside of the run lives in the time of the wall.
     speed: str
 
 
@@ -131,10 +134,10 @@ def run_create(
     if gates is None:
         gates = _gates_of(profile, document.get("feature_gates") or {})
     seed, tie_break = options.get("seed"), options.get("tie_break", "random")
-    play = options.get("play", False)
+    external, play = options.get("external_scheduler", False), options.get("play", False)
     if seed is None:
         seed = int(document.get("seed") or 0)
-    _check_choice(document, profile, gates, seed, tie_break)
+    _check_choice(document, profile, gates, external, seed, tie_break)
     with transaction.atomic():
         quotas_check(owner_id, runs=1, playing=int(play))
         run = Run.objects.create(
@@ -142,10 +145,11 @@ def run_create(
             name=document.get("name") or scenario.name,
             profile=profile,
             feature_gates=gates,
+            external_scheduler=external,
             seed=seed,
             tie_break=tie_break,
             status=Run.Status.PLAYING if play else Run.Status.PAUSED,
-            speed=options.get("speed", Run.Speed.TEN),
+            speed=options.get("speed") or (Run.Speed.REAL if external else Run.Speed.TEN),
             owner_id=owner_id,
             **budget_columns(Budget.of(document)),
         )
@@ -167,13 +171,19 @@ def _check_choice(
     document: dict[str, Any],
     profile: str,
     feature_gates: Mapping[str, bool],
+    external_scheduler: bool,
     seed: int,
     tie_break: str,
 ) -> None:
     known = [version.name for version in wiring.versions]
     if profile not in known:
         raise ApplicationError(f"profile is {profile!r}; it must be one of {', '.join(known)}")
-    refusal = _setup_refusal(document, profile, feature_gates)
+    setup = {
+        "profile": profile,
+        "feature_gates": feature_gates,
+        "external_scheduler": external_scheduler,
+    }
+    refusal = _setup_refusal({**document, **setup})
     if refusal:
         raise ApplicationError(refusal)
     if tie_break not in TIE_BREAKS:
@@ -184,12 +194,11 @@ def _check_choice(
         raise ApplicationError(f"seed is {seed}; it must lie within ±2^53")
 
 
-def _setup_refusal(document: dict[str, Any], profile: str, gates: Mapping[str, bool]) -> str:
-    """Why the scenario's schedulers cannot be set up under *profile* and *gates*, or ""."""
+def _setup_refusal(scenario: dict[str, Any]) -> str:
+    """Why the schedulers of *scenario*, with what is chosen for a run, cannot be set up, or ""."""
     if wiring.check_setup is None:
         return ""
-    chosen = {"profile": profile, "feature_gates": gates}
-    report = wiring.check_setup({**document, **chosen}, document.get("configuration"))
+    report = wiring.check_setup(scenario, scenario.get("configuration"))
     return "; ".join(f"{one.part}.{one.path}: {one.message}" for one in report.faults)
 
 
@@ -218,7 +227,8 @@ def run_fork(
 
     With the profile, gates, seed and tie break of *run*, the fork has the same events up to there, else the
     same scenario and commands up to the same virtual time; a worker brings it there. Events of one
-    step come together: a fork at one of them has all of them.
+    step come together: a fork at one of them has all of them. Whether a client of the Kubernetes
+    API decides on pods is as in *run*.
 
     Raises ApplicationError for a bad choice, or when the run has no such event (any more).
     """
@@ -228,6 +238,7 @@ def run_fork(
     chosen: dict[str, Any] = {
         "profile": profile,
         "feature_gates": _gates_of(profile, parent.feature_gates) if gates is None else gates,
+        "external_scheduler": parent.external_scheduler,
         "seed": parent.seed if seed is None else seed,
         "tie_break": options.get("tie_break") or parent.tie_break,
     }

@@ -148,6 +148,7 @@ def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
             scenario=scenario,
             profile=request.POST.get("profile", ""),
             feature_gates=_gates_chosen(request),
+            external_scheduler="external_scheduler" in request.POST,
             play=True,
             owner_id=visitor_of(request).account_id,
         )

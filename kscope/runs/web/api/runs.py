@@ -53,10 +53,18 @@ class NewRun(serializers.Serializer):
     scenario = ReadableScenario(queryset=Scenario.objects.all())
     profile = serializers.CharField(required=False, default="")
     feature_gates = _feature_gates("default: the scenario's")
+    external_scheduler = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="leave the pods of default-scheduler, or else of the scenario's first scheduler, "
+        "to a client of the run's Kubernetes API",
+    )
     seed = serializers.IntegerField(required=False, allow_null=True, default=None)
     tie_break = serializers.CharField(required=False, default="random")
     play = serializers.BooleanField(required=False, default=False)
-    speed = serializers.ChoiceField(Run.Speed.choices, required=False, default=Run.Speed.TEN)
+    speed = serializers.ChoiceField(
+        Run.Speed.choices, required=False, help_text="default: 10; with external_scheduler 1"
+    )
 
 
 class RunList(APIView):

@@ -16,6 +16,9 @@ RUN = inline_serializer(
             child=serializers.BooleanField(),
             help_text="those that differ from the profile's defaults",
         ),
+        "external_scheduler": serializers.BooleanField(
+            help_text="chosen when it was made: a client of its Kubernetes API decides where pods go"
+        ),
         "seed": serializers.IntegerField(),
         "tie_break": serializers.CharField(),
         "status": serializers.ChoiceField(Run.Status.choices),
