@@ -5,8 +5,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from kscope.accounts.access import visitor_of
-from kscope.runs.access import found_run
+from kscope.accounts.access import Visitor, visitor_of
+from kscope.runs.access import found_run, readable_scenarios
+from kscope.runs.selectors import run_is_external
 from kube.addresses import api_root, moment_of
 from kube.kubeconfig import TOKEN_PLACE, context_name, kubeconfig_text
 
@@ -17,9 +18,12 @@ def connect(request: HttpRequest, run_id: int) -> HttpResponse:
     run = found_run(request, run_id)
     instant = _instant(request)
     origin = request.build_absolute_uri("/").rstrip("/")
+    visitor = visitor_of(request)
     context = {
         "run": run,
-        "may_change": visitor_of(request).may_change(run),
+        "may_change": visitor.may_change(run),
+        "is_external": run_is_external(run),
+        "may_start": visitor.may_create and _may_read(visitor, run.scenario_id),
         "instant": instant,
         "server": origin + api_root(run.pk),
         "context_name": context_name(run.pk),
@@ -42,6 +46,10 @@ def kubeconfig(request: HttpRequest, run_id: int) -> HttpResponse:
         content_type="application/yaml",
         headers={"Content-Disposition": f'attachment; filename="{name}.yaml"'},
     )
+
+
+def _may_read(visitor: Visitor, scenario_id: int) -> bool:
+    return readable_scenarios(visitor).filter(pk=scenario_id).exists()
 
 
 def _text(origin: str, run_id: int, instant: str) -> str:

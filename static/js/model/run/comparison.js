@@ -98,10 +98,18 @@ export function grouped(runs) {
 }
 
 /** A run in one line: "#11 what if, v1.34, seed 11, fork of #7 at 30.000 s". */
-export function runLine({id, name, profile, feature_gates: gates, seed, parent, forked_at: forked}) {
-  const fork = parent === null || parent === undefined ? [] : [`fork of #${parent} at ${moment(forked)} s`];
-  const chosen = gatesText(gates);
-  return [`#${id} ${name}`, profile, ...(chosen ? [chosen] : []), `seed ${seed}`, ...fork].join(", ");
+export function runLine(run) {
+  const {id, name, profile, seed, parent, forked_at: forked} = run;
+  const isFork = parent !== null && parent !== undefined;
+  const parts = [
+    `#${id} ${name}`,
+    profile,
+    gatesText(run.feature_gates),
+    run.external_scheduler ? "external scheduler" : "",
+    `seed ${seed}`,
+    isFork ? `fork of #${parent} at ${moment(forked)} s` : "",
+  ];
+  return parts.filter(Boolean).join(", ");
 }
 
 /** A sentence about runs that have not reached the moment shown, or "". */

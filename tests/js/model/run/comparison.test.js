@@ -75,6 +75,11 @@ test("a fork names its parent", () => {
   assert.equal(runLine({...run, parent: null}), "#11 what if, v1.34, seed 7");
 });
 
+test("a run with an external scheduler says so", () => {
+  const run = {id: 4, name: "small", profile: "v1.36", seed: 7, parent: null, external_scheduler: true};
+  assert.equal(runLine(run), "#4 small, v1.36, external scheduler, seed 7");
+});
+
 test("a run that is behind is named", () => {
   const a = {id: 1, head_at: 60e9, status: "paused"};
   const b = {id: 2, head_at: 20e9, status: "paused"};
