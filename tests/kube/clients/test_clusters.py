@@ -68,6 +68,20 @@ def test_pods_run_once_time_has_moved_on() -> None:
         assert phases(api) == ["Running"] * 3
 
 
+def test_a_client_decides_in_a_cluster_with_an_external_scheduler(
+    kscope_cluster: Callable[..., Cluster],
+) -> None:
+    running = kscope_cluster([NODE], external_scheduler=True)
+    with connected(running.kubeconfig) as api:
+        core = client.CoreV1Api(api)
+        for name in ("bound", "left"):
+            core.create_namespaced_pod("default", {"metadata": {"name": name}, "spec": POD})
+        binding = {"metadata": {"name": "bound"}, "target": {"kind": "Node", "name": "n1"}}
+        core.create_namespaced_binding("default", binding, _preload_content=False)
+        running.advance(seconds=30)
+        assert phases(api) == ["Running", "Pending"]
+
+
 def test_time_moves_on_where_nothing_is_due(kscope_cluster: Callable[..., Cluster]) -> None:
     running = kscope_cluster([NODE])
     running.advance(seconds=3_600)
