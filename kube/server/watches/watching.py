@@ -88,6 +88,8 @@ class Watcher:
         self._held: set[str] | None = None if self._selection.is_all and not name else set()
         # The event up to which `_held` does not know what has gone.
         self._began = 0
+        # The ids of the objects of which a change up to then has been looked at.
+        self._followed: set[str] = set()
         self._cursor = 0
 
     async def texts(
@@ -210,9 +212,9 @@ class Watcher:
         else:
             key = _key(version.manifest)
             is_selected = self._selection.matches(manifest)
-            # What went before the first look is not held. It may have been selected once, even if
-            # its last manifest is not, as that of a pod that has ended.
-            had = key in self._held or (is_gone and not is_new and version.seq <= self._began)
+            had = key in self._held or self._may_have(key, version, is_new=is_new)
+            if version.seq <= self._began:
+                self._followed.add(key)
             (self._held.add if is_selected and not is_gone else self._held.discard)(key)
         at = changes.at
         if is_gone:
@@ -222,6 +224,15 @@ class Watcher:
             yield self._shared("MODIFIED" if had else "ADDED", manifest, version, changes)
         elif had:
             yield self._text("DELETED", manifest, at)
+
+    def _may_have(self, key: str, version: Version, *, is_new: bool) -> bool:
+        """Whether the client may have an object that the first look did not find.
+
+        It was there when the watch begins, and has gone before the first look. It may have been
+        selected then, even if this version is not, as that of a pod that has ended. After its first
+        change it is known whether the client has it.
+        """
+        return not is_new and version.seq <= self._began and key not in self._followed
 
     def _shared(self, kind: str, manifest: Manifest, version: Version, changes: Changes) -> bytes:
         """The text of an event, encoded once for all watchers that want the same form."""

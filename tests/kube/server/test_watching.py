@@ -120,6 +120,27 @@ async def test_what_was_selected_once_and_went_meanwhile_is_deleted(
     assert (deleted["type"], deleted["object"]["metadata"]["name"]) == ("DELETED", "giant")
 
 
+async def test_what_went_after_a_change_that_is_remembered_was_there(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    kube = kube_of(driven)
+    path = f"{PODS}?watch=1&fieldSelector=metadata.name=giant"
+    async with kube.watching(f"{path}&resourceVersion={driven.head_seq}") as others:
+        with driving(driven):
+            labelled = {"metadata": {"labels": {"a": "b"}}}
+            await kube.ask("PATCH", f"{PODS}/giant", labelled, content_type=MERGE)
+            await anext(others)
+            version = (await kube.get(PODS)).json["metadata"]["resourceVersion"]
+            annotated = {"metadata": {"annotations": {"c": "d"}}}
+            await kube.ask("PATCH", f"{PODS}/giant", annotated, content_type=MERGE)
+            await anext(others)
+            await kube.ask("DELETE", f"{PODS}/giant", {"gracePeriodSeconds": 0})
+            await anext(others)
+        selected = f"{PODS}?watch=1&labelSelector=a=b&resourceVersion={version}"
+        async with kube.watching(selected) as events:
+            assert [(await anext(events))["type"] for _ in range(2)] == ["MODIFIED", "DELETED"]
+
+
 async def test_the_end_of_the_initial_events_is_marked(kube: Kube) -> None:
     query = "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true"
     async with kube.watching(f"{PODS}{query}&resourceVersionMatch=NotOlderThan") as events:
