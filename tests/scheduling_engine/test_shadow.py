@@ -39,8 +39,11 @@ def refuse(cluster: Cluster, name: str, message: str, nominated: str = "") -> No
     status: dict[str, Any] = {"conditions": [condition]}
     if nominated:
         status["nominatedNodeName"] = nominated
-    command = Command(verb="patch", object=f"pod/default/{name}", patch={"status": status})
-    assert cluster.apply(command).applied
+    change(cluster, f"pod/default/{name}", {"status": status})
+
+
+def change(cluster: Cluster, name: str, patch: dict[str, Any]) -> None:
+    assert cluster.apply(Command(verb="patch", object=name, patch=patch)).applied
 
 
 def decisions(cluster: Cluster) -> list[Event]:
@@ -162,9 +165,7 @@ def test_a_pod_without_place_holds_up_no_other_in_the_order() -> None:
 def choose(cluster: Cluster, claim: str, node: str) -> None:
     """What kube-scheduler writes before a volume is provisioned."""
     annotations = {"volume.kubernetes.io/selected-node": node}
-    patch = {"metadata": {"annotations": annotations}}
-    command = Command(verb="patch", object=f"claim/default/{claim}", patch=patch)
-    assert cluster.apply(command).applied
+    change(cluster, f"claim/default/{claim}", {"metadata": {"annotations": annotations}})
 
 
 def late_claims(*names: str) -> list[Any]:
@@ -188,9 +189,7 @@ def test_a_pod_counts_on_the_node_that_was_chosen_for_its_volume() -> None:
 
 def nominate(cluster: Cluster, name: str, node: str) -> None:
     """What kube-scheduler writes since v1.35 before it binds what a pod needs."""
-    patch = {"status": {"nominatedNodeName": node}}
-    command = Command(verb="patch", object=f"pod/default/{name}", patch=patch)
-    assert cluster.apply(command).applied
+    change(cluster, f"pod/default/{name}", {"status": {"nominatedNodeName": node}})
 
 
 def test_a_pod_counts_once_on_the_node_to_which_it_will_be_bound() -> None:
@@ -228,8 +227,7 @@ def test_a_pod_that_fails_to_bind_its_volume_counts_nowhere() -> None:
     choose(cluster, "data", "a")
     condition = {"type": "PodScheduled", "status": "False", "reason": "SchedulerError"}
     status = {"conditions": [{**condition, "message": "binding volumes: timed out"}]}
-    command = Command(verb="patch", object="pod/default/p", patch={"status": status})
-    assert cluster.apply(command).applied
+    change(cluster, "pod/default/p", {"status": status})
     bind(cluster, "q", "a")
     assert verdicts(cluster) == ["agrees", "agrees"]
 
@@ -289,10 +287,6 @@ def test_a_refusal_before_the_news_of_a_deleted_pod_is_stale() -> None:
     refuse(cluster, "q", "0/1 nodes are available: 1 Insufficient cpu.")
     assert verdicts(cluster) == ["agrees", "stale"]
     assert decisions(cluster)[1].message == "The refusal was right before default/p went."
-
-
-def change(cluster: Cluster, name: str, patch: dict[str, Any]) -> None:
-    assert cluster.apply(Command(verb="patch", object=name, patch=patch)).applied
 
 
 def test_a_binding_before_the_news_of_a_changed_node_is_stale() -> None:

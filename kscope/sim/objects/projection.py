@@ -156,15 +156,11 @@ def _pod_progress(pod: Pod) -> Attributes:
 
 def _resource_claims(pod: Pod) -> list[str]:
     """The names of the pod's resource claims that are known, that of extended resources too."""
-    if not _has_resource_claims(pod):
+    if not (pod.spec.get("resourceClaims") or _EXTENDED in pod.status):
         return []
     extended = extended_claim(pod)
     named = [each.claim for each in pod_claims(pod) if each.claim]
     return [*named, extended] if extended else named
-
-
-def _has_resource_claims(pod: Pod) -> bool:
-    return bool(pod.spec.get("resourceClaims")) or _EXTENDED in pod.status
 
 
 def _node_attributes(node: Node) -> Attributes:

@@ -288,7 +288,7 @@ class Watches:
         node, old = event.new, event.old
         if self._state.stopped or not isinstance(node, Node):
             return
-        if not isinstance(old, Node) or _is_decisive(old, node):
+        if self._state.external and (not isinstance(old, Node) or _is_decisive(old, node)):
             self._note_change("Node", node.name)
         known = self._cache.node(node.name)
         if event.type == "DELETED":
@@ -305,14 +305,15 @@ class Watches:
     def _note_change(self, kind: str, key: str) -> None:
         """Remember beside a client that decides what has changed since the cluster began."""
         now = self._state.loop.now
-        if self._state.external and now > self._began:
+        if now > self._began:
             self.changed.append((now, kind, key))
 
     def observe_other(self, event: WatchEvent) -> None:
         if self._state.stopped:
             return
         obj = event.new
-        self._note_change(obj.kind, obj.key)
+        if self._state.external:
+            self._note_change(obj.kind, obj.key)
         if obj.kind in _STORAGE:
             self._volume_work.observe(event)
         elif event.type == "DELETED":

@@ -211,9 +211,14 @@ class ShadowDecisions:
             if one.at >= self._earliest and self._trials.is_waiting_before(one.place):
                 continue
             self._open.remove(one)
-            known = self._state.known.get(one.pod.key)
-            if known is not None and known.uid == one.pod.uid:
+            known = self._still_known(one)
+            if known is not None:
                 self._explain(one, known, recent)
+
+    def _still_known(self, told: Told) -> Pod | None:
+        """The pod as it is now; None if it is gone, even if another one has its name."""
+        known = self._state.known.get(told.pod.key)
+        return known if known is not None and known.uid == told.pod.uid else None
 
     def _look_again(self, told: Told) -> None:
         """Look at what was wrong again: in the order of the queue, and, last, among its like."""
@@ -223,8 +228,8 @@ class ShadowDecisions:
 
     def _look_last(self, seq: int) -> None:
         told = self._unexplained.pop(seq, None)
-        known = self._state.known.get(told.pod.key) if told is not None else None
-        if told is None or known is None or known.uid != told.pod.uid:
+        known = None if told is None else self._still_known(told)
+        if told is None or known is None:
             return
         found = self._trials.right_among(told, self._recent(), self._next_number(told.pod))
         if found is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.cycle.watches import Watches
 from scheduling.engine.pods.pod_info import PodInfo
 
-# So many of the last ones are left out at most, if the order of the queue does not explain a node.
+_T = TypeVar("_T")
+
+# So many of the last pods that were bound, or that went, are tried at most.
 _MOST_LAST = 16
 # How long a client may not have seen a change.
 UNSEEN = 2 * SECOND
@@ -41,6 +43,11 @@ class Told:
     seq: int = 0
     # Whether it fitted nowhere before. When the client tried it again is not known then.
     is_retry: bool = False
+
+    @property
+    def subject(self) -> str:
+        """What sentences about it begin with."""
+        return self.node or "The refusal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +107,7 @@ class Trials:
         if self.is_waiting_before(binding.place):
             return ""
         later = [one for one in recent if one.place > binding.place]
-        # 1, 2, 4, … of them: each trial costs a decision.
-        most = min(len(recent), _MOST_LAST)
-        last = [recent[: 1 << exponent] for exponent in range(most.bit_length())]
+        last = _first_few(recent)
         for left_out in (later, *last) if later else last:
             with self._without([binding, *left_out]):
                 if self._is_right(binding):
@@ -113,13 +118,12 @@ class Trials:
     def right_with_gone(self, told: Told) -> str:
         """A sentence if this is right with some of the pods that left their nodes last; "" if not."""
         earliest = self._state.loop.now - UNSEEN
-        gone = [pod for at, pod in reversed(self._watches.left) if at >= earliest][:_MOST_LAST]
-        for exponent in range(len(gone).bit_length()):
-            back = gone[: 1 << exponent]
+        gone = [pod for at, pod in reversed(self._watches.left) if at >= earliest]
+        for back in _first_few(gone):
             with self._with(back):
                 if self._is_right(told):
                     keys = ", ".join(pod.key for pod in back)
-                    return f"{told.node or 'The refusal'} was right before {keys} went."
+                    return f"{told.subject} was right before {keys} went."
         return ""
 
     def right_among(
@@ -224,6 +228,12 @@ class Trials:
         return algorithm.schedule(info, self._state.feed.order(), by_columns=True)
 
 
+def _first_few(newest: Sequence[_T]) -> list[Sequence[_T]]:
+    """The first 1, 2, 4, … of them: each trial costs a decision."""
+    most = min(len(newest), _MOST_LAST)
+    return [newest[: 1 << exponent] for exponent in range(most.bit_length())]
+
+
 def scores_of(
     algorithm: SchedulingAlgorithm, result: ScheduleResult
 ) -> tuple[tuple[str, ...], int | None, dict[str, int]]:
@@ -245,7 +255,7 @@ def among(told: Told, sooner: Sequence[Told], later: Sequence[Told]) -> str:
     """That this is right if those came before it, and these after it; one of them is not empty."""
     parts = [f"{_named(sooner)} came before"] if sooner else []
     parts += [f"{_named(later)} came after"] if later else []
-    return f"{told.node or 'The refusal'} is right if {' and '.join(parts)} it."
+    return f"{told.subject} is right if {' and '.join(parts)} it."
 
 
 def is_same_refusal(result: ScheduleResult, message: str) -> bool:
