@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from kscope.runs.aside import Question
-from kscope.runs.drive.checkpoints import checkpoint_before
 from kscope.runs.drive.replay import engine_at_seq
-from kscope.runs.engine import Manifest, wiring
+from kscope.runs.engine import Engine, Manifest, wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import OtherObject, Run, RunEvent
 from kscope.runs.selectors import check_seq
@@ -85,8 +84,9 @@ class ObjectLog(dict[str, Manifest | None]):
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The notes of a replay from a checkpoint up to event *reached*."""
+    """The notes of a replay, good for the events *began* to *reached*."""
 
+    began: int
     reached: int
     log: ObjectLog
 
@@ -117,7 +117,13 @@ def object_replayed(run_id: int, entity: str, seq: int) -> Manifest | None:
 
 def log_replayed(run_id: int, seq: int) -> ObjectLog:
     """The versions of all objects around event *seq*. For a process beside the web process."""
-    return _stretch(Run.described().get(pk=run_id), seq).log
+    found = _noted(run_id, seq)
+    if found is None:
+        found = _replay(Run.described().get(pk=run_id), seq)
+    _stretches[run_id, found.began] = found
+    while len(_stretches) > STRETCHES:
+        del _stretches[next(iter(_stretches))]
+    return found.log
 
 
 def object_now(run: Run, entity: str) -> Manifest | None:
@@ -128,30 +134,32 @@ def object_now(run: Run, entity: str) -> Manifest | None:
     return rows.values_list("manifest", flat=True).first()
 
 
-def _stretch(run: Run, seq: int) -> Stretch:
-    checkpoint = checkpoint_before(run.pk, seq=seq)
-    key = (run.pk, checkpoint.seq if checkpoint else 0)
-    found = _stretches.pop(key, None)
-    if found is None or found.reached < seq:
-        found = _replay(run, seq)
-    _stretches[key] = found
-    while len(_stretches) > STRETCHES:
-        del _stretches[next(iter(_stretches))]
-    return found
+def _noted(run_id: int, seq: int) -> Stretch | None:
+    """Take out the notes that cover event *seq*. Without a look at the database: an answer of an
+    API server of the past asks again and again, and what was replayed stays so.
+    """
+    for (run, began), found in _stretches.items():
+        if run == run_id and began <= seq <= found.reached:
+            return _stretches.pop((run, began))
+    return None
 
 
 def _replay(run: Run, seq: int) -> Stretch:
     log_objects = wiring.log_objects
     assert log_objects, "no engine is registered"
-    logs: list[ObjectLog] = []
+    logs: list[tuple[int, ObjectLog]] = []
     reached = min(seq + AHEAD, run.head_seq)
+
+    def begin(engine: Engine) -> None:
+        logs.append((engine.seq, log_objects(engine)))
+
     try:
-        engine_at_seq(
-            run, seq=reached, start=seq, begin=lambda engine: logs.append(log_objects(engine))
-        )
+        engine_at_seq(run, seq=reached, start=seq, begin=begin)
     except Exception as problem:  # whatever a pickle of another version raises
         raise ApplicationError(
             f"The past of this run cannot be computed again: {problem}", status=409
         ) from problem
-    logs[0].end()
-    return Stretch(reached, logs[0])
+    began, log = logs[0]
+    log.end()
+    # Of a run from its beginning the log knows what was written before it, too.
+    return Stretch(min(began, seq), reached, log)
