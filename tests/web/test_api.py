@@ -14,6 +14,7 @@ from django.test import AsyncClient, Client
 from kscope.runs.drive import replay
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.web import past
+from kscope.runs.web.past import log_replayed
 from scheduling.services import cluster_create
 from tests.web.conftest import driving
 
@@ -160,6 +161,14 @@ def test_the_histogram_marks_what_happened_after_the_beginning(client: Client, d
     marks = client.get(f"/api/runs/{driven.pk}/histogram/").json()["marks"]
     newest = RunEvent.objects.get(run=driven, seq=driven.head_seq)
     assert marks == [{"at": newest.at, "kind": "NodeCordoned", "seq": driven.head_seq}]
+
+
+def test_what_was_replayed_once_needs_no_database(
+    driven: Run, django_assert_num_queries: Any
+) -> None:
+    noted = log_replayed(driven.pk, 5)
+    with django_assert_num_queries(0):
+        assert log_replayed(driven.pk, driven.head_seq) is noted
 
 
 def object_at(client: Client, run: Run, entity: str, seq: int) -> Any:
