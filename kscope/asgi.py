@@ -5,17 +5,24 @@ import resource
 import sys
 
 from channels.routing import ProtocolTypeRouter, URLRouter
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
-# Threads come and go with requests, so their connections are kept in a pool.
-os.environ.setdefault("KSCOPE_DATABASE_POOL", "16")
 # The thread that serves all sockets gets its turn five times as soon as by default, when others compute.
 sys.setswitchinterval(0.001)
 # A socket is an open file, and many systems let a process have 1,024 unless it asks for more.
 _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
 http = get_asgi_application()
+if settings.DATABASE_POOL:
+    # Each request has a thread of its own, with which a connection that it kept would be lost.
+    settings.DATABASES["default"]["CONN_MAX_AGE"] = 0
+    settings.DATABASES["default"]["OPTIONS"]["pool"] = {
+        "min_size": 1,
+        "max_size": settings.DATABASE_POOL,
+        "timeout": 10.0,
+    }
 
 # The routes reach models, which exist only once Django is set up.
 from kscope.accounts.sockets import own_origin_only  # noqa: E402

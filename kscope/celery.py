@@ -1,12 +1,15 @@
 """The Celery application. Workers are started with `celery -A kscope.celery worker`."""
 
 import os
+import signal
 from collections.abc import Collection
+from types import FrameType
 from typing import Any
 
 from celery import Celery
 from celery.signals import (
     beat_embedded_init,
+    celeryd_init,
     setup_logging,
     task_postrun,
     task_prerun,
@@ -19,7 +22,7 @@ from celery.signals import (
 from django.conf import settings
 from structlog.contextvars import bind_contextvars, unbind_contextvars
 
-from kscope.runs.drive.stopping import stop_ask
+from kscope.runs.drive.stopping import is_stopping, stop_ask, stop_unask
 from kscope.up.children import die_with_parent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
@@ -36,6 +39,15 @@ app.autodiscover_tasks()
 def tie_to_worker(**_kwargs: Any) -> None:
     """Pool processes and the beat die with their worker: a fork does not inherit its tie to us."""
     die_with_parent()
+
+
+@celeryd_init.connect
+def begin_anew(options: dict[str, Any], **_kwargs: Any) -> None:
+    """Before there are pool processes and a beat: nobody has asked this worker to stop."""
+    stop_unask()
+    if options.get("beat"):
+        # Without its beat it would find no lost runs: it ends, to be started again with a new one.
+        signal.signal(signal.SIGCHLD, _end_with_child)
 
 
 @worker_process_init.connect
@@ -91,6 +103,11 @@ def say_worker_is_ready(**_kwargs: Any) -> None:
     """`up` waits for this file, and Docker's health check looks at it."""
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     (settings.DATA_DIR / "worker-ready").touch()
+
+
+def _end_with_child(_signum: int, _frame: FrameType | None) -> None:
+    if not is_stopping():
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 @worker_shutting_down.connect

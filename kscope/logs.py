@@ -50,6 +50,8 @@ def logging_settings(form: str, level: str) -> dict[str, Any]:
         "loggers": {
             **{name: {"level": level} for name in ("kscope", "scheduling", "volumes", "kube")},
             **{name: {"handlers": [], "level": "INFO", "propagate": True} for name in _OTHERS},
+            # A line for each request would take a tenth of its time.
+            "uvicorn.access": {"handlers": [], "propagate": False},
         },
     }
 

@@ -35,7 +35,7 @@
 | KSCOPE_WEB_SOCKETS | 2000 | WebSockets of a web process |
 | KSCOPE_WEB_STREAMS | 512 | MiB that the live streams of a web process may keep |
 | KSCOPE_WEB_SENDING | 256 | MiB that may be on their way to readers before the slowest are cut off |
-| KSCOPE_DATABASE_POOL | 16 in a web process, else 0 | connections that are shared by all threads; 0: one for each thread |
+| KSCOPE_DATABASE_POOL | 16 | connections that all threads of the web process share; 0: one for each thread |
 
 With KSCOPE_LOGIN=auto a login is required unless `manage.py up` says, by KSCOPE_LOCAL=1, that it
 listens on loopback only and runs its own servers; no request can say so. docs/threat-model.md.
@@ -133,16 +133,7 @@ DATABASES: dict[str, dict[str, Any]] = {
         "CONN_HEALTH_CHECKS": True,
     }
 }
-# Under ASGI each request has a thread of its own, with which a persistent connection would be lost:
-# there all threads share a pool. kscope/asgi.py sets its default.
-DATABASE_POOL = env.env_int(os.environ, "KSCOPE_DATABASE_POOL", 0, highest=1_000)
-if DATABASE_POOL:
-    DATABASES["default"]["CONN_MAX_AGE"] = 0
-    DATABASES["default"]["OPTIONS"]["pool"] = {
-        "min_size": 1,
-        "max_size": DATABASE_POOL,
-        "timeout": 10.0,
-    }
+DATABASE_POOL = env.env_int(os.environ, "KSCOPE_DATABASE_POOL", 16, highest=1_000)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CHANNEL_LAYERS = {
@@ -181,11 +172,12 @@ CELERY_BEAT_SCHEDULE = {
     # Does nothing unless one of the settings below asks for it.
     "apply-retention": {
         "task": "kscope.operations.tasks.apply_retention",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
+        "schedule": 600.0,
+        "options": {"expires": 600},
     },
 }
-CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+# Kept in memory: a beat that writes its schedule to a file ends when the disk is full.
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 
 # A process beside the worker costs 60 MB: only runs that keep a core busy get one (ADR 0014).
 WRITER_EVENTS = env.env_int(os.environ, "KSCOPE_WRITER_EVENTS", 1_000, lowest=1)

@@ -56,6 +56,8 @@ class Servers:
 
 # Most tests act as whoever is at the machine; those of accounts ask for a login.
 os.environ.setdefault("KSCOPE_LOCAL", "1")
+# Connections that outlive a test would keep its database from being emptied.
+os.environ.setdefault("KSCOPE_DATABASE_POOL", "0")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -126,6 +126,8 @@ def _environment(folder: Path) -> dict[str, str]:
         **kept,
         "DJANGO_SETTINGS_MODULE": "kscope.settings",
         "KSCOPE_DATA": str(folder),
+        # Runs are driven in the process that serves, by threads with connections of their own.
+        "KSCOPE_DATABASE_POOL": "0",
         "KSCOPE_LOCAL": "1",
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",

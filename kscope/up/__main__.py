@@ -10,7 +10,8 @@ from pathlib import Path
 
 from kscope.up.children import StartError
 from kscope.up.command_line import run_command, say
-from kscope.up.supervisor import Options, serve
+from kscope.up.options import Options
+from kscope.up.supervisor import serve
 
 ROOM = Path(__file__).resolve().parents[2]
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
+from kscope.up.processes import Call, Process, forked
 from kscope.up.stop_request import StopAsked, obey_stop_request
 
 POLL_S = 0.02
@@ -79,7 +80,7 @@ class Child:
     """One running child: its name for people, its process, its log, how it is asked to stop."""
 
     name: str
-    process: subprocess.Popen[bytes]
+    process: Process
     log: Path
     stop_signals: Sequence[tuple[int, float]]
     """Signals to try in turn, each with the seconds it gets before the next."""
@@ -124,6 +125,7 @@ def start_child(
     *,
     log: Path,
     context: ProcessContext,
+    stdin: int = subprocess.DEVNULL,
     death_signal: int = signal.SIGKILL,
     stop_signals: Sequence[tuple[int, float]] = ((signal.SIGTERM, 10.0),),
 ) -> Child:
@@ -135,7 +137,7 @@ def start_child(
     with log.open("ab") as output:
         process = subprocess.Popen(
             [os.fspath(word) for word in command],
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=output,
             stderr=subprocess.STDOUT,
             # Runs after the change of user, which would clear the death signal.
@@ -145,14 +147,39 @@ def start_child(
     return Child(name, process, log, stop_signals)
 
 
-def run_to_end(
-    command: Sequence[str | Path],
+def fork_child(
+    call: Call,
     *,
-    context: ProcessContext,
-    log: Path | None = None,
-    failure: str,
-) -> str:
-    """Run a short command and return its output, which *log* gets too.
+    loader: Path,
+    log: Path,
+    stop_signals: Sequence[tuple[int, float]] = ((signal.SIGTERM, 10.0),),
+) -> Child:
+    """Have the loader fork the process of *call*, with its output in *log*. Raises OSError."""
+    with log.open("ab") as output, Path(os.devnull).open("rb") as nothing:
+        files = (nothing.fileno(), output.fileno(), output.fileno())
+        return Child(call.name, forked(loader, call, files), log, stop_signals)
+
+
+def wait_for_end(child: Child, *, failure: str) -> None:
+    """Wait until a child has done its work.
+
+    Raises StartError with *failure* and the end of its log when it fails, StopAsked when `up` is
+    asked to stop meanwhile; the child is killed then.
+    """
+    while (code := child.exit_code()) is None:
+        try:
+            obey_stop_request()
+        except StopAsked:
+            child.process.send_signal(signal.SIGKILL)
+            child.process.wait()
+            raise
+        time.sleep(POLL_S)
+    if code:
+        raise StartError(f"{failure}\n{child.log_tail()}\nAll of it is in {child.log}.")
+
+
+def run_to_end(command: Sequence[str | Path], *, context: ProcessContext, failure: str) -> str:
+    """Run a short command and return its output.
 
     Raises StartError with *failure* and the end of the output when it fails, StopAsked when `up`
     is asked to stop meanwhile; the command is killed then.
@@ -166,12 +193,9 @@ def run_to_end(
         **context.arguments,
     )
     output = _output_of(process).decode(errors="replace")
-    if log is not None:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_text(output)
     if process.returncode:
         end = "\n".join(f"    {line}" for line in output.splitlines()[-12:])
-        raise StartError(f"{failure}\n{end}" + (f"\nAll of it is in {log}." if log else ""))
+        raise StartError(f"{failure}\n{end}")
     return output
 
 

@@ -12,7 +12,7 @@ RESTART_WINDOW_S = 60.0
 
 @dataclass(slots=True)
 class Service:
-    """A child that keeps nothing of its own, so that it can be started again: web, worker, sweeper."""
+    """A child that keeps nothing of its own, so that it can be started again: all but the servers."""
 
     start: Callable[[], Child]
     child: Child
@@ -33,10 +33,21 @@ class Started:
     servers: list[Child] = field(default_factory=list)
     """PostgreSQL and Valkey, where they are our own."""
     services: list[Service] = field(default_factory=list)
+    loader: Service | None = None
 
     @property
     def children(self) -> list[Child]:
-        return [*self.servers, *(service.child for service in self.services)]
+        return [*self.servers, *(service.child for service in self._with_loader)]
+
+    @property
+    def _with_loader(self) -> list[Service]:
+        """The services, after the one that they end with."""
+        return [self.loader, *self.services] if self.loader else self.services
+
+    def add_loader(self, start: Callable[[], Child]) -> Child:
+        """Start the loader; *start* is called again whenever it is to be started again."""
+        self.loader = Service(start, start())
+        return self.loader.child
 
     def add_server(self, child: Child) -> None:
         """Note a server that was started."""
@@ -53,8 +64,9 @@ class Started:
         return next((child for child in self.servers if child.exit_code() is not None), None)
 
     def dead_service(self) -> Service | None:
-        """The first service that ended by itself."""
-        return next((each for each in self.services if each.child.exit_code() is not None), None)
+        """The first service that ended by itself; the loader before those that end with it."""
+        ended = (each for each in self._with_loader if each.child.exit_code() is not None)
+        return next(ended, None)
 
     def stop(self) -> None:
         """Stop in reverse order, those that use the servers all at once."""

@@ -1,13 +1,13 @@
 """Starts everything in order, watches it, stops it in the reverse order.
 
-    PostgreSQL ─┐
-                ├─ prepare (migrate, demo scenarios, first admin) ─┬─ web
+    loader ─────┐
+    PostgreSQL ─┼─ prepare (migrate, demo scenarios, first admin) ─┬─ web
     Valkey ─────┘                                                  ├─ worker
                                                                    └─ sweeper with beat
 
-The web, the worker and the sweeper keep nothing of their own: one that ends by itself is started
-again. One that ends again and again ends the whole, and so does a server: half a kscope would only
-confuse.
+The loader loads kscope while the servers start; the others are forked from it, and end with it. They
+keep nothing of their own: one that ends by itself is started again. One that ends again and again
+ends the whole, and so does a server: half a kscope would only confuse.
 """
 
 import hashlib
@@ -15,36 +15,26 @@ import json
 import os
 import secrets
 import shutil
-import signal
 import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
-from kscope.env import env_bool
 from kscope.up.account import own_directory, server_account, state_directory
 from kscope.up.address import Servers
-from kscope.up.children import (
-    Child,
-    ProcessContext,
-    StartError,
-    describe_exit,
-    run_to_end,
-    start_child,
-    wait_until,
-)
+from kscope.up.children import Child, StartError, describe_exit, wait_for_end, wait_until
 from kscope.up.command_line import say
 from kscope.up.holder import forget_run_file, hold, sweep, write_run_file
+from kscope.up.options import Options
 from kscope.up.postgres import Postgres
+from kscope.up.services import Services
 from kscope.up.started import Started
 from kscope.up.stop_request import StopAsked, listen_for_stop_requests, obey_stop_request
 from kscope.up.valkey import Valkey
 
 POLL_S = 0.1
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PATIENCE_S = 180.0  # for a start on a machine that is busy with other things
 # What decides whether `prepare` has anything to do.
 PREPARED_FROM = (
@@ -57,34 +47,6 @@ PREPARED_FROM = (
     "scenarios/**/*",
     "requirements/runtime.txt",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of `up`."""
-
-    room: Path
-    """The checkout: where manage.py is."""
-    data: Path
-    host: str
-    port: int
-    workers: int
-
-    def is_local(self, env: Mapping[str, str]) -> bool:
-        """Whether only this machine reaches kscope, which then does not ask for a login.
-
-        Its own servers, an address of the loopback, and no sign of a proxy that would bring others.
-        """
-        is_proxied = env_bool(env, "KSCOPE_SECURE", False) or any(
-            env.get(name) for name in ("KSCOPE_HOSTS", "KSCOPE_ORIGINS")
-        )
-        is_embedded = not (env.get("DATABASE_URL") or env.get("REDIS_URL"))
-        return self.host in LOOPBACK and is_embedded and not is_proxied
-
-    @property
-    def address(self) -> str:
-        shown = "localhost" if self.host in ("127.0.0.1", "0.0.0.0", "::") else self.host
-        return f"http://{shown}:{self.port}/"
 
 
 def serve(options: Options) -> int:
@@ -101,11 +63,12 @@ def serve(options: Options) -> int:
             say(f"stopped what an earlier start left running: {', '.join(swept)}")
         _check_port_is_free(options)
         sockets = Path(tempfile.mkdtemp(prefix="kscope-"))
+        sockets.chmod(0o711)  # The servers have a folder in it, whose account may differ.
         try:
-            servers = _start_all(options, sockets, started)
+            services = _start_all(options, sockets, started)
             seconds = time.monotonic() - began
             say(f"kscope is at {options.address} (started in {seconds:.1f} s; Ctrl-C stops it)")
-            return _watch(started, lambda: _write_run_file(options, servers, sockets, started))
+            return _watch(started, services)
         except StopAsked:
             say("stopping")
             return 0
@@ -115,34 +78,41 @@ def serve(options: Options) -> int:
             shutil.rmtree(sockets, ignore_errors=True)
 
 
-def _start_all(options: Options, sockets: Path, started: Started) -> Servers:
+def _start_all(options: Options, sockets: Path, started: Started) -> Services:
     """Start everything, in order; returns when the address answers and the worker is ready."""
-    _keep_log_short(options.data / "log")
-    servers = _start_servers(options, sockets, started)
-    env = _environment(options, servers)
-    _write_run_file(options, servers, sockets, started)
-    _prepare(options, env)
-    web = started.add_service(lambda: _start_web(options, env))
-    worker = started.add_service(lambda: _start_worker(options, env))
-    _write_run_file(options, servers, sockets, started)
+    _keep_log_short(options.logs)
+    servers, starts = _servers(options, sockets / "servers")
+    services = Services(options, servers, _environment(options, servers), sockets)
+    loader = started.add_loader(services.start_loader)
+    for start in starts:
+        started.add_server(start())
+    _write_run_file(services, started)
+    wait_until(services.loader_answers, loader, patience_s=PATIENCE_S, what="load kscope")
+    _prepare(options, services)
+    web = started.add_service(services.start_web)
+    worker = started.add_service(services.start_worker)
+    _write_run_file(services, started)
     wait_until(lambda: _answers(options), web, patience_s=PATIENCE_S, what="answer")
-    ready = options.data / "worker-ready"
+    ready = services.worker_is_ready
     wait_until(ready.exists, worker, patience_s=PATIENCE_S, what="become ready")
     # A start does not wait for the sweeper: it finds what was lost, and a start loses nothing.
-    started.add_service(lambda: _start_sweeper(options, env))
-    _write_run_file(options, servers, sockets, started)
-    return servers
+    started.add_service(services.start_sweeper)
+    _write_run_file(services, started)
+    return services
 
 
-def _write_run_file(options: Options, servers: Servers, sockets: Path, started: Started) -> None:
-    write_run_file(options.data, servers, options.address, sockets, started.children)
+def _write_run_file(services: Services, started: Started) -> None:
+    options = services.options
+    write_run_file(
+        options.data, services.servers, options.address, services.sockets, started.children
+    )
 
 
-def _start_servers(options: Options, sockets: Path, started: Started) -> Servers:
-    """The two given by the environment, or our own."""
-    log = options.data / "log"
+def _servers(options: Options, sockets: Path) -> tuple[Servers, list[Callable[[], Child]]]:
+    """The two servers, given by the environment or our own, and how to start our own."""
     database_url = os.environ.get("DATABASE_URL")
     redis_url = os.environ.get("REDIS_URL")
+    starts: list[Callable[[], Child]] = []
     user = None if database_url and redis_url else server_account()
     own_directory(sockets, user)
     if not database_url:
@@ -153,79 +123,17 @@ def _start_servers(options: Options, sockets: Path, started: Started) -> Servers
         link = options.data / "postgres"
         if state != link and not link.is_symlink():
             link.symlink_to(state)  # so that `make clean-data` finds it
-        postgres = Postgres(state, sockets, log / "postgres.log", user)
-        started.add_server(postgres.start())
+        postgres = Postgres(state, sockets, options.logs / "postgres.log", user)
+        starts.append(postgres.start)
         database_url = postgres.url
     if not redis_url:
-        valkey = Valkey(sockets, log / "valkey.log", user)
-        started.add_server(valkey.start())
+        valkey = Valkey(sockets, options.logs / "valkey.log", user)
+        starts.append(valkey.start)
         redis_url = valkey.url
-    return Servers(database_url, redis_url)
+    return Servers(database_url, redis_url), starts
 
 
-def _start_web(options: Options, env: dict[str, str]) -> Child:
-    return start_child(
-        "web",
-        [
-            *(sys.executable, "-m", "uvicorn", "kscope.asgi:application"),
-            *("--host", options.host, "--port", str(options.port), "--lifespan", "off"),
-            # Deflating every frame for every client costs more than loopback ever saves.
-            *("--ws-per-message-deflate", "false", "--log-level", "info", "--no-access-log"),
-            # Pages send next to nothing over a socket. Sockets are bounded by kscope itself.
-            *("--ws-max-size", "16384", "--limit-concurrency", "4096"),
-            # Sockets of open pages do not close by themselves.
-            *("--timeout-graceful-shutdown", "1"),
-        ],
-        log=options.data / "log" / "web.log",
-        context=ProcessContext(env, options.room),
-        stop_signals=((signal.SIGTERM, 10.0),),
-    )
-
-
-def _start_worker(options: Options, env: dict[str, str]) -> Child:
-    (options.data / "worker-ready").unlink(missing_ok=True)
-    return _start_celery(
-        "worker",
-        ["--pool", "prefork", "--concurrency", str(options.workers)],
-        options,
-        env,
-        # Warm first: drivers give their runs back within a slice. Then cold; the lease covers the rest.
-        stop_signals=((signal.SIGTERM, 10.0), (signal.SIGQUIT, 3.0)),
-    )
-
-
-def _start_sweeper(options: Options, env: dict[str, str]) -> Child:
-    """A worker for the short tasks of the beat, which are never to wait for runs."""
-    return _start_celery(
-        "sweeper",
-        ["--pool", "solo", "--queues", "sweeps", "--hostname", "sweeper@%h", "--beat"],
-        options,
-        env,
-        stop_signals=((signal.SIGTERM, 2.0), (signal.SIGQUIT, 2.0)),
-    )
-
-
-def _start_celery(
-    name: str,
-    words: list[str],
-    options: Options,
-    env: dict[str, str],
-    stop_signals: Sequence[tuple[int, float]],
-) -> Child:
-    return start_child(
-        name,
-        [
-            *(sys.executable, "-m", "celery", "-A", "kscope.celery", "worker", *words),
-            *("--loglevel", "INFO", "--without-gossip", "--without-mingle"),
-            "--without-heartbeat",
-        ],
-        log=options.data / "log" / f"{name}.log",
-        context=ProcessContext(env, options.room),
-        stop_signals=stop_signals,
-    )
-
-
-def _prepare(options: Options, env: dict[str, str]) -> None:
+def _prepare(options: Options, services: Services) -> None:
     """Migrate, load the demos, make the first admin, unless nothing changed since the last time."""
     stamp = options.data / "prepared"
     wanted = _fingerprint(options)
@@ -237,12 +145,8 @@ def _prepare(options: Options, env: dict[str, str]) -> None:
     say("preparing the database and the demo scenarios")
     report = options.data / "prepared.json"
     report.unlink(missing_ok=True)
-    run_to_end(
-        [sys.executable, options.room / "manage.py", "prepare", "--report", report],
-        context=ProcessContext(env, options.room),
-        log=options.data / "log" / "prepare.log",
-        failure="The database could not be prepared:",
-    )
+    child = services.start_preparing(report)
+    wait_for_end(child, failure="The database could not be prepared:")
     password = json.loads(report.read_text())["password"]
     report.unlink()
     if password:
@@ -306,7 +210,7 @@ def _answers(options: Options) -> bool:
         return False
 
 
-def _watch(started: Started, write_run_file: Callable[[], None]) -> int:
+def _watch(started: Started, services: Services) -> int:
     """Start ended services again, until a stop is asked for or something cannot go on; 1 then."""
     while True:
         obey_stop_request()
@@ -314,13 +218,14 @@ def _watch(started: Started, write_run_file: Callable[[], None]) -> int:
         if server is not None:
             _report_end(server, "stopping the rest")
             return 1
-        if service is not None:
+        # While a new loader loads, it forks nothing.
+        if service is not None and (service is started.loader or services.loader_answers()):
             if not service.may_start_again():
                 _report_end(service.child, "it has ended too often, stopping the rest")
                 return 1
             _report_end(service.child, "starting it again")
             service.child = service.start()
-            write_run_file()
+            _write_run_file(services, started)
         time.sleep(POLL_S)
 
 

@@ -118,10 +118,9 @@ class Tree:
         if name in self.servers:
             return _existing([self.servers[name].pid])
         if name == "pool":
-            below = [each for each in self._below("worker") if "writer" not in _words(each)]
-            return sorted(below, key=lambda each: each.pid)
+            return sorted(self._below("worker"), key=lambda each: each.pid)
         if name == "writer":
-            return [each for each in self._below("worker") if "writer" in _words(each)]
+            return [each for each in self._below("loader") if "writer" in _words(each)]
         return _existing([self._listed()[name]] if name in self._listed() else [])
 
     def _below(self, name: str) -> list[psutil.Process]:

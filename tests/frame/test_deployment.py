@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kscope.up.supervisor import Options
+from kscope.up.options import Options
 
 ROOM = Path(__file__).resolve().parents[2]
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+import psutil
 import pytest
 
 from kscope.up.started import RESTARTS
@@ -40,6 +41,8 @@ def test_first_start_shows_password_ctrl_c_ends_it(data: Path) -> None:
     assert "admin account: user admin, password " in up.output
     wait_until_ended(family)
     assert not (data / "run.json").exists()
+    # The start itself has asked several times.
+    assert "/healthz" not in (data / "log" / "web.log").read_text()
 
 
 @pytest.mark.parametrize("moment", ["making the database", "preparing", "kscope is at"])
@@ -180,7 +183,7 @@ def test_a_dead_server_stops_the_rest(data: Path) -> None:
     wait_until_ended(family)
 
 
-@pytest.mark.parametrize("name", ["web", "worker", "sweeper"])
+@pytest.mark.parametrize("name", ["loader", "web", "worker", "sweeper"])
 def test_a_dead_service_is_started_again(data: Path, name: str) -> None:
     with Up(data) as up:
         up.wait_until_serving()
@@ -188,6 +191,26 @@ def test_a_dead_service_is_started_again(data: Path, name: str) -> None:
         kill(dead)
         up.wait_until_it_says(f"{name} was ended by SIGKILL; starting it again.")
         wait_for(lambda: pid_of(data, name) != dead and up.answers(), "it is not started again")
+        wait_until_beyond(up, playing_run(up), 0)
+
+
+def test_a_sweeper_ends_with_its_beat(data: Path) -> None:
+    with Up(data) as up:
+        up.wait_until_serving()
+        sweeper = psutil.Process(pid_of(data, "sweeper"))
+        wait_for(sweeper.children, "it has no beat")
+        sweeper.children()[0].kill()
+        up.wait_until_it_says("; starting it again.")
+        assert "\nsweeper " in up.output
+
+
+def test_a_new_worker_is_not_asked_to_stop(data: Path) -> None:
+    with Up(data) as up:
+        up.wait_until_serving()
+        dead = pid_of(data, "worker")
+        assert dead is not None
+        os.kill(dead, signal.SIGTERM)
+        up.wait_until_it_says("worker exited with status 0; starting it again.")
         wait_until_beyond(up, playing_run(up), 0)
 
 

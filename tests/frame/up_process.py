@@ -16,7 +16,11 @@ import psutil
 from tests.waiting import HANG_SECONDS, wait_for
 
 ROOM = Path(__file__).resolve().parents[2]
-SERVER_VARIABLES = ("DATABASE_URL", "REDIS_URL", "KSCOPE_DATA", "PORT", "KSCOPE_PORT")
+# What the tests' own processes have set, or people may have.
+LEFT_OUT = (
+    *("DATABASE_URL", "REDIS_URL", "KSCOPE_DATA", "PORT", "KSCOPE_PORT"),
+    *("KSCOPE_DATABASE_POOL", "KSCOPE_LOADER"),
+)
 
 
 def free_port() -> int:
@@ -42,7 +46,7 @@ class Up:
         self.data = data
         self.port = port or free_port()
         self.output_file = data.parent / f"up-{self.port}.out"
-        kept = {key: value for key, value in os.environ.items() if key not in SERVER_VARIABLES}
+        kept = {key: value for key, value in os.environ.items() if key not in LEFT_OUT}
         with self.output_file.open("wb") as file:
             self.process = subprocess.Popen(
                 [

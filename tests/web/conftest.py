@@ -15,6 +15,7 @@ from kscope.runs.drive import committer, driver, runner
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario
 from kscope.sim.input.loader import load_files
+from tests.loaders import forked_processes  # noqa: F401  # a fixture
 from tests.waiting import HANG_SECONDS
 
 CLUSTER = """

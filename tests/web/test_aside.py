@@ -205,7 +205,6 @@ async def test_a_process_has_no_thread_but_its_own(engines: Pool) -> None:
 async def test_it_ends_with_its_pipe(engines: Pool) -> None:
     await answer(engines, process_id)
     [process] = engines.processes
-    assert process._process
-    assert process._process.stdin
-    process._process.stdin.close()
-    assert await asyncio.wait_for(process._process.wait(), 10) == 0
+    assert process._running
+    process._running.questions.close()
+    assert await asyncio.to_thread(process._running.process.wait, HANG_SECONDS) == 0

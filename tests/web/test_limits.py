@@ -90,7 +90,7 @@ async def test_an_export_beyond_the_limit_waits(start: Start) -> None:
 
 
 def test_every_start_of_the_web_process_bounds_it() -> None:
-    files = ("kscope/up/supervisor.py", "docker-compose.yml", "Dockerfile", "bench/servers.py")
+    files = ("kscope/up/services.py", "docker-compose.yml", "Dockerfile", "bench/servers.py")
     for name in files:
         words = re.sub(r'[",\\\s]+', " ", (ROOM / name).read_text())
         assert "--ws-max-size 16384 --limit-concurrency 4096" in words, name

@@ -15,7 +15,7 @@ from kscope.celery import app as celery
 from kscope.runs import services
 from kscope.runs.drive import driver, engines, slices
 from kscope.runs.drive import driver as driving
-from kscope.runs.drive.stopping import stop_ask, stop_forget
+from kscope.runs.drive.stopping import stop_ask, stop_unask
 from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Run, RunEvent, Scenario
 from kscope.runs.stream import streaming
@@ -53,7 +53,7 @@ def test_uploading_a_demo_file_keeps_the_demo(scenario: Scenario) -> None:
 def stopping() -> Iterator[None]:
     """Whatever a test asked of the drivers, those of later tests drive on."""
     yield
-    stop_forget()
+    stop_unask()
 
 
 def test_a_stopping_worker_gives_its_run_back(start: Start, stopping: None) -> None:
@@ -71,7 +71,7 @@ def test_giving_a_run_back_leaves_its_history_unchanged(start: Start, stopping: 
     whole, parted = start(play=True, speed="max"), start(play=True, speed="100")
     drive(whole.pk)
     while parted.status == Run.Status.PLAYING:
-        stop_forget()
+        stop_unask()
         driver = in_thread(parted)
         wait_until_beyond(parted, parted.head_at)
         stop_ask()

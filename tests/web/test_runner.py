@@ -1,14 +1,10 @@
 """The runner: slices, steps, commands, leases and what a crash leaves."""
 
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from random import Random
 
 import pytest
-from django.db import connection
 
 from kscope.runs import services
 from kscope.runs.drive import driver, runner, slices
@@ -20,6 +16,7 @@ from kscope.sim.input.generate import synthetic
 from kscope.sim.kernel.view import State, fold
 from scheduling.models import Node, Pod, SchedulingAttempt
 from scheduling.services import cluster_create
+from tests.web.workers import Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -154,39 +151,12 @@ def test_equal_scenario_and_seed_give_equal_digests(start: Callable[..., Run]) -
     assert runs[0].head_digest == runs[1].head_digest
 
 
-DRIVE = """
-import sys
-from django.conf import settings
-settings.DATABASES["default"]["NAME"] = sys.argv[1]
-import django
-django.setup()
-from kscope.runs.drive import checkpoints, driver, runner
-driver.SLICE_SECONDS, driver.CHUNK, driver.LINGER_SECONDS = 0.002, int(sys.argv[3]), 0
-checkpoints.CHECKPOINT_EVENTS, checkpoints.CHECKPOINT_SHARE = 300, 0
-print("go", flush=True)
-runner.run_drive(int(sys.argv[2]))
-"""
-
-
 def drive_and_kill(run: Run, chance: Random) -> bool:
     """Drive the run in a process of its own and kill -9 it at some moment; whether it was hit."""
-    database = connection.settings_dict["NAME"]
-    process = subprocess.Popen(
-        [sys.executable, "-c", DRIVE, database, str(run.pk), str(chance.randint(1, 40))],
-        env={
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "kscope.settings",
-            "PYTHONHASHSEED": str(chance.randint(0, 1)),
-        },
-        stdout=subprocess.PIPE,
-    )
-    assert process.stdout
-    process.stdout.readline()
+    chunk = chance.randint(1, 40)
+    worker = Worker(run.pk, chunk, hash_seed=chance.randint(0, 1))
     time.sleep(chance.random() * 0.25)
-    hit = process.poll() is None
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    hit = worker.kill()
     # What five seconds would do.
     Run.objects.filter(pk=run.pk).update(lease_until=None)
     return hit

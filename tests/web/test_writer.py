@@ -1,5 +1,6 @@
 """Slices written by a process of their own, as those of big runs are."""
 
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -76,13 +77,14 @@ def test_a_run_outlives_its_killed_writer(
 ) -> None:
     send = Writer.send
 
-    def send_and_kill(self: Writer, *slice_: Any) -> None:
+    def kill_and_send(self: Writer, *slice_: Any) -> None:
+        self._child.send_signal(signal.SIGKILL)
+        self._child.wait()
         send(self, *slice_)
-        self._child.kill()
 
     run = start(play=True, speed="max")
     with monkeypatch.context() as killing:
-        killing.setattr(Writer, "send", send_and_kill)
+        killing.setattr(Writer, "send", kill_and_send)
         runner.run_drive(run.pk)
     run.refresh_from_db()
     assert (run.status, run.error) == (Run.Status.PLAYING, "")

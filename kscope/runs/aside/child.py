@@ -1,9 +1,9 @@
-"""The program of an engine process: `python -m kscope.runs.aside.child PARENT_PID`.
+"""What an engine process does.
 
 It reads a line of JSON for each question and writes two messages: that it has begun, and the answer.
 Where the function is a generator, each value is a message of its own, before the last one.
-It ends after some idle time, when it has grown too large, or when its parent ends: then the kernel
-kills it, even during a computation.
+It ends after some idle time, when it has grown too large, or when who started it ends: then it is
+killed, even during a computation.
 """
 
 import gc
@@ -12,7 +12,6 @@ import json
 import os
 import resource
 import select
-import sys
 import time
 import traceback
 from collections.abc import Iterator
@@ -21,8 +20,11 @@ from typing import IO, Any, cast
 
 import orjson
 import psutil
+from django.conf import settings
+from django.db import connection
 
-from kscope.up.children import die_with_parent
+from kscope.runs.drive.same_database import database_use
+from kscope.runs.errors import ApplicationError
 
 IDLE_SECONDS = 120.0
 # Where cores are few, requests and streams come first, then runs, then questions about runs.
@@ -44,20 +46,11 @@ class Outcome:
 
 
 def main() -> None:
-    """Answer questions until there are none for a while, or the parent has ended."""
-    die_with_parent()
-    if os.getppid() != int(sys.argv[1]):
-        return  # The parent ended before die_with_parent took effect.
+    """Answer questions until there are none for a while, or who asked has ended."""
     os.nice(NICENESS)
     # A stray print must not come between the answers: it goes to stderr.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
-    import django
-
-    django.setup()
-    from django.conf import settings
-
     limit = settings.ENGINE_MEMORY_MIB * _MEBIBYTE
     _limit_memory(limit)
     # Engines are large and leave garbage only when they are dropped, which is after an answer.
@@ -93,11 +86,6 @@ def _say(answers: IO[bytes], message: dict[str, Any], text: bytes = b"") -> None
 
 
 def _outcome(request: dict[str, Any], answers: IO[bytes]) -> Outcome:
-    from django.db import connection
-
-    from kscope.runs.drive.same_database import database_use
-    from kscope.runs.errors import ApplicationError
-
     database_use(request["database"])
     connection.close_if_unusable_or_obsolete()
     try:
@@ -137,15 +125,9 @@ def _json(answer: Any) -> bytes:
 
 def _limit_statements(seconds: float) -> None:
     """Let the database server stop when this process is killed, or the question's time is up."""
-    from django.db import connection
-
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('statement_timeout', %s, false),"
             " set_config('client_connection_check_interval', '1s', false)",
             [f"{round(seconds * 1000)}ms"],
         )
-
-
-if __name__ == "__main__":
-    main()

@@ -156,6 +156,9 @@ class Pool:
 
     def _free_process(self) -> EngineProcess | None:
         """An idle process, or a new one where there may be more."""
+        for process in self.processes:
+            if not process.is_alive:
+                process.close()
         self.processes = [process for process in self.processes if process.is_alive]
         self._idle = [process for process in self._idle if process.is_alive]
         if self._idle:

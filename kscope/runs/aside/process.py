@@ -1,18 +1,18 @@
 """The web process's end of one engine process."""
 
 import asyncio
-import contextlib
-import os
-import sys
-from asyncio.subprocess import PIPE, Process
+import signal
+import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from kscope.runs.errors import ApplicationError
+from kscope.up.processes import Call, Process, start_function
 
-START_SECONDS = 60.0  # a second or two, where the machine has nothing else to do
+START_SECONDS = 60.0  # a second or two, where there is no loader
 ANSWER_BYTES = 64 * 1_048_576
 # Of the runs that a process was asked about; it keeps what it replayed of the newest.
 REMEMBERED = 3
@@ -34,23 +34,32 @@ class ProcessEnded(Exception):
         self.begun = begun
 
 
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A process, and both directions of the pipe to it."""
+
+    process: Process
+    questions: asyncio.StreamWriter
+    answers: asyncio.StreamReader
+
+
 class EngineProcess:
     """Starts with its first question and answers one at a time."""
 
     def __init__(self) -> None:
         self.runs: list[int] = []
         self.ended = False
-        self._process: Process | None = None
+        self._running: _Running | None = None
 
     @property
     def pid(self) -> int | None:
         """None before it was started."""
-        return self._process.pid if self._process else None
+        return self._running.process.pid if self._running else None
 
     @property
     def is_alive(self) -> bool:
         """Whether it can be asked; one that was not started yet can."""
-        return not self.ended and (self._process is None or self._process.returncode is None)
+        return not self.ended and (self._running is None or self._running.process.poll() is None)
 
     async def ask(
         self, request: bytes, run_id: int, seconds: float, on_part: OnPart = ignored
@@ -62,18 +71,16 @@ class EngineProcess:
         Raises TimeoutError, ProcessEnded, ApplicationError, RuntimeError.
         """
         self.runs = [run_id, *(each for each in self.runs if each != run_id)][:REMEMBERED]
-        if self._process is None:
-            self._process = await self._start()
+        if self._running is None:
+            self._running = await self._start()
         begun = False
+        output = self._running.answers
         try:
-            assert self._process.stdin
-            assert self._process.stdout
-            self._process.stdin.write(request)
-            await self._process.stdin.drain()
+            self._running.questions.write(request)
+            await self._running.questions.drain()
             async with asyncio.timeout(START_SECONDS):
-                begun = bool(await self._process.stdout.readline())
+                begun = bool(await output.readline())
             async with asyncio.timeout(seconds):
-                output = self._process.stdout
                 head = orjson.loads(await output.readline() if begun else b"")
                 while head["said"] == "part":
                     on_part(await self._answer(head, output))
@@ -89,30 +96,33 @@ class EngineProcess:
     def kill(self) -> None:
         """End it at once; whatever it computes is lost."""
         self.ended = True
-        if self._process is not None and self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
+        if self._running is not None:
+            self._running.process.send_signal(signal.SIGKILL)
 
     async def renew(self) -> None:
         """Have a fresh process answer the next question."""
         self.kill()
         await self.wait()
-        self._process, self.ended, self.runs = None, False, []
+        self._running, self.ended, self.runs = None, False, []
 
     async def wait(self) -> None:
         """Return when it is gone."""
-        if self._process is not None:
-            await self._process.wait()
+        if self._running is not None:
+            await asyncio.to_thread(self._running.process.wait)
+        self.close()
 
-    async def _start(self) -> Process:
-        from django.conf import settings
+    def close(self) -> None:
+        """Close the pipe to it, which ends it."""
+        if self._running is not None:
+            self._running.questions.close()
 
-        # The pool of connections of a web process is of no use to a process with one thread.
-        environment = {**os.environ, "KSCOPE_DATABASE_POOL": "0"}
-        words = [sys.executable, "-m", "kscope.runs.aside.child", str(os.getpid())]
-        return await asyncio.create_subprocess_exec(
-            *words, stdin=PIPE, stdout=PIPE, cwd=settings.BASE_DIR, env=environment
-        )
+    async def _start(self) -> _Running:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            call = Call("engine", "kscope.runs.aside.child:main")
+            process = start_function(call, stdin=theirs.fileno(), stdout=theirs.fileno())
+        answers, questions = await asyncio.open_connection(sock=ours)
+        return _Running(process, questions, answers)
 
     async def _answer(self, head: dict[str, Any], output: asyncio.StreamReader) -> bytes:
         self.ended = head["last"]

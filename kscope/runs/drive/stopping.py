@@ -15,14 +15,16 @@ class Stopping(Exception):
     """This worker is about to end: the run was left as it was last committed."""
 
 
+def stop_unask() -> None:
+    """Begin with a flag that no other worker has seen, in the main process of a worker."""
+    # The loader, from which workers are forked, has one as well, and so have those before us.
+    global _flag
+    _flag = mmap.mmap(-1, 1)
+
+
 def stop_ask() -> None:
     """Let all drivers of this worker end soon."""
     _flag[0] = 1
-
-
-def stop_forget() -> None:
-    """Drive on: for tests."""
-    _flag[0] = 0
 
 
 def is_stopping() -> bool:

@@ -11,12 +11,10 @@ import pickle
 import select
 import signal
 import struct
-import subprocess
 import sys
 import traceback
 from typing import IO, Any
 
-from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from kscope.logs import bound
@@ -24,19 +22,11 @@ from kscope.runs.drive import slices
 from kscope.runs.drive.same_database import database_name, database_use
 from kscope.runs.engine import wiring
 from kscope.runs.nudges import publish_head
+from kscope.up.processes import Call, start_function
 
 IDLE_SECONDS = 120.0
 _LENGTH = struct.Struct("!Q")
 _READY = b"!"
-# Django has to be set up before this module can be imported.
-_CHILD = """
-import os
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
-import django
-django.setup()
-from kscope.runs.drive.writer import main
-main()
-"""
 
 
 def slice_write(run_id: int, epoch: int, commit: slices.Commit) -> slices.Controls:
@@ -49,19 +39,16 @@ def slice_write(run_id: int, epoch: int, commit: slices.Commit) -> slices.Contro
 
 
 class Writer:
-    """The worker's end of the pipe. The process takes a second to start; slices do not wait for it."""
+    """The worker's end of the pipe. Slices do not wait for the process to start, which may take a second."""
 
     def __init__(self) -> None:
-        self._child = subprocess.Popen(
-            [sys.executable, "-c", _CHILD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=settings.BASE_DIR,
-        )
-        assert self._child.stdin
-        assert self._child.stdout
-        self._to: IO[bytes] = self._child.stdin
-        self._from: IO[bytes] = self._child.stdout
+        slices_out, answers_out = os.pipe(), os.pipe()
+        call = Call("writer", "kscope.runs.drive.writer:main", outlives=True)
+        self._child = start_function(call, stdin=slices_out[0], stdout=answers_out[1])
+        os.close(slices_out[0])
+        os.close(answers_out[1])
+        self._to: IO[bytes] = os.fdopen(slices_out[1], "wb")
+        self._from: IO[bytes] = os.fdopen(answers_out[0], "rb")
         self._ready = False
 
     @property
