@@ -65,6 +65,8 @@ class Scheduler:
         self.algorithm = state.algorithms[state.profile.name]
         self._busy = False
         self.cycles_ended = 0
+        # Say why pods fit nowhere. False in a trial, of which only the outcome counts.
+        self.explains = True
         # Keep every attempt's evidence, whatever the size of the cluster.
         self.keep_evidence = False
         # Give every attempt an explanation that stays readable.
@@ -200,7 +202,8 @@ class Scheduler:
 
     def _decide(self, queued: QueuedPodInfo) -> Attempt:
         """Filter, score and preempt; explain while the node table is unchanged."""
-        eager = self.keep_evidence or len(self.handle.table.rows) <= EAGER_EVIDENCE_NODES
+        is_small = len(self.handle.table.rows) <= EAGER_EVIDENCE_NODES
+        eager = self.explains and (self.keep_evidence or is_small)
         algorithm = self._algorithms[queued.pod_info.pod.scheduler_name]
         decision = algorithm.schedule(
             queued.pod_info,
@@ -216,7 +219,7 @@ class Scheduler:
         attempt = Attempt(queued, decision, self.queue.scheduling_cycle, self._loop.now)
         if eager:
             attempt.evidence = evidence(decision, algorithm, queued.attempts, attempt.cycle)
-        if decision.node is None:
+        if decision.node is None and self.explains:
             attempt.blocker = blocker(decision, algorithm, queued.attempts)
         return attempt
 

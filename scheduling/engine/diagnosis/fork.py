@@ -193,6 +193,7 @@ class _Fork:
         cluster.limit(None)
         for each in cluster.schedulers:
             each.take_over()
+            each.explains = False
         self._cluster = cluster
         self._key = pod_key
         self._meant = meant
