@@ -3,7 +3,6 @@
 import os
 import signal
 from collections.abc import Collection
-from types import FrameType
 from typing import Any
 
 from celery import Celery
@@ -42,12 +41,9 @@ def tie_to_worker(**_kwargs: Any) -> None:
 
 
 @celeryd_init.connect
-def begin_anew(options: dict[str, Any], **_kwargs: Any) -> None:
+def begin_anew(**_kwargs: Any) -> None:
     """Before there are pool processes and a beat: nobody has asked this worker to stop."""
     stop_unask()
-    if options.get("beat"):
-        # Without its beat it would find no lost runs: it ends, to be started again with a new one.
-        signal.signal(signal.SIGCHLD, _end_with_child)
 
 
 @worker_process_init.connect
@@ -105,9 +101,18 @@ def say_worker_is_ready(**_kwargs: Any) -> None:
     (settings.DATA_DIR / "worker-ready").touch()
 
 
-def _end_with_child(_signum: int, _frame: FrameType | None) -> None:
-    if not is_stopping():
-        os.kill(os.getpid(), signal.SIGTERM)
+@worker_ready.connect
+def end_with_beat(sender: Any = None, **_kwargs: Any) -> None:
+    """A worker without its beat would find no lost runs: end, to be started again with a new one."""
+    beat = sender.controller.beat
+
+    def look(*_signal: object) -> None:
+        if not is_stopping() and not beat.is_alive():
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    if beat is not None:
+        signal.signal(signal.SIGCHLD, look)
+        look()
 
 
 @worker_shutting_down.connect
