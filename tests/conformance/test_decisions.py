@@ -58,21 +58,21 @@ def _filters(attempt: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _decided(path: Path, profile: str) -> Iterator[dict[str, Any]]:
-    """What is decided anew, and what is decided by columns."""
+def _decided(path: Path, profile: str, *ways: bool) -> Iterator[dict[str, Any]]:
+    """What is decided anew (False), and what is decided by columns (True)."""
     loaded = load_files([(path.name, path.read_bytes())])
     assert loaded.ok, loaded.problems
     chosen = PROFILES[profile]
     if loaded.configuration is not None:
         (chosen,) = read_setup(loaded.configuration, profile).profiles
-    for by_columns in False, True:
+    for by_columns in ways:
         objects = [from_manifest(raw) for raw in loaded.manifests]
         yield orjson.loads(orjson.dumps(decide(objects, chosen, by_columns=by_columns)))
 
 
 def _check(path: Path, profile: str) -> None:
     expected = json.loads(path.with_suffix(".json").read_text())
-    actual, by_columns = _decided(path, profile)
+    actual, by_columns = _decided(path, profile, False, True)
     assert actual == by_columns
     attempts = {(one["pod"], one["attempt"]): one for one in actual["attempts"]}
     assert len(attempts) == len(expected["attempts"])
@@ -114,7 +114,7 @@ def test_decisions_are_those_of_kube_scheduler_1_34(path: Path) -> None:
 def test_v1_35_decides_as_v1_34_did(path: Path) -> None:
     """Without claims, v1.35 only words taints otherwise, and DynamicResources gives every node 0."""
     expected = json.loads(path.with_suffix(".json").read_text())
-    _, actual = _decided(path, "v1.35")
+    (actual,) = _decided(path, "v1.35", True)
     assert len(actual["attempts"]) == len(expected["attempts"])
     attempts = {(one["pod"], one["attempt"]): one for one in actual["attempts"]}
     for wanted in expected["attempts"]:

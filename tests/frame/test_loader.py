@@ -68,6 +68,11 @@ def started(
     process.wait(60)
 
 
+@pytest.fixture
+def with_loader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LOADER, str(loader()))
+
+
 @pytest.fixture(params=["with a loader", "without one"])
 def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LOADER, str(loader()) if request.param == "with a loader" else "")
@@ -80,7 +85,7 @@ def test_a_function_is_called_with_its_words() -> None:
         assert process.wait(60) == 0
 
 
-@pytest.mark.usefixtures("either_way")
+@pytest.mark.usefixtures("with_loader")
 def test_the_exit_status_is_told() -> None:
     with started("wait_for_signal") as (process, output):
         output.readline()
@@ -92,7 +97,7 @@ def test_the_exit_status_is_told() -> None:
         assert process.poll() == 7
 
 
-@pytest.mark.usefixtures("either_way")
+@pytest.mark.usefixtures("with_loader")
 def test_a_signal_ends_it() -> None:
     with started("compute") as (process, output):
         output.readline()
@@ -101,7 +106,7 @@ def test_a_signal_ends_it() -> None:
         process.send_signal(signal.SIGKILL)
 
 
-@pytest.mark.usefixtures("either_way")
+@pytest.mark.usefixtures("with_loader")
 def test_lists_of_processes_show_its_name() -> None:
     with started("wait_for_signal") as (process, output):
         output.readline()
@@ -117,8 +122,8 @@ def test_it_ends_with_its_asker_even_while_it_computes() -> None:
         wait_until_ended([computing])
 
 
-def test_one_that_outlives_its_asker_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(LOADER, str(loader()))
+@pytest.mark.usefixtures("with_loader")
+def test_one_that_outlives_its_asker_goes_on() -> None:
     with started("wait_for_signal", outlives=True) as (process, output):
         output.readline()
         assert isinstance(process, ForkedProcess)
@@ -131,8 +136,8 @@ def test_one_that_outlives_its_asker_goes_on(monkeypatch: pytest.MonkeyPatch) ->
         seen.kill()
 
 
-def test_a_forked_process_has_no_other_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(LOADER, str(loader()))
+@pytest.mark.usefixtures("with_loader")
+def test_a_forked_process_has_no_other_files() -> None:
     with started("wait_for_signal") as (first, output), started("wait_for_signal") as (second, _):
         output.readline()
         paths = Path(f"/proc/{second.pid}/fd")
@@ -142,10 +147,8 @@ def test_a_forked_process_has_no_other_files(monkeypatch: pytest.MonkeyPatch) ->
         assert first.poll() is None
 
 
-def test_the_loader_has_no_thread_that_a_fork_would_lack(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv(LOADER, str(loader()))
+@pytest.mark.usefixtures("with_loader")
+def test_the_loader_has_no_thread_that_a_fork_would_lack() -> None:
     with started("wait_for_signal") as (process, output):
         output.readline()
         parent = psutil.Process(process.pid).parent()

@@ -14,6 +14,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from scheduling.engine.columns.cells import Trait
+from scheduling.engine.framework.asked_once import AskedOnce
 from scheduling.engine.framework.framework import FITS, CycleState, FilterPlugin, ScorePlugin
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 
@@ -43,14 +44,14 @@ class RowScore(Protocol):
 
 
 @runtime_checkable
-class GoesBySums(Protocol):
+class GoesBySums(Protocol, metaclass=AskedOnce):
     """A RowFilter or RowScore that depends only on the columns that `RowClasses` reads."""
 
     goes_by_sums: ClassVar[bool]
 
 
 @runtime_checkable
-class MakesRowFilter(Protocol):
+class MakesRowFilter(Protocol, metaclass=AskedOnce):
     """A filter plugin that answers faster if no reason is needed."""
 
     def row_filter(self, state: CycleState) -> RowFilter | None:
@@ -59,7 +60,7 @@ class MakesRowFilter(Protocol):
 
 
 @runtime_checkable
-class MakesRowScore(Protocol):
+class MakesRowScore(Protocol, metaclass=AskedOnce):
     """A score plugin that answers faster for one template at a time."""
 
     def row_score(self, state: CycleState) -> RowScore | None:
@@ -68,7 +69,7 @@ class MakesRowScore(Protocol):
 
 
 @runtime_checkable
-class MaySkip(Protocol):
+class MaySkip(Protocol, metaclass=AskedOnce):
     """A global plugin that can cheaply determine that it does not affect a pod."""
 
     def concerns(self, state: CycleState) -> bool:
@@ -77,7 +78,7 @@ class MaySkip(Protocol):
 
 
 @runtime_checkable
-class TellsApart(Protocol):
+class TellsApart(Protocol, metaclass=AskedOnce):
     """A global plugin that can name the traits by which it distinguishes rows; see `cells`.
 
     Rows with the same traits get the same verdict and the same raw score, and its NormalizeScore
@@ -93,7 +94,7 @@ class TellsApart(Protocol):
 
 
 @runtime_checkable
-class ScoresCells(Protocol):
+class ScoresCells(Protocol, metaclass=AskedOnce):
     """A plugin that names its traits, and scores one row of each cell."""
 
     def pre_score_cells(self, state: CycleState, rows: IntArray, cell_sizes: IntArray) -> bool:
@@ -102,7 +103,7 @@ class ScoresCells(Protocol):
 
 
 @runtime_checkable
-class RanksCells(Protocol):
+class RanksCells(Protocol, metaclass=AskedOnce):
     """The same in plain ints, for few cells."""
 
     def rank_cells(
@@ -116,7 +117,7 @@ class RanksCells(Protocol):
 
 
 @runtime_checkable
-class JudgesRow(Protocol):
+class JudgesRow(Protocol, metaclass=AskedOnce):
     """A plugin that names its traits, and can filter a single row in plain ints."""
 
     def fits_row(self, state: CycleState, row: int) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, cast, runtime_
 
 import numpy as np
 
+from scheduling.engine.framework.asked_once import AskedOnce
 from scheduling.engine.nodes.arrays import IntArray
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class Plugin:
 
 
 @runtime_checkable
-class PreFilterPlugin(Protocol):
+class PreFilterPlugin(Protocol, metaclass=AskedOnce):
     """Examines the pod before any node."""
 
     name: ClassVar[str]
@@ -183,7 +184,7 @@ class PreFilterPlugin(Protocol):
 
 
 @runtime_checkable
-class PreFilterExtensions(Protocol):
+class PreFilterExtensions(Protocol, metaclass=AskedOnce):
     """Updates a cycle's state while pods are put on a node, or taken off, on trial."""
 
     name: ClassVar[str]
@@ -198,7 +199,7 @@ class PreFilterExtensions(Protocol):
 
 
 @runtime_checkable
-class FilterPlugin(Protocol):
+class FilterPlugin(Protocol, metaclass=AskedOnce):
     """Refuses nodes that cannot take the pod."""
 
     name: ClassVar[str]
@@ -218,7 +219,7 @@ class FilterPlugin(Protocol):
 
 
 @runtime_checkable
-class PreScorePlugin(Protocol):
+class PreScorePlugin(Protocol, metaclass=AskedOnce):
     """Examines the feasible nodes before they are scored."""
 
     name: ClassVar[str]
@@ -229,7 +230,7 @@ class PreScorePlugin(Protocol):
 
 
 @runtime_checkable
-class ScorePlugin(Protocol):
+class ScorePlugin(Protocol, metaclass=AskedOnce):
     """Ranks the feasible nodes."""
 
     name: ClassVar[str]
@@ -241,7 +242,7 @@ class ScorePlugin(Protocol):
 
 
 @runtime_checkable
-class NormalizeScorePlugin(Protocol):
+class NormalizeScorePlugin(Protocol, metaclass=AskedOnce):
     """Brings raw scores into 0..MAX_NODE_SCORE."""
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
@@ -250,7 +251,7 @@ class NormalizeScorePlugin(Protocol):
 
 
 @runtime_checkable
-class PreEnqueuePlugin(Protocol):
+class PreEnqueuePlugin(Protocol, metaclass=AskedOnce):
     """Decides whether a pod may enter the active queue."""
 
     name: ClassVar[str]
@@ -273,7 +274,7 @@ class PostFilterResult:
 
 
 @runtime_checkable
-class PostFilterPlugin(Protocol):
+class PostFilterPlugin(Protocol, metaclass=AskedOnce):
     """Tries to make room for a pod that fits nowhere."""
 
     name: ClassVar[str]
@@ -284,7 +285,7 @@ class PostFilterPlugin(Protocol):
 
 
 @runtime_checkable
-class ReservePlugin(Protocol):
+class ReservePlugin(Protocol, metaclass=AskedOnce):
     """Reserves what a placement uses besides the node, and releases it."""
 
     name: ClassVar[str]
@@ -299,7 +300,7 @@ class ReservePlugin(Protocol):
 
 
 @runtime_checkable
-class PermitPlugin(Protocol):
+class PermitPlugin(Protocol, metaclass=AskedOnce):
     """Lets the pod go on to its node, refuses it, or delays it."""
 
     name: ClassVar[str]
@@ -310,7 +311,7 @@ class PermitPlugin(Protocol):
 
 
 @runtime_checkable
-class PreBindPlugin(Protocol):
+class PreBindPlugin(Protocol, metaclass=AskedOnce):
     """Does work that must be complete before the pod is bound."""
 
     name: ClassVar[str]
@@ -321,7 +322,7 @@ class PreBindPlugin(Protocol):
 
 
 @runtime_checkable
-class BindPlugin(Protocol):
+class BindPlugin(Protocol, metaclass=AskedOnce):
     """Binds the pod."""
 
     name: ClassVar[str]
@@ -332,7 +333,7 @@ class BindPlugin(Protocol):
 
 
 @runtime_checkable
-class PostBindPlugin(Protocol):
+class PostBindPlugin(Protocol, metaclass=AskedOnce):
     """Is called after a pod was bound."""
 
     name: ClassVar[str]
@@ -351,7 +352,7 @@ class PodVolumes:
 
 
 @runtime_checkable
-class VolumePlanner(Protocol):
+class VolumePlanner(Protocol, metaclass=AskedOnce):
     """Plans which claims to bind and to provision when the pod goes to a node."""
 
     def plan(self, state: CycleState, row: int) -> PodVolumes:

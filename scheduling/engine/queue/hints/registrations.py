@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from kscope.sim.objects.selectors import NodeSelector
+from scheduling.engine.framework.asked_once import AskedOnce
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.pods.pod_template import SpreadConstraint
 from scheduling.engine.queue.events import Action, ClusterEvent
@@ -47,7 +48,7 @@ class Registration:
 
 
 @runtime_checkable
-class EnqueueExtensions(Protocol):
+class EnqueueExtensions(Protocol, metaclass=AskedOnce):
     """A plugin that says which events may help a pod that it turned away.
 
     Upstream: framework.EnqueueExtensions.
