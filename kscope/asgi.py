@@ -30,18 +30,21 @@ from kscope.operations import presence  # noqa: E402
 from kscope.runs.capacity.admission import admission  # noqa: E402
 from kscope.runs.stream.routing import websocket_urlpatterns  # noqa: E402
 from kscope.runs.web.body_limit import body_limit  # noqa: E402
+from kscope.static_files import static_files  # noqa: E402
 from kube.server.application import kubernetes_api  # noqa: E402
 
 presence.begin("web")
 
-application = body_limit(
-    admission(
-        kubernetes_api(
-            ProtocolTypeRouter(
-                {
-                    "http": http,
-                    "websocket": own_origin_only(URLRouter(websocket_urlpatterns)),
-                }
+application = static_files(
+    body_limit(
+        admission(
+            kubernetes_api(
+                ProtocolTypeRouter(
+                    {
+                        "http": http,
+                        "websocket": own_origin_only(URLRouter(websocket_urlpatterns)),
+                    }
+                )
             )
         )
     )

@@ -37,6 +37,7 @@ MODULES = (
     "kscope.runs.drive.writer",
     "kscope.runs.stream.routing",
     "kscope.runs.web.body_limit",
+    "kscope.static_files",
     "kscope.urls",
     "kube.server.application",
     "uvicorn.loops.auto",

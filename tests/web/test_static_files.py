@@ -1,0 +1,70 @@
+"""Static files, which are served in front of Django."""
+
+from typing import Any
+
+import pytest
+from starlette.responses import PlainTextResponse
+
+from kscope.static_files import static_files
+
+SCRIPT = "/static/js/theme.js"
+
+
+async def _asked(
+    path: str, method: str = "GET", **headers: str
+) -> tuple[int, dict[str, str], bytes]:
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await static_files(PlainTextResponse("from Django"))(scope, None, send)
+    found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], found, sent[1]["body"]
+
+
+async def test_a_script_comes_with_its_type_and_nothing_may_be_guessed_from_it() -> None:
+    status, headers, body = await _asked(SCRIPT)
+    assert (status, int(headers["content-length"])) == (200, len(body))
+    assert headers["content-type"].startswith("text/javascript")
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+
+
+async def test_what_the_browser_has_is_not_sent_again() -> None:
+    _, headers, _ = await _asked(SCRIPT)
+    status, _, body = await _asked(SCRIPT, **{"if-none-match": headers["etag"]})
+    assert (status, body) == (304, b"")
+
+
+async def test_only_the_head_is_sent_where_only_that_is_asked_for() -> None:
+    status, headers, body = await _asked(SCRIPT, "HEAD")
+    assert (status, body) == (200, b"")
+    assert int(headers["content-length"]) > 0
+
+
+async def test_files_take_no_writes() -> None:
+    assert (await _asked(SCRIPT, "POST"))[0] == 405
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/static/",
+        "/static/js/absent.js",
+        "/static/../manage.py",
+        "/static/js/../../manage.py",
+        "/static//etc/passwd",
+        "/static/vendor/preact/package.json",
+    ],
+)
+async def test_whatever_is_no_static_file_is_left_to_django(path: str) -> None:
+    status, _, body = await _asked(path)
+    assert (status, body) == (200, b"from Django")
