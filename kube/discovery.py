@@ -5,19 +5,29 @@ hold everything. A group-version without resources is not listed: a client's cac
 Upstream: apiserver/pkg/endpoints/discovery.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from kube.forms import Form
-from kube.resources import SERVED, Resource, Subresource, group_versions, resources_of
+from kube.resources import (
+    READ,
+    REVIEWS,
+    SERVED,
+    Resource,
+    Subresource,
+    group_versions,
+    resources_of,
+)
 
 Manifest = dict[str, Any]
 
 
-def document(path: str, form: Form, address: str) -> Manifest | None:
+def document(path: str, form: Form, address: str, *, is_past: bool = False) -> Manifest | None:
     """The document at *path*, such as /api or /apis/apps/v1; None for a path of another kind.
 
-    *address* is the host and port that the client has reached.
+    *address* is the host and port that the client has reached. The past can only be read.
     """
     parts = path.strip("/").split("/")
     is_aggregated = form.kind == "APIGroupDiscoveryList"
@@ -25,20 +35,20 @@ def document(path: str, form: Form, address: str) -> Manifest | None:
         case [""]:
             return {"paths": paths()}
         case ["api"] if is_aggregated:
-            return _aggregated("api", form.version)
+            return _aggregated("api", form.version, is_past)
         case ["api"]:
             return _core_versions(address)
         case ["apis"] if is_aggregated:
-            return _aggregated("apis", form.version)
+            return _aggregated("apis", form.version, is_past)
         case ["apis"]:
             groups = [_group(name) for name in _groups() if name]
             return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
         case ["apis", name] if name and name in _groups():
             return {"kind": "APIGroup", "apiVersion": "v1", **_group(name)}
         case ["api", "v1"]:
-            return _resources("v1")
+            return _resources("v1", is_past)
         case ["apis", name, version] if resources_of(f"{name}/{version}"):
-            return _resources(f"{name}/{version}")
+            return _resources(f"{name}/{version}", is_past)
         case _:
             return None
 
@@ -74,9 +84,28 @@ def _group(name: str) -> Manifest:
     return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
 
-def _resources(group_version: str) -> Manifest:
+def _readable(resources: Iterable[Resource]) -> list[Resource]:
+    """What is left of *resources* where nothing can be written."""
+    return [
+        one if one.kind in REVIEWS else _only_read(one)
+        for one in resources
+        if one.kind in REVIEWS or not set(READ).isdisjoint(one.verbs)
+    ]
+
+
+def _only_read(one: Resource) -> Resource:
+    parts = [replace(part, verbs=_reading(part.verbs)) for part in one.subresources]
+    kept = tuple(part for part in parts if part.verbs)
+    return replace(one, verbs=_reading(one.verbs), subresources=kept)
+
+
+def _reading(verbs: Iterable[str]) -> tuple[str, ...]:
+    return tuple(verb for verb in verbs if verb in READ)
+
+
+def _resources(group_version: str, is_past: bool) -> Manifest:
     listed: list[Manifest] = []
-    for one in resources_of(group_version):
+    for one in _readable(resources_of(group_version)) if is_past else resources_of(group_version):
         listed.append(_resource(one))
         listed += [_subresource(one, part) for part in one.subresources]
     listed.sort(key=lambda one: str(one["name"]))
@@ -116,23 +145,25 @@ def _subresource(one: Resource, part: Subresource) -> Manifest:
     }
 
 
-def _aggregated(root: str, version: str) -> Manifest:
+def _aggregated(root: str, version: str, is_past: bool) -> Manifest:
     names = [name for name in _groups() if bool(name) == (root == "apis")]
     return {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": f"apidiscovery.k8s.io/{version}",
         "metadata": {},
-        "items": [_discovered_group(name) for name in names],
+        "items": [_discovered_group(name, is_past) for name in names],
     }
 
 
-def _discovered_group(name: str) -> Manifest:
+def _discovered_group(name: str, is_past: bool) -> Manifest:
     versions = [
         {
             "version": version,
             "freshness": "Current",
             "resources": [
-                _discovered(one) for one in SERVED if (one.group, one.version) == (name, version)
+                _discovered(one)
+                for one in (_readable(SERVED) if is_past else SERVED)
+                if (one.group, one.version) == (name, version)
             ],
         }
         for version in _versions(name)

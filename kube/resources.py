@@ -8,6 +8,8 @@ from functools import cache
 
 READ = ("get", "list", "watch")
 WRITE = ("create", "delete", "deletecollection", "patch", "update")
+# Questions of a client about itself: posting one changes nothing.
+REVIEWS = ("SelfSubjectAccessReview", "SelfSubjectRulesReview", "SelfSubjectReview")
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,7 +219,8 @@ class Server:
                     raise no_such_path()
                 return Response(text, media_type=JSON)
         host = request.headers.get("host", "")
-        found = discovery.document(path, form_of(accept), host)
+        is_past = bool(address.instant)
+        found = discovery.document(path, form_of(accept), host, is_past=is_past)
         if found is None:
             return None
         kind = found.get("apiVersion", "")

@@ -10,18 +10,16 @@ from starlette.responses import Response
 from kscope.accounts.access import Visitor
 from kscope.runs.models import Run
 from kube.addresses import Target
+from kube.resources import READ, REVIEWS
 from kube.server.answers import answered
 from kube.server.writes.bodies import body_of
 from kube.server.writes.written import part_of
 from kube.status import method_not_allowed
 
-_REVIEWS = ("SelfSubjectAccessReview", "SelfSubjectRulesReview", "SelfSubjectReview")
-_READING = ("get", "list", "watch")
-
 
 def is_review(target: Target | None) -> bool:
     """Whether *target* is such a question."""
-    return target is not None and target.resource.kind in _REVIEWS
+    return target is not None and target.resource.kind in REVIEWS
 
 
 async def answer(
@@ -39,7 +37,7 @@ async def answer(
         case "SelfSubjectAccessReview":
             status = _access(review, may_change, instant)
         case _:
-            verbs = ["*"] if may_change else list(_READING)
+            verbs = ["*"] if may_change else list(READ)
             status = {
                 "resourceRules": [{"verbs": verbs, "apiGroups": ["*"], "resources": ["*"]}],
                 "nonResourceRules": [{"verbs": verbs, "nonResourceURLs": ["*"]}],
@@ -53,7 +51,7 @@ async def answer(
 def _access(review: dict[str, Any], may_change: bool, instant: str) -> dict[str, Any]:
     spec = part_of(review, "spec")
     attributes = part_of(spec, "resourceAttributes") or part_of(spec, "nonResourceAttributes")
-    if may_change or attributes.get("verb") in _READING:
+    if may_change or attributes.get("verb") in READ:
         return {"allowed": True}
     where = f"at {instant} the run is in the past" if instant else "you may only read this run"
     return {"allowed": False, "reason": where}

@@ -126,10 +126,28 @@ def test_tables_of_the_past_show_what_pages_show(http: Http) -> None:
         ]
 
 
-def test_discovery_of_the_past_is_that_of_now(http: Http) -> None:
+def discovered(http: Http) -> dict[str, set[str]]:
+    """The verbs of each resource and subresource, by its name."""
+    found: dict[str, set[str]] = {}
     for path in ("/api", "/apis"):
-        now = http.ask("GET", path, Accept=DISCOVERY)
-        assert http.at("1").ask("GET", path, Accept=DISCOVERY) == now
+        for group in http.ask("GET", path, Accept=DISCOVERY)[1]["items"]:
+            for one in group["versions"][0]["resources"]:
+                found[one["resource"]] = set(one["verbs"])
+                for part in one.get("subresources", []):
+                    found[f"{one['resource']}/{part['subresource']}"] = set(part["verbs"])
+    return found
+
+
+def test_discovery_of_the_past_names_what_can_be_read(http: Http) -> None:
+    now, past = discovered(http), discovered(http.at("1"))
+    reading = {"get", "list", "watch"}
+    assert now["pods"] > past["pods"] == reading
+    assert past["pods/status"] == {"get"}
+    assert "bindings" not in past
+    assert "pods/binding" not in past
+    assert past["selfsubjectaccessreviews"] == {"create"}
+    assert all(verbs <= reading or name.endswith("reviews") for name, verbs in past.items())
+    assert {name for name, verbs in now.items() if verbs & reading} <= set(past)
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="there is no kubectl here")
