@@ -92,12 +92,17 @@ class Loader:
         except OSError:
             text, files = b"", []
         if not text or len(files) != MOST_FILES:
-            link.close()
-            return None
-        call = Call.from_text(text.decode())
-        pid = os.fork()
+            return self._refuse(link, files)
+        ours = os.getpid()
+        try:
+            call = Call.from_text(text.decode())
+            pid = os.fork()
+        except (OSError, TypeError, ValueError) as problem:
+            # Its client takes the closed link for the end of the process.
+            sys.stderr.write(f"nothing was forked: {problem}\n")
+            return self._refuse(link, files)
         if not pid:
-            self._leave(link, files)
+            self._leave(ours, link, files)
             return call
         for file in files:
             os.close(file)
@@ -108,9 +113,16 @@ class Loader:
         _say(link, pid)
         return None
 
-    def _leave(self, link: socket.socket, files: list[int]) -> None:
+    def _refuse(self, link: socket.socket, files: list[int]) -> None:
+        link.close()
+        for file in files:
+            os.close(file)
+
+    def _leave(self, loader: int, link: socket.socket, files: list[int]) -> None:
         """In the new process: keep nothing of the loader's but what it has loaded."""
         die_with_parent()
+        if os.getppid() != loader:  # it ended before the kernel knew
+            os._exit(1)
         # Ctrl-C in the terminal reaches only `up`.
         os.setpgid(0, 0)
         signal.set_wakeup_fd(-1)

@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -83,6 +84,7 @@ class ForkedProcess:
         self._heard = b""
         self._pid: int | None = None
         self._code: int | None = None
+        self._listening = threading.Lock()
 
     @property
     def pid(self) -> int:
@@ -114,8 +116,15 @@ class ForkedProcess:
 
     def _listen(self, seconds: float | None) -> bool:
         """Take in what the loader says within *seconds*; whether there is something new."""
-        if self._code is not None:
-            return True
+        # One thread may wait for the end while another one asks whether it has come.
+        if not self._listening.acquire(timeout=-1 if seconds is None else seconds):
+            return False
+        try:
+            return self._code is not None or self._hear(seconds)
+        finally:
+            self._listening.release()
+
+    def _hear(self, seconds: float | None) -> bool:
         self._link.settimeout(seconds)
         try:
             said = self._link.recv(64)

@@ -6,7 +6,9 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -160,9 +162,24 @@ def test_only_our_account_reaches_the_loader() -> None:
     assert stat.S_IMODE(loader().stat().st_mode) == 0o600
 
 
-def test_what_says_nothing_useful_is_sent_away() -> None:
+@pytest.mark.usefixtures("with_loader")
+def test_one_thread_may_ask_while_another_one_waits() -> None:
+    with started("wait_for_signal") as (process, output), ThreadPoolExecutor() as threads:
+        output.readline()
+        end = threads.submit(process.wait)
+        while not process._listening.locked():  # type: ignore[attr-defined]
+            time.sleep(0.001)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert end.result() == 7
+
+
+@pytest.mark.parametrize("said", [b"", b"nonsense\n", b'{"name": "half"}\n'])
+def test_what_says_nothing_useful_is_sent_away(said: bytes) -> None:
     with socket.socket(socket.AF_UNIX) as link:
         link.connect(str(loader()))
+        if said:
+            socket.send_fds(link, [said], [0, 1, 2])
         link.shutdown(socket.SHUT_WR)
         assert link.recv(1) == b""
     nothing = os.open(os.devnull, os.O_RDWR)
