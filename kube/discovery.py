@@ -5,7 +5,7 @@ hold everything. A group-version without resources is not listed: a client's cac
 Upstream: apiserver/pkg/endpoints/discovery.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -84,6 +84,12 @@ def _group(name: str) -> Manifest:
     return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
 
+@cache
+def _served(is_past: bool) -> Sequence[Resource]:
+    """All that is listed; each group and version picks its own."""
+    return _readable(SERVED) if is_past else SERVED
+
+
 def _readable(resources: Iterable[Resource]) -> list[Resource]:
     """What is left of *resources* where nothing can be written."""
     return [
@@ -105,7 +111,8 @@ def _reading(verbs: Iterable[str]) -> tuple[str, ...]:
 
 def _resources(group_version: str, is_past: bool) -> Manifest:
     listed: list[Manifest] = []
-    for one in _readable(resources_of(group_version)) if is_past else resources_of(group_version):
+    resources = resources_of(group_version)
+    for one in _readable(resources) if is_past else resources:
         listed.append(_resource(one))
         listed += [_subresource(one, part) for part in one.subresources]
     listed.sort(key=lambda one: str(one["name"]))
@@ -162,7 +169,7 @@ def _discovered_group(name: str, is_past: bool) -> Manifest:
             "freshness": "Current",
             "resources": [
                 _discovered(one)
-                for one in (_readable(SERVED) if is_past else SERVED)
+                for one in _served(is_past)
                 if (one.group, one.version) == (name, version)
             ],
         }
