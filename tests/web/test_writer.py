@@ -77,14 +77,14 @@ def test_a_run_outlives_its_killed_writer(
 ) -> None:
     send = Writer.send
 
-    def kill_and_send(self: Writer, *slice_: Any) -> None:
+    def send_and_kill(self: Writer, *slice_: Any) -> None:
+        send(self, *slice_)
         self._child.send_signal(signal.SIGKILL)
         self._child.wait()
-        send(self, *slice_)
 
     run = start(play=True, speed="max")
     with monkeypatch.context() as killing:
-        killing.setattr(Writer, "send", kill_and_send)
+        killing.setattr(Writer, "send", send_and_kill)
         runner.run_drive(run.pk)
     run.refresh_from_db()
     assert (run.status, run.error) == (Run.Status.PLAYING, "")
