@@ -23,6 +23,7 @@ from structlog.contextvars import bind_contextvars, unbind_contextvars
 
 from kscope.runs.drive.stopping import is_stopping, stop_ask, stop_unask
 from kscope.up.children import die_with_parent
+from kscope.worker_steps import GoneSoon, TakesTasks
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
 
@@ -31,6 +32,8 @@ WORKER_NICENESS = 2
 app = Celery("kscope")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+assert app.steps is not None
+app.steps["worker"].update({GoneSoon, TakesTasks})
 
 
 @beat_embedded_init.connect

@@ -11,6 +11,7 @@ from kombu.exceptions import OperationalError
 from kscope.runs import nudges
 from kscope.runs.drive.runner import run_drive
 from kscope.runs.drive.slices import run_needs_driver
+from kscope.runs.drive.stuck import ended_when_stuck
 
 log = logging.getLogger(__name__)
 
@@ -18,12 +19,13 @@ log = logging.getLogger(__name__)
 @shared_task(ignore_result=True)
 def run_simulation(run_id: int) -> None:
     """Drive the run until it is idle; nothing when another worker has it, or has done it all."""
-    nudges.place_leave(run_id)
-    if _needs_driver(run_id):
-        run_drive(run_id)
-        # A command that came while the driver was leaving has only tried to wake it.
+    with ended_when_stuck():
+        nudges.place_leave(run_id)
         if _needs_driver(run_id):
-            enqueue(run_id)
+            run_drive(run_id)
+            # A command that came while the driver was leaving has only tried to wake it.
+            if _needs_driver(run_id):
+                enqueue(run_id)
 
 
 def _needs_driver(run_id: int) -> bool:
@@ -34,10 +36,11 @@ def _needs_driver(run_id: int) -> bool:
 @shared_task(ignore_result=True)
 def sweep_runs() -> None:
     """Give every run without a living owner to a worker: after a crash, a restart, a lost nudge."""
-    with connection.cursor() as cursor:
-        waiting = run_needs_driver(cursor)
-    for run_id in waiting:
-        enqueue(run_id)
+    with ended_when_stuck():
+        with connection.cursor() as cursor:
+            waiting = run_needs_driver(cursor)
+        for run_id in waiting:
+            enqueue(run_id)
 
 
 def enqueue(run_id: int) -> None:

@@ -103,7 +103,7 @@ class Episode:
             nodes[:] = sorted(entity for entity in state if entity.startswith("node/"))
             return bool(nodes)
 
-        wait_for(are_there, f"run {run} does not begin", every=0.1)
+        wait_for(are_there, lambda: f"run {run} does not begin; {self.tree.logs()}", every=0.1)
         return nodes
 
     # What goes wrong
@@ -203,7 +203,7 @@ class Episode:
     def _wait_until_finished(self) -> None:
         wait_for(
             lambda: not self._unfinished(),
-            lambda: f"not finished: {self._unfinished()}; {self.api.nonsense}",
+            lambda: f"not finished: {self._unfinished()}; {self.api.nonsense}; {self.tree.logs()}",
             every=0.1,
         )
 

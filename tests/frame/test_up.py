@@ -14,7 +14,9 @@ from urllib.request import Request, urlopen
 
 import psutil
 import pytest
+from celery import Celery
 
+from kscope import env
 from kscope.up.started import RESTARTS
 from tests.frame.up_process import Up, free_port, wait_until_ended
 from tests.waiting import HANG_SECONDS, wait_for
@@ -212,6 +214,29 @@ def test_a_new_worker_is_not_asked_to_stop(data: Path) -> None:
         os.kill(dead, signal.SIGTERM)
         up.wait_until_it_says("worker exited with status 0; starting it again.")
         wait_until_beyond(up, playing_run(up), 0)
+
+
+def test_a_worker_that_cannot_stop_is_started_again(data: Path) -> None:
+    with Up(data) as up:
+        up.wait_until_serving()
+        worker = psutil.Process(pid_of(data, "worker"))
+        # It waits for the processes of its pool.
+        for process in worker.children():
+            process.suspend()
+        worker.terminate()
+        up.wait_until_it_says("worker was ended by SIGKILL; starting it again.")
+        wait_until_beyond(up, playing_run(up), 0)
+
+
+def test_a_worker_that_takes_no_tasks_is_started_again(data: Path) -> None:
+    with Up(data) as up:
+        up.wait_until_serving()
+        broker = json.loads((data / "run.json").read_text())["redis_url"]
+        with Celery(broker=env.celery_broker(broker)) as celery:
+            celery.control.cancel_consumer("kscope")
+        run = playing_run(up)
+        up.wait_until_it_says("worker was ended by SIGKILL; starting it again.")
+        wait_until_beyond(up, run, 0)
 
 
 def kill_anew(up: Up, name: str) -> None:

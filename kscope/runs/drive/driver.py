@@ -24,6 +24,7 @@ from kscope.runs.drive.garbage import uncollected
 from kscope.runs.drive.memory import BudgetGuard
 from kscope.runs.drive.replay import Diverged, RecordedOtherwise
 from kscope.runs.drive.stopping import Stopping, is_stopping
+from kscope.runs.drive.stuck import moved_on
 from kscope.runs.engine import Engine, Manifest, wiring
 from kscope.runs.models import Run
 from kscope.runs.nudges import WakeListener, publish_head
@@ -96,6 +97,7 @@ class Driver:
         if is_stopping():
             raise Stopping
         slices.lease_renew(self.run_id, self.epoch, lease=slices.LONG_LEASE)
+        moved_on()
 
     def close(self) -> None:
         """End what was started for this ownership."""
@@ -121,6 +123,7 @@ class Driver:
     def _drive(self, listener: WakeListener) -> None:
         idle_since = turn_began = time.monotonic()
         while True:
+            moved_on()
             if is_stopping():
                 self.yielded = True
                 return
