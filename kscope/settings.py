@@ -35,6 +35,7 @@
 | KSCOPE_WEB_SOCKETS | 2000 | WebSockets of a web process |
 | KSCOPE_WEB_STREAMS | 512 | MiB that the live streams of a web process may keep |
 | KSCOPE_WEB_SENDING | 256 | MiB that may be on their way to readers before the slowest are cut off |
+| KSCOPE_STATIC_RELOAD | 0 | 1 while the front end is changed: browsers keep no static file |
 | KSCOPE_DATABASE_POOL | 16 | connections that all threads of the web process share; 0: one for each thread |
 
 With KSCOPE_LOGIN=auto a login is required unless `manage.py up` says, by KSCOPE_LOCAL=1, that it
@@ -48,6 +49,7 @@ from typing import Any
 from csp.constants import NONCE, NONE, SELF
 
 from kscope import env, logs
+from kscope.static_version import static_version
 from kscope.up.address import known_servers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -201,8 +203,6 @@ DROP_EVIDENCE_DAYS = env.env_int(os.environ, "KSCOPE_DROP_EVIDENCE_DAYS", 0)
 
 # -- Web ------------------------------------------------------------------------------------------
 
-STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
@@ -211,8 +211,18 @@ STATICFILES_FINDERS = [
 ]
 # Files are served from where they lie, so that a fresh clone needs no collectstatic.
 WHITENOISE_USE_FINDERS = True
-WHITENOISE_AUTOREFRESH = env.env_bool(os.environ, "KSCOPE_STATIC_RELOAD", True)
 WHITENOISE_MAX_AGE = 0
+# For those who change the front end: each request looks at the file, and browsers keep none.
+WHITENOISE_AUTOREFRESH = env.env_bool(os.environ, "KSCOPE_STATIC_RELOAD", False)
+if WHITENOISE_AUTOREFRESH:
+    STATIC_URL = "static/"
+else:
+    _LOCKS = (
+        BASE_DIR / "requirements" / "runtime.txt",
+        BASE_DIR / "node_modules" / ".package-lock.json",
+    )
+    STATIC_URL = f"static/{static_version(STATICFILES_DIRS[0], _LOCKS)}/"
+    WHITENOISE_IMMUTABLE_FILE_TEST = ".*"
 
 # What a web process may use at most: see docs/limits.md.
 _CORES = os.cpu_count() or 1

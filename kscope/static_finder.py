@@ -1,7 +1,7 @@
 """Front-end packages for the browser, straight from node_modules.
 
 One map says which file of which package is served under which name. It feeds the static finder
-(so that collectstatic copies five files, not all of node_modules) and the import map.
+(so that five files are served, not all of node_modules) and the import map.
 """
 
 import posixpath
@@ -80,7 +80,7 @@ class ModuleFinder(BaseFinder):
         return [found] if find_all or kwargs.get("all") else found
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Iterator[tuple[str, Any]]:
-        """Every file of the map, for collectstatic."""
+        """Every file of the map."""
         storage = FileSystemStorage(location=node_modules())
         storage.prefix = PREFIX.rstrip("/")  # type: ignore[attr-defined]
         for file in static_names().values():

@@ -4,6 +4,7 @@ import json
 import re
 from urllib.parse import unquote
 
+from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.template import Context, Template
 
@@ -17,12 +18,14 @@ def test_the_import_map_names_existing_files() -> None:
     imports = json.loads(match[1])["imports"]
     assert set(imports) == set(MODULES)
     for address in imports.values():
-        assert finders.find(unquote(address).removeprefix("/static/")), address
+        assert finders.find(unquote(address).removeprefix(settings.STATIC_URL)), address
 
 
 def test_all_modules_of_a_page_are_preloaded() -> None:
     html = Template("{% load kscope_static %}{% modulepreload 'js/board.js' %}").render(Context())
-    preloaded = {unquote(href) for href in re.findall(r'href="/static/([^"]+)"', html)}
+    preloaded = {
+        unquote(href) for href in re.findall(rf'href="{settings.STATIC_URL}([^"]+)"', html)
+    }
     assert {
         "js/controllers/session/run_session.js",
         "js/model/shared/fold.js",
@@ -35,6 +38,6 @@ def test_other_files_of_node_modules_are_not_served() -> None:
     assert finders.find("vendor/preact/package.json") is None
 
 
-def test_collectstatic_gets_the_files_of_the_map_only() -> None:
+def test_only_the_files_of_the_map_are_listed() -> None:
     listed = {f"vendor/{name}" for name, _ in ModuleFinder().list(None)}
     assert listed == set(static_names())

@@ -1,13 +1,17 @@
 """Static files, which are served in front of Django."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from starlette.responses import PlainTextResponse
 
 from kscope.static_files import static_files
+from kscope.static_version import static_version
 
-SCRIPT = "/static/js/theme.js"
+STATIC = settings.STATIC_URL
+SCRIPT = f"{STATIC}js/theme.js"
 
 
 async def _asked(
@@ -37,6 +41,27 @@ async def test_a_script_comes_with_its_type_and_nothing_may_be_guessed_from_it()
     assert headers["content-security-policy"].startswith("default-src 'none'")
 
 
+async def test_a_browser_keeps_a_file_for_good() -> None:
+    _, headers, _ = await _asked(SCRIPT)
+    assert headers["cache-control"].endswith(", public, immutable")
+
+
+def test_another_file_makes_another_version(tmp_path: Path) -> None:
+    static, lock = tmp_path / "static", tmp_path / "lock"
+    script = static / "js" / "page.js"
+    script.parent.mkdir(parents=True)
+    script.write_text("one")
+    found = [static_version(static, [lock])]
+    lock.write_text("packages")
+    found.append(static_version(static, [lock]))
+    script.write_text("two")
+    found.append(static_version(static, [lock]))
+    script.rename(script.with_name("other.js"))
+    found.append(static_version(static, [lock]))
+    assert len(set(found)) == 4
+    assert static_version(static, [lock]) == found[-1]
+
+
 async def test_what_the_browser_has_is_not_sent_again() -> None:
     _, headers, _ = await _asked(SCRIPT)
     status, _, body = await _asked(SCRIPT, **{"if-none-match": headers["etag"]})
@@ -57,12 +82,13 @@ async def test_files_take_no_writes() -> None:
     "path",
     [
         "/",
-        "/static/",
-        "/static/js/absent.js",
-        "/static/../manage.py",
-        "/static/js/../../manage.py",
-        "/static//etc/passwd",
-        "/static/vendor/preact/package.json",
+        STATIC,
+        f"{STATIC}js/absent.js",
+        f"{STATIC}../manage.py",
+        f"{STATIC}js/../../manage.py",
+        f"{STATIC}/etc/passwd",
+        f"{STATIC}vendor/preact/package.json",
+        "/static/of-another-version/js/theme.js",
     ],
 )
 async def test_whatever_is_no_static_file_is_left_to_django(path: str) -> None:
