@@ -10,13 +10,13 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.e2e.stories import PATIENCE_MS
 from tests.frame.up_process import Up
@@ -37,11 +37,19 @@ FLAGS = [
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
+    # One process draws all pages of a browser, and none is started in advance.
+    "--process-per-site",
+    "--disable-features=SpareRendererForSitePerProcess",
     # Chromium otherwise talks to its maker in the background, which closed networks answer slowly.
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
 ]
+# A display of ten frames a second: with sixty, drawing is half of what all browser tests cost.
+SLOW_DISPLAY = """
+const soon = window.requestAnimationFrame.bind(window);
+window.requestAnimationFrame = (draw) => setTimeout(() => soon(draw), 100);
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +69,7 @@ def site() -> Iterator[Site]:
     with tempfile.TemporaryDirectory(prefix="kscope-e2e-") as folder:
         Path(folder).chmod(0o755)
         data = Path(folder, "data")
-        # No file changes meanwhile, so the server need not look for changes at each request.
-        with Up(data, env={"KSCOPE_STATIC_RELOAD": "0"}) as up:
+        with Up(data) as up:
             up.wait_until_serving()
             match = re.search(r"password (\S+)", up.output)
             assert match, up.output
@@ -103,18 +110,50 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser, site: Site) -> Iterator[Page]:
+def display() -> str:
+    """The script that slows the display down."""
+    return SLOW_DISPLAY
+
+
+@pytest.fixture(scope="session")
+def visitor(browser: Browser, site: Site) -> Iterator[BrowserContext]:
+    """A browser with the files of the site, which each test would fetch and compile again."""
+    with closing(_context(browser, site.address)) as context:
+        yield context
+
+
+@pytest.fixture
+def page(visitor: BrowserContext, display: str) -> Iterator[Page]:
     """A fresh page with no cookies; an error of a script or against the policy fails the test."""
-    with watched_page(browser, site.address) as page:
+    with _watched(visitor, display) as page:
         yield page
+        visitor.new_cdp_session(page).send(
+            "Storage.clearDataForOrigin",
+            {"origin": page.evaluate("origin"), "storageTypes": "cookies,local_storage"},
+        )
+    for other in visitor.pages:
+        other.close()
 
 
 @contextmanager
 def watched_page(browser: Browser, address: str) -> Iterator[Page]:
-    """A page at *address*; at the end it must have had no script error, and broken no policy."""
-    context = browser.new_context(base_url=address, viewport={"width": 1440, "height": 900})
+    """A page at *address*, in a browser of its own; its errors fail the test, too."""
+    with closing(_context(browser, address)) as context, _watched(context, SLOW_DISPLAY) as page:
+        yield page
+
+
+def _context(browser: Browser, address: str) -> BrowserContext:
+    context = browser.new_context(
+        base_url=address, viewport={"width": 1440, "height": 900}, reduced_motion="reduce"
+    )
     context.set_default_timeout(PATIENCE_MS)
+    return context
+
+
+@contextmanager
+def _watched(context: BrowserContext, display: str) -> Iterator[Page]:
     page = context.new_page()
+    page.add_init_script(display)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on(
@@ -122,5 +161,5 @@ def watched_page(browser: Browser, address: str) -> Iterator[Page]:
         lambda told: errors.append(told.text) if "Content Security Policy" in told.text else None,
     )
     yield page
-    context.close()
+    page.close()
     assert errors == []

@@ -9,17 +9,12 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from urllib.request import Request, urlopen
 
-import psutil
 import pytest
-from celery import Celery
 
-from kscope import env
 from kscope.up.started import RESTARTS
 from tests.frame.up_process import Up, free_port, wait_until_ended
-from tests.waiting import HANG_SECONDS, wait_for
+from tests.waiting import wait_for
 
 
 @pytest.fixture(scope="module")
@@ -80,16 +75,6 @@ def test_it_serves_on_when_its_output_is_unread(data: Path) -> None:
         assert up.wait_for_end() == 0
 
 
-def test_a_second_start_names_the_first_process(data: Path) -> None:
-    with Up(data) as first:
-        first.wait_until_serving()
-        with Up(data) as second:
-            assert second.wait_for_end() == 1
-        assert f"pid {first.process.pid} holds {data}" in second.output
-        assert f"http://localhost:{first.port}/" in second.output
-        assert first.answers()
-
-
 def test_after_kill_9_nothing_runs_and_up_restarts(data: Path) -> None:
     with Up(data) as up:
         up.wait_until_serving()
@@ -115,42 +100,12 @@ def test_kill_9_during_recovery_leaves_nothing_running(data: Path) -> None:
     wait_until_ended(family)
 
 
-def asked(up: Up, path: str, body: dict[str, object] | None = None) -> dict[str, Any]:
-    """What the API answers."""
-    request = Request(
-        f"http://127.0.0.1:{up.port}/api/{path}",
-        json.dumps(body).encode() if body else None,
-        {"Content-Type": "application/json"},
-    )
-    with urlopen(request, timeout=HANG_SECONDS) as answer:
-        found: dict[str, Any] = json.load(answer)
-        return found
-
-
-def wait_until_beyond(up: Up, run: int, at: int) -> int:
-    """The virtual time that the run has reached, once it is beyond *at*."""
-    reached = [0]
-
-    def is_beyond() -> bool:
-        reached[0] = asked(up, f"runs/{run}/")["head_at"]
-        return reached[0] > at
-
-    wait_for(is_beyond, lambda: f"the run stands at {reached[0]}")
-    return reached[0]
-
-
-def playing_run(up: Up) -> int:
-    """A new run of the first demo, played at the speed of its own clock."""
-    scenario = asked(up, "scenarios/")["scenarios"][0]["id"]
-    return int(asked(up, "runs/", {"scenario": scenario, "play": True, "speed": "1"})["id"])
-
-
 def test_the_next_start_continues_a_playing_run(data: Path) -> None:
     log = data / "log" / "worker.log"
     with Up(data) as up:
         up.wait_until_serving()
-        run = playing_run(up)
-        wait_until_beyond(up, run, 500_000_000)
+        run = up.play_run()
+        up.wait_until_beyond(run, 500_000_000)
         log.write_text("")
         up.process.send_signal(signal.SIGINT)
         assert up.wait_for_end() == 0
@@ -158,92 +113,25 @@ def test_the_next_start_continues_a_playing_run(data: Path) -> None:
     assert "succeeded in" in log.read_text()
     with Up(data) as again:
         again.wait_until_serving()
-        reached = asked(again, f"runs/{run}/")["head_at"]
-        wait_until_beyond(again, run, reached)
-
-
-def pid_of(data: Path, name: str) -> int | None:
-    """As run.json has it; None once `up` has ended."""
-    with contextlib.suppress(FileNotFoundError):
-        children = json.loads((data / "run.json").read_text())["children"]
-        return next(int(child["pid"]) for child in children if child["name"] == name)
-    return None
-
-
-def kill(pid: int | None) -> None:
-    assert pid is not None
-    os.kill(pid, signal.SIGKILL)
+        reached = again.ask(f"runs/{run}/")["head_at"]
+        again.wait_until_beyond(run, reached)
 
 
 def test_a_dead_server_stops_the_rest(data: Path) -> None:
     with Up(data) as up:
         up.wait_until_serving()
         family = up.family()
-        kill(pid_of(data, "Valkey"))
+        up.child("Valkey").kill()
         assert up.wait_for_end() == 1
     assert "Valkey was ended by SIGKILL" in up.output
     wait_until_ended(family)
 
 
-@pytest.mark.parametrize("name", ["loader", "web", "worker", "sweeper"])
-def test_a_dead_service_is_started_again(data: Path, name: str) -> None:
-    with Up(data) as up:
-        up.wait_until_serving()
-        dead = pid_of(data, name)
-        kill(dead)
-        up.wait_until_it_says(f"{name} was ended by SIGKILL; starting it again.")
-        wait_for(lambda: pid_of(data, name) != dead and up.answers(), "it is not started again")
-        wait_until_beyond(up, playing_run(up), 0)
-
-
-def test_a_sweeper_ends_with_its_beat(data: Path) -> None:
-    with Up(data) as up:
-        up.wait_until_serving()
-        sweeper = psutil.Process(pid_of(data, "sweeper"))
-        wait_for(sweeper.children, "it has no beat")
-        sweeper.children()[0].kill()
-        up.wait_until_it_says("; starting it again.")
-        assert "\nsweeper " in up.output
-
-
-def test_a_new_worker_is_not_asked_to_stop(data: Path) -> None:
-    with Up(data) as up:
-        up.wait_until_serving()
-        dead = pid_of(data, "worker")
-        assert dead is not None
-        os.kill(dead, signal.SIGTERM)
-        up.wait_until_it_says("worker exited with status 0; starting it again.")
-        wait_until_beyond(up, playing_run(up), 0)
-
-
-def test_a_worker_that_cannot_stop_is_started_again(data: Path) -> None:
-    with Up(data) as up:
-        up.wait_until_serving()
-        worker = psutil.Process(pid_of(data, "worker"))
-        # It waits for the processes of its pool.
-        for process in worker.children():
-            process.suspend()
-        worker.terminate()
-        up.wait_until_it_says("worker was ended by SIGKILL; starting it again.")
-        wait_until_beyond(up, playing_run(up), 0)
-
-
-def test_a_worker_that_takes_no_tasks_is_started_again(data: Path) -> None:
-    with Up(data) as up:
-        up.wait_until_serving()
-        broker = json.loads((data / "run.json").read_text())["redis_url"]
-        with Celery(broker=env.celery_broker(broker)) as celery:
-            celery.control.cancel_consumer("kscope")
-        run = playing_run(up)
-        up.wait_until_it_says("worker was ended by SIGKILL; starting it again.")
-        wait_until_beyond(up, run, 0)
-
-
 def kill_anew(up: Up, name: str) -> None:
     """Kill a child, and wait until it is started again or `up` has ended."""
-    dead = pid_of(up.data, name)
-    kill(dead)
-    wait_for(lambda: pid_of(up.data, name) != dead)
+    dead = up.child(name)
+    dead.kill()
+    wait_for(lambda: up.pid_of(name) != dead.pid)
 
 
 def test_a_service_that_keeps_dying_stops_the_rest(data: Path) -> None:

@@ -1,6 +1,7 @@
 """`manage.py up` as a process under test."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -9,7 +10,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from urllib.request import urlopen
+from typing import Any
+from urllib.request import Request, urlopen
 
 import psutil
 
@@ -80,12 +82,16 @@ class Up:
         """Until the address is printed; AssertionError with the output when it ends before."""
         return self.wait_until_it_says("kscope is at")
 
-    def wait_until_it_says(self, text: str) -> "Up":
-        """Until *text* is printed; AssertionError with the output when it ends before."""
+    def wait_until_it_says(self, text: str, *, after: int = 0) -> "Up":
+        """Until *text* is printed; AssertionError with the output when it ends before.
+
+        The first *after* characters of the output do not count.
+        """
         wait_for(
-            lambda: text in self.output or self.process.poll() is not None, lambda: self.output
+            lambda: text in self.output[after:] or self.process.poll() is not None,
+            lambda: self.output,
         )
-        assert text in self.output, self.output
+        assert text in self.output[after:], self.output
         return self
 
     def wait_for_end(self) -> int:
@@ -104,9 +110,53 @@ class Up:
         """Every process below `up`, at any depth."""
         return psutil.Process(self.process.pid).children(recursive=True)
 
+    def pid_of(self, name: str) -> int | None:
+        """The process of a child as run.json has it; None once `up` has ended."""
+        with contextlib.suppress(FileNotFoundError):
+            children = self.noted("children")
+            return next(int(child["pid"]) for child in children if child["name"] == name)
+        return None
+
+    def noted(self, name: str) -> Any:
+        """What run.json has of that name. Raises FileNotFoundError once `up` has ended."""
+        return json.loads((self.data / "run.json").read_text())[name]
+
+    def child(self, name: str) -> psutil.Process:
+        """The process of that name."""
+        pid = self.pid_of(name)
+        assert pid is not None
+        return psutil.Process(pid)
+
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(HANG_SECONDS)
+
+    def ask(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
+        """What the API answers."""
+        request = Request(
+            f"http://127.0.0.1:{self.port}/api/{path}",
+            json.dumps(body).encode() if body else None,
+            {"Content-Type": "application/json"},
+        )
+        with urlopen(request, timeout=HANG_SECONDS) as answer:
+            found: dict[str, Any] = json.load(answer)
+            return found
+
+    def play_run(self) -> int:
+        """A new run of the first demo, played at the speed of its own clock."""
+        scenario = self.ask("scenarios/")["scenarios"][0]["id"]
+        return int(self.ask("runs/", {"scenario": scenario, "play": True, "speed": "1"})["id"])
+
+    def wait_until_beyond(self, run: int, at: int) -> int:
+        """The virtual time that the run has reached, once it is beyond *at*."""
+        reached = [0]
+
+        def is_beyond() -> bool:
+            reached[0] = self.ask(f"runs/{run}/")["head_at"]
+            return reached[0] > at
+
+        wait_for(is_beyond, lambda: f"the run stands at {reached[0]}")
+        return reached[0]
 
 
 def wait_until_ended(processes: list[psutil.Process]) -> None:
