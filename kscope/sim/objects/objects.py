@@ -488,7 +488,7 @@ class Node(ApiObject):
     """A node."""
 
     KIND = "Node"
-    OF_STATUS = ("status", "allocatable_units")
+    OF_STATUS = ("status", "allocatable_units", "conditions")
 
     @property
     def unschedulable(self) -> bool:
@@ -514,6 +514,12 @@ class Node(ApiObject):
     def allocatable_units(self) -> dict[str, int]:
         """Allocatable as integers: cpu in milli, everything else in base units."""
         return resource_units(self.allocatable)
+
+    @derived
+    def conditions(self) -> list[tuple[str, str]]:
+        """Type and status of each condition, as they are listed."""
+        listed: list[Manifest] = self.status.get("conditions") or []
+        return [(str(one.get("type")), str(one.get("status") or "")) for one in listed]
 
     @property
     def image_sizes(self) -> list[tuple[str, int]]:

@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/schedule_one.go schedulePod() and framework/runtime/fram
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -37,6 +38,9 @@ from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.pods.pod_info import PodInfo
 
+FEW_ROWS = 64
+"""Up to so many, numpy takes longer than a loop."""
+
 
 @dataclass(slots=True)
 class Verdicts:
@@ -64,6 +68,9 @@ class Verdicts:
         """The distinct refusals as (plugin, code, number of rows), in order."""
         if self.counted is not None:
             return self.counted
+        if len(self.plugin) <= FEW_ROWS:
+            counts = Counter(zip(self.plugin.tolist(), self.code.tolist(), strict=True))
+            return sorted((*kind, count) for kind, count in counts.items() if kind[0] != FITS)
         found: list[tuple[int, int, int]] = []
         for plugin in np.flatnonzero(np.bincount(self.plugin)).tolist():
             if plugin == FITS:
@@ -120,6 +127,8 @@ class Search:
     absent: int = 0
     # An extender has sent back the feasible nodes, as objects.
     is_sent_back: bool = False
+    # The distinct statuses of refused nodes with their numbers, once all have had their say.
+    refusals: list[tuple[Status, int]] | None = None
 
     @property
     def feasible(self) -> IntArray:

@@ -64,13 +64,14 @@ class FitErrors:
 
     def unschedulable(self, search: Search) -> ScheduleResult:
         """The result if no node fits."""
+        search.refusals = self._kinds(search)
         return ScheduleResult(
             search.state.pod,
             UNSCHEDULABLE,
             evaluated=len(search.verdicts.rows),
             message=self.message(search),
             search=search,
-            statuses=[status for status, _ in self._kinds(search)],
+            statuses=[status for status, _ in search.refusals],
         )
 
     def status_by_node(self, search: Search) -> dict[str, Status]:
@@ -97,7 +98,8 @@ class FitErrors:
         """How many nodes gave each reason."""
         reasons: dict[str, int] = {}
         absent = search.absent
-        for status, count in self._kinds(search):
+        refusals = self._kinds(search) if search.refusals is None else search.refusals
+        for status, count in refusals:
             # A node that an extender left out without a reason counts as not evaluated.
             absent += count if status == LEFT_OUT else 0
             for reason in status.reasons:

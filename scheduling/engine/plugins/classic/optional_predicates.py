@@ -147,12 +147,6 @@ class CheckNodeLabelPresence(SimplePlugin):
         return Status(Code.UNRESOLVABLE, (REASON_LABELS,))
 
 
-def _conditions(node: Node) -> list[tuple[str, str]]:
-    """Type and status of each condition of *node*, in its order."""
-    conditions: list[Manifest] = node.status.get("conditions") or []
-    return [(str(one.get("type")), str(one.get("status") or "")) for one in conditions]
-
-
 class CheckNodeCondition(_NodeCheck):
     """Ready, with a network, not cordoned: runs when TaintNodesByCondition is off.
 
@@ -181,7 +175,7 @@ class CheckNodeCondition(_NodeCheck):
     def check(self, node: Node) -> int:
         """Everything that is wrong, in the order of the node's conditions."""
         found: list[int] = []
-        for kind, status in _conditions(node):
+        for kind, status in node.conditions:
             wanted, reason = self._wanted.get(kind, (status, 0))
             if status != wanted:
                 found.append(reason)
@@ -208,7 +202,7 @@ class _Pressure(_NodeCheck):
     def check(self, node: Node) -> int:
         """1 under pressure."""
         # Upstream keeps the last condition of a type: SetNode().
-        return int(dict(_conditions(node)).get(self.condition) == "True")
+        return int(dict(node.conditions).get(self.condition) == "True")
 
     def reasons(self, code: int) -> tuple[str, ...]:
         """The one reason there is."""
