@@ -1,5 +1,6 @@
 """What becomes of the services of a running `up`: each that ends, or hangs, is started again."""
 
+import contextlib
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -48,11 +49,23 @@ def test_a_dead_service_is_started_again(up: Up, name: str) -> None:
 
 
 def test_a_sweeper_ends_with_its_beat(up: Up) -> None:
-    sweeper, since = up.child("sweeper"), len(up.output)
-    wait_for(sweeper.children, "it has no beat")
-    sweeper.children()[0].kill()
+    since = len(up.output)
+    beat_of(up.child("sweeper")).kill()
     up.wait_until_it_says("; starting it again.", after=since)
     assert "\nsweeper " in up.output[since - 1 :]
+
+
+def beat_of(sweeper: psutil.Process) -> psutil.Process:
+    """The process that says when its tasks are due, once there is one."""
+    found: list[psutil.Process] = []
+
+    def is_found() -> bool:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found.extend(one for one in sweeper.children() if "beat" in " ".join(one.cmdline()))
+        return bool(found)
+
+    wait_for(is_found, "it has no beat")
+    return found[0]
 
 
 def test_a_new_worker_is_not_asked_to_stop(up: Up) -> None:

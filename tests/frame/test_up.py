@@ -1,8 +1,6 @@
 """What `make up` promises: it starts, says why it cannot, and leaves nothing behind."""
 
 import contextlib
-import json
-import os
 import signal
 import socket
 import subprocess
