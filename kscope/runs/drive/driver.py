@@ -170,7 +170,7 @@ class Driver:
     # One slice
 
     def _slice(self) -> bool:
-        """Commands, then a step or a stretch of time, then one commit; False when idle."""
+        """Commands, and a step or a stretch of time, then one commit; False when idle."""
         self._began = time.monotonic()
         self._hold_to_budget()
         if self._goal_replay:
@@ -178,16 +178,17 @@ class Driver:
                 return False
             self._replay_slice(self._goal_replay)
             return True
-        done = self._carry_out()
         steps, decided = 0, False
-        if self.controls.steps_wanted > 0:
-            steps = self._step()
-        elif self.controls.status == Run.Status.PLAYING and self.controls.until_pod:
-            decided = self._stretch_to_decision()
-        elif self.controls.status == Run.Status.PLAYING:
-            self._stretch()
-        elif not done:
-            return False
+        if self._plays_on:
+            done = self._stretch_and_carry_out()
+        else:
+            done = self._carry_out()
+            if self.controls.steps_wanted > 0:
+                steps = self._step()
+            elif self.controls.status == Run.Status.PLAYING:
+                decided = self._stretch_to_decision()
+            elif not done:
+                return False
         if self.engine.failure:
             self._commit(done, steps)
             self._committer.wait()
@@ -201,6 +202,21 @@ class Driver:
             return True
         self._commit(done, steps, at_end=at_end, at_decision=decided, stop=stop)
         return True
+
+    @property
+    def _plays_on(self) -> bool:
+        """Whether time goes on by itself, and not up to something that the user waits for."""
+        wanted = self.controls
+        is_playing = wanted.status == Run.Status.PLAYING
+        return is_playing and not wanted.steps_wanted and not wanted.until_pod
+
+    def _stretch_and_carry_out(self) -> list[slices.Done]:
+        """First the time that has passed, so that the outcome of commands is written at once.
+
+        What follows from them belongs to the next slice.
+        """
+        self._stretch()
+        return [] if is_halted(self.engine) else self._carry_out()
 
     def _is_at_end(self) -> bool:
         """Whether the run is over: at its `until`, or, without one, where nothing more is due."""
