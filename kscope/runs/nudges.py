@@ -1,8 +1,11 @@
 """Small messages through Redis that say "look again". They may be lost; the database counts."""
 
 import logging
+from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
+import orjson
 import redis
 import redis.asyncio
 from django.conf import settings
@@ -13,6 +16,15 @@ HEADS = "head:*"  # the channels of all runs
 # that asks for the turn was lost.
 PLACE_SECONDS = 60
 log = logging.getLogger(__name__)
+
+
+class Outcome(NamedTuple):
+    """What came of a command: its event, or why it was refused, as "Reason: message"."""
+
+    command: int
+    is_applied: bool
+    reason: str
+    seq: int
 
 
 def head_channel(run_id: int) -> str:
@@ -26,8 +38,19 @@ def run_of_head_channel(channel: str) -> int:
 
 
 def publish_head(run_id: int, seq: int) -> None:
-    """Let the hubs know that there is more to read."""
+    """Let the hubs know that there is more to read, or that the run is not what it was."""
     _publish(head_channel(run_id), str(seq))
+
+
+def publish_slice(run_id: int, outcomes: Sequence[Outcome]) -> None:
+    """Let the hubs know that there is more to read, and clients what came of their commands."""
+    _publish(head_channel(run_id), orjson.dumps([tuple(one) for one in outcomes]).decode())
+
+
+def outcomes_of(text: bytes) -> list[Outcome] | None:
+    """What came of commands, from the message of a slice; None from any other message."""
+    said = orjson.loads(text)
+    return [Outcome(*one) for one in said] if isinstance(said, list) else None
 
 
 def wake_drivers(run_id: int) -> None:

@@ -85,6 +85,12 @@ class HeadNews:
         """The hub of the run has ended."""
         self._events.pop(run_id, None)
 
+    def hear(self, run_id: int, _text: bytes) -> None:
+        """What to do with a message about the run."""
+        event = self._events.get(run_id)
+        if event is not None:
+            event.set()
+
     async def close(self) -> None:
         """End the subscription."""
         if self._task is not None:
@@ -107,9 +113,8 @@ class HeadNews:
             for event in self._events.values():
                 event.set()  # something may have been missed
             async for message in subscription.listen():
-                event = self._events.get(run_of_head_channel(message["channel"].decode()))
-                if event is not None:
-                    event.set()
+                run_id = run_of_head_channel(message["channel"].decode())
+                self.hear(run_id, message["data"])
         finally:
             await subscription.aclose()
             await client.aclose()

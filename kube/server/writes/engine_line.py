@@ -1,13 +1,13 @@
 """Has the engine of a run carry commands out, and waits for what came of them.
 
-Commands that arrive together are handed over together, and one question to the database answers
-all that wait: a line with many clients costs little more than one with a single client.
+Commands that arrive together are handed over together, and one message about a slice answers all
+that were in it: a line with many clients costs little more than one with a single client.
 """
 
 import asyncio
 import contextlib
 from asyncio import Future, Task
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from kscope.runs.capacity import admission
 from kscope.runs.engine import Manifest
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Command, Run
+from kscope.runs.nudges import Outcome, outcomes_of
 from kscope.runs.services import command_prepare
 from kscope.runs.stream.stream_room import HeadNews
 from kube.addresses import Target
@@ -26,7 +27,7 @@ from kube.status import ApiError, already_exists, internal_error, not_found, tim
 
 # Less than the minute after which an API server gives up: clients may try again by then.
 WAIT_SECONDS = 30.0
-# News of a run may be lost, so the database is asked at least this often.
+# A message may be lost, so the database is asked at least this often.
 LOOK_SECONDS = 0.25
 # Commands that are handed over at a time.
 MOST_TOGETHER = 200
@@ -46,15 +47,6 @@ _OUTCOMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of a command, and its event. The reason of a refusal is "Reason: message"."""
-
-    applied: bool
-    reason: str
-    seq: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Waiting:
     command: Command
     outcome: "Future[Outcome]"
@@ -66,8 +58,11 @@ class EngineLine:
 
     run_id: int
     submitter: Submitter
-    news: asyncio.Event
+    doubt: asyncio.Event
+    """The database should be asked: there may be an outcome, or none to come."""
     users: int = 0
+    _early: dict[int, Outcome] = field(default_factory=dict[int, Outcome])
+    """Of commands whose numbers are not known yet."""
     _unsent: list[_Waiting] = field(default_factory=list[_Waiting])
     _sent: dict[int, "Future[Outcome]"] = field(default_factory=dict[int, "Future[Outcome]"])
     _sending: "Task[None] | None" = None
@@ -89,9 +84,19 @@ class EngineLine:
         except TimeoutError:
             problem = "the engine of the run has not answered yet; ask for the object"
             raise timed_out(problem) from None
-        if not outcome.applied:
+        if not outcome.is_applied:
             raise _refusal(outcome.reason, target)
         return outcome.seq
+
+    def hear(self, outcomes: Iterable[Outcome]) -> None:
+        """Answer those whose commands were in a slice."""
+        is_sending = self._sending is not None and not self._sending.done()
+        for outcome in outcomes:
+            waiting = self._sent.pop(outcome.command, None)
+            if waiting is not None:
+                _answer(waiting, outcome)
+            elif is_sending:
+                self._early[outcome.command] = outcome
 
     def close(self) -> None:
         """Ask no longer: nobody waits."""
@@ -109,7 +114,13 @@ class EngineLine:
                     _answer(each.outcome, problem)
                 continue
             for each, key in zip(together, found, strict=True):
-                self._sent[key] = each.outcome
+                early = self._early.pop(key, None)
+                if early is None:
+                    self._sent[key] = each.outcome
+                else:
+                    _answer(each.outcome, early)
+            # What is left are commands of others.
+            self._early.clear()
             self._looking = _going_on(self._looking, self._look)
 
     async def _look(self) -> None:
@@ -117,10 +128,11 @@ class EngineLine:
             while self._sent:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_SECONDS):
-                        await self.news.wait()
+                        await self.doubt.wait()
                 # Before the question: what comes during it is asked about again.
-                self.news.clear()
-                await self._ask()
+                self.doubt.clear()
+                if self._sent:
+                    await self._ask()
         except Exception as problem:  # noqa: BLE001  # each of them is told
             for each in self._sent.values():
                 _answer(each, problem)
@@ -132,8 +144,10 @@ class EngineLine:
             if not found:
                 await self._check_run(link)
         for key, status, reason, seq in found:
-            is_applied = status == Command.Status.APPLIED
-            _answer(self._sent.pop(key), Outcome(is_applied, reason, seq or 0))
+            waiting = self._sent.pop(key, None)
+            if waiting is not None:  # no message has come meanwhile
+                is_applied = status == Command.Status.APPLIED
+                _answer(waiting, Outcome(key, is_applied, reason, seq or 0))
         # Those who gave up waiting.
         self._sent = {key: each for key, each in self._sent.items() if not each.done()}
 
@@ -147,21 +161,38 @@ class EngineLine:
             raise internal_error(f"run {self.run_id} has ended with an error: {row[1]}")
 
 
+class SliceNews(HeadNews):
+    """The messages about slices, for the lines to whose runs they belong."""
+
+    def __init__(self, lines: Mapping[int, EngineLine]) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def hear(self, run_id: int, text: bytes) -> None:
+        """Answer what a slice has answered; any other message makes its line ask."""
+        line = self._lines.get(run_id)
+        outcomes = outcomes_of(text) if line is not None else None
+        if line is None or outcomes is None:
+            super().hear(run_id, text)
+        else:
+            line.hear(outcomes)
+
+
 class EngineLines:
     """The lines of this process, each kept while a client waits for its run's engine."""
 
     def __init__(self) -> None:
         self._submitter = Submitter(SnapshotLinks())
-        self._news = HeadNews()
         self._lines: dict[int, EngineLine] = {}
+        self._news = SliceNews(self._lines)
 
     @contextlib.asynccontextmanager
     async def of(self, run_id: int) -> AsyncIterator[EngineLine]:
         """The line to the engine of a run, for one client."""
         line = self._lines.get(run_id)
         if line is None:
-            news = self._news.follow(run_id)
-            line = self._lines[run_id] = EngineLine(run_id, self._submitter, news)
+            doubt = self._news.follow(run_id)
+            line = self._lines[run_id] = EngineLine(run_id, self._submitter, doubt)
         line.users += 1
         try:
             yield line

@@ -1,0 +1,119 @@
+"""How clients hear what came of their commands: from the slice, or else from the database."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from kscope.runs import nudges
+from kscope.runs.models import Command, Run
+from kscope.runs.nudges import Outcome
+from kube.server.writes import engine_line
+from kube.server.writes.engine_line import EngineLine, SliceNews
+from kube.status import ApiError
+
+RUN = 7
+
+
+class Server:
+    """A database that numbers commands from 1, and what it says of them when it is asked."""
+
+    def __init__(self) -> None:
+        self.stored = asyncio.Event()
+        self.numbered = asyncio.Event()
+        self.numbered.set()
+        self.rows: list[tuple[int, str, str, int]] = []
+        self.asked = 0
+
+    @property
+    def links(self) -> "Server":
+        return self
+
+    async def submit(self, _run_id: int, commands: Sequence[Command]) -> list[int]:
+        self.stored.set()
+        await self.numbered.wait()
+        return [number for number, _ in enumerate(commands, 1)]
+
+    @asynccontextmanager
+    async def link(self) -> AsyncIterator["Server"]:
+        yield self
+
+    async def execute(self, _query: str, _values: Any) -> "Server":
+        self.asked += 1
+        return self
+
+    async def fetchall(self) -> list[tuple[int, str, str, int]]:
+        return self.rows
+
+    async def fetchone(self) -> tuple[str, str]:
+        return Run.Status.PLAYING, ""
+
+
+@pytest.fixture
+async def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    monkeypatch.setattr(engine_line, "command_prepare", lambda run, body: Command())
+    monkeypatch.setattr(engine_line, "LOOK_SECONDS", 3600)
+    return Server()
+
+
+@pytest.fixture
+def line(server: Server) -> EngineLine:
+    return EngineLine(RUN, cast("Any", server), asyncio.Event())
+
+
+def started(line: EngineLine) -> "asyncio.Task[int]":
+    """A client that waits for what comes of its command."""
+    return asyncio.create_task(line.carry_out(Run(pk=RUN), {}, None))
+
+
+async def test_the_message_of_a_slice_answers_without_the_database(
+    server: Server, line: EngineLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = started(line)
+    await server.stored.wait()
+    await asyncio.sleep(0)
+    said: list[str] = []
+    monkeypatch.setattr(nudges, "_publish", lambda _channel, text: said.append(text))
+    nudges.publish_slice(RUN, [Outcome(2, True, "", 4), Outcome(1, True, "", 12)])
+    SliceNews({RUN: line}).hear(RUN, said[0].encode())
+    assert await client == 12
+    assert server.asked == 0
+    line.close()
+
+
+async def test_a_slice_may_be_quicker_than_the_number_of_its_command(
+    server: Server, line: EngineLine
+) -> None:
+    server.numbered.clear()
+    client = started(line)
+    await server.stored.wait()
+    line.hear([Outcome(1, False, "NotFound: there is none", 0)])
+    server.numbered.set()
+    with pytest.raises(ApiError) as refused:
+        await client
+    assert refused.value.code == 404
+    assert server.asked == 0
+
+
+async def test_the_database_is_asked_when_no_message_comes(
+    server: Server, line: EngineLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_line, "LOOK_SECONDS", 0.01)
+    server.rows = [(1, "applied", "", 9)]
+    assert await started(line) == 9
+    assert server.asked == 1
+
+
+async def test_a_message_about_the_run_itself_makes_the_line_ask(
+    server: Server, line: EngineLine
+) -> None:
+    news = SliceNews({RUN: line})
+    line.doubt = news.follow(RUN)
+    client = started(line)
+    await server.stored.wait()
+    server.rows = [(1, "applied", "", 9)]
+    news.hear(RUN, b"0")
+    assert await client == 9
+    await news.close()
