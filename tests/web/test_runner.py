@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from kscope.runs import services
-from kscope.runs.drive import driver, runner, slices
+from kscope.runs.drive import driver, runner, slices, writer
 from kscope.runs.drive.checkpoints import checkpoint_view
 from kscope.runs.drive.driver import Driver
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
@@ -68,6 +68,28 @@ def test_stepping_one_cycle_adds_one_attempt(start: Callable[..., Run]) -> None:
     services.run_transport(run=run, action="step", unit="cycle")
     runner.run_drive(run.pk)
     assert SchedulingAttempt.objects.filter(run=run).count() == 1
+
+
+def test_what_a_command_leads_to_is_written_after_its_outcome(
+    start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slices_written: list[tuple[bool, set[str]]] = []
+    commit = slices.slice_commit
+
+    def noted(run_id: int, epoch: int, one: slices.Commit) -> slices.Controls:
+        kinds = {row[2] for row in one.packed.rows if row[3] == "pod/default/mine"}
+        slices_written.append((bool(one.done), kinds))
+        return commit(run_id, epoch, one)
+
+    monkeypatch.setattr(writer.slices, "slice_commit", noted)
+    run = start(play=True, speed="max")
+    spec = {"containers": [{"name": "c", "image": "app:1"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "mine"}, "spec": spec}
+    services.command_submit(run=run, body={"verb": "create", "manifest": pod})
+    runner.run_drive(run.pk)
+    (answered,) = [kinds for done, kinds in slices_written if done]
+    assert "PodBound" not in answered
+    assert any("PodBound" in kinds for _, kinds in slices_written)
 
 
 def test_a_command_is_applied_even_while_paused(start: Callable[..., Run]) -> None:

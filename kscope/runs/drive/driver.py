@@ -1,7 +1,7 @@
 """The driver: moves one run on, slice by slice, for as long as this worker owns it.
 
 What the user wants (play, pause, steps, speed, commands) is read from the run's row before each
-slice. The driver decides what a slice holds: commands, then a step or a stretch of time.
+slice. The driver decides what a slice holds: commands, and a step or a stretch of time.
 """
 
 import logging
