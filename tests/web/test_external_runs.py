@@ -90,13 +90,15 @@ def test_commands_of_a_client_are_replayed_under_another_profile(outside: Run) -
     assert Command.objects.get(run=fork).status == Command.Status.APPLIED
 
 
-def test_a_fork_cannot_be_asked_to_differ(
+def test_a_fork_that_is_to_differ_is_refused(
     client: Client, start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = start()
+    address = f"/api/runs/{start().pk}/fork/"
     monkeypatch.setitem(services.run_wait_for_goal.__kwdefaults__, "seconds", 0.0)
-    body = {"external_scheduler": True}
-    made = client.post(f"/api/runs/{run.pk}/fork/", body, content_type="application/json")
+    refused = client.post(address, {"external_scheduler": True}, content_type="application/json")
+    assert refused.status_code == 400
+    assert refused.json()["message"].startswith("external_scheduler: ")
+    made = client.post(address, {"external_scheduler": False}, content_type="application/json")
     assert made.json()["external_scheduler"] is False
 
 

@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from kscope.accounts.access import visitor_of
 from kscope.runs import selectors, services
 from kscope.runs.access import found_run, readable_runs, readable_scenarios
+from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
 from kscope.runs.web.api.parameters import whole_number
 from kscope.runs.web.api.schema import RUN
@@ -143,6 +144,12 @@ class NewFork(serializers.Serializer):
         default=False,
         help_text="compute it again from the beginning instead of copying its history",
     )
+    external_scheduler = serializers.BooleanField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="as in its parent; the other choice is refused",
+    )
 
 
 class RunFork(APIView):
@@ -155,6 +162,12 @@ class RunFork(APIView):
         wanted.is_valid(raise_exception=True)
         owner_id = visitor_of(request).account_id
         run = found_run(request, run_id)
-        fork = services.run_fork(run=run, **wanted.validated_data, owner_id=owner_id)
+        options = dict(wanted.validated_data)
+        if options.pop("external_scheduler") not in (None, selectors.run_is_external(run)):
+            raise ApplicationError(
+                "external_scheduler: a client decides on the pods of a fork as on those of its "
+                "parent; start a new run to change that"
+            )
+        fork = services.run_fork(run=run, **options, owner_id=owner_id)
         fork = services.run_wait_for_goal(run=fork)
         return Response(selectors.run_dict(fork), status=201)
