@@ -16,6 +16,7 @@ from scheduling.engine.columns.row_plugins import (
 )
 from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.framework import runtime
 from scheduling.engine.framework.framework import FITS, Code, CycleState, FilterPlugin
 from scheduling.engine.framework.runtime import Framework
 from scheduling.engine.nodes.arrays import IntArray
@@ -107,3 +108,16 @@ def test_one_row_is_decided_as_columns_are(seed: int, version: str) -> None:
         for plugin in framework.plugins.filter:
             compared += assert_rows_judged_alike(plugin, framework.new_state(pod), rows)
     assert compared >= 12
+
+
+def test_refusals_are_counted_alike_with_and_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(3)
+    for _ in range(200):
+        size = chance.randrange(runtime.FEW_ROWS)
+        plugins, codes = ([chance.randrange(4) for _ in range(size)] for _ in range(2))
+        rows, plugin, code = (np.array(each, np.int64) for each in (range(size), plugins, codes))
+        verdicts = runtime.Verdicts(rows, plugin, code)
+        in_a_loop = verdicts.kinds()
+        with monkeypatch.context() as never:
+            never.setattr(runtime, "FEW_ROWS", -1)
+            assert verdicts.kinds() == in_a_loop
