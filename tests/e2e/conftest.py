@@ -37,19 +37,11 @@ FLAGS = [
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
-    # One process draws all pages of a browser, and none is started in advance.
-    "--process-per-site",
-    "--disable-features=SpareRendererForSitePerProcess",
     # Chromium otherwise talks to its maker in the background, which closed networks answer slowly.
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
 ]
-# A display of ten frames a second: with sixty, drawing is half of what all browser tests cost.
-SLOW_DISPLAY = """
-const soon = window.requestAnimationFrame.bind(window);
-window.requestAnimationFrame = (draw) => setTimeout(() => soon(draw), 100);
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +101,6 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def display() -> str:
-    """The script that slows the display down."""
-    return SLOW_DISPLAY
-
-
 @pytest.fixture(scope="session")
 def visitor(browser: Browser, site: Site) -> Iterator[BrowserContext]:
     """A browser with the files of the site, which each test would fetch and compile again."""
@@ -123,9 +109,9 @@ def visitor(browser: Browser, site: Site) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def page(visitor: BrowserContext, display: str) -> Iterator[Page]:
+def page(visitor: BrowserContext) -> Iterator[Page]:
     """A fresh page with no cookies; an error of a script or against the policy fails the test."""
-    with _watched(visitor, display) as page:
+    with _watched(visitor) as page:
         yield page
         visitor.new_cdp_session(page).send(
             "Storage.clearDataForOrigin",
@@ -138,22 +124,19 @@ def page(visitor: BrowserContext, display: str) -> Iterator[Page]:
 @contextmanager
 def watched_page(browser: Browser, address: str) -> Iterator[Page]:
     """A page at *address*, in a browser of its own; its errors fail the test, too."""
-    with closing(_context(browser, address)) as context, _watched(context, SLOW_DISPLAY) as page:
+    with closing(_context(browser, address)) as context, _watched(context) as page:
         yield page
 
 
 def _context(browser: Browser, address: str) -> BrowserContext:
-    context = browser.new_context(
-        base_url=address, viewport={"width": 1440, "height": 900}, reduced_motion="reduce"
-    )
+    context = browser.new_context(base_url=address, viewport={"width": 1440, "height": 900})
     context.set_default_timeout(PATIENCE_MS)
     return context
 
 
 @contextmanager
-def _watched(context: BrowserContext, display: str) -> Iterator[Page]:
+def _watched(context: BrowserContext) -> Iterator[Page]:
     page = context.new_page()
-    page.add_init_script(display)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on(

@@ -66,12 +66,6 @@ def story(browser: Browser, site: Site) -> dict[str, int]:
 
 
 @pytest.fixture
-def display() -> str:
-    """Every frame counts here, so none is left out."""
-    return ""
-
-
-@pytest.fixture
 def recorded(page: Page) -> Page:
     """A page that writes down everything it paints."""
     page.add_init_script(RECORDER)
