@@ -1,8 +1,8 @@
 """A version of all static files, as a part of their addresses.
 
-A browser then keeps each file for good, and asks for none of them when it goes from page to page:
-another version has other addresses. Modules import each other by relative addresses, so that the
-version is in all of these as well.
+A browser then keeps each file for good, and never asks whether it is still the same: another
+version has other addresses. Modules import each other by relative addresses, so that the version is
+in all of these as well.
 """
 
 import hashlib
@@ -15,7 +15,8 @@ LENGTH = 12
 def static_version(folder: Path, locks: Iterable[Path]) -> str:
     """A text that is another one when a file in *folder* is, or one of *locks*.
 
-    The latter say which packages there are, of which some have static files, too; they may be absent.
+    The latter say which packages there are, of which some have static files, too. They may be
+    absent.
     """
     digest = hashlib.blake2b(digest_size=LENGTH // 2)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
