@@ -109,13 +109,13 @@ def visitor(browser: Browser, site: Site) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def page(visitor: BrowserContext) -> Iterator[Page]:
+def page(visitor: BrowserContext, site: Site) -> Iterator[Page]:
     """A fresh page with no cookies; an error of a script or against the policy fails the test."""
     with _watched(visitor) as page:
         yield page
         visitor.new_cdp_session(page).send(
             "Storage.clearDataForOrigin",
-            {"origin": page.evaluate("origin"), "storageTypes": "cookies,local_storage"},
+            {"origin": site.address.rstrip("/"), "storageTypes": "cookies,local_storage"},
         )
     for other in visitor.pages:
         other.close()

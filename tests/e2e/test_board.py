@@ -8,8 +8,11 @@ from tests.e2e.conftest import Site
 from tests.e2e.stories import (
     PATIENCE_MS,
     finish,
+    finished_board,
+    finished_run,
     one_pod_every_ten_seconds,
     one_pod_too_many,
+    playing_run,
     pod_button,
     shown_seq,
     stand_still,
@@ -36,8 +39,7 @@ def test_after_pause_a_step_adds_one_event(page: Page) -> None:
 
 
 def test_an_unschedulable_pod_shows_what_it_lacks(page: Page) -> None:
-    start(page, "too-many", one_pod_too_many("too-many"))
-    finish(page)
+    finished_board(page, "too-many", one_pod_too_many("too-many"))
     pod_button(page, "big-").click()
     inspector = page.get_by_role("complementary", name="Selected pod")
     expect(inspector.locator(".blocker .say")).to_contain_text(re.compile("cpu", re.IGNORECASE))
@@ -45,8 +47,7 @@ def test_an_unschedulable_pod_shows_what_it_lacks(page: Page) -> None:
 
 
 def test_scrubbing_shows_the_past_and_leads_back(page: Page) -> None:
-    start(page, "scrubbing", one_pod_too_many("scrubbing"))
-    finish(page)
+    finished_board(page, "scrubbing", one_pod_too_many("scrubbing"))
     newest = shown_seq(page)
     field = page.get_by_label("Sequence number")
     field.fill("5")
@@ -78,8 +79,7 @@ def test_dragging_the_scrubber_leaves_the_newest_event(page: Page) -> None:
 
 
 def test_a_reload_comes_back_to_the_selected_pod(page: Page) -> None:
-    start(page, "reload", one_pod_too_many("reload"))
-    finish(page)
+    finished_board(page, "reload", one_pod_too_many("reload"))
     pod_button(page, "big-").click()
     heading = page.get_by_role("complementary", name="Selected pod").get_by_role("heading", level=2)
     named = heading.inner_text()
@@ -110,7 +110,7 @@ def test_every_key_of_the_transport_works(page: Page) -> None:
 
 
 def test_the_theme_is_kept_from_page_to_page(page: Page) -> None:
-    run = start(page, "theme", one_pod_too_many("theme"))
+    run = finished_board(page, "theme", one_pod_too_many("theme"))
     page.get_by_role("button", name=re.compile("switch to dark")).click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     light = "rgb(255, 255, 255)"
@@ -120,8 +120,7 @@ def test_the_theme_is_kept_from_page_to_page(page: Page) -> None:
 
 
 def test_nothing_scrolls_sideways_on_a_phone(browser: Browser, page: Page, site: Site) -> None:
-    run = start(page, "phone", one_pod_too_many("phone"))
-    finish(page)
+    run = finished_run(page, "phone", one_pod_too_many("phone"))
     context = browser.new_context(base_url=site.address, viewport={"width": 390, "height": 844})
     phone = context.new_page()
     pages = ("/", f"/runs/{run}/", f"/runs/{run}/timeline/", "/scenarios/upload/", "/api/docs/")
@@ -142,7 +141,7 @@ def test_a_demo_plays_to_its_end(page: Page) -> None:
 
 
 def test_two_playing_runs_take_turns_on_one_worker(page: Page) -> None:
-    start(page, "first-of-two", one_pod_every_ten_seconds("first-of-two"))
+    playing_run(page, "first-of-two", one_pod_every_ten_seconds("first-of-two"))
     start(page, "second-of-two", one_pod_every_ten_seconds("second-of-two"))
     page.wait_for_function(
         "() => Number(document.querySelector('#seq')?.value) > 20", timeout=PATIENCE_MS

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import Site
-from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, start
+from tests.e2e.stories import PATIENCE_MS, finished_board, finished_run, one_pod_too_many
 
 
 class Relay:
@@ -66,8 +66,7 @@ def relayed(browser: Browser, relay: Relay) -> Iterator[Page]:
 
 
 def test_a_silent_connection_is_not_called_live(relayed: Page, relay: Relay, page: Page) -> None:
-    run = start(page, "silent", one_pod_too_many("silent"))
-    finish(page)
+    run = finished_run(page, "silent", one_pod_too_many("silent"))
     relayed.goto(f"/runs/{run}/")
     state = relayed.locator("#connection")
     expect(state).to_have_text("Live", timeout=PATIENCE_MS)
@@ -78,8 +77,7 @@ def test_a_silent_connection_is_not_called_live(relayed: Page, relay: Relay, pag
 
 
 def test_a_quiet_run_stays_live(page: Page) -> None:
-    start(page, "quiet", one_pod_too_many("quiet"))
-    finish(page)
+    finished_board(page, "quiet", one_pod_too_many("quiet"))
     states = page.evaluate(
         """() => new Promise((resolve) => {
           const seen = [];
@@ -93,8 +91,7 @@ def test_a_quiet_run_stays_live(page: Page) -> None:
 
 
 def test_an_unsent_command_is_reported(page: Page) -> None:
-    start(page, "unsent", one_pod_too_many("unsent"))
-    finish(page)
+    finished_board(page, "unsent", one_pod_too_many("unsent"))
     page.route("**/transport/", lambda route: route.abort("connectionrefused"))
     page.get_by_role("button", name="Play, the run is finished").click()
     notice = page.get_by_role("alert").filter(has_text="could not be reached")
@@ -106,8 +103,7 @@ def test_an_unsent_command_is_reported(page: Page) -> None:
 
 
 def test_too_many_requests_say_when_to_come_back(page: Page) -> None:
-    start(page, "limited", one_pod_too_many("limited"))
-    finish(page)
+    finished_board(page, "limited", one_pod_too_many("limited"))
     page.route(
         "**/transport/",
         lambda route: route.fulfill(

@@ -4,14 +4,13 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.stories import PATIENCE_MS, finish, start
+from tests.e2e.stories import PATIENCE_MS, finished_run
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "missing-gpu.yaml"
 
 
 def test_pods_and_nodes_show_their_devices(page: Page) -> None:
-    run = start(page, "gpus", SCENARIO.read_bytes())
-    finish(page)
+    run = finished_run(page, "gpus", SCENARIO.read_bytes())
     page.goto(f"/runs/{run}/pods/default/train-1/?seq=40")
     devices = page.get_by_role("region", name="Devices", exact=True)
     expect(devices).to_contain_text("no device yet", timeout=PATIENCE_MS)

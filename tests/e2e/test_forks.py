@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, start
+from tests.e2e.stories import PATIENCE_MS, finished_run, one_pod_too_many
 from tests.waiting import wait_for
 
 
@@ -32,8 +32,7 @@ def cordoned_fork(page: Page, run: int) -> int:
 
 
 def test_a_fork_is_made_where_one_is_looking(page: Page) -> None:
-    run = start(page, "forked", one_pod_too_many("forked"))
-    finish(page)
+    run = finished_run(page, "forked", one_pod_too_many("forked"))
     seq = first(page, run, "PodBound")
     page.goto(f"/runs/{run}/pods/shop/big-0/?seq={seq}")
     expect(page.get_by_text("Viewing the past")).to_be_visible(timeout=PATIENCE_MS)
@@ -53,8 +52,7 @@ def test_a_fork_is_made_where_one_is_looking(page: Page) -> None:
 
 
 def test_two_runs_are_compared_from_their_fork(page: Page) -> None:
-    run = start(page, "compared", one_pod_too_many("compared"))
-    finish(page)
+    run = finished_run(page, "compared", one_pod_too_many("compared"))
     fork = cordoned_fork(page, run)
     page.goto(f"/runs/{run}/")
     page.get_by_role("link", name="Compare").click()
@@ -74,8 +72,7 @@ def test_two_runs_are_compared_from_their_fork(page: Page) -> None:
 
 
 def test_one_button_repeats_under_another_profile(page: Page) -> None:
-    run = start(page, "profiles", one_pod_too_many("profiles"))
-    finish(page)
+    run = finished_run(page, "profiles", one_pod_too_many("profiles"))
     page.goto(f"/runs/{run}/compare/")
     page.get_by_role("button", name="Replay with version v1.16 and compare").click()
     expect(page).to_have_url(re.compile(rf"/runs/{run}/compare/\?with=\d+$"), timeout=PATIENCE_MS)
@@ -86,8 +83,7 @@ def test_one_button_repeats_under_another_profile(page: Page) -> None:
 
 
 def test_a_change_is_tried_in_a_fork(page: Page) -> None:
-    run = start(page, "tried", one_pod_too_many("tried"))
-    finish(page)
+    run = finished_run(page, "tried", one_pod_too_many("tried"))
     page.goto(f"/runs/{run}/pods/shop/big-2/")
     page.get_by_role("button", name="Ask why").click(timeout=PATIENCE_MS)
     page.get_by_role("button", name="Try in a fork: ").first.click(timeout=PATIENCE_MS)

@@ -4,7 +4,15 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.stories import PATIENCE_MS, finish, get_json, one_pod_too_many, shown_seq, start
+from tests.e2e.conftest import Site
+from tests.e2e.stories import (
+    PATIENCE_MS,
+    finished_board,
+    finished_run,
+    get_json,
+    one_pod_too_many,
+    shown_seq,
+)
 
 TABS = ("Board", "State machines", "Pods", "Volumes", "Nodes", "Timeline", "Compare")
 
@@ -14,8 +22,7 @@ def past(page: Page) -> None:
 
 
 def test_every_tab_keeps_the_instant_and_the_selection(page: Page) -> None:
-    run = start(page, "tabs", one_pod_too_many("tabs"))
-    finish(page)
+    run = finished_run(page, "tabs", one_pod_too_many("tabs"))
     page.goto(f"/runs/{run}/?seq=9&pod=shop/big-1")
     for name in TABS[1:] + TABS[:1]:
         past(page)
@@ -27,8 +34,7 @@ def test_every_tab_keeps_the_instant_and_the_selection(page: Page) -> None:
 
 
 def test_a_step_takes_the_tabs_along(page: Page) -> None:
-    run = start(page, "step", one_pod_too_many("step"))
-    finish(page)
+    run = finished_board(page, "step", one_pod_too_many("step"))
     tab = page.get_by_role("navigation", name="Run").get_by_role("link", name="Nodes")
     expect(tab).to_have_attribute("href", f"/runs/{run}/nodes/")
     newest = shown_seq(page)
@@ -38,8 +44,7 @@ def test_a_step_takes_the_tabs_along(page: Page) -> None:
 
 
 def test_the_timeline_shows_transport_and_instant(page: Page) -> None:
-    run = start(page, "transport", one_pod_too_many("transport"))
-    finish(page)
+    run = finished_run(page, "transport", one_pod_too_many("transport"))
     page.goto(f"/runs/{run}/?seq=9")
     past(page)
     page.get_by_role("link", name="Open timeline").click()
@@ -60,8 +65,7 @@ def test_the_timeline_shows_transport_and_instant(page: Page) -> None:
 
 
 def test_the_timeline_stops_offering_more_at_its_end(page: Page) -> None:
-    run = start(page, "more", one_pod_too_many("more"))
-    finish(page)
+    run = finished_run(page, "more", one_pod_too_many("more"))
     # A page of events exactly as long as what there is.
     page.route(
         "**/events/?*",
@@ -76,10 +80,9 @@ def test_the_timeline_stops_offering_more_at_its_end(page: Page) -> None:
     expect(page.get_by_role("button", name="Show more")).to_have_count(0)
 
 
-def test_a_fork_begins_where_one_steps_to(page: Page) -> None:
-    run = start(page, "fork-step", one_pod_too_many("fork-step"))
-    finish(page)
-    newest = shown_seq(page)
+def test_a_fork_begins_where_one_steps_to(page: Page, site: Site) -> None:
+    run = finished_run(page, "fork-step", one_pod_too_many("fork-step"))
+    newest = get_json(f"{site.address}api/runs/{run}/")["head"]
     page.goto(f"/runs/{run}/timeline/?pod=shop/big-1")
     page.get_by_role("button", name="Step one event back").click(timeout=PATIENCE_MS)
     past(page)
@@ -90,13 +93,11 @@ def test_a_fork_begins_where_one_steps_to(page: Page) -> None:
     expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
     expect(page).to_have_url(re.compile(r"/runs/\d+/timeline/\?pod=shop/big-1$"))
     fork = int(re.findall(r"/runs/(\d+)/", page.url)[0])
-    address = re.sub(r"runs/.*", "", page.url)
-    assert get_json(f"{address}api/runs/{fork}/")["forked_seq"] == newest - 1
+    assert get_json(f"{site.address}api/runs/{fork}/")["forked_seq"] == newest - 1
 
 
 def test_the_manifest_is_a_page_of_the_instant(page: Page) -> None:
-    run = start(page, "manifest", one_pod_too_many("manifest"))
-    finish(page)
+    run = finished_run(page, "manifest", one_pod_too_many("manifest"))
     page.goto(f"/runs/{run}/pods/shop/big-0/?seq=7")
     past(page)
     page.get_by_role("link", name="Manifest").click()

@@ -2,12 +2,11 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, start
+from tests.e2e.stories import PATIENCE_MS, finished_board, finished_run, one_pod_too_many
 
 
 def test_a_pods_transitions_light_up(page: Page) -> None:
-    run = start(page, "machines", one_pod_too_many("machines"))
-    finish(page)
+    run = finished_board(page, "machines", one_pod_too_many("machines"))
     page.get_by_role("link", name="State machines").click()
     queue = page.get_by_role("region", name="Scheduling queue", exact=True)
     cache = page.get_by_role("region", name="Scheduler cache", exact=True)
@@ -23,8 +22,7 @@ def test_a_pods_transitions_light_up(page: Page) -> None:
 
 
 def test_a_transition_links_to_its_event(page: Page) -> None:
-    run = start(page, "machines-past", one_pod_too_many("machines-past"))
-    finish(page)
+    run = finished_run(page, "machines-past", one_pod_too_many("machines-past"))
     page.goto(f"/runs/{run}/machines/?pod=shop/big-0")
     moves = page.get_by_role("region", name="Moves", exact=True)
     row = moves.get_by_role("row").filter(has_text="PodAssumed").filter(has_text="cache")
@@ -36,8 +34,7 @@ def test_a_transition_links_to_its_event(page: Page) -> None:
 
 
 def test_a_missing_pod_is_not_followed(page: Page) -> None:
-    run = start(page, "machines-nobody", one_pod_too_many("machines-nobody"))
-    finish(page)
+    run = finished_run(page, "machines-nobody", one_pod_too_many("machines-nobody"))
     page.goto(f"/runs/{run}/machines/?pod=shop/big-2")
     field = page.get_by_role("region", name="Scheduling queue", exact=True).get_by_role("combobox")
     expect(field).to_have_value("shop/big-2", timeout=PATIENCE_MS)
@@ -50,8 +47,7 @@ def test_a_missing_pod_is_not_followed(page: Page) -> None:
 
 
 def test_typed_text_survives_a_cluster_change(page: Page) -> None:
-    run = start(page, "machines-typing", one_pod_too_many("machines-typing"))
-    finish(page)
+    run = finished_run(page, "machines-typing", one_pod_too_many("machines-typing"))
     page.goto(f"/runs/{run}/machines/?pod=shop/big-2")
     field = page.get_by_role("region", name="Scheduling queue", exact=True).get_by_role("combobox")
     expect(field).to_have_value("shop/big-2", timeout=PATIENCE_MS)

@@ -5,14 +5,13 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, start
+from tests.e2e.stories import PATIENCE_MS, finished_board, finished_run, one_pod_too_many
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "wrong-fs-type.yaml"
 
 
 def test_a_failed_mount_shows_its_next_retry(page: Page) -> None:
-    run = start(page, "wrong-fs", SCENARIO.read_bytes())
-    finish(page)
+    run = finished_run(page, "wrong-fs", SCENARIO.read_bytes())
     page.goto(f"/runs/{run}/nodes/node-1/?seq=100")
     expect(
         page.get_by_text("reports cannot start: MountDevice of disk-reports failed")
@@ -47,8 +46,7 @@ def test_a_failed_mount_shows_its_next_retry(page: Page) -> None:
 
 
 def test_a_node_is_cordoned_from_its_page(page: Page) -> None:
-    run = start(page, "nodes", one_pod_too_many("nodes"))
-    finish(page)
+    run = finished_board(page, "nodes", one_pod_too_many("nodes"))
     page.get_by_role("link", name="Nodes").click()
     row = page.get_by_role("row").filter(has_text="small")
     expect(row).to_contain_text("3 / 4", timeout=PATIENCE_MS)
@@ -65,14 +63,13 @@ def test_a_node_is_cordoned_from_its_page(page: Page) -> None:
 
 
 def test_a_board_card_links_to_its_node(page: Page) -> None:
-    run = start(page, "card", one_pod_too_many("card"))
+    run = finished_board(page, "card", one_pod_too_many("card"))
     page.get_by_role("article", name="Node small").get_by_role("link").click()
     expect(page).to_have_url(f"/runs/{run}/nodes/small/")
 
 
 def test_a_drain_asks_first_and_can_be_left(page: Page) -> None:
-    run = start(page, "drain", one_pod_too_many("drain"))
-    finish(page)
+    run = finished_run(page, "drain", one_pod_too_many("drain"))
     page.goto(f"/runs/{run}/nodes/small/")
     drain = page.get_by_role("button", name="Drain")
     drain.click(timeout=PATIENCE_MS)

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import Site
-from tests.e2e.stories import PATIENCE_MS, cluster_file, finish, get_json, node, pod, start
+from tests.e2e.stories import PATIENCE_MS, cluster_file, finished_run, get_json, node, pod
 
 # Written down with every change of the page and with every frame, from the first on; what is asked of
 # the server is slow, what its socket brings is not.
@@ -56,8 +56,7 @@ def story(browser: Browser, site: Site) -> dict[str, int]:
     )
     context = browser.new_context(base_url=site.address)
     page = context.new_page()
-    run = start(page, "instants", content)
-    finish(page)
+    run = finished_run(page, "instants", content)
     context.close()
     events = get_json(f"{site.address}api/runs/{run}/events/?limit=500")["events"]
     late = next(event["seq"] for event in events if LATE in (event["object"] or ""))

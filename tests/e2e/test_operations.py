@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from kscope.up.address import read_run_file
 from tests.e2e.conftest import Site
-from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, start
+from tests.e2e.stories import PATIENCE_MS, finished_run, one_pod_too_many
 
 READY = "() => fetch('/readyz').then((answer) => answer.ok)"
 
@@ -24,8 +24,7 @@ def test_the_operations_page_shows_who_is_at_work(page: Page) -> None:
 
 
 def test_an_outdated_run_is_read_and_repeated(page: Page, site: Site) -> None:
-    run = start(page, "recorded", one_pod_too_many("recorded"))
-    finish(page)
+    run = finished_run(page, "recorded", one_pod_too_many("recorded"))
     with psycopg.connect(read_run_file(site.data)["database_url"], autocommit=True) as database:
         # As if another version had recorded it, which did something else as event 9.
         for statement in (

@@ -4,17 +4,16 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.stories import (
     PATIENCE_MS,
-    finish,
+    finished_board,
+    finished_run,
     one_pod_that_lacks_two_things,
     one_pod_too_many,
     pod_button,
-    start,
 )
 
 
 def test_the_inspector_links_to_the_pods_matrix(page: Page) -> None:
-    start(page, "pod-page", one_pod_that_lacks_two_things("pod-page"))
-    finish(page)
+    finished_board(page, "pod-page", one_pod_that_lacks_two_things("pod-page"))
     pod_button(page, "huge").click()
     page.get_by_role("link", name="shop/huge").click()
     expect(page.get_by_role("heading", name="shop/huge")).to_be_visible(timeout=PATIENCE_MS)
@@ -29,8 +28,7 @@ def test_the_inspector_links_to_the_pods_matrix(page: Page) -> None:
 
 
 def test_a_bound_pod_shows_its_nodes_scores(page: Page) -> None:
-    run = start(page, "pod-scores", one_pod_too_many("pod-scores"))
-    finish(page)
+    run = finished_run(page, "pod-scores", one_pod_too_many("pod-scores"))
     page.goto(f"/runs/{run}/pods/")
     page.get_by_label("State").select_option("bound")
     page.get_by_role("link", name="shop/big-").first.click()
@@ -40,8 +38,7 @@ def test_a_bound_pod_shows_its_nodes_scores(page: Page) -> None:
 
 
 def test_a_pod_page_shows_the_past(page: Page) -> None:
-    run = start(page, "pod-past", one_pod_too_many("pod-past"))
-    finish(page)
+    run = finished_run(page, "pod-past", one_pod_too_many("pod-past"))
     page.goto(f"/runs/{run}/pods/shop/big-0/?seq=1")
     expect(page.get_by_text("Viewing the past")).to_be_visible(timeout=PATIENCE_MS)
     page.keyboard.press("End")

@@ -3,11 +3,11 @@
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import Site
-from tests.e2e.stories import PATIENCE_MS, log_in, one_pod_every_ten_seconds, start
+from tests.e2e.stories import PATIENCE_MS, log_in, one_pod_every_ten_seconds, playing_run
 
 
 def test_no_page_of_a_run_breaks_the_policy(page: Page) -> None:
-    run = start(page, "policy-story", one_pod_every_ten_seconds("policy-story"))
+    run = playing_run(page, "policy-story", one_pod_every_ten_seconds("policy-story"))
     for path in (
         "",
         *("machines/", "pods/", "volumes/", "nodes/", "timeline/", "compare/"),
@@ -27,7 +27,7 @@ def test_no_page_of_the_site_breaks_the_policy(page: Page) -> None:
 
 
 def test_no_page_of_the_admin_breaks_the_policy(page: Page, site: Site) -> None:
-    run = start(page, "admin-story", one_pod_every_ten_seconds("admin-story"))
+    run = playing_run(page, "admin-story", one_pod_every_ten_seconds("admin-story"))
     log_in(page, site.password)
     for path in (
         "/admin/",

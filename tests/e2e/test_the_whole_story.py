@@ -1,6 +1,7 @@
 """A cluster file becomes a live board; an edit in the admin is seen on it; its timeline comes out."""
 
 import json
+import re
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
@@ -13,6 +14,7 @@ from tests.e2e.stories import (
     one_pod_every_ten_seconds,
     shown_seq,
     start,
+    upload,
 )
 
 TAINT = [{"key": "dedicated", "value": "batch", "effect": "NoSchedule"}]
@@ -21,7 +23,7 @@ TAINT = [{"key": "dedicated", "value": "batch", "effect": "NoSchedule"}]
 def test_a_taint_from_the_admin_reaches_the_board(
     page: Page, browser: Browser, site: Site, tmp_path: Path
 ) -> None:
-    run = start(page, "taint-story", one_pod_every_ten_seconds("taint-story"))
+    run = _upload_and_start(page)
     _see_it_run(page)
 
     _taint_the_node(browser, site, run)
@@ -29,6 +31,14 @@ def test_a_taint_from_the_admin_reaches_the_board(
     _see_the_pod_that_no_longer_fits(page)
     page.get_by_role("button", name="Pause").click()
     _check_the_timeline(page, site, run, tmp_path)
+
+
+def _upload_and_start(page: Page) -> int:
+    upload(page, "taint-story", one_pod_every_ten_seconds("taint-story"))
+    page.get_by_role("button", name="Start run").click()
+    expect(page).to_have_url(re.compile(r"/runs/\d+/"))
+    expect(page.locator("main.board:not(.waiting)")).to_be_visible(timeout=PATIENCE_MS)
+    return int(re.findall(r"/runs/(\d+)/", page.url)[0])
 
 
 def _see_it_run(page: Page) -> None:

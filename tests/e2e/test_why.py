@@ -9,13 +9,13 @@ from tests.e2e.stories import (
     PATIENCE_MS,
     agree,
     cluster_file,
-    finish,
+    finished_board,
+    finished_run,
     node,
     one_pod_that_lacks_two_things,
     one_pod_too_many,
     pod,
     pod_button,
-    start,
 )
 
 
@@ -89,8 +89,7 @@ def policy(kind: str, name: str, version: str, **spec: Any) -> dict[str, Any]:
 
 
 def test_a_button_applies_a_tried_change(page: Page) -> None:
-    start(page, "would-fix", one_pod_too_many("would-fix"))
-    finish(page)
+    finished_board(page, "would-fix", one_pod_too_many("would-fix"))
     pod_button(page, "big-").click()
     section = why_card(page)
     section.get_by_role("button", name="Ask why").click()
@@ -104,8 +103,7 @@ def test_a_button_applies_a_tried_change(page: Page) -> None:
 
 
 def test_one_button_applies_two_needed_changes(page: Page) -> None:
-    start(page, "would-fix-two", one_pod_that_lacks_two_things("would-fix-two"))
-    finish(page)
+    finished_board(page, "would-fix-two", one_pod_that_lacks_two_things("would-fix-two"))
     pod_button(page, "huge").click()
     section = why_card(page)
     section.get_by_role("button", name="Ask why").click()
@@ -120,8 +118,7 @@ def test_one_button_applies_two_needed_changes(page: Page) -> None:
 
 
 def test_the_keyboard_asks_and_goes_to_the_answer(page: Page) -> None:
-    start(page, "would-fix-keys", one_pod_too_many("would-fix-keys"))
-    finish(page)
+    finished_board(page, "would-fix-keys", one_pod_too_many("would-fix-keys"))
     pod_button(page, "big-").click()
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Keyboard shortcuts")
@@ -138,8 +135,7 @@ def test_the_keyboard_asks_and_goes_to_the_answer(page: Page) -> None:
 
 def test_a_claim_is_explained_and_tried(page: Page) -> None:
     objects = [node("n"), claim("data"), volume("pv", accessModes=["ReadOnlyMany"])]
-    run = start(page, "why-claim", cluster_file("why-claim", *objects))
-    finish(page)
+    run = finished_run(page, "why-claim", cluster_file("why-claim", *objects))
     page.goto(f"/runs/{run}/volumes/?claim=shop/data")
     card = asked(page)
     expect(card).to_contain_text("Let volume pv offer", timeout=PATIENCE_MS)
@@ -157,8 +153,7 @@ def test_a_claim_is_explained_and_tried(page: Page) -> None:
 def test_a_released_volume_is_explained(page: Page) -> None:
     steps = [{"at": "5s", "delete": "claim/shop/data"}]
     objects = [node("n"), claim("data"), volume("pv")]
-    run = start(page, "why-volume", cluster_file("why-volume", *objects, steps=steps))
-    finish(page)
+    run = finished_run(page, "why-volume", cluster_file("why-volume", *objects, steps=steps))
     page.goto(f"/runs/{run}/volumes/?volume=pv")
     card = asked(page)
     expect(card).to_contain_text(
@@ -170,8 +165,7 @@ def test_a_released_volume_is_explained(page: Page) -> None:
 def test_a_terminating_claim_is_never_shown_as_bound(page: Page) -> None:
     steps = [{"at": "20s", "delete": "claim/shop/data"}]
     objects = [node("n"), claim("data"), volume("pv"), user("web", "data")]
-    run = start(page, "why-ending", cluster_file("why-ending", *objects, steps=steps))
-    finish(page)
+    run = finished_board(page, "why-ending", cluster_file("why-ending", *objects, steps=steps))
     held = "blocked by the finalizer kubernetes.io/pvc-protection, because pod web uses it."
     expect(page.get_by_role("link", name=re.compile("data, Terminating"))).to_be_visible()
     page.goto(f"/runs/{run}/volumes/?claim=shop/data")
@@ -195,8 +189,7 @@ def test_a_terminating_claim_is_never_shown_as_bound(page: Page) -> None:
 
 def test_a_cordoned_node_is_explained(page: Page) -> None:
     cordoned = {**node("n"), "spec": {"unschedulable": True}}
-    run = start(page, "why-node", cluster_file("why-node", cordoned))
-    finish(page)
+    run = finished_run(page, "why-node", cluster_file("why-node", cordoned))
     page.goto(f"/runs/{run}/nodes/n/")
     card = why_card(page)
     expect(card.get_by_role("button", name="Ask why")).to_be_visible(timeout=PATIENCE_MS)
@@ -207,8 +200,7 @@ def test_a_cordoned_node_is_explained(page: Page) -> None:
 
 def test_a_workload_shows_the_quota_that_refuses_it(page: Page) -> None:
     quota = policy("ResourceQuota", "small", "v1", hard={"pods": "1"})
-    run = start(page, "why-set", cluster_file("why-set", node("n"), quota, workload(2)))
-    finish(page)
+    run = finished_run(page, "why-set", cluster_file("why-set", node("n"), quota, workload(2)))
     page.goto(f"/runs/{run}/objects/replicaset/shop/web/")
     card = asked(page)
     expect(card).to_contain_text("forbids one more", timeout=PATIENCE_MS)
@@ -224,8 +216,9 @@ def test_a_workload_shows_the_quota_that_refuses_it(page: Page) -> None:
 def test_a_budget_is_explained_and_tried(page: Page) -> None:
     selector = {"matchLabels": {"app": "web"}}
     budget = policy("PodDisruptionBudget", "keep", "policy/v1", minAvailable=1, selector=selector)
-    run = start(page, "why-budget", cluster_file("why-budget", node("n"), workload(1), budget))
-    finish(page)
+    run = finished_run(
+        page, "why-budget", cluster_file("why-budget", node("n"), workload(1), budget)
+    )
     page.goto(f"/runs/{run}/objects/poddisruptionbudget/shop/keep/")
     card = asked(page)
     expect(card).to_contain_text("allows 0 disruptions", timeout=PATIENCE_MS)
@@ -237,8 +230,7 @@ def test_a_budget_is_explained_and_tried(page: Page) -> None:
 
 def test_an_object_can_be_chosen_on_the_machines_page(page: Page) -> None:
     objects = [node("n"), claim("data"), user("web", "data")]
-    run = start(page, "why-machines", cluster_file("why-machines", *objects))
-    finish(page)
+    run = finished_run(page, "why-machines", cluster_file("why-machines", *objects))
     page.goto(f"/runs/{run}/machines/?pod=shop/web&claim=shop/data")
     choice = page.get_by_role("group", name="Object to ask about")
     choice.get_by_role("button", name="Claim").click(timeout=PATIENCE_MS)
@@ -248,8 +240,7 @@ def test_an_object_can_be_chosen_on_the_machines_page(page: Page) -> None:
 
 
 def test_a_failed_question_can_be_repeated(page: Page) -> None:
-    run = start(page, "why-again", cluster_file("why-again", node("n")))
-    finish(page)
+    run = finished_run(page, "why-again", cluster_file("why-again", node("n")))
     page.goto(f"/runs/{run}/nodes/n/")
     busy = {"status": 503, "json": {"message": "Too many questions at once"}}
 
@@ -290,8 +281,7 @@ def held_back(page: Page, name: str, *others: dict[str, Any]) -> Locator:
     """The card of a pod of a new run, whose answer has only begun."""
     page.add_init_script(_HELD_BACK)
     large = pod("large", cpu="2500m")
-    start(page, name, cluster_file(name, node("small", cpu="2"), large, *others))
-    finish(page)
+    finished_board(page, name, cluster_file(name, node("small", cpu="2"), large, *others))
     pod_button(page, "large").click()
     card = asked(page)
     expect(card).to_contain_text("cpu 500m short", timeout=PATIENCE_MS)
@@ -330,8 +320,7 @@ def test_a_question_is_given_up_for_another_object(page: Page) -> None:
 def test_an_answer_is_for_the_event_shown(page: Page) -> None:
     steps = [{"at": "5s", "delete": "claim/shop/data"}]
     objects = [node("n"), claim("data"), volume("pv")]
-    run = start(page, "why-past", cluster_file("why-past", *objects, steps=steps))
-    finish(page)
+    run = finished_run(page, "why-past", cluster_file("why-past", *objects, steps=steps))
     events = page.request.get(f"/api/runs/{run}/events/?kind=ClaimDeleted&limit=1").json()["events"]
     page.goto(f"/runs/{run}/volumes/?volume=pv&seq={events[0]['seq'] - 1}")
     card = asked(page)
