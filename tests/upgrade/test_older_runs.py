@@ -138,6 +138,27 @@ def rows_of_tables() -> dict[str, int]:
     return found
 
 
+def schema() -> list[tuple[Any, ...]]:
+    """Every column, index and constraint of the database in use, and every view."""
+    questions = (
+        "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable,"
+        " column_default, generation_expression FROM information_schema.columns"
+        " WHERE table_schema = 'public'",
+        "SELECT tablename, indexdef FROM pg_indexes WHERE schemaname = 'public'",
+        "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint"
+        " WHERE connamespace = 'public'::regnamespace",
+        "SELECT viewname, definition FROM pg_views WHERE schemaname = 'public'",
+    )
+    with connection.cursor() as cursor:
+        found = [row for each in questions for row in _rows(cursor, each)]
+    return sorted(found, key=str)
+
+
+def _rows(cursor: Any, question: str) -> list[tuple[Any, ...]]:
+    cursor.execute(question)
+    return cursor.fetchall()
+
+
 def history(run: Run) -> list[tuple[Any, ...]]:
     events = RunEvent.objects.filter(run=run).order_by("seq")
     return list(events.values_list("seq", "at", "kind", "message", "data", "changes"))
@@ -162,6 +183,23 @@ def decide_otherwise(pk: int, seq: int) -> Run:
 def test_migrations_keep_every_row_of_a_populated_database(older: None) -> None:
     assert set(RUNS) <= set(Run.objects.values_list("pk", flat=True))
     assert RunEvent.objects.count() == sum(Run.objects.values_list("head_seq", flat=True))
+
+
+def test_an_older_database_becomes_what_a_new_one_is(migrated: str, django_db_blocker: Any) -> None:
+    """A new one has its tables made at once, an older one step by step."""
+    with django_db_blocker.unblock():
+        databases = Databases()
+        new = f"{databases.usual}_new"
+        databases.make(new)
+        database_use(migrated)
+        of_older = schema()
+        database_use(new)
+        call_command("migrate", interactive=False, verbosity=0)
+        of_new = schema()
+        database_use(databases.usual)
+        databases.drop(new)
+    assert len(of_new) > 100
+    assert of_older == of_new
 
 
 @pytest.mark.parametrize("pk", RUNS)
