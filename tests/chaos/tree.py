@@ -44,6 +44,7 @@ class Tree:
         self.servers: dict[str, Child] = {}
         self.seen: dict[int, psutil.Process] = {}
         self.port = free_port()
+        self._link: psycopg.Connection[Any] | None = None
         if not embedded:
             for name in SERVERS:
                 self.start_server(name)
@@ -148,10 +149,22 @@ class Tree:
         return False
 
     def ask(self, query: LiteralString, *values: Any) -> list[tuple[Any, ...]]:
-        """What the database answers, on a connection of its own."""
-        with psycopg.connect(self.database_url(), autocommit=True) as link:
-            found = link.execute(query, values)
-            return found.fetchall() if found.description else []
+        """What the database answers, on a connection that is kept for as long as it holds.
+
+        A new one for each question would cost the database many times what the question does.
+        """
+        if self._link is not None:
+            with contextlib.suppress(psycopg.OperationalError):
+                return self._asked(self._link, query, values)
+            self._link.close()
+        self._link = psycopg.connect(self.database_url(), autocommit=True)
+        return self._asked(self._link, query, values)
+
+    def _asked(
+        self, link: psycopg.Connection[Any], query: LiteralString, values: tuple[Any, ...]
+    ) -> list[tuple[Any, ...]]:
+        found = link.execute(query, values)
+        return found.fetchall() if found.description else []
 
     def insist(self, query: LiteralString, *values: Any) -> list[tuple[Any, ...]]:
         """What the database answers, once it does."""
@@ -192,6 +205,8 @@ class Tree:
     def stop(self) -> None:
         """End everything; AssertionError when a process is left that nobody holds."""
         self.note_family()
+        if self._link is not None:
+            self._link.close()
         self.up.__exit__(None, None, None)
         try:
             wait_until_ended(self.processes())

@@ -7,12 +7,14 @@ minute, whole: with its kubelets, controllers and evictions.
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from kscope.sim.input.load_result import LoadResult
 from kscope.sim.input.loader import load_files
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.units import SECOND
@@ -58,10 +60,17 @@ def _filters(attempt: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _decided(path: Path, profile: str, *ways: bool) -> Iterator[dict[str, Any]]:
-    """What is decided anew (False), and what is decided by columns (True)."""
+@cache
+def _loaded(path: Path) -> LoadResult:
+    """The file as it is read; several tests need each."""
     loaded = load_files([(path.name, path.read_bytes())])
     assert loaded.ok, loaded.problems
+    return loaded
+
+
+def _decided(path: Path, profile: str, *ways: bool) -> Iterator[dict[str, Any]]:
+    """What is decided anew (False), and what is decided by columns (True)."""
+    loaded = _loaded(path)
     chosen = PROFILES[profile]
     if loaded.configuration is not None:
         (chosen,) = read_setup(loaded.configuration, profile).profiles
@@ -149,7 +158,7 @@ def _without_uids(manifest: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", [*_sample("v1.34"), *_sample("v1.16")])
 def test_claims_without_a_uid_are_decided_alike(path: Path) -> None:
-    loaded = load_files([(path.name, path.read_bytes())])
+    loaded = _loaded(path)
     bare = [
         _without_uids(raw) if raw["kind"] == "PersistentVolumeClaim" else raw
         for raw in loaded.manifests
@@ -170,7 +179,7 @@ def _played(profile: str) -> list[Any]:
 
 
 def _play(path: Path, profile: str) -> None:
-    loaded = load_files([(path.name, path.read_bytes())])
+    loaded = _loaded(path)
     cluster = Cluster.create(Scenario.from_load(loaded, name=path.stem), profile=profile)
     cluster.advance(60 * SECOND)
     assert cache_differences(cluster) == []

@@ -1,5 +1,8 @@
 """Plays scenario files and manifests as `manage.py simulate` does, and tells what came of it."""
 
+import math
+from collections import deque
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,12 +34,18 @@ class Played:
 
     def at(self, seconds: float) -> State:
         """The view state at that moment."""
+        return next(self.looks(every=seconds, since=seconds))
+
+    def looks(self, *, every: float, since: float = 0, until: float = math.inf) -> Iterator[State]:
+        """The view state as it goes on, seen again and again before *until*, all in seconds."""
         state: State = {}
-        for event in self.events:
-            if event.at > seconds * SECOND:
-                break
-            fold(state, event.changes or {})
-        return state
+        left = deque(self.events)
+        seconds = since
+        while seconds < until:
+            while left and left[0].at <= seconds * SECOND:
+                fold(state, left.popleft().changes or {})
+            yield state
+            seconds += every
 
     def pods(self, state: State | None = None) -> dict[str, tuple[str, str]]:
         """Phase and node of every pod, in the end or in *state*."""

@@ -167,8 +167,8 @@ def lanes(played: Played, lane: str) -> set[str]:
     """Every pod that is ever seen in the lane, looking four times a second."""
     return {
         entity
-        for quarter in range(300)
-        for entity, shown in played.at(quarter / 4).items()
+        for state in played.looks(every=0.25, until=75)
+        for entity, shown in state.items()
         if entity.startswith("pod/") and shown.get("queue") == lane
     }
 

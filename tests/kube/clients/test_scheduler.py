@@ -117,7 +117,7 @@ def scheduled_urgent(running: Running, scheduler: FirstFit, core: client.CoreV1A
     """Let it evict pods for one of a higher priority."""
     for _ in range(60):
         scheduler.schedule()
-        running.advance(seconds=1)
+        running.advance(seconds=10)
         urgent = core.read_namespaced_pod("urgent", "default")
         if urgent.spec.node_name:
             return
