@@ -38,7 +38,7 @@ test-kubectl: setup-dev ## the commands of every kubectl that is found; writes d
 	@$(PY) -u -m pytest -rs -o addopts="-p tests.plugin -p kscope.kube.plugin --import-mode=importlib" tests/kubectl
 
 test-e2e: setup-dev
-	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -u -m pytest -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/e2e
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -u -m pytest -o addopts="-p tests.plugin --import-mode=importlib" tests/e2e
 
 test-chaos: setup-dev ## kill what runs, at random moments with a seed, and look for what was lost
 	@$(PY) -u -m pytest -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/chaos

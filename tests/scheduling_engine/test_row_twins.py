@@ -17,7 +17,13 @@ from scheduling.engine.columns.row_plugins import (
 from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.framework import runtime
-from scheduling.engine.framework.framework import FITS, Code, CycleState, FilterPlugin
+from scheduling.engine.framework.framework import (
+    FITS,
+    Code,
+    CodesRow,
+    CycleState,
+    FilterPlugin,
+)
 from scheduling.engine.framework.runtime import Framework
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.pods.pod_info import PodInfo
@@ -53,6 +59,14 @@ def assert_rows_filtered_alike(framework: Framework, state: CycleState, rows: In
         assert [quick.fits_row(row) for row in rows.tolist()] == expected, plugin.name
         compared += 1
     return compared
+
+
+def assert_rows_coded_alike(framework: Framework, state: CycleState, rows: IntArray) -> int:
+    coding = [one for one in framework.plugins.filter if isinstance(one, CodesRow)]
+    for plugin in coding:
+        codes = plugin.filter(state, rows).tolist()
+        assert [plugin.code_at(state, row) for row in rows.tolist()] == codes, plugin.name
+    return len(coding)
 
 
 def assert_rows_scored_alike(framework: Framework, state: CycleState, rows: IntArray) -> int:
@@ -104,6 +118,7 @@ def test_one_row_is_decided_as_columns_are(seed: int, version: str) -> None:
         status, _, _ = framework.run_pre_filters(state)
         if status.is_success:
             compared += assert_rows_filtered_alike(framework, state, rows)
+            compared += assert_rows_coded_alike(framework, state, rows)
             compared += assert_rows_scored_alike(framework, state, rows)
         for plugin in framework.plugins.filter:
             compared += assert_rows_judged_alike(plugin, framework.new_state(pod), rows)

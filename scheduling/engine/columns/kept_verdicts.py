@@ -49,6 +49,7 @@ from scheduling.engine.framework.framework import (
     NormalizeScorePlugin,
     PreScorePlugin,
     ScorePlugin,
+    code_at,
 )
 from scheduling.engine.framework.runtime import Framework, PluginScore, Scores, Search, Verdicts
 from scheduling.engine.nodes.arrays import IntArray
@@ -95,7 +96,7 @@ class MovingFilter:
         """The code of one row; usually it fits."""
         if self.quick.fits_row(row):
             return FITS
-        return int(self.plugin.filter(state, np.array([row], np.int64))[0])
+        return code_at(self.plugin, state, row)
 
     def codes(self, state: CycleState, rows: IntArray) -> IntArray:
         """The codes of *rows*."""

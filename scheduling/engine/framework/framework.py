@@ -219,6 +219,22 @@ class FilterPlugin(Protocol, metaclass=AskedOnce):
 
 
 @runtime_checkable
+class CodesRow(Protocol, metaclass=AskedOnce):
+    """A filter that can give the code of a single row in plain ints."""
+
+    def code_at(self, state: CycleState, row: int) -> int:
+        """The code that `filter` gives *row*."""
+        ...
+
+
+def code_at(plugin: FilterPlugin, state: CycleState, row: int) -> int:
+    """The code that *plugin* gives *row*."""
+    if isinstance(plugin, CodesRow):
+        return plugin.code_at(state, row)
+    return int(plugin.filter(state, np.array([row], np.int64))[0])
+
+
+@runtime_checkable
 class PreScorePlugin(Protocol, metaclass=AskedOnce):
     """Examines the feasible nodes before they are scored."""
 

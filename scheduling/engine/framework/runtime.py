@@ -17,6 +17,7 @@ from scheduling.engine.framework.framework import (
     FITS,
     SUCCESS,
     Code,
+    CodesRow,
     CycleState,
     Detail,
     FilterPlugin,
@@ -29,6 +30,7 @@ from scheduling.engine.framework.framework import (
     ScorePlugin,
     Status,
     VolumePlanner,
+    code_at,
     fork_state,
 )
 from scheduling.engine.framework.handle import Handle
@@ -39,7 +41,9 @@ from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.pods.pod_info import PodInfo
 
 FEW_ROWS = 64
-"""Up to so many, numpy takes longer than a loop."""
+"""Up to so many, numpy takes longer than a loop to count refusals."""
+FEW_ROWS_OF_A_FILTER = 8
+"""Up to so many, a filter over columns takes longer than one in plain ints."""
 
 
 @dataclass(slots=True)
@@ -283,7 +287,7 @@ class Framework:
         for place, plugin in enumerate(self.plugins.filter[first - 1 :], first):
             if plugin.name in state.skip_filter or len(left) == 0:
                 continue
-            codes = plugin.filter(state, rows[left])
+            codes = _codes(plugin, state, rows[left])
             refused = codes != FITS
             if refused.any():
                 plugin_of[left[refused]] = place
@@ -346,11 +350,10 @@ class Framework:
 
     def filter_one(self, state: CycleState, row: int) -> tuple[int, int]:
         """The verdict on one row: (1 + the plugin's place, or 0; code)."""
-        rows = np.array([row], np.int64)
         for place, plugin in enumerate(self.plugins.filter, 1):
             if plugin.name in state.skip_filter:
                 continue
-            code = int(plugin.filter(state, rows)[0])
+            code = code_at(plugin, state, row)
             if code != FITS:
                 return place, code
         return 0, FITS
@@ -397,6 +400,13 @@ class Framework:
 
 
 _NO_ROWS: IntArray = np.zeros(0, np.int64)
+
+
+def _codes(plugin: FilterPlugin, state: CycleState, rows: IntArray) -> IntArray:
+    """What *plugin* says of *rows*, one by one where they are few."""
+    if len(rows) <= FEW_ROWS_OF_A_FILTER and isinstance(plugin, CodesRow):
+        return np.array([plugin.code_at(state, row) for row in rows.tolist()], np.int64)
+    return plugin.filter(state, rows)
 
 
 def no_verdicts() -> Verdicts:

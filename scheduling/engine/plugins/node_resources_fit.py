@@ -97,18 +97,22 @@ class NodeResourcesFit(Plugin):
             codes |= np.where(hopeless, _UNRESOLVABLE, 0)
         return codes
 
-    def code_of(self, state: CycleState, row: int, reserved: Reserved) -> int:
+    def code_at(self, state: CycleState, row: int, reserved: Reserved | None = None) -> int:
         """As `filter` for one row, while what is *reserved* there is taken."""
+        # First, for a resource that is new gets a column.
+        wanted = self.wanted(state)
         table = self._table
         requested, allocatable = table.requested, table.allocatable
-        taken = table.pod_count.item(row) + reserved.pods.item(row)
+        taken = table.pod_count.item(row) + (reserved.pods.item(row) if reserved else 0)
         code = int(taken + 1 > table.allowed_pods.item(row))
         delegated = self._delegated(state)
-        for bit, (column, amount) in enumerate(self.wanted(state), 1):
+        for bit, (column, amount) in enumerate(wanted, 1):
             most = allocatable.item(column, row)
             if not most and column in delegated:
                 continue
-            used = requested.item(column, row) + reserved.requested.item(column, row)
+            used = requested.item(column, row)
+            if reserved:
+                used += reserved.requested.item(column, row)
             code |= (amount > most - used) << bit
             if amount > most:
                 code |= _UNRESOLVABLE

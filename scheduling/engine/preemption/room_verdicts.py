@@ -214,7 +214,7 @@ class KeptRoomVerdicts:
     def _verdict(self, state: CycleState, row: int, reserved: Reserved) -> tuple[int, int]:
         """The verdict on one row that no filter before the one for room refuses."""
         assert self._room is not None
-        code = self._room.code_of(state, row, reserved)
+        code = self._room.code_at(state, row, reserved)
         if code:
             return self._place, code
         if self._place == len(self._framework.plugins.filter):

@@ -41,7 +41,6 @@ from scheduling.engine.plugins.volumes.volume_restrictions import (
     restricted_disks,
 )
 from scheduling.engine.plugins.volumes.volume_zone import Topology, volume_topologies
-from scheduling.engine.pods.pod_info import PodInfo
 from volumes.engine.phases import claim_class
 
 ERROR_PLUGIN = "error"
@@ -130,12 +129,13 @@ class GeneralPredicates(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._ignored: tuple[str, ...] = tuple(arguments.get("ignoredResources") or ())
+        self._known: dict[int, list[tuple[int, int]]] = {}
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """All failures, as bits."""
         table = self._table
         codes = (table.pod_count[rows] + 1 > table.allowed_pods[rows]).astype(np.int64)
-        for bit, (column, amount) in enumerate(self._wanted(state.pod), self._FIRST_RESOURCE):
+        for bit, (column, amount) in enumerate(self._wanted(state), self._FIRST_RESOURCE):
             used = table.requested[column][rows] + amount
             codes |= (table.allocatable[column][rows] < used).astype(np.int64) << bit
         template = state.template
@@ -151,18 +151,43 @@ class GeneralPredicates(Plugin):
             codes |= np.where(matching, 0, self._SELECTOR)
         return codes
 
-    def _wanted(self, pod: PodInfo) -> list[tuple[int, int]]:
-        """Columns and amounts. If any resource is requested, upstream compares the others, too."""
-        asked = asked_amounts(self._table, pod.resources.fit)
-        if not self._ignored:
-            return asked
-        names_of = self._table.resource_names
-        return [pair for pair in asked if names_of[pair[0]] not in self._ignored]
+    def code_at(self, state: CycleState, row: int) -> int:
+        """As `filter` for one row."""
+        # First, for a resource that is new gets a column.
+        wanted = self._wanted(state)
+        table, template, ports = self._table, state.template, state.pod.ports
+        requested, allocatable = table.requested, table.allocatable
+        code = int(table.pod_count.item(row) + 1 > table.allowed_pods.item(row))
+        for bit, (column, amount) in enumerate(wanted, self._FIRST_RESOURCE):
+            used = requested.item(column, row) + amount
+            code |= (allocatable.item(column, row) < used) << bit
+        if template.node_name and row != table.rows.get(template.node_name):
+            code |= self._HOST
+        if ports and row in table.ports.conflicts(ports):
+            code |= self._PORTS
+        affinity = template.required_affinity
+        if not affinity.is_empty and not table.matching(affinity)[row]:
+            code |= self._SELECTOR
+        return code
+
+    def _wanted(self, state: CycleState) -> list[tuple[int, int]]:
+        """Columns and amounts, the same for every pod of a template.
+
+        If any resource is requested, upstream compares the others, too.
+        """
+        number = state.template.number
+        wanted = self._known.get(number)
+        if wanted is None:
+            asked = asked_amounts(self._table, state.pod.resources.fit)
+            names_of = self._table.resource_names
+            wanted = [pair for pair in asked if names_of[pair[0]] not in self._ignored]
+            self._known[number] = wanted
+        return wanted
 
     def explain(self, state: CycleState, code: int) -> Status:
         """Resources first, then host, ports and selector."""
         reasons: list[str] = ["Insufficient pods"] if code & self._PODS else []
-        for bit, (column, _) in enumerate(self._wanted(state.pod), self._FIRST_RESOURCE):
+        for bit, (column, _) in enumerate(self._wanted(state), self._FIRST_RESOURCE):
             if code >> bit & 1:
                 reasons.append(f"Insufficient {self._table.resource_names[column]}")
         for bit, reason in (
@@ -184,7 +209,7 @@ class GeneralPredicates(Plugin):
             return Detail(text=f"pod asks for {state.template.node_name}")
         short = [
             pair
-            for bit, pair in enumerate(self._wanted(state.pod), self._FIRST_RESOURCE)
+            for bit, pair in enumerate(self._wanted(state), self._FIRST_RESOURCE)
             if code >> bit & 1
         ]
         if not short and code & self._PORTS:

@@ -96,6 +96,10 @@ class _NodeCheck(Plugin):
         """What is wrong with each node."""
         return np.array([self.check(self._table.node(row)) for row in rows.tolist()], np.int64)
 
+    def code_at(self, state: CycleState, row: int) -> int:
+        """What is wrong with one node."""
+        return self.check(self._table.node(row))
+
     def row_filter(self, state: CycleState) -> RowFilter:
         """Itself: every pod gets the same answer."""
         return self
