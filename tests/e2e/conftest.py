@@ -16,7 +16,15 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from tests.e2e.stories import PATIENCE_MS
 from tests.frame.up_process import Up
@@ -108,24 +116,51 @@ def visitor(browser: Browser, site: Site) -> Iterator[BrowserContext]:
         yield context
 
 
+@pytest.fixture(scope="session")
+def tab(visitor: BrowserContext) -> Page:
+    """The page of most tests: opening another one takes half as long again as what it shows."""
+    return visitor.new_page()
+
+
 @pytest.fixture
-def page(visitor: BrowserContext, site: Site) -> Iterator[Page]:
-    """A fresh page with no cookies; an error of a script or against the policy fails the test."""
-    with _watched(visitor) as page:
-        yield page
-        visitor.new_cdp_session(page).send(
-            "Storage.clearDataForOrigin",
-            {"origin": site.address.rstrip("/"), "storageTypes": "cookies,local_storage"},
-        )
+def page(visitor: BrowserContext, tab: Page, site: Site) -> Iterator[Page]:
+    """A page that remembers nothing; an error of a script or against the policy fails the test."""
+    with _watched(tab):
+        yield tab
+    tab.unroute_all()
+    tab.goto("/healthz")
+    tab.evaluate("sessionStorage.clear()")
+    _forget(visitor, site)
     for other in visitor.pages:
-        other.close()
+        if other != tab:
+            other.close()
+
+
+@pytest.fixture
+def fresh_page(visitor: BrowserContext, site: Site) -> Iterator[Page]:
+    """The same for a test with scripts of its own, which a page keeps."""
+    with closing(visitor.new_page()) as page:
+        with _watched(page):
+            yield page
+        _forget(visitor, site)
+
+
+def _forget(visitor: BrowserContext, site: Site) -> None:
+    """Drop what a test has left in the browser."""
+    visitor.clear_cookies()
+    visitor.new_cdp_session(visitor.pages[0]).send(
+        "Storage.clearDataForOrigin",
+        {"origin": site.address.rstrip("/"), "storageTypes": "local_storage"},
+    )
 
 
 @contextmanager
 def watched_page(browser: Browser, address: str) -> Iterator[Page]:
     """A page at *address*, in a browser of its own; its errors fail the test, too."""
-    with closing(_context(browser, address)) as context, _watched(context) as page:
-        yield page
+    with closing(_context(browser, address)) as context:
+        page = context.new_page()
+        with _watched(page):
+            yield page
 
 
 def _context(browser: Browser, address: str) -> BrowserContext:
@@ -135,14 +170,19 @@ def _context(browser: Browser, address: str) -> BrowserContext:
 
 
 @contextmanager
-def _watched(context: BrowserContext) -> Iterator[Page]:
-    page = context.new_page()
+def _watched(page: Page) -> Iterator[None]:
     errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on(
-        "console",
-        lambda told: errors.append(told.text) if "Content Security Policy" in told.text else None,
-    )
-    yield page
-    page.close()
+
+    def note(error: Error) -> None:
+        errors.append(str(error))
+
+    def note_policy(told: ConsoleMessage) -> None:
+        if "Content Security Policy" in told.text:
+            errors.append(told.text)
+
+    page.on("pageerror", note)
+    page.on("console", note_policy)
+    yield
+    page.remove_listener("pageerror", note)
+    page.remove_listener("console", note_policy)
     assert errors == []

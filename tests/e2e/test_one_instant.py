@@ -65,10 +65,10 @@ def story(browser: Browser, site: Site) -> dict[str, int]:
 
 
 @pytest.fixture
-def recorded(page: Page) -> Page:
+def recorded(fresh_page: Page) -> Page:
     """A page that writes down everything it paints."""
-    page.add_init_script(RECORDER)
-    return page
+    fresh_page.add_init_script(RECORDER)
+    return fresh_page
 
 
 def painted(page: Page) -> list[dict[str, Any]]:

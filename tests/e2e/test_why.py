@@ -288,31 +288,31 @@ def held_back(page: Page, name: str, *others: dict[str, Any]) -> Locator:
     return card
 
 
-def test_causes_come_before_the_fixes(page: Page) -> None:
-    card = held_back(page, "why-parts")
+def test_causes_come_before_the_fixes(fresh_page: Page) -> None:
+    card = held_back(fresh_page, "why-parts")
     expect(card).to_contain_text("Looking for what would help")
     offered = card.get_by_role("button", name=re.compile("^Apply: "))
     expect(offered).to_have_count(0)
-    page.evaluate("window.sendFix()")
+    fresh_page.evaluate("window.sendFix()")
     expect(offered).to_have_count(1)
     expect(card).to_contain_text("Looking for what would help")
-    page.evaluate("window.sendRest()")
+    fresh_page.evaluate("window.sendRest()")
     expect(card).not_to_contain_text("Looking for what would help")
     expect(card).to_contain_text(re.compile(r"changes? tried at event"))
 
 
-def test_a_failure_keeps_the_causes(page: Page) -> None:
-    card = held_back(page, "why-half")
-    page.evaluate("window.fail('The engine ran out of memory.')")
+def test_a_failure_keeps_the_causes(fresh_page: Page) -> None:
+    card = held_back(fresh_page, "why-half")
+    fresh_page.evaluate("window.fail('The engine ran out of memory.')")
     expect(card.get_by_role("alert")).to_contain_text("The engine ran out of memory.")
     expect(card).to_contain_text("cpu 500m short")
     expect(card.get_by_role("button", name="Try again")).to_be_visible()
 
 
-def test_a_question_is_given_up_for_another_object(page: Page) -> None:
-    card = held_back(page, "why-other", pod("other", cpu="3"))
-    pod_button(page, "other").click()
-    expect(page.locator("html[data-asked=no]")).to_have_count(1)
+def test_a_question_is_given_up_for_another_object(fresh_page: Page) -> None:
+    card = held_back(fresh_page, "why-other", pod("other", cpu="3"))
+    pod_button(fresh_page, "other").click()
+    expect(fresh_page.locator("html[data-asked=no]")).to_have_count(1)
     expect(card).not_to_contain_text("cpu 500m short")
     expect(card.get_by_role("button", name="Ask why")).to_be_visible()
 
