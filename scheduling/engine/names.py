@@ -70,3 +70,5 @@ EVEN_PODS_SPREAD_PRIORITY = "EvenPodsSpreadPriority"
 NODE_LABEL_PRIORITY = "NodeLabelPriority"
 SERVICE_ANTI_AFFINITY_PRIORITY = "ServiceAntiAffinityPriority"
 REQUESTED_TO_CAPACITY_RATIO_PRIORITY = "RequestedToCapacityRatioPriority"
+# Upstream: framework.ExtenderName; the rejecting "plugin" of a pod that an extender turned away.
+EXTENDER = "Extender"

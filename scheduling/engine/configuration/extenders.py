@@ -26,8 +26,6 @@ from kscope.sim.objects.pod_resources import is_extended_resource_name
 from kscope.sim.objects.selectors import label_key_fault
 from scheduling.engine.pods.pod_info import PodInfo
 
-# Upstream: framework.ExtenderName; the rejecting "plugin" of a pod that an extender turned away.
-EXTENDER = "Extender"
 MAX_EXTENDER_PRIORITY = 10
 DEFAULT_TIMEOUT = 5 * SECOND
 

@@ -15,7 +15,6 @@ from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine import names
 from scheduling.engine.configuration.extenders import (
-    EXTENDER,
     Extender,
     ExtenderCalls,
 )
@@ -228,7 +227,7 @@ def _queue_profile(algorithm: SchedulingAlgorithm) -> QueueProfile:
         else:
             # Upstream: runtime/framework.go defaultEnqueueExtension.
             registrations.setdefault(name, EVERYTHING)
-    registrations[EXTENDER] = EVERYTHING
+    registrations[names.EXTENDER] = EVERYTHING
     # A pod may lose the label that makes it part of a gang.
     relabelled = Registration(cluster_events.UNSCHEDULED_POD_LABEL_UPDATE)
     registrations[NotModelled.name] = (relabelled,)

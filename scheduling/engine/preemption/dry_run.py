@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scheduling.engine.framework.framework import Code, CycleState, Status
+from scheduling.engine.framework.framework import FITS, Code, CycleState, Status
 from scheduling.engine.framework.runtime import Framework
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.pods.pod_info import PodInfo
@@ -75,14 +75,24 @@ class DryRun:
         self._budgets = budgets
 
     def select_victims(
-        self, state: CycleState, row: int, nominated: Nominated
+        self,
+        state: CycleState,
+        row: int,
+        nominated: Nominated,
+        known: tuple[int, int] = (0, FITS),
     ) -> Candidate | Status:
-        """The candidate, or why the node is none. The table is unchanged when this returns."""
-        before = dict(self._table.pods[row])
-        ports = self._table.ports.at(row)
+        """The candidate, or why the node is none. The table is unchanged when this returns.
+
+        *known* is the verdict of the filters in the search, if they looked at the node. It stays as
+        it is where there is nobody to evict.
+        """
         lower = [pod for pod in self._table.listed(row) if pod.priority < state.pod.priority]
         if not lower and self._rules.needs_victims:
             return NO_VICTIMS
+        if not lower and known[0]:
+            return self._framework.explain(state, *known)
+        before = dict(self._table.pods[row])
+        ports = self._table.ports.at(row)
         waiting = [
             other
             for other in nominated.at(row)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from kscope.sim.kernel.rng import Stream
 from kscope.sim.objects.objects import Manifest
-from scheduling.engine.framework.framework import Code, CycleState, Status
+from scheduling.engine import names
+from scheduling.engine.framework.framework import FITS, Code, CycleState, Status
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.framework.messages import combined, fit_error
 from scheduling.engine.framework.runtime import Framework, Search
@@ -42,6 +43,7 @@ TERMINATING = "not eligible due to a terminating pod on the nominated node."
 
 # From this many nodes on dry runs are made in columns, if that gives the same answer.
 _MANY_ROWS = 32
+_NOT_LOOKED_AT = (0, FITS)
 Marks = NDArray[np.bool_]
 
 
@@ -254,9 +256,17 @@ class Evaluator:
     ) -> None:
         """Upstream: DryRunPreemption()."""
         self._budgets.refresh()
+        known: dict[int, tuple[int, int]] = {}
+        if not self._rules.needs_victims:
+            filters = self._framework.plugins.filter
+            for row, plugin, code in search.verdicts.each():
+                # A dry run does not ask extenders.
+                if plugin and filters[plugin - 1].name != names.EXTENDER:
+                    known[row] = plugin, code
         harmless, violating = 0, 0
         for row in rows.tolist():
-            result = self._dry_run.select_victims(search.state, row, nominated)
+            verdict = known.get(row, _NOT_LOOKED_AT)
+            result = self._dry_run.select_victims(search.state, row, nominated, verdict)
             if isinstance(result, Status):
                 outcome.statuses[self._table.name(row)] = result
             elif result.violations == 0:

@@ -11,8 +11,8 @@ from typing import ClassVar, cast
 
 import numpy as np
 
+from scheduling.engine import names
 from scheduling.engine.configuration.extenders import (
-    EXTENDER,
     Extender,
     ExtenderError,
     Filtered,
@@ -35,13 +35,13 @@ from scheduling.engine.preemption.preemption import Evaluator, Preemption
 NO_CANDIDATE = "no candidate node for preemption"
 # The status of a node that an extender left out without a reason.
 # Upstream: NodeToStatus, AbsentNodesStatus().
-LEFT_OUT = Status(Code.UNRESOLVABLE, (), EXTENDER)
+LEFT_OUT = Status(Code.UNRESOLVABLE, (), names.EXTENDER)
 
 
 class ExtenderVerdicts(Plugin):
     """Acts as a filter, so that refusals of extenders are shown like those of plugins."""
 
-    name: ClassVar[str] = EXTENDER
+    name: ClassVar[str] = names.EXTENDER
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """Refuses no node: extenders are asked after the filters."""
@@ -130,14 +130,14 @@ class ExtenderRounds:
 
     def _status(self, name: str, answer: Filtered) -> Status:
         if name in answer.unresolvable and self._rules.reads_unresolvable:
-            return Status(Code.UNRESOLVABLE, (answer.unresolvable[name],), EXTENDER)
+            return Status(Code.UNRESOLVABLE, (answer.unresolvable[name],), names.EXTENDER)
         if name in answer.failed:
-            return Status(Code.UNSCHEDULABLE, (answer.failed[name],), EXTENDER)
+            return Status(Code.UNSCHEDULABLE, (answer.failed[name],), names.EXTENDER)
         # Left out without a reason: such a node has no status, which counts as unresolvable. Before
         # v1.31 it counted as unschedulable. Upstream: nodesWherePreemptionMightHelp(), NodeToStatus.
         if self._rules.omitted_is_unresolvable:
             return LEFT_OUT
-        return Status(Code.UNSCHEDULABLE, (), EXTENDER)
+        return Status(Code.UNSCHEDULABLE, (), names.EXTENDER)
 
     def prioritize(self, state: CycleState, scores: Scores) -> None:
         """Add the extenders' scores to the totals. An extender that fails adds nothing."""
