@@ -118,31 +118,35 @@ def visitor(browser: Browser, site: Site) -> Iterator[BrowserContext]:
 
 @pytest.fixture(scope="session")
 def tab(visitor: BrowserContext) -> Page:
-    """The page of most tests: opening another one takes half as long again as what it shows."""
+    """The page of most tests: a new one takes more than half as long again to show the same."""
     return visitor.new_page()
 
 
 @pytest.fixture
 def page(visitor: BrowserContext, tab: Page, site: Site) -> Iterator[Page]:
     """A page that remembers nothing; an error of a script or against the policy fails the test."""
-    with _watched(tab):
-        yield tab
-    tab.unroute_all()
-    tab.goto("/healthz")
-    tab.evaluate("sessionStorage.clear()")
-    _forget(visitor, site)
-    for other in visitor.pages:
-        if other != tab:
-            other.close()
+    try:
+        with _watched(tab):
+            yield tab
+    finally:
+        tab.unroute_all()
+        tab.goto("/healthz")
+        tab.evaluate("sessionStorage.clear()")
+        _forget(visitor, site)
+        for other in visitor.pages:
+            if other != tab:
+                other.close()
 
 
 @pytest.fixture
 def fresh_page(visitor: BrowserContext, site: Site) -> Iterator[Page]:
     """The same for a test with scripts of its own, which a page keeps."""
     with closing(visitor.new_page()) as page:
-        with _watched(page):
-            yield page
-        _forget(visitor, site)
+        try:
+            with _watched(page):
+                yield page
+        finally:
+            _forget(visitor, site)
 
 
 def _forget(visitor: BrowserContext, site: Site) -> None:
@@ -182,7 +186,9 @@ def _watched(page: Page) -> Iterator[None]:
 
     page.on("pageerror", note)
     page.on("console", note_policy)
-    yield
-    page.remove_listener("pageerror", note)
-    page.remove_listener("console", note_policy)
+    try:
+        yield
+    finally:
+        page.remove_listener("pageerror", note)
+        page.remove_listener("console", note_policy)
     assert errors == []

@@ -17,6 +17,7 @@ from scheduling.engine.columns.fast_path import FastPath
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
+from scheduling.engine.framework import runtime
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
@@ -278,6 +279,8 @@ def test_decisions_by_cells_are_those_of_the_full_path(
         (kept_totals, "_FEW_ROWS", 0),
         (kept_totals, "_MANY_ROWS", 0),
         (change_log, "_LIMIT", 6),
+        (runtime, "FEW_ROWS_OF_A_FILTER", 0),
+        (runtime, "FEW_ROWS_OF_A_FILTER", 10**9),
     ],
 )
 @pytest.mark.parametrize("seed", range(2))

@@ -103,7 +103,9 @@ class NodeResourcesFit(Plugin):
         wanted = self.wanted(state)
         table = self._table
         requested, allocatable = table.requested, table.allocatable
-        taken = table.pod_count.item(row) + (reserved.pods.item(row) if reserved else 0)
+        taken = table.pod_count.item(row)
+        if reserved is not None:
+            taken += reserved.pods.item(row)
         code = int(taken + 1 > table.allowed_pods.item(row))
         delegated = self._delegated(state)
         for bit, (column, amount) in enumerate(wanted, 1):
@@ -111,7 +113,7 @@ class NodeResourcesFit(Plugin):
             if not most and column in delegated:
                 continue
             used = requested.item(column, row)
-            if reserved:
+            if reserved is not None:
                 used += reserved.requested.item(column, row)
             code |= (amount > most - used) << bit
             if amount > most:
