@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
+# One that was named is taken, also where the machine has a faster one.
+AS_NAMED := $(if $(filter file,$(origin PYTHON)),,--this-python)
 PY := .venv/bin/python
 NODE := $(PY) kscope/up/setup.py node
 ESLINT := $(NODE) node_modules/eslint/bin/eslint.js
@@ -17,10 +19,10 @@ help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: ## install everything that `make up` needs
-	@$(PYTHON) kscope/up/setup.py runtime
+	@$(PYTHON) kscope/up/setup.py runtime $(AS_NAMED)
 
 setup-dev: ## install what tests and checks need as well
-	@$(PYTHON) kscope/up/setup.py dev
+	@$(PYTHON) kscope/up/setup.py dev $(AS_NAMED)
 
 up: setup ## start kscope and print its address; Ctrl-C stops it
 	@exec $(PY) manage.py up

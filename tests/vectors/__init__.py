@@ -42,7 +42,9 @@ def _unpacked(archive: Path) -> Path:
     _UNPACKED.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=_UNPACKED))
     with tarfile.open(archive) as packed:
-        packed.extractall(scratch, filter="data")
+        # As extractall(filter="data"), which Python has only since 3.11.4.
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)
+        packed.extractall(scratch)
     try:
         scratch.rename(folder)
     except OSError:  # a parallel worker was faster
