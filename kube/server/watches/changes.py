@@ -45,7 +45,8 @@ class Changes:
     upto: int
     at: int
     by_entity: Sequence[Change]
-    events: Sequence[Version] = ()
+    events: Sequence[Change] = ()
+    """Of the Kubernetes Events, which are no entities."""
     texts: dict[Any, bytes] = field(default_factory=dict[Any, bytes])
     size: int = 0
 
@@ -91,7 +92,8 @@ async def read(
         if seq <= upto:
             changes.append(Change(entity, Version(seq, manifest, created), is_gone=True))
     changes = _with_arrivals(changes, after)
-    events = await kubernetes_events.read_newer(link, run_id, after=after, upto=upto, at=at)
+    said = await kubernetes_events.read_newer(link, run_id, after=after, upto=upto, at=at)
+    events = _with_arrivals([Change("", one) for one in said], after)
     return Changes(after, upto, at, changes, events, size=size)
 
 

@@ -11,7 +11,7 @@ import contextlib
 import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -182,10 +182,10 @@ class Watcher:
     def _meant(self, changes: Changes) -> Iterator[Change]:
         """What changed of the objects that are watched, as far as it has not been told."""
         if self._resource.kind == "Event":
-            for event in changes.events:
-                version = kubernetes_events.in_group(self._resource, event)
+            for change in changes.events:
+                version = kubernetes_events.in_group(self._resource, change.version)
                 if self._is_meant(_key(version.manifest)):
-                    yield Change("", version)
+                    yield replace(change, version=version)
             return
         for change in changes.by_entity:
             key = change.entity.removeprefix(self._prefix)

@@ -31,8 +31,8 @@ def followed(cache: Cache, event: dict[str, Any]) -> None:
     cache[metadata["name"]] = metadata["resourceVersion"]
 
 
-async def listed(kube: Kube, query: str = "") -> Cache:
-    found = (await kube.get(f"{PODS}{query}")).json["items"]
+async def listed(kube: Kube, query: str = "", path: str = PODS) -> Cache:
+    found = (await kube.get(f"{path}{query}")).json["items"]
     return {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in found}
 
 
@@ -47,6 +47,22 @@ async def until_equal(
             followed(cache, event)
             versions.append(event["object"]["metadata"]["resourceVersion"])
     return versions
+
+
+async def breaks_until(kube: Kube, path: str, seq: int, before: Cache, after: Cache) -> int:
+    """Watch from event *seq* on, and again from each event that comes; how often that was."""
+    version, breaks = str(seq), 0
+    while version:
+        cache = dict(before)
+        async with kube.watching(f"{path}?watch=1&resourceVersion={version}") as events:
+            version = ""
+            while cache != after:
+                event = await anext(events)
+                followed(cache, event)
+                if not version:  # the next watch begins after this event
+                    version, following = event["object"]["metadata"]["resourceVersion"], dict(cache)
+        before, breaks = following if version else before, breaks + 1
+    return breaks
 
 
 async def test_a_watch_tells_all_that_happens_while_a_run_plays(
@@ -226,19 +242,21 @@ async def test_a_watch_may_break_off_after_any_event(
         for name in ("q", "p"):
             labelled = {"metadata": {"labels": {"a": "b"}}}
             await kube.ask("PATCH", f"{PODS}/{name}", labelled, content_type=MERGE)
-    after, breaks = await listed(kube), 0
-    version = str(driven.head_seq)
-    while version:
-        cache = dict(before)
-        async with kube.watching(f"{PODS}?watch=1&resourceVersion={version}") as events:
-            version = ""
-            while cache != after:
-                event = await anext(events)
-                followed(cache, event)
-                if not version:  # the next watch begins after this event
-                    version, following = event["object"]["metadata"]["resourceVersion"], dict(cache)
-        before, breaks = following if version else before, breaks + 1
-    assert breaks >= 4
+    assert await breaks_until(kube, PODS, driven.head_seq, before, await listed(kube)) >= 4
+
+
+async def test_a_watch_of_events_may_break_off_after_any_event(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    kube, path = kube_of(driven), "/api/v1/namespaces/default/events"
+    before = await listed(kube, path=path)
+    about = {"kind": "Pod", "namespace": "default", "name": "web"}
+    with driving(driven):
+        for number, reason in enumerate(("First", "Second", "First")):
+            said = {"metadata": {"name": f"e{number}"}, "involvedObject": about, "reason": reason}
+            assert (await kube.ask("POST", path, said)).status == 201
+    after = await listed(kube, path=path)
+    assert await breaks_until(kube, path, driven.head_seq, before, after) >= 3
 
 
 async def test_a_fork_goes_on_with_the_versions_of_its_parent(
