@@ -94,7 +94,7 @@ class _NodeCheck(Plugin):
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """What is wrong with each node."""
-        return np.array([self.check(self._table.node(row)) for row in rows.tolist()], np.int64)
+        return np.array([self.code_at(state, row) for row in rows.tolist()], np.int64)
 
     def code_at(self, state: CycleState, row: int) -> int:
         """What is wrong with one node."""
