@@ -30,11 +30,19 @@ USUAL_FOLDERS = ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
 SPEED = """
 import ensurepip, time, venv
 
+class Pod:
+    def __init__(self, number):
+        self.number = number
+
+    def name(self):
+        return f"pod-{self.number % 500}"
+
 def compute():
     began, known = time.process_time(), {}
-    for number in range(20000):
-        name = str(number % 500)
-        known[name] = known.get(name, 0) + len(name)
+    for number in range(10000):
+        pod = Pod(number)
+        if isinstance(pod, Pod) and pod.number >= 0:
+            known[pod.name()] = (pod, number)
     return time.process_time() - began
 
 print(min(compute() for _ in range(20)))
