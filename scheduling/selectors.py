@@ -9,6 +9,7 @@ from typing import Any, cast
 import orjson
 
 from kscope.runs.drive.replay import Diverged, engine_at_head, engine_at_seq, engine_created
+from kscope.runs.engine import Engine
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
@@ -43,26 +44,41 @@ def evidence_kept(attempt: SchedulingAttempt) -> dict[str, Any] | None:
 def attempt_evidence(attempt: SchedulingAttempt) -> dict[str, Any]:
     """The evidence of an attempt that was stored without it.
 
-    The run is replayed from the nearest checkpoint to just before the attempt, and makes the
-    attempt again, this time with its evidence kept. Raises ApplicationError when that fails.
+    The run is replayed from the nearest checkpoint before the attempt, which is made again, this
+    time with its evidence kept. Raises ApplicationError when that fails.
     """
     run = Run.objects.select_related("scenario").get(pk=attempt.run_id)
     began = RunEvent.objects.filter(
         run_id=run.pk, object=f"pod/{attempt.pod}", kind="AttemptStarted", seq__lt=attempt.seq
     )
-    started = began.order_by("-seq").values_list("seq", flat=True).first() or attempt.seq
+    started = began.order_by("-seq").values_list("seq", flat=True).first()
+    # A decision beside that of a client may be made long before it is recorded: docs/kubernetes-api.md.
+    for start in (attempt.seq - 1, 0) if started is None else (started - 1,):
+        found = _evidence_made_again(run, attempt, start)
+        if found is not None:
+            return found
+    raise ApplicationError("The attempt could not be made again.", status=409)
+
+
+def _evidence_made_again(run: Run, attempt: SchedulingAttempt, start: int) -> dict[str, Any] | None:
+    """The evidence by a replay from the nearest checkpoint not after event *start*.
+
+    None if that comes after the decision. Raises ApplicationError.
+    """
+
+    def begin(engine: Engine) -> None:
+        for scheduler in cast("Cluster", engine).schedulers:
+            scheduler.state.evidence_of = attempt.pod
+
     try:
-        cluster = cast("Cluster", engine_at_seq(run, seq=started - 1))
+        cluster = engine_at_seq(run, seq=attempt.seq, start=start, begin=begin)
     except (Diverged, SimError) as problem:
         raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem
-    for scheduler in cluster.schedulers:
-        scheduler.keep_evidence = True
-    while cluster.seq < attempt.seq and (due := cluster.next_at) is not None:
-        cluster.advance(due, max_steps=1)
     for made in cluster.take().attempts:
-        if made.pod == attempt.pod and made.seq == attempt.seq and made.evidence is not None:
-            return made.evidence
-    raise ApplicationError("The attempt could not be made again.", status=409)
+        if made.pod == attempt.pod and made.seq == attempt.seq:
+            evidence: dict[str, Any] | None = made.evidence
+            return evidence
+    return None
 
 
 def attempt_evidence_by_id(attempt_id: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.columns.explanation import Explanation
 from scheduling.engine.columns.kept_verdicts import KeptVerdicts
-from scheduling.engine.cycle import scheduler
+from scheduling.engine.cycle import state
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from tests.builders import host, local_disk, node, pod, scene, user_of
 
@@ -137,7 +137,7 @@ def test_what_is_kept_is_what_the_evidence_says(
     name: str, profile: str, in_full: pytest.MonkeyPatch
 ) -> None:
     _, written = _played(SCENARIOS[name](), profile)
-    in_full.setattr(scheduler, "EAGER_EVIDENCE_NODES", 0)
+    in_full.setattr(state, "EAGER_EVIDENCE_NODES", 0)
     _, kept = _played(SCENARIOS[name](), profile, keep_explanations=True)
     assert len(kept) == len(written) > 4
     for told, attempt in zip(kept, written, strict=True):
@@ -158,7 +158,7 @@ def test_evidence_from_columns_equals_fresh_evidence(
 
 def test_what_extenders_say_is_kept_as_well(in_full: pytest.MonkeyPatch) -> None:
     _, written = _played(_judged(), "v1.34")
-    in_full.setattr(scheduler, "EAGER_EVIDENCE_NODES", 0)
+    in_full.setattr(state, "EAGER_EVIDENCE_NODES", 0)
     _, kept = _played(_judged(), "v1.34", keep_explanations=True)
     found = [_evidence(told.explanation) for told in kept]
     assert found == [_written(attempt) for attempt in written]
@@ -174,7 +174,7 @@ def test_evidence_and_explanations_can_both_be_asked_for() -> None:
 
 @pytest.mark.parametrize("limit", [0, 200])
 def test_explaining_a_run_does_not_change_it(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler, "EAGER_EVIDENCE_NODES", limit)
+    monkeypatch.setattr(state, "EAGER_EVIDENCE_NODES", limit)
     for scenario in (_crowded, _with_disks, lambda: synthetic(40, 150)):
         plain, _ = _played(scenario(), "v1.34")
         explained, _ = _played(scenario(), "v1.34", keep_explanations=True)
@@ -184,7 +184,7 @@ def test_explaining_a_run_does_not_change_it(limit: int, monkeypatch: pytest.Mon
 def test_a_checkpoint_between_explained_attempts_changes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(scheduler, "EAGER_EVIDENCE_NODES", 0)
+    monkeypatch.setattr(state, "EAGER_EVIDENCE_NODES", 0)
     whole, _ = _played(_crowded(), "v1.34", keep_explanations=True)
     cluster = Cluster.create(_crowded(), profile="v1.34")
     cluster.scheduler.keep_explanations = True

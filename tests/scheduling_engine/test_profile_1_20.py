@@ -13,7 +13,6 @@ ZONE = "topology.kubernetes.io/zone"
 def scores_of_spreading(profile: str, *objects: Json) -> list[list[int]]:
     """[raw, normalised, weighted] per node, by name, for the pod that is scheduled last."""
     cluster = Cluster.create(Scenario(name="x", objects=objects), profile=profile)
-    cluster.scheduler.keep_evidence = True
     cluster.advance(SECOND)
     evidence = cluster.take().attempts[-1].evidence or {}
     return [

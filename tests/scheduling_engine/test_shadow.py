@@ -10,6 +10,7 @@ from kscope.sim.kernel.recorder import Event
 from kscope.sim.kernel.units import MINUTE, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
+from scheduling.engine.cycle import state
 from scheduling.engine.diagnosis.inquiry import diagnose
 from tests.builders import claim, node, node_of, pod, scene, storage_class
 
@@ -86,11 +87,15 @@ def test_a_node_with_a_lower_score_differs() -> None:
     assert data["score"] > data["score_of_node"]
 
 
-def test_a_node_that_does_not_fit_says_why() -> None:
+@pytest.mark.parametrize("eager_nodes", [0, 200])
+def test_a_node_that_does_not_fit_says_why(
+    eager_nodes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "EAGER_EVIDENCE_NODES", eager_nodes)
     cluster = outside(node("a", cpu="1"), node("b", cpu="8"), pod("p", cpu="2"))
     bind(cluster, "p", "a")
     assert verdicts(cluster) == ["differs"]
-    assert decisions(cluster)[0].message.startswith("b fits; a does not: ")
+    assert decisions(cluster)[0].message == "b fits; a does not: cpu 1 short."
 
 
 def test_bindings_of_one_instant_count_for_each_other() -> None:

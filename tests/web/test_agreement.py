@@ -7,25 +7,71 @@ import pytest
 from django.test import Client
 
 from kscope.runs import services
+from kscope.runs.drive.checkpoints import checkpoint_freeze, checkpoint_insert
+from kscope.runs.drive.replay import engine_at_head
 from kscope.runs.models import Run
 from kscope.sim.input.loader import load_files
+from scheduling.engine.cycle import state
+from scheduling.models import SchedulingAttempt
 from tests.web.conftest import CLUSTER, drive
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 EXTERNAL = "spec:\n  schedulers: [{name: default-scheduler, external: true}]\n"
+LATE_VOLUME = """
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: late}
+provisioner: kubernetes.io/no-provisioner
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: disk}
+spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName: late, hostPath: {path: /disk}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: db}
+spec:
+  containers: [{name: c, image: app:1}]
+  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+"""
 
 
-@pytest.fixture
-def compared(transactional_db: Any) -> Run:
-    """A run in which one pod is bound to either of two nodes, and one is refused wrongly."""
-    text = CLUSTER.replace("spec:\n", EXTERNAL, 1)
+def outside(text: str = CLUSTER) -> Run:
+    """A run whose pods a client schedules, played up to where nothing is due."""
+    text = text.replace("spec:\n", EXTERNAL, 1)
     scenario = services.scenario_store(
         name="outside", result=load_files([("outside.yaml", text.encode())])
     )
     run = services.run_create(scenario=scenario, play=True, speed="max")
     drive(run.pk)
     run.refresh_from_db()
+    return run
+
+
+def carry_out(run: Run, **body: Any) -> None:
+    """Have the engine carry a command out."""
+    services.command_submit(run=run, body=body)
+    drive(run.pk)
+    run.refresh_from_db()
+
+
+@pytest.fixture
+def compared(transactional_db: Any) -> Run:
+    """A run in which one pod is bound to either of two nodes, and one is refused wrongly."""
+    return _compared()
+
+
+def _compared() -> Run:
+    run = outside()
     condition = {
         "type": "PodScheduled",
         "status": "False",
@@ -33,13 +79,8 @@ def compared(transactional_db: Any) -> Run:
         "message": "0/2 nodes: none",
     }
     refused = {"status": {"conditions": [condition]}}
-    for body in (
-        {"verb": "bind", "object": "pod/default/web", "node": "n2"},
-        {"verb": "patch", "object": "pod/default/giant", "patch": refused},
-    ):
-        services.command_submit(run=run, body=body)
-    drive(run.pk)
-    run.refresh_from_db()
+    carry_out(run, verb="bind", object="pod/default/web", node="n2")
+    carry_out(run, verb="patch", object="pod/default/giant", patch=refused)
     return run
 
 
@@ -75,6 +116,40 @@ def test_the_page_of_a_run_without_decisions_says_so(
 
 
 def test_a_decision_is_an_attempt_with_evidence(client: Client, compared: Run) -> None:
-    [attempt] = client.get(f"/api/runs/{compared.pk}/attempts/?pod=default/web").json()
-    evidence = client.get(f"/api/runs/{compared.pk}/attempts/{attempt['id']}/").json()
+    [evidence] = evidence_of(client, compared, "default/web")
+    assert evidence["scores"].keys() == {"n1", "n2"}
+
+
+def evidence_of(client: Client, run: Run, pod: str) -> list[dict[str, Any]]:
+    """The evidence of each attempt on the pod."""
+    address = f"/api/runs/{run.pk}/attempts/"
+    attempts = client.get(f"{address}?pod={pod}").json()
+    return [client.get(f"{address}{attempt['id']}/").json() for attempt in attempts]
+
+
+def test_evidence_is_made_on_request_where_there_are_many_nodes(
+    client: Client, compared: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "EAGER_EVIDENCE_NODES", 0)
+    again = _compared()
+    assert not SchedulingAttempt.objects.filter(run=again, evidence__isnull=False).exists()
+    for pod in ("default/web", "default/giant"):
+        found = evidence_of(client, again, pod)
+        assert found == evidence_of(client, compared, pod)
+        assert len(found) == 1
+
+
+def test_evidence_may_be_older_than_the_newest_checkpoint(
+    client: Client, transactional_db: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "EAGER_EVIDENCE_NODES", 0)
+    run = outside(CLUSTER + LATE_VOLUME)
+    # The client decides on the pod, and says so with its volume only.
+    claim = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "data"}
+    carry_out(run, verb="patch", object="volume/disk", patch={"spec": {"claimRef": claim}})
+    engine = engine_at_head(run)
+    frozen = checkpoint_freeze(run_id=run.pk, engine=engine, commands=run.head_commands)
+    checkpoint_insert(frozen)
+    carry_out(run, verb="bind", object="pod/default/db", node="n1")
+    [evidence] = evidence_of(client, run, "default/db")
     assert evidence["scores"].keys() == {"n1", "n2"}

@@ -203,7 +203,7 @@ class SchedulerReplicas:
         self.scheduler = self._lead(identity)
         self._cycles += before.cycles_ended
         self.scheduler.explains = before.explains
-        self.scheduler.keep_evidence = before.keep_evidence
+        self.scheduler.state.evidence_of = before.state.evidence_of
         self.scheduler.keep_explanations = before.keep_explanations
         self.scheduler.gauges.take_over(before.gauges)
 

@@ -18,6 +18,7 @@ from scheduling.engine.cycle.decision.result import SCHEDULED, UNSCHEDULABLE, Sc
 from scheduling.engine.framework.framework import RECORD, Code, Detail, record_of
 from scheduling.engine.framework.messages import sentence_of
 from scheduling.engine.framework.runtime import Search
+from scheduling.engine.nodes.arrays import BoolArray
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.preemption import Preemption, costs
@@ -96,7 +97,7 @@ def evidence(
         }
     if RECORD in search.state.data:
         details["extension_points"] = dict(record_of(search.state))
-    details["verdicts"] = _verdicts(search, algorithm)
+    details["verdicts"] = _verdicts(search, algorithm, ~search.verdicts.fits)
     looked_at = frozenset(table.names(search.verdicts.rows.tolist()))
     details["not_evaluated"] = [name for name in details["nodes"] if name not in looked_at]
     details["skipped"] = sorted(search.state.skip_filter)
@@ -104,10 +105,20 @@ def evidence(
     return details
 
 
-def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
-    """Every refused node: the first refusal with its numbers, and the other filters that refuse it."""
+def refusal_text(node: str, decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> str:
+    """Why a filter refused *node*, in a few words; "" if none looked at it, or it fits."""
+    search, row = decision.search, algorithm.table.rows.get(node)
+    if search is None or row is None:
+        return ""
+    refused = ~search.verdicts.fits & (search.verdicts.rows == row)
+    verdict = _verdicts(search, algorithm, refused).get(node)
+    return (verdict["text"] or ", ".join(verdict["reasons"])) if verdict else ""
+
+
+def _verdicts(search: Search, algorithm: SchedulingAlgorithm, refused: BoolArray) -> Evidence:
+    """Of each refused node the first refusal with its numbers, and the other filters that refuse it."""
     framework, table, verdicts = algorithm.framework, algorithm.table, search.verdicts
-    places = np.flatnonzero(~verdicts.fits).tolist()
+    places = np.flatnonzero(refused).tolist()
     failing = _failing(search, algorithm, [int(verdicts.rows[place]) for place in places])
     filters = {plugin.name: place for place, plugin in enumerate(framework.plugins.filter, 1)}
     by_node: Evidence = {}

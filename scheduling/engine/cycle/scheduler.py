@@ -34,9 +34,6 @@ from scheduling.engine.pod_groups.groups import group_of, groups_of
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
-# Attempts on clusters up to this size keep their evidence; on larger ones it is made on demand.
-EAGER_EVIDENCE_NODES = 200
-
 
 class Scheduler:
     """The scheduling cycle of one process, and the parts that it uses."""
@@ -67,8 +64,6 @@ class Scheduler:
         self.cycles_ended = 0
         # Say why pods fit nowhere. False in a trial, of which only the outcome counts.
         self.explains = True
-        # Keep every attempt's evidence, whatever the size of the cluster.
-        self.keep_evidence = False
         # Give every attempt an explanation that stays readable.
         self.keep_explanations = False
         writer = PodStatusWriter(state)
@@ -202,8 +197,7 @@ class Scheduler:
 
     def _decide(self, queued: QueuedPodInfo) -> Attempt:
         """Filter, score and preempt; explain while the node table is unchanged."""
-        is_small = len(self.handle.table.rows) <= EAGER_EVIDENCE_NODES
-        eager = self.explains and (self.keep_evidence or is_small)
+        eager = self.explains and self.state.keeps_evidence_of(queued.key)
         algorithm = self._algorithms[queued.pod_info.pod.scheduler_name]
         decision = algorithm.schedule(
             queued.pod_info,

@@ -46,6 +46,9 @@ from scheduling.engine.queue.hints.registrations import EnqueueExtensions, HintW
 from scheduling.engine.queue.requeueing import QueueProfile
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 
+# Attempts on clusters up to this size keep their evidence; on larger ones it is made on demand.
+EAGER_EVIDENCE_NODES = 200
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
@@ -104,6 +107,8 @@ class SchedulerState:
         # The pods between assume and the end of their binding cycle, by key.
         self.bindings: dict[str, Binding] = {}
         self.attempts: list[SchedulingAttempt] = []
+        # The pod, by key, whose attempts keep their evidence on clusters of any size.
+        self.evidence_of = ""
         self.handle = Handle(loop=loop)
         self.gauges = NodeGauges(self.handle.table)
         chronicle = self.chronicle = Chronicle(
@@ -161,6 +166,11 @@ class SchedulerState:
     def is_mine(self, pod: Pod) -> bool:
         """Whether this scheduler has to find a node for *pod*."""
         return not self.external and pod.scheduler_name in self.names
+
+    def keeps_evidence_of(self, pod: str) -> bool:
+        """Whether attempts on the pod with this key keep their evidence."""
+        is_small = len(self.handle.table.rows) <= EAGER_EVIDENCE_NODES
+        return is_small or pod == self.evidence_of
 
     def shows(self, pod: Pod) -> bool:
         """Whether the pages show *pod* as this scheduler's cache holds it."""

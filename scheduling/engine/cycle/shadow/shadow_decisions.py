@@ -172,12 +172,23 @@ class ShadowDecisions:
             sentence = self._trials.right_before(binding, self._recent())
             sentence = sentence or self._trials.unseen(binding, decided.best)
             verdict = STALE if sentence else DIFFERS
+            sentence = sentence or self._difference(binding, decided)
         seq = self._record(new, verdict, sentence, decided, node=node)
         binding = replace(binding, seq=seq)
         self._bound.append(binding)
         self._settle()
         if verdict == DIFFERS:
             self._look_again(binding)
+
+    def _difference(self, binding: Told, decided: Decided) -> str:
+        """How the client's node is worse than what was decided."""
+        result, node = decided.result, binding.node
+        if result.node is None:
+            return f"No node fits: {result.message}"
+        if node in decided.totals:
+            return f"{result.node} has a score of {decided.score}, {node} one of {decided.totals[node]}."
+        why = self._trials.why_not(binding)
+        return f"{result.node} fits; {node} does not{f': {why}' if why else ''}."
 
     def refused(self, pod: Pod, message: str, decided: Decided) -> None:
         """The client has written that *pod* fits nowhere, and why."""
@@ -293,25 +304,24 @@ class ShadowDecisions:
         tried = self._trials.nodes_tried(pod)
         if tried < result.feasible:
             data["sampled"] = tried
-        text = sentence or _sentence(verdict, decided, node, message)
+        text = sentence or _sentence(verdict, decided, node)
         kept = {name: part for name, part in data.items() if part is not None}
         shown = {"shadow": verdict}
         seq = self._state.chronicle.record_pod("ShadowDecision", pod, text, kept, shown)
         number = self._attempts[pod.uid] = self._attempts.get(pod.uid, 0) + 1
-        if decided.evidence is not None:
-            self._state.attempts.append(
-                SchedulingAttempt(
-                    pod.key,
-                    number,
-                    seq,
-                    self._state.loop.now,
-                    0,
-                    result.result,
-                    result.node or "",
-                    result.message,
-                    decided.evidence,
-                )
+        self._state.attempts.append(
+            SchedulingAttempt(
+                pod.key,
+                number,
+                seq,
+                self._state.loop.now,
+                0,
+                result.result,
+                result.node or "",
+                result.message,
+                decided.evidence,
             )
+        )
         return seq
 
 
@@ -331,22 +341,16 @@ def _verdict(decided: Decided, node: str) -> str:
     return TIED if len(decided.best) > 1 else AGREES
 
 
-def _sentence(verdict: str, decided: Decided, node: str, message: str) -> str:
-    """What the verdict rests on."""
-    result, chosen = decided.result, decided.result.node
+def _sentence(verdict: str, decided: Decided, node: str) -> str:
+    """What the verdict rests on; for a node that is worse see _difference."""
+    result = decided.result
     if not node:
         return _sentence_of_refusal(verdict, result)
     if verdict == AGREES:
         if decided.score is None:
             return f"{node} is the only node that fits."
         return f"{node} has the best score, {decided.score}, of {result.feasible} nodes."
-    if verdict == TIED:
-        return f"{node} is one of {len(decided.best)} nodes with the best score, {decided.score}."
-    if chosen is None:
-        return f"No node fits: {result.message}"
-    if node in decided.totals:
-        return f"{chosen} has a score of {decided.score}, {node} one of {decided.totals[node]}."
-    return f"{chosen} fits; {node} does not{_why_not(decided, node)}."
+    return f"{node} is one of {len(decided.best)} nodes with the best score, {decided.score}."
 
 
 def _sentence_of_refusal(verdict: str, result: ScheduleResult) -> str:
@@ -355,8 +359,3 @@ def _sentence_of_refusal(verdict: str, result: ScheduleResult) -> str:
     if result.node is not None:
         return f"The pod fits {result.node}."
     return f"No node fits, but for other reasons: {result.message}"
-
-
-def _why_not(decided: Decided, node: str) -> str:
-    found = (decided.evidence or {}).get("verdicts", {}).get(node)
-    return f": {found['text'] or ', '.join(found['reasons'])}" if found else ""

@@ -14,7 +14,7 @@ from kscope.sim.objects.objects import PersistentVolumeClaim, Pod
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decision.result import SCHEDULED, UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.cycle.decision.sampling import nodes_to_find
-from scheduling.engine.cycle.explain import evidence
+from scheduling.engine.cycle.explain import evidence, refusal_text
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.cycle.watches import Watches
 from scheduling.engine.pods.pod_info import PodInfo
@@ -25,8 +25,6 @@ _T = TypeVar("_T")
 _MOST_LAST = 16
 # How long a client may not have seen a change.
 UNSEEN = 2 * SECOND
-# On larger clusters only a decision that differs keeps its evidence.
-_EAGER_NODES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,7 @@ class Trials:
             algorithm.preempt(result)
         best, score, totals = scores_of(algorithm, result)
         found = None
-        if len(algorithm.table.rows) <= _EAGER_NODES:
+        if self._state.keeps_evidence_of(pod.key):
             found = evidence(result, algorithm, number, 0)
         return Decided(place, result, best, score, totals, found)
 
@@ -97,6 +95,12 @@ class Trials:
         """The decision without these bindings; None if it is another one than was told."""
         with self._without([told, *others]):
             return self.decided(told.pod, told.place, number) if self._is_right(told) else None
+
+    def why_not(self, told: Told) -> str:
+        """Why the pod does not fit the node that it counts on now, in a few words."""
+        with self._without([told]):
+            algorithm = self._algorithm(told.pod)
+            return refusal_text(told.node, self._schedule(algorithm, told.pod), algorithm)
 
     def right_before(self, binding: Told, recent: Sequence[Told]) -> str:
         """A sentence if the node is right without some of the newest bound pods; "" if not.
