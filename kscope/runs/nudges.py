@@ -10,6 +10,8 @@ import redis
 import redis.asyncio
 from django.conf import settings
 
+from kscope.runs.engine import Manifest
+
 WAKE = "wake"
 HEADS = "head:*"  # the channels of all runs
 # A run keeps its place in the line for a worker until its turn, or for this long if the message
@@ -18,13 +20,22 @@ PLACE_SECONDS = 60
 log = logging.getLogger(__name__)
 
 
+# Bytes: where the objects of a slice would make its message longer, they are left out.
+LONGEST_MESSAGE = 256 * 1024
+
+
 class Outcome(NamedTuple):
-    """What came of a command: its event, or why it was refused, as "Reason: message"."""
+    """What came of a command: its event, or why it was refused, as "Reason: message".
+
+    `left` is the object of the command as the slice left it: the event that wrote it last, the one
+    that created it, and the manifest. None where the message does not say it.
+    """
 
     command: int
     is_applied: bool
     reason: str
     seq: int
+    left: tuple[int, int, Manifest] | None = None
 
 
 def head_channel(run_id: int) -> str:
@@ -44,13 +55,18 @@ def publish_head(run_id: int, seq: int) -> None:
 
 def publish_slice(run_id: int, outcomes: Sequence[Outcome]) -> None:
     """Let the hubs know that there is more to read, and clients what came of their commands."""
-    _publish(head_channel(run_id), orjson.dumps([tuple(one) for one in outcomes]).decode())
+    text = orjson.dumps([tuple(one) for one in outcomes])
+    if len(text) > LONGEST_MESSAGE:
+        text = orjson.dumps([tuple(one._replace(left=None)) for one in outcomes])
+    _publish(head_channel(run_id), text.decode())
 
 
 def outcomes_of(text: bytes) -> list[Outcome] | None:
     """What came of commands, from the message of a slice; None from any other message."""
     said = orjson.loads(text)
-    return [Outcome(*one) for one in said] if isinstance(said, list) else None
+    if not isinstance(said, list):
+        return None
+    return [Outcome(*parts, tuple(left) if left else None) for *parts, left in said]
 
 
 def wake_drivers(run_id: int) -> None:

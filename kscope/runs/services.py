@@ -25,6 +25,7 @@ from kscope.sim.input.budget import MOST, Budget
 from kscope.sim.input.cleaning import clean_command
 from kscope.sim.input.load_result import LoadResult
 from kscope.sim.kernel.units import MINUTE
+from kscope.sim.objects.kinds import entity_id
 
 TIE_BREAKS = ("random", "name")
 _SAFE_SEED = 2**53
@@ -487,8 +488,8 @@ def _named(manifest: dict[str, Any]) -> str:
     """The object of a manifest that was not checked yet: "pod/default/web"."""
     metadata = manifest.get("metadata")
     names: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
-    parts = (str(manifest.get("kind") or "").lower(), names.get("namespace"), names.get("name"))
-    return "/".join(str(part) for part in parts if part)
+    parts = (names.get("namespace"), names.get("name"))
+    return entity_id(str(manifest.get("kind") or ""), "/".join(str(one) for one in parts if one))
 
 
 def command_wait(*, command: Command, seconds: float = ANSWER_SECONDS) -> Command:

@@ -227,18 +227,19 @@ class Driver:
         """The users' commands, as many as fit into a slice; the lease ends without a commit."""
         done: list[slices.Done] = []
         deadline = time.monotonic() + SLICE_SECONDS
-        for key, body in slices.commands_pending(self.run_id):
-            done.append(self._apply(key, body))
+        for key, entity, body in slices.commands_pending(self.run_id):
+            done.append(self._apply(key, entity, body))
             if time.monotonic() > deadline:
                 break
         return done
 
-    def _apply(self, key: int, body: Manifest) -> slices.Done:
+    def _apply(self, key: int, entity: str, body: Manifest) -> slices.Done:
         position, at = self.engine.steps, self.engine.now
         outcome = self.engine.apply(wiring.parse_command(body))
         self.commands += 1
         return slices.Done(
             key,
+            entity,
             outcome.applied,
             outcome.reason,
             outcome.seq,
@@ -254,7 +255,7 @@ class Driver:
         while not replay.is_over(self.engine) and time.monotonic() < deadline:
             self._advance_replay(replay)
             due = replay.take_commands(self.engine)
-            done += [self._apply(command.pk, command.body) for command in due]
+            done += [self._apply(one.pk, one.object, one.body) for one in due]
             if self.engine.budget_stop:
                 break
         over = replay.is_over(self.engine)
@@ -354,7 +355,7 @@ class Driver:
         engine = self.engine
         bind(seq=engine.seq)
         measures.SLICE_SECONDS.observe(time.monotonic() - self._began)
-        packed = slices.slice_packed(engine.take())
+        piece = engine.take()
         head = slices.Head(
             seq=engine.seq,
             at=engine.now,
@@ -367,10 +368,11 @@ class Driver:
         )
         before, self._head = self._head, head
         commit = slices.Commit(
-            packed=packed,
+            packed=slices.slice_packed(piece),
             head=head,
             before=before,
             done=done or (),
+            outcomes=slices.outcomes_of(done or (), piece),
             steps_taken=steps,
             wake=any(each.applied for each in done or ()) and engine.next_at is not None,
             at_end=at_end,

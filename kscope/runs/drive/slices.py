@@ -13,6 +13,7 @@ from kscope.runs import measures
 from kscope.runs.drive.checkpoints import checkpoint_insert
 from kscope.runs.engine import EngineSlice, Manifest, wiring
 from kscope.runs.models import Checkpoint, OtherObject, RemovedObject, Run, RunEvent
+from kscope.runs.nudges import Outcome
 from kscope.sim.api_server.write_record import Written
 from kscope.sim.input.budget import Budget, Stop
 
@@ -31,15 +32,32 @@ class LostLease(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A command that the slice carried out or refused, and where."""
+    """A command that the slice carried out or refused, and where; `entity` is its object."""
 
     id: int
+    entity: str
     applied: bool
     reason: str
     seq: int | None
     ordinal: int
     position: int
     at: int
+
+
+def outcomes_of(done: Sequence[Done], piece: EngineSlice) -> list[Outcome]:
+    """What is told of the commands that *piece* contains, with the objects as it leaves them."""
+    return [
+        Outcome(each.id, each.applied, each.reason, each.seq or 0, _left(each.entity, piece))
+        for each in done
+    ]
+
+
+def _left(entity: str, piece: EngineSlice) -> tuple[int, int, Manifest] | None:
+    manifest = piece.touched.get(entity)
+    if manifest is None:
+        return None
+    written = piece.written[entity]
+    return written.newest, written.created, manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +176,10 @@ class Commit:
     head: Head
     # The head that this slice must follow; None if it may follow any.
     before: Head | None = None
-    # Commands that the slice carried out or refused, and how many steps of those wanted it took.
+    # Commands that the slice carried out or refused, and what their senders are told.
     done: Sequence[Done] = ()
+    outcomes: Sequence[Outcome] = ()
+    # How many steps of those wanted it took.
     steps_taken: int = 0
     # A finished run becomes a playing one, because a command gave it more to do.
     wake: bool = False
@@ -273,15 +293,15 @@ def controls_read(run_id: int, epoch: int) -> Controls:
     return Controls(*row)
 
 
-def commands_pending(run_id: int) -> list[tuple[int, Manifest]]:
-    """The commands that the engine has not seen yet, in their order: the number and the body."""
+def commands_pending(run_id: int) -> list[tuple[int, str, Manifest]]:
+    """The commands that the engine has not seen yet, in their order: number, object and body."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT id, body::text FROM runs_command"
+            "SELECT id, object, body::text FROM runs_command"
             " WHERE run_id = %s AND status = 'pending' ORDER BY id",
             [run_id],
         )
-        return [(key, orjson.loads(body)) for key, body in cursor.fetchall()]
+        return [(key, entity, orjson.loads(body)) for key, entity, body in cursor.fetchall()]
 
 
 def lease_release(run_id: int, epoch: int) -> None:

@@ -21,7 +21,7 @@ from kscope.logs import bound
 from kscope.runs.drive import slices
 from kscope.runs.drive.same_database import database_name, database_use
 from kscope.runs.engine import wiring
-from kscope.runs.nudges import Outcome, publish_slice
+from kscope.runs.nudges import publish_slice
 from kscope.up.processes import Call, start_function
 
 IDLE_SECONDS = 120.0
@@ -34,8 +34,7 @@ def slice_write(run_id: int, epoch: int, commit: slices.Commit) -> slices.Contro
     seq = commit.head.seq
     with bound(run=run_id, epoch=epoch, seq=seq):
         controls = slices.slice_commit(run_id, epoch, commit)
-        done = [Outcome(one.id, one.applied, one.reason, one.seq or 0) for one in commit.done]
-        publish_slice(run_id, done)
+        publish_slice(run_id, commit.outcomes)
     return controls
 
 

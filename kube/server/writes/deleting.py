@@ -33,8 +33,8 @@ class Deleter:
             raise not_found(target.resource, target.name)
         command = await self._deletion(target)
         if not self.objects.is_tried:
-            await self.objects.carry_out(command, target)
-            left = await self.objects.find(target, target.name)
+            outcome = await self.objects.carry_out(command, target)
+            left = await self.objects.left(target, outcome)
             if left is not None and uid_of(left) == uid_of(found):
                 return answered(self.objects.shown(target.resource, left))
         if target.resource.kind == "Pod":

@@ -68,8 +68,8 @@ class EngineLine:
     _sending: "Task[None] | None" = None
     _looking: "Task[None] | None" = None
 
-    async def carry_out(self, run: Run, body: Manifest, target: Target | None) -> int:
-        """Have the engine do it; returns the event of the outcome.
+    async def carry_out(self, run: Run, body: Manifest, target: Target | None) -> Outcome:
+        """Have the engine do it; returns what came of it.
 
         Raises ApiError when it refuses, or does not answer in time.
         """
@@ -86,7 +86,7 @@ class EngineLine:
             raise timed_out(problem) from None
         if not outcome.is_applied:
             raise _refusal(outcome.reason, target)
-        return outcome.seq
+        return outcome
 
     def hear(self, outcomes: Iterable[Outcome]) -> None:
         """Answer those whose commands were in a slice."""

@@ -4,15 +4,14 @@ import json
 from dataclasses import dataclass
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from kscope.runs.engine import Manifest
 from kscope.runs.models import Run
+from kscope.runs.nudges import Outcome
 from kscope.sim.kernel.units import SECOND
 from kube.addresses import Target
 from kube.apply import ObjectFields
 from kube.resources import Resource
-from kube.server.answers import answered
 from kube.server.objects import leases
 from kube.server.objects.instants import Newest
 from kube.server.objects.links import SnapshotLinks
@@ -51,31 +50,35 @@ class RunObjects:
         """Connections to read from."""
         return self.now.links
 
-    async def carry_out(self, command: Manifest, target: Target | None) -> int:
-        """Have the engine do it; returns the event of it. Raises ApiError.
+    async def carry_out(self, command: Manifest, target: Target | None) -> Outcome:
+        """Have the engine do it; returns what came of it. Raises ApiError.
 
         A Lease that is no part of the run is written at once.
         """
         if target is not None and target.resource.kind == leases.KIND:
             place = (target.resource, target.namespace, target.name)
             if await self.now.in_run(self.run.pk, *place) is None:
-                return await leases.carry_out(self.links, self.run, command, target)
+                version = await leases.carry_out(self.links, self.run, command, target)
+                return Outcome(0, True, "", version)
         return await self.engine.carry_out(self.run, command, target)
 
     async def find(self, target: Target, name: str) -> Version | None:
         """One object as the run has it, or None."""
         return await self.now.find(self.run.pk, target.resource, target.namespace, name)
 
-    async def newest(self, target: Target) -> Manifest:
-        """The object as the API shows it now. Raises ApiError when it is gone."""
-        found = await self.find(target, target.name)
+    async def left(self, target: Target, outcome: Outcome) -> Version | None:
+        """The object as a command has left it, or as it is now; None if it is gone."""
+        if outcome.left is None:
+            return await self.find(target, target.name)
+        seq, created, manifest = outcome.left
+        return Version(seq, manifest, created)
+
+    async def written(self, target: Target, outcome: Outcome) -> Manifest:
+        """The object as the API shows it after a write. Raises ApiError when it is gone."""
+        found = await self.left(target, outcome)
         if found is None:
             raise not_found(target.resource, target.name)
         return self.shown(target.resource, found)
-
-    async def stored(self, target: Target, status: int) -> Response:
-        """The object as an answer, after it was written."""
-        return answered(await self.newest(target), status, self.warnings())
 
     def shown(self, resource: Resource, version: Version) -> Manifest:
         """An object of the run as the API shows it."""

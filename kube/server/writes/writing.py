@@ -136,8 +136,9 @@ class Writer:
             metadata.pop(name, None)
         manifest.pop("status", None)
         stored = self.objects.in_run_time(resource, manifest)
-        await self.objects.carry_out({"verb": "create", "manifest": stored}, named)
-        return await self.objects.stored(named, 201)
+        outcome = await self.objects.carry_out({"verb": "create", "manifest": stored}, named)
+        new = await self.objects.written(named, outcome)
+        return answered(new, 201, self.objects.warnings())
 
     async def _create_part(self, target: Target) -> Response:
         body = await body_of(self.objects.request, target.resource)
@@ -181,7 +182,7 @@ class Writer:
         seq = self.objects.run.head_seq
         if not self.objects.is_tried:
             command = {"verb": "note", "object": entity, "patch": note}
-            seq = await self.objects.carry_out(command, None)
+            seq = (await self.objects.carry_out(command, None)).seq
         metadata = manifest["metadata"]
         metadata["resourceVersion"] = str(seq)
         return answered({**manifest, "kind": "Event", "apiVersion": resource.api_version}, 201)
@@ -289,12 +290,12 @@ class Writer:
                 "expect": found.seq,
             }
             try:
-                await self.objects.carry_out(command, target)
+                outcome = await self.objects.carry_out(command, target)
             except ApiError as error:
                 if error.reason == "Conflict" and not version:
                     continue
                 raise
-            return await self.objects.newest(target)
+            return await self.objects.written(target, outcome)
         raise conflict(target.resource, target.name, _MODIFIED)
 
     async def _scale(self, target: Target, change: Change) -> Response:

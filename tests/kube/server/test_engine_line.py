@@ -63,7 +63,7 @@ def line(server: Server) -> EngineLine:
     return EngineLine(RUN, cast("Any", server), asyncio.Event())
 
 
-def started(line: EngineLine) -> "asyncio.Task[int]":
+def started(line: EngineLine) -> "asyncio.Task[Outcome]":
     """A client that waits for what comes of its command."""
     return asyncio.create_task(line.carry_out(Run(pk=RUN), {}, None))
 
@@ -74,13 +74,29 @@ async def test_the_message_of_a_slice_answers_without_the_database(
     client = started(line)
     await server.stored.wait()
     await asyncio.sleep(0)
-    said: list[str] = []
-    monkeypatch.setattr(nudges, "_publish", lambda _channel, text: said.append(text))
-    nudges.publish_slice(RUN, [Outcome(2, True, "", 4), Outcome(1, True, "", 12)])
-    SliceNews({RUN: line}).hear(RUN, said[0].encode())
-    assert await client == 12
+    mine = Outcome(1, True, "", 12, (13, 12, {"kind": "Pod"}))
+    message = published(monkeypatch, Outcome(2, True, "", 4), mine)
+    SliceNews({RUN: line}).hear(RUN, message)
+    found = await client
+    assert (found.seq, found.left) == (12, (13, 12, {"kind": "Pod"}))
     assert server.asked == 0
     line.close()
+
+
+def published(monkeypatch: pytest.MonkeyPatch, *outcomes: Outcome) -> bytes:
+    """The message of a slice with these outcomes."""
+    said: list[str] = []
+    monkeypatch.setattr(nudges, "_publish", lambda _channel, text: said.append(text))
+    nudges.publish_slice(RUN, outcomes)
+    return said[0].encode()
+
+
+def test_a_message_leaves_out_objects_that_would_make_it_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long = Outcome(1, True, "", 12, (12, 12, {"data": "x" * nudges.LONGEST_MESSAGE}))
+    message = published(monkeypatch, long)
+    assert nudges.outcomes_of(message) == [Outcome(1, True, "", 12)]
 
 
 async def test_a_slice_may_be_quicker_than_the_number_of_its_command(
@@ -102,7 +118,7 @@ async def test_the_database_is_asked_when_no_message_comes(
 ) -> None:
     monkeypatch.setattr(engine_line, "LOOK_SECONDS", 0.01)
     server.rows = [(1, "applied", "", 9)]
-    assert await started(line) == 9
+    assert await started(line) == Outcome(1, True, "", 9)
     assert server.asked == 1
 
 
@@ -115,5 +131,5 @@ async def test_a_message_about_the_run_itself_makes_the_line_ask(
     await server.stored.wait()
     server.rows = [(1, "applied", "", 9)]
     news.hear(RUN, b"0")
-    assert await client == 9
+    assert await client == Outcome(1, True, "", 9)
     await news.close()

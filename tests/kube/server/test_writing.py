@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
+from kscope.runs import nudges
 from kscope.runs.drive.replay import engine_at_head
 from kscope.runs.models import Checkpoint, Command, Run
 from kube.server.writes import engine_line
@@ -55,6 +56,22 @@ async def test_a_created_object_is_answered_as_it_is_stored(kube: Kube) -> None:
     assert int(created["metadata"]["resourceVersion"]) > 25
     again = await kube.ask("POST", PODS, POD)
     assert (again.status, again.json["message"]) == (409, 'pods "mine" already exists')
+
+
+@pytest.mark.parametrize("longest", [0, nudges.LONGEST_MESSAGE], ids=["asked", "told"])
+async def test_a_write_is_answered_with_the_object_as_it_left_it(
+    kube: Kube, longest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nudges, "LONGEST_MESSAGE", longest)
+    address = "/api/v1/namespaces/default/configmaps"
+    made = {"metadata": {"name": "mine"}, "data": {"a": "b"}}
+    created = (await kube.ask("POST", address, made)).json
+    assert created == (await kube.get(f"{address}/mine")).json
+    changed = (
+        await kube.ask("PATCH", f"{address}/mine", {"data": {"c": "d"}}, content_type=MERGE)
+    ).json
+    assert changed == (await kube.get(f"{address}/mine")).json
+    assert int(changed["metadata"]["resourceVersion"]) > int(created["metadata"]["resourceVersion"])
 
 
 async def test_a_field_that_does_not_exist_is_a_warning_unless_it_is_to_be_refused(
