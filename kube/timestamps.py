@@ -14,6 +14,8 @@ from kube.resources import Resource
 # Timestamps that are remembered for each constant, and constants for which they are.
 _MOST_TEXTS = 20_000
 _MOST_CONSTANTS = 64
+# Characters: what is longer is no timestamp.
+_LONGEST = 64
 
 
 class Fields(NamedTuple):
@@ -59,6 +61,8 @@ class _Moved(dict[str, str]):
         self._seconds = seconds
 
     def __missing__(self, text: str) -> str:
+        if len(text) > _LONGEST:
+            return text
         if len(self) >= _MOST_TEXTS:
             self.clear()
         later = self[text] = moved(text, self._seconds)

@@ -15,6 +15,8 @@ FieldSet = frozenset[Path]
 
 NO_FIELDS: FieldSet = frozenset()
 _SELF = "."
+# Trees of so many paths, with elements of so many characters, are kept for the next time.
+_FEW, _SHORT = 200, 300
 _SORTED = orjson.OPT_SORT_KEYS
 
 
@@ -53,9 +55,22 @@ def below(fields: Iterable[Path], element: str) -> FieldSet:
     return frozenset(path[1:] for path in fields if path[0] == element and len(path) > 1)
 
 
-@lru_cache(maxsize=512)
 def encoded(fields: FieldSet) -> dict[str, Any]:
     """The set as a tree, the value of `fieldsV1`; it is shared, and not to be changed."""
+    return _known_tree(fields) if _is_small(fields) else _tree(fields)
+
+
+def _is_small(fields: FieldSet) -> bool:
+    """Whether the tree may be kept: what clients send must not fill the memory."""
+    return len(fields) <= _FEW and all(len(one) <= _SHORT for path in fields for one in path)
+
+
+@lru_cache(maxsize=512)
+def _known_tree(fields: FieldSet) -> dict[str, Any]:
+    return _tree(fields)
+
+
+def _tree(fields: FieldSet) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     # A path comes before those below it.
     for path in sorted(fields, key=lambda path: [_rank(one) for one in path]):
@@ -122,8 +137,16 @@ def _place(path: Path) -> list[tuple[Any, ...]]:
     return [*((1, *_rank(one)) for one in above), (0, *_rank(last))]
 
 
-@lru_cache(maxsize=16_384)
 def _rank(element: str) -> tuple[Any, ...]:
+    return _known_rank(element) if len(element) <= _SHORT else _rank_of(element)
+
+
+@lru_cache(maxsize=16_384)
+def _known_rank(element: str) -> tuple[Any, ...]:
+    return _rank_of(element)
+
+
+def _rank_of(element: str) -> tuple[Any, ...]:
     text = element[2:]
     match element[:2]:
         case "k:":

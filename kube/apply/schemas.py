@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from kube.apply.fields import item_equal_to, item_with
+from kube.apply.fields import field, item_equal_to, item_with
 from kube.openapi.definitions import Definitions, Schema, definition_of, definitions
 from kube.resources import Resource
 
@@ -32,13 +32,15 @@ class Shape:
     items of a list apart; a list without keys that is not atomic is a set of plain values.
     """
 
-    __slots__ = ("_fields", "_items", "_schemas", "form", "is_atomic", "keys", "scalar")
+    __slots__ = ("_fields", "_items", "_met", "_schemas", "form", "is_atomic", "keys", "scalar")
 
     def __init__(self, schemas: "Schemas", schema: Schema) -> None:
         self._schemas = schemas
         self._fields: Mapping[str, Schema] = schema.get("properties") or {}
         inner = schema.get("items") or schema.get("additionalProperties")
         self._items: Schema | None = inner if isinstance(inner, dict) else None
+        # Of the fields that the schema names, as far as they were asked for.
+        self._met: dict[str, tuple[str, Shape]] = {}
         self.scalar: str = ""
         self.keys: tuple[str, ...] = ()
         self.is_atomic = False
@@ -83,8 +85,17 @@ class Shape:
 
     def of_field(self, name: str) -> "Shape":
         """The shape of the values of a field, or of a map's value."""
-        schema = self._fields.get(name, self._items)
-        return self._schemas.any_shape if schema is None else self._schemas.shape(schema)
+        return self.step(name)[1]
+
+    def step(self, name: str) -> "tuple[str, Shape]":
+        """The path element of a field, or of a map's value, and the shape of its values."""
+        met = self._met.get(name)
+        if met is not None:
+            return met
+        if name not in self._fields:
+            return field(name), self.of_items
+        found = self._met[name] = field(name), self._schemas.shape(self._fields[name])
+        return found
 
     @property
     def of_items(self) -> "Shape":

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from kube.apply import fields
 from kube.apply.fields import FieldSet, Path
 from kube.apply.schemas import Form, Shape
 
@@ -89,10 +88,11 @@ def _fields(shape: Shape, value: Any, path: Path) -> Iterator[Path]:
                 yield from _fields(shape.of_items, items[0], below)
     elif isinstance(value, dict):
         for name, part in value.items():
-            below = (*path, fields.field(name))
+            element, inner = shape.step(name)
+            below = (*path, element)
             if part is None or part == {} or not shape.has_field(name):
                 yield below
-            yield from _fields(shape.of_field(name), part, below)
+            yield from _fields(inner, part, below)
 
 
 @dataclass(slots=True)
@@ -107,32 +107,22 @@ class _Walk:
         """Compare what is at *path*; one of both may be ABSENT."""
         if old is new:
             return
-        before = None if old is ABSENT else shape.form_of(old)
-        after = None if new is ABSENT else shape.form_of(new)
-        if before is not None and after is not None and before is not after:
+        if old is ABSENT:
+            _gather(shape, path, new, self.added)
+            return
+        if new is ABSENT:
+            _gather(shape, path, old, self.removed)
+            return
+        form = shape.form_of(new)
+        if shape.form_of(old) is not form:
             self._replace(shape, path, old, new)
-            return
-        form = after or before
-        assert form is not None, "one of both values is there"
-        if shape.is_whole(form) or not (_held(old) or _held(new)):
-            self._compare_whole(path, old, new)
-            return
-        if form is Form.LIST:
-            self._compare_lists(shape, path, _held(old) or [], _held(new) or [])
+        elif shape.is_whole(form) or not (old or new):
+            if old != new or isinstance(old, bool) is not isinstance(new, bool):
+                self.modified.add(path)
+        elif form is Form.LIST:
+            self._compare_lists(shape, path, old or [], new or [])
         else:
-            self._compare_maps(shape, path, _held(old) or {}, _held(new) or {})
-        if old is ABSENT:
-            self.added.add(path)
-        elif new is ABSENT:
-            self.removed.add(path)
-
-    def _compare_whole(self, path: Path, old: Any, new: Any) -> None:
-        if old is ABSENT:
-            self.added.add(path)
-        elif new is ABSENT:
-            self.removed.add(path)
-        elif old != new or isinstance(old, bool) is not isinstance(new, bool):
-            self.modified.add(path)
+            self._compare_maps(shape, path, old or {}, new or {})
 
     def _replace(self, shape: Shape, path: Path, old: Any, new: Any) -> None:
         """A value has become one of another form."""
@@ -144,8 +134,8 @@ class _Walk:
         self, shape: Shape, path: Path, old: dict[str, Any], new: dict[str, Any]
     ) -> None:
         for name in {**old, **new}:
-            below = (*path, fields.field(name))
-            self.compare(shape.of_field(name), below, old.get(name, ABSENT), new.get(name, ABSENT))
+            element, inner = shape.step(name)
+            self.compare(inner, (*path, element), old.get(name, ABSENT), new.get(name, ABSENT))
 
     def _compare_lists(self, shape: Shape, path: Path, old: list[Any], new: list[Any]) -> None:
         before, after = by_element(shape, old), by_element(shape, new)
@@ -171,6 +161,17 @@ class _Walk:
             self.added.add(path)
 
 
-def _held(value: Any) -> Any:
-    """A map or list, or None where there is none."""
-    return None if value is ABSENT else value
+def _gather(shape: Shape, path: Path, value: Any, found: set[Path]) -> None:
+    """Add to *found* what there is at *path* and below, where the other value has nothing."""
+    found.add(path)
+    if isinstance(value, dict):
+        if not shape.is_whole(Form.MAP):
+            for name, part in value.items():
+                element, inner = shape.step(name)
+                _gather(inner, (*path, element), part, found)
+    elif isinstance(value, list) and not shape.is_whole(Form.LIST):
+        for element, items in by_element(shape, value).items():
+            if len(items) == 1:
+                _gather(shape.of_items, (*path, element), items[0], found)
+            else:
+                found.add((*path, element))

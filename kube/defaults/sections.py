@@ -7,6 +7,8 @@ from typing import Any
 from kscope.sim.objects import quantity
 
 Manifest = dict[str, Any]
+# Characters: no quantity is longer.
+_LONGEST = 200
 # Fills in the defaults of a kind, in a manifest whose top level is a copy.
 Fill = Callable[[Manifest], None]
 
@@ -53,6 +55,8 @@ def amount(written: Any) -> Any:
 
     Upstream: resource.Quantity, CanonicalizeBytes().
     """
+    if isinstance(written, str) and len(written) > _LONGEST:
+        return written
     return _amount(written) if isinstance(written, (str, int, float)) else written
 
 
