@@ -70,6 +70,25 @@ def test_the_best_node_agrees() -> None:
     assert cluster.view()["pod/default/p"]["shadow"] == "agrees"
 
 
+def test_a_decision_that_differs_may_be_that_of_an_extender() -> None:
+    extender = {"urlPrefix": "http://127.0.0.1:9", "prioritizeVerb": "p", "weight": 1}
+    configuration = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "extenders": [extender],
+    }
+    scheduler = {**EXTERNAL[0], "configuration": configuration}
+    nodes = [node("a", cpu="4"), node("b", cpu="8")]
+    cluster = Cluster.create(scene(*nodes, pod("p"), pod("q"), schedulers=(scheduler,)))
+    cluster.advance(SECOND)
+    bind(cluster, "p", "a")
+    bind(cluster, "q", "b")
+    differs, agrees = decisions(cluster)
+    assert differs.message.endswith("Its extenders, which have a say in it, are not asked here.")
+    assert agrees.message.startswith("b has the best score")
+    assert "extenders" not in agrees.message
+
+
 def test_one_of_several_best_nodes_is_tied() -> None:
     cluster = outside(node("a"), node("b"), pod("p"))
     bind(cluster, "p", "b")

@@ -75,6 +75,10 @@ class ExtenderSettings:
         """The address that *verb* is posted to."""
         return f"{self.url_prefix.rstrip('/')}/{verb}"
 
+    def has_a_say(self, pod: PodInfo) -> bool:
+        """Whether the extender takes part in finding a node for the pod."""
+        return bool(self.filter_verb or self.prioritize_verb) and self.is_interested(pod)
+
     def is_interested(self, pod: PodInfo) -> bool:
         """Whether the pod wants something that the extender manages. Upstream: IsInterested()."""
         if not self.managed_resources:

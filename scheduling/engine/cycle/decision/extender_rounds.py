@@ -75,11 +75,7 @@ class ExtenderRounds:
 
     def interested(self, pod: PodInfo) -> bool:
         """Whether any extender takes part in finding a node for *pod*."""
-        return any(
-            extender.settings.is_interested(pod)
-            and (extender.settings.filter_verb or extender.settings.prioritize_verb)
-            for extender in self.extenders
-        )
+        return any(extender.settings.has_a_say(pod) for extender in self.extenders)
 
     def filter(self, search: Search) -> str:
         """Let the extenders refuse nodes; returns the error that ends the attempt, or ""."""

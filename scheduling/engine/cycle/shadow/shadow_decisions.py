@@ -305,6 +305,8 @@ class ShadowDecisions:
         if tried < result.feasible:
             data["sampled"] = tried
         text = sentence or _sentence(verdict, decided, node)
+        if verdict == DIFFERS and self._trials.leaves_extenders_out(pod):
+            text += " Its extenders, which have a say in it, are not asked here."
         kept = {name: part for name, part in data.items() if part is not None}
         shown = {"shadow": verdict}
         seq = self._state.chronicle.record_pod("ShadowDecision", pod, text, kept, shown)

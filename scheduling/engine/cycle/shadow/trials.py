@@ -96,6 +96,17 @@ class Trials:
         with self._without([told, *others]):
             return self.decided(told.pod, told.place, number) if self._is_right(told) else None
 
+    def leaves_extenders_out(self, pod: Pod) -> bool:
+        """Whether the client asks extenders about the pod; here nobody does.
+
+        The client would have to wait for that answer, too, before its binding is answered.
+        """
+        extenders = self._state.extenders
+        if not extenders:
+            return False
+        info = PodInfo(pod, self._state.rules)
+        return any(extender.settings.has_a_say(info) for extender in extenders)
+
     def why_not(self, told: Told) -> str:
         """Why the pod does not fit the node that it counts on now, in a few words."""
         with self._without([told]):
