@@ -451,13 +451,21 @@ def _wake(run_id: int) -> None:
 
 def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
     """Hand a command to the run's engine. Raises ApplicationError when it is not valid."""
-    command = command_prepare(run=run, body=body)
+    command = Command(run=run, **command_prepare(run=run, body=body))
     command.save(force_insert=True)
     transaction.on_commit(lambda: _wake_for_command(run.pk))
     return command
 
 
-def command_prepare(*, run: Run, body: dict[str, Any]) -> Command:
+class CommandColumns(TypedDict):
+    """What a command is stored with."""
+
+    body: dict[str, Any]
+    verb: str
+    object: str
+
+
+def command_prepare(*, run: Run, body: dict[str, Any]) -> CommandColumns:
     """A command that is ready to be handed to the run's engine, but not stored yet.
 
     It is to be stored as the engine gets it: without values that must not be stored.
@@ -470,7 +478,7 @@ def command_prepare(*, run: Run, body: dict[str, Any]) -> Command:
         raise ApplicationError(str(problem)) from problem
     _check_can_continue(run)
     target = body.get("object") or _named(body.get("manifest") or {})
-    return Command(run=run, body=body, verb=body["verb"], object=target)
+    return {"body": body, "verb": body["verb"], "object": target}
 
 
 def _wake_for_command(run_id: int) -> None:

@@ -18,7 +18,7 @@ from kscope.runs.engine import Manifest
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Command, Run
 from kscope.runs.nudges import Outcome, outcomes_of
-from kscope.runs.services import command_prepare
+from kscope.runs.services import CommandColumns, command_prepare
 from kscope.runs.stream.stream_room import HeadNews
 from kube.addresses import Target
 from kube.server.objects.links import SnapshotLinks
@@ -48,7 +48,7 @@ _OUTCOMES = (
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    command: Command
+    command: CommandColumns
     outcome: "Future[Outcome]"
 
 
@@ -209,7 +209,7 @@ class EngineLines:
         await self._submitter.close()
 
 
-def _prepared(run: Run, body: Manifest) -> Command:
+def _prepared(run: Run, body: Manifest) -> CommandColumns:
     try:
         return command_prepare(run=run, body=body)
     except ApplicationError as refusal:

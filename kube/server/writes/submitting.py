@@ -9,9 +9,8 @@ from collections.abc import Sequence
 import orjson
 from channels.db import database_sync_to_async
 
-from kscope.runs.models import Command
 from kscope.runs.nudges import Waker
-from kscope.runs.services import run_wake
+from kscope.runs.services import CommandColumns, run_wake
 from kube.server.objects.links import SnapshotLinks
 
 # One document holds all commands: an array for each column takes several times as long to write.
@@ -33,9 +32,9 @@ class Submitter:
         self.links = links
         self._waker = Waker()
 
-    async def submit(self, run_id: int, commands: Sequence[Command]) -> list[int]:
+    async def submit(self, run_id: int, commands: Sequence[CommandColumns]) -> list[int]:
         """Store prepared commands of one run in their order; returns their numbers."""
-        given = {"run": run_id, "commands": _document(commands)}
+        given = {"run": run_id, "commands": orjson.dumps(commands).decode()}
         async with self.links.link() as link:
             rows = await (await link.execute(_INSERT, given)).fetchall()
         has_driver = rows[0][1]
@@ -49,8 +48,3 @@ class Submitter:
         """Close its connections."""
         await self._waker.close()
         await self.links.close()
-
-
-def _document(commands: Sequence[Command]) -> str:
-    columns = [{"body": each.body, "verb": each.verb, "object": each.object} for each in commands]
-    return orjson.dumps(columns).decode()

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from kscope.runs import nudges
-from kscope.runs.models import Command, Run
+from kscope.runs.models import Run
 from kscope.runs.nudges import Outcome
 from kube.server.writes import engine_line
 from kube.server.writes.engine_line import EngineLine, SliceNews
@@ -31,7 +31,7 @@ class Server:
     def links(self) -> "Server":
         return self
 
-    async def submit(self, _run_id: int, commands: Sequence[Command]) -> list[int]:
+    async def submit(self, _run_id: int, commands: Sequence[Any]) -> list[int]:
         self.stored.set()
         await self.numbered.wait()
         return [number for number, _ in enumerate(commands, 1)]
@@ -53,7 +53,7 @@ class Server:
 
 @pytest.fixture
 async def server(monkeypatch: pytest.MonkeyPatch) -> Server:
-    monkeypatch.setattr(engine_line, "command_prepare", lambda run, body: Command())
+    monkeypatch.setattr(engine_line, "command_prepare", lambda run, body: body)
     monkeypatch.setattr(engine_line, "LOOK_SECONDS", 3600)
     return Server()
 
