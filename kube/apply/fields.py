@@ -57,7 +57,7 @@ def below(fields: Iterable[Path], element: str) -> FieldSet:
 
 def encoded(fields: FieldSet) -> dict[str, Any]:
     """The set as a tree, the value of `fieldsV1`; it is shared, and not to be changed."""
-    return _known_tree(fields) if _is_small(fields) else _tree(fields)
+    return _tree(fields) if _is_small(fields) else _tree.__wrapped__(fields)
 
 
 def _is_small(fields: FieldSet) -> bool:
@@ -66,10 +66,6 @@ def _is_small(fields: FieldSet) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _known_tree(fields: FieldSet) -> dict[str, Any]:
-    return _tree(fields)
-
-
 def _tree(fields: FieldSet) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     # A path comes before those below it.
@@ -138,14 +134,10 @@ def _place(path: Path) -> list[tuple[Any, ...]]:
 
 
 def _rank(element: str) -> tuple[Any, ...]:
-    return _known_rank(element) if len(element) <= _SHORT else _rank_of(element)
+    return _rank_of(element) if len(element) <= _SHORT else _rank_of.__wrapped__(element)
 
 
 @lru_cache(maxsize=16_384)
-def _known_rank(element: str) -> tuple[Any, ...]:
-    return _rank_of(element)
-
-
 def _rank_of(element: str) -> tuple[Any, ...]:
     text = element[2:]
     match element[:2]:

@@ -25,6 +25,8 @@ Manifest = Mapping[str, Any]
 DEFAULT_MILLI_CPU_REQUEST = 100
 DEFAULT_MEMORY_REQUEST = 200 * 1024 * 1024
 
+# Bytes: what pods of a longer essence request is not kept, so that they cannot fill the memory.
+LONGEST_KEPT = 4096
 HUGE_PAGES = "hugepages-"
 _MILLI = NANO // 1000
 _NATIVE_PREFIX = "kubernetes.io/"
@@ -168,7 +170,8 @@ def requests_and_ports(
             resized_containers(pod) if rules.sums_exactly else None,
         )
     )
-    return _parse_essence(essence, rules)
+    parsed = _parse_essence if len(essence) <= LONGEST_KEPT else _parse_essence.__wrapped__
+    return parsed(essence, rules)
 
 
 def _container_essence(container: Manifest) -> tuple[Any, ...]:

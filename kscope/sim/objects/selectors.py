@@ -30,6 +30,8 @@ _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _INT64_LIMIT = 2**63
 _LONGEST_VALUE = 63
 _VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?", re.ASCII)
+# Characters: the flaws of longer values are not kept, so that they cannot fill the memory.
+_LONGEST_KEPT = 4096
 _NO_INTEGER = "for 'Gt', 'Lt' operators, the value must be an integer"
 # Upstream: validation.MaxLenError(), labelValueErrMsg with RegexError().
 _TOO_LONG = f"must be no more than {_LONGEST_VALUE} characters"
@@ -101,7 +103,8 @@ class Requirement:
     @property
     def flaws(self) -> tuple[Flaw, ...]:
         """What is wrong with the values. Upstream: labels.NewRequirement()."""
-        return _flaws(self.operator, self.values)
+        is_short = sum(map(len, self.values)) <= _LONGEST_KEPT
+        return (_flaws if is_short else _flaws.__wrapped__)(self.operator, self.values)
 
     def __str__(self) -> str:
         if self.operator in (EXISTS, DOES_NOT_EXIST):

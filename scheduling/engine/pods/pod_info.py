@@ -19,6 +19,7 @@ import orjson
 
 from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.pod_resources import (
+    LONGEST_KEPT,
     HostPort,
     PodResources,
     ResourceRules,
@@ -201,11 +202,12 @@ def parse_affinity(
     if not affinity.get("podAffinity") and affinity.get("podAntiAffinity") is None:
         return NO_AFFINITY if affinity.get("podAffinity") is None else PRESENT_BUT_EMPTY
     essence = orjson.dumps((affinity.get("podAffinity"), affinity.get("podAntiAffinity")))
+    parsed = _parse_affinity if len(essence) <= LONGEST_KEPT else _parse_affinity.__wrapped__
     if labels is None:
-        return _parse_affinity(essence, namespace, None)
+        return parsed(essence, namespace, None)
     if b"atchLabelKeys" not in essence:
         labels = {}
-    return _parse_affinity(essence, namespace, tuple(sorted(labels.items())))
+    return parsed(essence, namespace, tuple(sorted(labels.items())))
 
 
 @lru_cache(maxsize=16384)

@@ -5,10 +5,13 @@ from collections.abc import Callable
 
 import pytest
 
+from kscope.sim.objects.pod_resources import ResourceRules, requests_and_ports
+from kscope.sim.objects.selectors import Requirement
 from kube.apply import fields
 from kube.defaults.sections import amount
 from kube.resources import PODS
 from kube.timestamps import shifted, timestamps_of
+from scheduling.engine.pods.pod_info import parse_affinity
 
 LENGTH, NUMBER = 50_000, 100
 
@@ -22,7 +25,25 @@ def shift_timestamps(text: str) -> object:
     return shifted(timestamps_of(PODS), pod, 60)
 
 
-@pytest.mark.parametrize("use", [encode_fields, amount, shift_timestamps])
+def request_resources(text: str) -> object:
+    spec = {"containers": [{"name": "c", "resources": {"requests": {f"example.com/{text}": "1"}}}]}
+    return requests_and_ports({"spec": spec}, spec, ResourceRules())
+
+
+def keep_away(text: str) -> object:
+    term = {"topologyKey": text, "labelSelector": {"matchLabels": {"a": "b"}}}
+    terms = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return parse_affinity({"podAntiAffinity": terms}, "default", None)
+
+
+def select(text: str) -> object:
+    return Requirement("a", "In", (text,)).flaws
+
+
+USES = [encode_fields, amount, shift_timestamps, request_resources, keep_away, select]
+
+
+@pytest.mark.parametrize("use", USES)
 def test_long_texts_are_not_kept(use: Callable[[str], object]) -> None:
     use("short")
     tracemalloc.start()
