@@ -142,9 +142,19 @@ class Turn:
             self._held = False
             self._places.give_back()
 
-    def leave_soon(self) -> None:
-        """The same, from any thread."""
-        self._loop.call_soon_threadsafe(self.leave)
+    def leave_from_anywhere(self) -> None:
+        """The same, from any thread: at once from that of the loop, soon from another one."""
+        if _running_loop() is self._loop:
+            self.leave()
+        else:
+            self._loop.call_soon_threadsafe(self.leave)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 _turn: ContextVar[Turn | None] = ContextVar("turn", default=None)
@@ -154,7 +164,7 @@ def leave() -> None:
     """Give the place of the current request to another one: what follows only waits."""
     turn = _turn.get()
     if turn is not None:
-        turn.leave_soon()
+        turn.leave_from_anywhere()
 
 
 async def _serve(
