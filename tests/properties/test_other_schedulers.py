@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kscope.sim.input.scenario import Scenario
@@ -52,6 +52,8 @@ def _kinds(seed: int) -> Iterator[Callable[[], Cluster]]:
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(seed=st.integers(0, 10_000))
+# A pod that comes back to the queue during its attempt, and is assumed before its next turn.
+@example(seed=5132)
 def test_no_pod_is_doubled_no_node_overcommitted(place: int, seed: int) -> None:
     cluster = list(_kinds(seed))[place]()
     while cluster.now < UNTIL and cluster.next_at is not None:

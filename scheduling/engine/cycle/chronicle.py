@@ -12,7 +12,7 @@ from scheduling.engine import names
 from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
-from scheduling.engine.queue.scheduling_queue import SchedulingQueue
+from scheduling.engine.queue.scheduling_queue import SKIPPED, SchedulingQueue
 
 COMPONENT = "scheduler"
 # Upstream: core/validation/events.go.
@@ -149,8 +149,10 @@ class Chronicle:
         """Record a move, and the event that caused it. See QueueListener."""
         place, queue, pod = info.place, self.queue, info.pod_info.pod
         if place == "":
-            # A pod that got a node left the queue when it was assumed.
-            if place_from != "in_flight" and info.key in self._known:
+            known = self._known.get(info.key)
+            # A pod that got a node by its attempt left the queue when it was assumed.
+            leaves = place_from != "in_flight" or event_name == SKIPPED
+            if leaves and known is not None and (known.uid == pod.uid or event_name != SKIPPED):
                 self.show_pod(info.key, queue=None, queue_since=None, backoff_until=None)
                 self.record("PodDequeued", pod.id, event_name)
             return

@@ -129,7 +129,7 @@ class GroupCycle:
         """
         for attempt in tried.attempts:
             if attempt.began != self._state.loop.now and is_gone(attempt.queued):
-                self._state.queue.done(attempt.queued.pod_info.uid)
+                self._state.queue.skip(attempt.queued.pod_info.uid)
             else:
                 self._conclude_pod(tried, attempt)
         self._write_condition(tried)

@@ -154,8 +154,7 @@ class Scheduler:
             self._busy = False
             return
         if self._is_gone(queued):
-            self._record_skipped(queued)
-            self.queue.done(queued.pod_info.uid)
+            self._skip(queued)
             self._end_cycle()
             return
         group = group_of(queued.pod) if self._group_cycle is not None else ""
@@ -176,8 +175,7 @@ class Scheduler:
         members: list[QueuedPodInfo] = []
         for queued in cycle.gather(first, group):
             if self._is_gone(queued):
-                self._record_skipped(queued)
-                self.queue.done(queued.pod_info.uid)
+                self._skip(queued)
             else:
                 members.append(queued)
         if not members:
@@ -227,12 +225,16 @@ class Scheduler:
             or queued.key in self.cache.assumed
         )
 
-    def _record_skipped(self, queued: QueuedPodInfo) -> None:
-        """Send the Event of a deleting pod that finalizers hold. Upstream: skipPodSchedule()."""
+    def _skip(self, queued: QueuedPodInfo) -> None:
+        """Do not try the popped pod; one that finalizers hold gets an Event.
+
+        Upstream: skipPodSchedule().
+        """
         known = self._known.get(queued.key)
         if known is not None and known.uid == queued.pod_info.uid and known.deletion_timestamp:
             message = f"skip schedule deleting pod: {known.key}"
             self.chronicle.record_event(known, "FailedScheduling", "Warning", message)
+        self.queue.skip(queued.pod_info.uid)
 
     def _conclude(self, attempt: Attempt) -> None:
         """End the scheduling cycle: bind the pod, or handle its failure."""
@@ -240,7 +242,7 @@ class Scheduler:
         if self.state.stopped:
             return
         if attempt.began != self._loop.now and self._is_gone(queued):
-            self.queue.done(queued.pod_info.uid)
+            self.queue.skip(queued.pod_info.uid)
         elif node is None:
             self._failures.handle_refusal(attempt)
         else:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 # Moves for which upstream has no event.
 POP = "Pop"
 DONE = "Done"
+SKIPPED = "Skipped"
 
 
 class SchedulingQueue:
@@ -232,9 +233,16 @@ class SchedulingQueue:
 
     def done(self, uid: str) -> None:
         """The attempt of the popped pod is over and it does not come back. Harmless twice."""
+        self._end_flight(uid, DONE)
+
+    def skip(self, uid: str) -> None:
+        """The popped pod needs no attempt, or no longer: it has a node, or is being deleted."""
+        self._end_flight(uid, SKIPPED)
+
+    def _end_flight(self, uid: str, event: str) -> None:
         info = self._in_flight.done(uid)
         if info is not None and info.place == "in_flight":
-            self.places.arrive(info, "", DONE)
+            self.places.arrive(info, "", event)
 
     def update(self, old: Pod | None, new: Pod) -> None:
         """A pod without a node changed."""

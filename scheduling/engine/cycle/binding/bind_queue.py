@@ -141,7 +141,7 @@ class BindQueue:
         """Requeue a pod that still needs a node. Upstream: MakeDefaultErrorFunc()."""
         known = self._known.get(queued.key)
         if known is None or known.uid != queued.pod_info.uid or known.node_name:
-            self._queue.done(queued.pod_info.uid)
+            self._queue.skip(queued.pod_info.uid)
         else:
             self._failures.requeue_with_condition(queued, reason, message)
         self._wake()
