@@ -203,6 +203,19 @@ def test_a_pod_in_backoff_that_fits_by_now_only_has_to_wait() -> None:
     assert (found.fixes, found.conclusion) == ((), "Nothing has to be done.")
 
 
+def test_a_pod_that_fits_names_those_that_are_tried_before_it() -> None:
+    first, second = pod("first", cpu="1", priority=10), pod("second", cpu="1", priority=5)
+    cluster = Cluster.create(scene(node("n", cpu="1"), first, second, pod("p", cpu="1")))
+    while cluster.scheduler.queue.get("default/p") is None:
+        cluster.advance(SECOND, max_steps=1)
+    found = diagnose(cluster, "default/p")
+    assert found.sentence == "It fits n and waits for its turn."
+    said = "2 pods are tried before it, and may take its room: default/first, default/second."
+    assert [cause.sentence for cause in found.causes] == [said]
+    assert found.outlook is not None
+    assert found.outlook.node == ""
+
+
 @pytest.mark.parametrize("profile", ALL_PROFILES)
 def test_a_nominated_pod_waits_for_its_victims(profile: str) -> None:
     late = (2, "create", {"manifest": pod("p", cpu="4", priority=10)})

@@ -331,8 +331,18 @@ class _Inquiry:
         until = self._scheduler.queue.backoff_until(queued) if queued.place == "backoff" else None
         if until is not None:
             yield Cause(severity="delays", sentence=f"In backoff until {seconds(until)}.")
+        if queued.place == "active" and self._findings.fits:
+            yield from self._others_first()
         if queued.place == "unschedulable" and self._findings.fits:
             text = "Nothing that happened since its last attempt has brought it back to the queue."
+            yield Cause(severity="delays", sentence=text)
+
+    def _others_first(self) -> Iterator[Cause]:
+        """The pods that have their turn before this one."""
+        before = self._scheduler.queue.tried_before(self._pod.key)
+        if before:
+            pods = "One pod is" if len(before) == 1 else f"{len(before)} pods are"
+            text = f"{pods} tried before it, and may take its room: {listed(before)}."
             yield Cause(severity="delays", sentence=text)
 
     def _in_the_way(self) -> Iterator[Cause]:

@@ -263,6 +263,15 @@ class SchedulingQueue:
         if not self.rules.hints or info.place == "active":
             self.nominator.add(info.pod_info)
 
+    def tried_before(self, key: str) -> list[str]:
+        """The pods, by key, that are being tried or that come before this one in activeQ."""
+        found = [info.key for _, info in self._in_flight.pods.values() if info.key != key]
+        for *_, info in self._active.ordered():
+            if info.key == key:
+                break
+            found.append(info.key)
+        return found
+
     @property
     def may_hold_assumed(self) -> bool:
         """Whether an update of a pod in flight requeues it: versions that do not track these."""
