@@ -291,11 +291,13 @@ class _Inquiry:
         return sorted(map(self._as_stored, causes), key=_gravity)
 
     def _as_stored(self, cause: Cause) -> Cause:
-        """The cause with the values that the API server has, which the scheduler may not have seen."""
+        """The cause with the values that the API server has, which the scheduler may not have seen.
+
+        Nothing is said of objects that are gone.
+        """
         find = self._cluster.store.find
-        return replace(
-            cause, because=tuple(each.of(find(each.kind, each.key)) for each in cause.because)
-        )
+        facts = [(fact, find(fact.kind, fact.key)) for fact in cause.because]
+        return replace(cause, because=tuple(fact.of(obj) for fact, obj in facts if obj is not None))
 
     @property
     def _gang(self) -> Cause | None:

@@ -38,9 +38,9 @@ class Fact:
         """The path as it is written: "spec.taints[0].key"."""
         return _written(self.path)
 
-    def of(self, obj: ApiObject | None) -> Fact:
-        """The same fact of another version of its object; itself where that is gone."""
-        return self if obj is None else replace(self, value=_value(obj.raw, self.path))
+    def of(self, obj: ApiObject) -> Fact:
+        """The same fact of another version of its object."""
+        return replace(self, value=_value(obj.raw, self.path))
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
