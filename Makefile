@@ -9,11 +9,13 @@ NODE := $(PY) kscope/up/setup.py node
 ESLINT := $(NODE) node_modules/eslint/bin/eslint.js
 PRETTIER := $(NODE) node_modules/prettier/bin/prettier.cjs
 FRONT_END := static tests/js eslint.config.js
+# Of Hypothesis; the time makes others each time.
+EXPLORE_SEEDS ?= $(shell first=$$(date +%s); seq $$first $$((first + 19)))
 # Containers often set it. Each process of a test, of which there are hundreds, would then compile
 # every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos soak fuzz check format bench lock clean clean-data
+.PHONY: help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos soak explore fuzz check format bench lock clean clean-data
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,6 +49,12 @@ test-chaos: setup-dev ## kill what runs, at random moments with a seed, and look
 
 soak: setup-dev ## 200 such episodes; SOAK_ARGS="--episodes 50 --seed 7" for others
 	@$(PY) -m tests.chaos.soak $(SOAK_ARGS)
+
+explore: setup-dev ## the properties on new examples, twenty times; EXPLORE_SEEDS="7 8" chooses some
+	@failed=""; for seed in $(EXPLORE_SEEDS); do echo "== seed $$seed"; \
+	    $(PY) -m pytest -q -n 2 tests/properties --hypothesis-profile=new --hypothesis-seed=$$seed \
+	    || failed="$$failed $$seed"; done; \
+	    test -z "$$failed" || { echo "failed with EXPLORE_SEEDS=\"$$failed\""; exit 1; }
 
 fuzz: setup-dev ## 100,000 broken inputs; FUZZ_KIND, FUZZ_FIRST and FUZZ_COUNT choose some
 	@FUZZ_COUNT=$${FUZZ_COUNT:-9100} FUZZ_SECONDS=$${FUZZ_SECONDS:-7200} \

@@ -66,7 +66,10 @@ def outcomes_of(text: bytes) -> list[Outcome] | None:
     said = orjson.loads(text)
     if not isinstance(said, list):
         return None
-    return [Outcome(*parts, tuple(left) if left else None) for *parts, left in said]
+    return [
+        Outcome(command, is_applied, reason, seq, tuple(left) if left else None)
+        for command, is_applied, reason, seq, left in said
+    ]
 
 
 def wake_drivers(run_id: int) -> None:
