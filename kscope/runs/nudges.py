@@ -3,14 +3,12 @@
 import logging
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 import redis
 import redis.asyncio
 from django.conf import settings
-
-from kscope.runs.engine import Manifest
 
 WAKE = "wake"
 HEADS = "head:*"  # the channels of all runs
@@ -35,7 +33,7 @@ class Outcome(NamedTuple):
     is_applied: bool
     reason: str
     seq: int
-    left: tuple[int, int, Manifest] | None = None
+    left: Sequence[Any] | None = None
 
 
 def head_channel(run_id: int) -> str:
@@ -64,12 +62,7 @@ def publish_slice(run_id: int, outcomes: Sequence[Outcome]) -> None:
 def outcomes_of(text: bytes) -> list[Outcome] | None:
     """What came of commands, from the message of a slice; None from any other message."""
     said = orjson.loads(text)
-    if not isinstance(said, list):
-        return None
-    return [
-        Outcome(command, is_applied, reason, seq, tuple(left) if left else None)
-        for command, is_applied, reason, seq, left in said
-    ]
+    return [Outcome(*one) for one in said] if isinstance(said, list) else None
 
 
 def wake_drivers(run_id: int) -> None:

@@ -78,7 +78,7 @@ async def test_the_message_of_a_slice_answers_without_the_database(
     message = published(monkeypatch, Outcome(2, True, "", 4), mine)
     SliceNews({RUN: line}).hear(RUN, message)
     found = await client
-    assert (found.seq, found.left) == (12, (13, 12, {"kind": "Pod"}))
+    assert (found.seq, found.left) == (12, [13, 12, {"kind": "Pod"}])
     assert server.asked == 0
     line.close()
 
