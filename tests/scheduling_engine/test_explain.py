@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decision.result import ScheduleResult
@@ -13,13 +14,14 @@ from scheduling.engine.cycle.explain import blocker, evidence, rejecting_plugins
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.framework.messages import sentence_of
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.builders import node, played, pod, scene
 from tests.scheduling_engine.builders import make_node, make_pod
 
 
 def _cluster(*nodes: Any) -> SchedulingAlgorithm:
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
-    for node in nodes:
-        algorithm.table.add_node(node)
+    for each in nodes:
+        algorithm.table.add_node(each)
     return algorithm
 
 
@@ -156,6 +158,20 @@ def test_summary_counts_ties() -> None:
     told = summary(_schedule(algorithm))
     assert told["tied"] == 2
     assert isinstance(told["score"], int)
+
+
+@pytest.mark.parametrize(
+    ("profile", "tie_break", "way"),
+    [("v1.36", "random", "random"), ("v1.36", "name", "name"), ("v1.11", "random", "turn")],
+)
+def test_the_evidence_says_how_one_of_several_equal_nodes_is_chosen(
+    profile: str, tie_break: str, way: str
+) -> None:
+    both = scene(node("a"), node("b"), pod("p"))
+    cluster = played(Cluster.create(both, profile=profile, tie_break=tie_break))
+    [attempt] = cluster.take().attempts
+    assert attempt.evidence is not None
+    assert (attempt.evidence["tied"], attempt.evidence["tie_break"]) == (["a", "b"], way)
 
 
 def test_results_are_plain_numbers_and_texts() -> None:

@@ -86,6 +86,8 @@ def evidence(
         **_weights(decision, algorithm),
         "preemption": preemption_evidence(decision.preemption),
     }
+    if len(details["tied"]) > 1:
+        details["tie_break"] = algorithm.hosts.way
     search = decision.search
     if search is None:
         return details

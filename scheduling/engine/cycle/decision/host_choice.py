@@ -24,6 +24,13 @@ class HostChoice:
         # Without a draw the smallest name wins in every version.
         self._takes_turns = takes_turns and ties is not None
 
+    @property
+    def way(self) -> str:
+        """How it chooses: by "name", in "turn" or at "random"."""
+        if self._ties is None:
+            return "name"
+        return "turn" if self._takes_turns else "random"
+
     def choose(self, scores: Scores) -> tuple[int, IntArray]:
         """One of the rows with the highest total, and all of them."""
         # In the order of rows, so that the draw does not depend on where the search began.

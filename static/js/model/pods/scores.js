@@ -6,7 +6,7 @@ import {bestFirst} from "./verdict.js";
  * `nodes` are {name, total, chosen}; `rows` are {plugin, parts}, a part {raw, normalized, weight,
  * weighted, share} per node, with `share`
  * the length of its bar, 0…1. `ahead` is the lead of the best node, `others` the number of nodes not shown.
- * Null if nothing was scored.
+ * `choice` says how the node was chosen among equals. Null if nothing was scored.
  */
 export function scoresOf(evidence, most) {
   const ranked = bestFirst(evidence);
@@ -26,8 +26,17 @@ export function scoresOf(evidence, most) {
     ahead: ranked.length > 1 ? ranked[0][1].total - ranked[1][1].total : null,
     others: ranked.length - shown.length,
     unscored: evidence.not_scored ?? [],
-    tied: evidence.tied?.length ?? 0,
+    choice: choiceOf(evidence),
   };
+}
+
+/** How the node was chosen among those with the best score; "" if there was only one. */
+export function choiceOf({tied, tie_break: way}) {
+  const equal = tied?.length ?? 0;
+  if (equal < 2) return "";
+  if (way === "name") return `first by name of ${equal} equal scores`;
+  if (way === "turn") return `its turn among ${equal} equal scores`;
+  return `chosen at random among ${equal} equal scores`;
 }
 
 /** A plugin with scores so much higher does not set the scale: NodePreferAvoidPods gives 1,000,000. */

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {choiceOf} from "../../model/pods/scores.js";
 import {bestFirst, closestFirst, isOnlyFeasible} from "../../model/pods/verdict.js";
 
 const ROWS = 7;
@@ -59,8 +60,7 @@ const fitRow =
 
 function fitWords(evidence, name) {
   if (name !== evidence.node) return "fits";
-  const equal = evidence.tied?.length ?? 0;
-  return equal > 1 ? `chosen at random among ${equal} equal scores` : "chosen";
+  return choiceOf(evidence) || "chosen";
 }
 
 function Table({nodes, heads, rows}) {

@@ -21,8 +21,8 @@ function nothing({number, feasible, node}) {
   return `Scoring was skipped in attempt ${number}: there was only one feasible node.`;
 }
 
-function Table({scores: {rows, nodes, ahead, others, unscored, tied}}) {
-  const lead = ahead > 0 ? `${ahead} ahead` : tied > 1 ? `chosen at random among ${tied} equal scores` : "";
+function Table({scores: {rows, nodes, ahead, others, unscored, choice}}) {
+  const lead = ahead > 0 ? `${ahead} ahead` : choice;
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label="Score table">
       <table class="tbl score"><colgroup><col style="width:152px" /></colgroup>

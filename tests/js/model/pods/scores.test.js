@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {scoresOf} from "../../../../static/js/model/pods/scores.js";
+import {choiceOf, scoresOf} from "../../../../static/js/model/pods/scores.js";
 
 const evidence = {
   node: "n2",
@@ -33,6 +33,14 @@ test("a weight is known where the score is zero", () => {
 
 test("without scores there is no table", () => {
   assert.equal(scoresOf({scores: {}}, 3), null);
+});
+
+test("how one of several equal nodes was chosen", () => {
+  const tied = ["n1", "n2"];
+  assert.equal(choiceOf({tied, tie_break: "random"}), "chosen at random among 2 equal scores");
+  assert.equal(choiceOf({tied, tie_break: "name"}), "first by name of 2 equal scores");
+  assert.equal(choiceOf({tied, tie_break: "turn"}), "its turn among 2 equal scores");
+  assert.equal(choiceOf({tied: ["n1"]}), "");
 });
 
 test("a huge weight does not hide other bars", () => {
