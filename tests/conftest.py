@@ -1,4 +1,4 @@
-"""Settings of all tests: what examples of Hypothesis are, and short cuts around slow parts of Django."""
+"""Settings of all tests: the examples of Hypothesis, and short cuts around slow parts of Django."""
 
 from collections.abc import Iterator
 

@@ -15,11 +15,9 @@ HEADS = "head:*"  # the channels of all runs
 # A run keeps its place in the line for a worker until its turn, or for this long if the message
 # that asks for the turn was lost.
 PLACE_SECONDS = 60
-log = logging.getLogger(__name__)
-
-
 # Bytes: where the objects of a slice would make its message longer, they are left out.
 LONGEST_MESSAGE = 256 * 1024
+log = logging.getLogger(__name__)
 
 
 class Outcome(NamedTuple):

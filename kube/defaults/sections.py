@@ -7,8 +7,6 @@ from typing import Any
 from kscope.sim.objects import quantity
 
 Manifest = dict[str, Any]
-# Characters: no quantity is longer.
-_LONGEST = 200
 # Fills in the defaults of a kind, in a manifest whose top level is a copy.
 Fill = Callable[[Manifest], None]
 
@@ -55,7 +53,7 @@ def amount(written: Any) -> Any:
 
     Upstream: resource.Quantity, CanonicalizeBytes().
     """
-    if isinstance(written, str) and len(written) > _LONGEST:
+    if isinstance(written, str) and len(written) > quantity.MAX_DIGITS:
         return written
     return _amount(written) if isinstance(written, (str, int, float)) else written
 

@@ -42,7 +42,7 @@ _SYNTAX = re.compile(
 )
 # Beyond this a number is a mistake, and 10**exponent would eat the memory of the machine.
 _MAX_EXPONENT = 100
-_MAX_DIGITS = 200
+MAX_DIGITS = 200
 
 _KINDS: dict[type, str] = {
     bool: "a boolean",
@@ -167,7 +167,7 @@ def _milli_value_of_text(text: str) -> int:
 
 @lru_cache(maxsize=65536)
 def _parse_text(text: str) -> Quantity:
-    found = _SYNTAX.fullmatch(text) if len(text) <= _MAX_DIGITS else None
+    found = _SYNTAX.fullmatch(text) if len(text) <= MAX_DIGITS else None
     if found is None:
         raise QuantityError(text, _why_not(text))
     whole, part, suffix = found["whole"], found["part"] or "", found["suffix"]
@@ -232,7 +232,7 @@ def _number_text(number: object) -> str:
         kind = _KINDS.get(found, found.__name__)
         raise QuantityError(number, f"expected a text or a number, found {kind}")
     if isinstance(number, int):
-        if abs(number) > 10**_MAX_DIGITS:
+        if abs(number) > 10**MAX_DIGITS:
             raise QuantityError("a huge number", "it is out of range")
         return str(number)
     return repr(number)
@@ -259,7 +259,7 @@ def _decimal_text(nanos: int, written: Format) -> str:
 def _why_not(text: str) -> str:
     if not text:
         return "it is empty"
-    if len(text) > _MAX_DIGITS:
+    if len(text) > MAX_DIGITS:
         return "it is too long"
     if text.strip() != text:
         return "it has white space around it"

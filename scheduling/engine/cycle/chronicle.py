@@ -150,9 +150,11 @@ class Chronicle:
         place, queue, pod = info.place, self.queue, info.pod_info.pod
         if place == "":
             known = self._known.get(info.key)
-            # A pod that got a node by its attempt left the queue when it was assumed.
-            leaves = place_from != "in_flight" or event_name == SKIPPED
-            if leaves and known is not None and (known.uid == pod.uid or event_name != SKIPPED):
+            leaves = known is not None
+            if place_from == "in_flight":
+                # One that got a node by its attempt left the queue when it was assumed.
+                leaves = event_name == SKIPPED and known is not None and known.uid == pod.uid
+            if leaves:
                 self.show_pod(info.key, queue=None, queue_since=None, backoff_until=None)
                 self.record("PodDequeued", pod.id, event_name)
             return
