@@ -1,20 +1,23 @@
 /** The evidence of a pod's newest attempt at the event shown, and the state of loading it. */
 
-/** A key that changes whenever another attempt may be the newest; "" for a pod without attempts. */
+/**
+ * A key that changes whenever another attempt may be the newest; "" for a pod without attempts. A shadow decision
+ * is one, too, although the pod counts only those of the run's own scheduler.
+ */
 export function evidenceKey(id, pod) {
-  if (!pod?.attempts) return "";
+  if (!pod?.attempts && !pod?.shadow) return "";
   // `attempts` counts an attempt from its beginning; its end shows in the other attributes.
-  return [id, pod.attempts, pod.queue, pod.node, pod.assumed, pod.blocker?.attempt].join(" ");
+  return [id, pod.attempts, pod.queue, pod.node, pod.assumed, pod.blocker?.attempt, pod.shadow].join(" ");
 }
 
 /**
  * {status, evidence, message} for a pod, from what is *held*: "none" without an attempt up to the event shown,
- * else "loading", "ready" or "failed". At the newest event the previous attempt is shown until the newest is
+ * "unneeded" if it has a node nevertheless, else "loading", "ready" or "failed". At the newest event the previous attempt is shown until the newest is
  * loaded; in the past no other attempt is shown.
  */
 export function evidenceAt(held, {id, pod, seq, isPast}) {
   const key = evidenceKey(id, pod);
-  if (key === "") return {status: "none", evidence: null};
+  if (key === "") return {status: pod?.node ? "unneeded" : "none", evidence: null};
   if (held?.id !== id) return {status: "loading", evidence: null};
   const isNewest = held.key === key && held.status === "ready";
   const evidence = held.evidence && held.evidence.seq <= seq && (isNewest || !isPast) ? held.evidence : null;
@@ -22,9 +25,20 @@ export function evidenceAt(held, {id, pod, seq, isPast}) {
   return {status: held.status, evidence, message: held.message};
 }
 
+/** Whether kscope decided beside a client that decides on the pod: its decisions belong to no scheduling cycle. */
+export function isShadow({cycle}) {
+  return cycle === 0;
+}
+
+/** What a piece of evidence is of: "attempt 2". */
+export function attemptName(evidence) {
+  return `${isShadow(evidence) ? "shadow decision" : "attempt"} ${evidence.number}`;
+}
+
 /** The state of the evidence of pod *name* in words. */
 export function evidenceWords({status, evidence}, name) {
-  if (evidence) return `filter results for ${name}, attempt ${evidence.number}`;
+  if (evidence) return `filter results for ${name}, ${attemptName(evidence)}`;
+  if (status === "unneeded") return `${name} was bound without a scheduling attempt`;
   if (status === "none") return `${name} has had no scheduling attempt yet`;
   if (status === "loading") return `loading ${name}'s attempt…`;
   if (status === "failed") return `${name}'s attempt could not be read`;

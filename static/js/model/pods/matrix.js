@@ -1,4 +1,5 @@
 import {amount, byName, count} from "../shared/format.js";
+import {attemptName} from "./evidence.js";
 import {bestFirst, closestFirst, verdictOf} from "./verdict.js";
 
 /** The orders in which a matrix can list its nodes. */
@@ -33,7 +34,7 @@ export function matrixNote(evidence) {
   const named = most.slice(0, 3).map(([reason, nodes]) => `${count(nodes)} ${reason}`);
   if (most.length > 3) named.push(`${most.length - 3} other ${most.length === 4 ? "reason" : "reasons"}`);
   const fits = `${count(evidence.feasible)} of ${count(evidence.evaluated)} ${evidence.evaluated === 1 ? "node" : "nodes"} feasible`;
-  return [`attempt ${evidence.number}`, fits, named.join(", ")].filter(Boolean).join(" · ");
+  return [attemptName(evidence), fits, named.join(", ")].filter(Boolean).join(" · ");
 }
 
 /** The short text of a cell: "cpu −250m", "dedicated", "skew 2 > 1". */

@@ -1,4 +1,5 @@
 import {byName, bytes, cpu} from "../shared/format.js";
+import {attemptName} from "./evidence.js";
 
 /**
  * The verdict of an attempt on one node: {kind, text, …} with kind chosen, fits, unfit or skipped (not
@@ -9,7 +10,7 @@ export function verdictOf(evidence, name) {
   const verdict = evidence.verdicts?.[name];
   if (verdict) return {kind: "unfit", ...verdict};
   if (!wasEvaluated(evidence, name)) {
-    return {kind: "skipped", text: `not evaluated in attempt ${evidence.number}`};
+    return {kind: "skipped", text: `not evaluated in ${attemptName(evidence)}`};
   }
   const score = evidence.scores?.[name]?.total;
   const points = score === undefined ? "" : `, score ${score}`;

@@ -1,6 +1,7 @@
 import {useEffect, useMemo, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {attemptName} from "../../model/pods/evidence.js";
 import {ORDERS, cellWords, matrixNote, matrixOf, numbersOf, reasonWords} from "../../model/pods/matrix.js";
 import {count} from "../../model/shared/format.js";
 import {Icon, Mark} from "../shared/mark.js";
@@ -62,11 +63,11 @@ export function Matrix({evidence, zoneOf, pod}) {
 }
 
 /** A PreFilter plugin rejected the pod before any node was evaluated. */
-function Refused({evidence: {prefilter, number}}) {
+function Refused({evidence}) {
   return html`
     <section class="filtering" aria-label="Filters">
-      <div class="sechead"><h2>Filters</h2><span class="note">attempt ${number} · rejected in PreFilter</span></div>
-      <dl class="kv"><dt>${prefilter.plugin}</dt><dd>${reasonWords(prefilter)}</dd></dl>
+      <div class="sechead"><h2>Filters</h2><span class="note">${attemptName(evidence)} · rejected in PreFilter</span></div>
+      <dl class="kv"><dt>${evidence.prefilter.plugin}</dt><dd>${reasonWords(evidence.prefilter)}</dd></dl>
     </section>`;
 }
 

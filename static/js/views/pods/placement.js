@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {isShadow} from "../../model/pods/evidence.js";
 import {choiceOf} from "../../model/pods/scores.js";
 import {bestFirst, closestFirst, isOnlyFeasible} from "../../model/pods/verdict.js";
 
@@ -23,7 +24,7 @@ export function WhyHere({nodes, pod, evidence}) {
   const rows = bestFirst(evidence);
   if (rows.length === 0 || !(pod.node || pod.assumed)) return null;
   return html`
-    <section><h3>Why this node<span>${isOnlyFeasible(evidence) ? "the only node that fits" : "highest score first"}</span></h3>
+    <section><h3>${isShadow(evidence) ? "What kscope would have chosen" : "Why this node"}<span>${isOnlyFeasible(evidence) ? "the only node that fits" : "highest score first"}</span></h3>
       <${Table} nodes=${nodes} heads=${["Verdict", "Score"]} rows=${rows.slice(0, ROWS).map(fitRow(evidence))} />
       <${More} count=${rows.length - ROWS} skipped=${0} />
     </section>`;

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {attemptName} from "../../model/pods/evidence.js";
 import {CRITERIA, nodesWithoutHelp, preemptionNote, candidatesOf} from "../../model/pods/preemption.js";
 import {parseId} from "../../model/shared/format.js";
 
@@ -11,7 +12,7 @@ export function Preemption({evidence}) {
   const {rows, left} = candidatesOf(preemption);
   return html`
     <section aria-label="Preemption">
-      <div class="sechead"><h2>Preemption</h2><span class="note">attempt ${evidence.number} · ${preemptionNote(preemption)}</span></div>
+      <div class="sechead"><h2>Preemption</h2><span class="note">${attemptName(evidence)} · ${preemptionNote(preemption)}</span></div>
       ${rows.length > 0 && html`<${Table} rows=${rows} left=${left} />`}
       ${rows.length > CANDIDATES && html`<p class="micro mute after">${rows.length - CANDIDATES} more candidates</p>`}
       ${preemption.message && html`<p class="small soft after">${preemption.message}</p>`}

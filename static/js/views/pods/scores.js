@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {attemptName} from "../../model/pods/evidence.js";
 import {scoresOf} from "../../model/pods/scores.js";
 import {isOnlyFeasible} from "../../model/pods/verdict.js";
 import {broken} from "./matrix.js";
@@ -10,15 +11,16 @@ export function Scores({evidence}) {
   const scores = scoresOf(evidence, NODES);
   return html`
     <section aria-label="Scores">
-      <div class="sechead"><h2>Scores</h2><span class="note">${scores ? `attempt ${evidence.number} · raw → normalised × weight` : ""}</span></div>
+      <div class="sechead"><h2>Scores</h2><span class="note">${scores ? `${attemptName(evidence)} · raw → normalised × weight` : ""}</span></div>
       ${scores && isOnlyFeasible(evidence) && html`<p class="small soft">Single feasible node: scoring was skipped; the scores below are hypothetical.</p>`}
       ${scores ? html`<${Table} scores=${scores} />` : html`<p class="small soft">${nothing(evidence)}</p>`}
     </section>`;
 }
 
-function nothing({number, feasible, node}) {
-  if (feasible === 0 || !node) return `No feasible node in attempt ${number}, so nothing was scored.`;
-  return `Scoring was skipped in attempt ${number}: there was only one feasible node.`;
+function nothing(evidence) {
+  const name = attemptName(evidence);
+  if (evidence.feasible === 0 || !evidence.node) return `No feasible node in ${name}, so nothing was scored.`;
+  return `Scoring was skipped in ${name}: there was only one feasible node.`;
 }
 
 function Table({scores: {rows, nodes, ahead, others, unscored, choice}}) {

@@ -19,6 +19,19 @@ test("a pod without an attempt was not attempted", () => {
   assert.equal(evidenceWords(shown, "web"), "web has had no scheduling attempt yet");
 });
 
+test("a pod that was bound without an attempt waits for none", () => {
+  const shown = evidenceAt(null, {id, pod: {node: "n1"}, seq: 50, isPast: false});
+  assert.equal(evidenceWords(shown, "web"), "web was bound without a scheduling attempt");
+});
+
+test("a shadow decision has evidence, although the pod counts no attempts", () => {
+  const bound = {node: "n1", shadow: "agrees"};
+  assert.notEqual(evidenceKey(id, bound), "");
+  const shown = evidenceAt({id, key: evidenceKey(id, bound), status: "ready", evidence}, {id, pod: bound, seq: 50});
+  assert.equal(shown.evidence, evidence);
+  assert.equal(evidenceWords({evidence: {...evidence, cycle: 0}}, "web"), "filter results for web, shadow decision 2");
+});
+
 test("evidence of a later event is not shown", () => {
   const before = {attempts: 1, queue: "backoff"};
   assert.equal(evidenceAt(held, {id, pod: before, seq: 20, isPast: true}).evidence, null);
