@@ -111,8 +111,10 @@ def origin_of(address: str) -> Any:
     return "http://" + address.split("/")[2]
 
 
-def store_run(scenario: Any, *, play: bool = False) -> Any:
-    """A run of *scenario* at full speed, as a user would have made it."""
+def store_run(
+    scenario: Any, *, play: bool = False, speed: str = "max", profile: str = "v1.34"
+) -> Any:
+    """A run of *scenario*, as a user would have made it."""
     from kscope.runs.models import Run, Scenario
 
     row = Scenario.objects.create(
@@ -120,5 +122,5 @@ def store_run(scenario: Any, *, play: bool = False) -> Any:
     )
     status = Run.Status.PLAYING if play else Run.Status.PAUSED
     return Run.objects.create(
-        scenario=row, name=scenario.name, speed=Run.Speed.MAX, status=status, profile="v1.34"
+        scenario=row, name=scenario.name, speed=speed, status=status, profile=profile
     )

@@ -52,6 +52,7 @@ def bench(full: bool = False) -> list[Row]:
 def _latencies(stack: Servers, clients: int, frames: int) -> list[float]:
     """Milliseconds from commit to receipt, of every slice at every client."""
     from kscope.runs.drive.slices import Commit, Head, lease_take, slice_commit, slice_packed
+    from scheduling.engine.cluster.cluster import Slice
 
     run = store_run(synthetic(200, 0))
     epoch = lease_take(run.pk, "bench")
@@ -71,7 +72,8 @@ def _latencies(stack: Servers, clients: int, frames: int) -> list[float]:
         rows = [_row(frame * EVENTS + place) for place in range(1, EVENTS + 1)]
         last = rows[-1]
         head = Head(seq=last.seq, at=last.at, steps=frame, commands=0, digest="", next_at=None)
-        slice_commit(run.pk, epoch, Commit(packed=slice_packed(_Piece(rows)), head=head))
+        piece = Slice([], rows, {}, {}, [], [])
+        slice_commit(run.pk, epoch, Commit(packed=slice_packed(piece), head=head))
         committed[last.seq] = time.monotonic()
         _publish(run.pk, last.seq)
         due += 1 / PER_SECOND
@@ -96,16 +98,6 @@ def _first_arrivals(
             last, at = next(frames)
         arrivals.append((seq, when, at))
     return arrivals
-
-
-class _Piece:
-    """A slice of events without objects."""
-
-    def __init__(self, rows: list[EventRow]) -> None:
-        self.rows = rows
-        self.events: list[object] = []
-        self.touched: dict[str, dict[str, object] | None] = {}
-        self.attempts: list[object] = []
 
 
 def _row(seq: int) -> EventRow:
