@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from bench.servers import ROOM, Servers, servers, store_run
-from bench.table import Row, percentile
+from bench.table import Row, rows_of_waits
 from kscope.sim.input.generate import synthetic
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 
@@ -225,19 +225,8 @@ def _watches(stack: Servers, commits: int) -> list[Row]:
     alone = _told(stack, 1, commits // 2)
     many = _told(stack, WATCHERS, commits)
     note = f"{len(many):,} changes told; {PER_SECOND} commits/s, each of one pod"
-    return [
-        Row(
-            name=f"commit → watcher, {WATCHERS} watchers, p{percent}",
-            figure=percentile(many, percent),
-            unit="ms",
-            baseline=percentile(alone, percent),
-            against="one watcher alone",
-            aim=100 if percent == 99 else None,
-            at_least=False,
-            note=note if percent == 99 else "",
-        )
-        for percent in (50, 99)
-    ]
+    name = f"commit → watcher, {WATCHERS} watchers"
+    return rows_of_waits(name, many, alone, "one watcher alone", note)
 
 
 def _told(stack: Servers, watchers: int, commits: int) -> list[float]:

@@ -15,7 +15,7 @@ import orjson
 from websockets.asyncio.client import connect
 
 from bench.servers import Servers, origin_of, servers, store_run
-from bench.table import Row, percentile
+from bench.table import Row, rows_of_waits
 from kscope.sim.input.generate import synthetic
 from kscope.sim.kernel.recorder import EventRow
 from kscope.sim.kernel.units import MILLISECOND
@@ -34,19 +34,8 @@ def bench(full: bool = False) -> list[Row]:
         alone = _latencies(stack, 1, frames // 2)
         many = _latencies(stack, CLIENTS, frames)
     note = f"{len(many):,} frames received; {PER_SECOND} commits/s of {EVENTS} events"
-    return [
-        Row(
-            name=f"commit → client, {CLIENTS} clients, p{percent}",
-            figure=percentile(many, percent),
-            unit="ms",
-            baseline=percentile(alone, percent),
-            against="one client alone",
-            aim=100 if percent == 99 else None,
-            at_least=False,
-            note=note if percent == 99 else "",
-        )
-        for percent in (50, 99)
-    ]
+    name = f"commit → client, {CLIENTS} clients"
+    return rows_of_waits(name, many, alone, "one client alone", note)
 
 
 def _latencies(stack: Servers, clients: int, frames: int) -> list[float]:

@@ -87,6 +87,25 @@ def percentile(values: Sequence[float], percent: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
 
+def rows_of_waits(
+    name: str, many: Sequence[float], alone: Sequence[float], against: str, note: str
+) -> list[Row]:
+    """The 50th and the 99th percentile of what *many* wait, in ms, beside those of one *alone*."""
+    return [
+        Row(
+            name=f"{name}, p{percent}",
+            figure=percentile(many, percent),
+            unit="ms",
+            baseline=percentile(alone, percent),
+            against=against,
+            aim=100 if percent == 99 else None,
+            at_least=False,
+            note=note if percent == 99 else "",
+        )
+        for percent in (50, 99)
+    ]
+
+
 def seconds(work: Callable[[], object]) -> float:
     """Wall time of one call; earlier garbage is collected first, and the collector is off meanwhile."""
     return _timed(time.perf_counter, work)
