@@ -1,5 +1,5 @@
 import {byName, bytes, cpu} from "../shared/format.js";
-import {attemptName} from "./evidence.js";
+import {attemptName, isShadow} from "./evidence.js";
 
 /**
  * The verdict of an attempt on one node: {kind, text, …} with kind chosen, fits, unfit or skipped (not
@@ -15,7 +15,8 @@ export function verdictOf(evidence, name) {
   const score = evidence.scores?.[name]?.total;
   const points = score === undefined ? "" : `, score ${score}`;
   if (evidence.node === name) {
-    return {kind: "chosen", text: isOnlyFeasible(evidence) ? "chosen, the only node that fits" : `chosen${points}`};
+    const chosen = isShadow(evidence) ? "would be chosen" : "chosen";
+    return {kind: "chosen", text: `${chosen}${isOnlyFeasible(evidence) ? ", the only node that fits" : points}`};
   }
   return {kind: "fits", text: `fits${points}`};
 }

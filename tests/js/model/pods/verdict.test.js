@@ -63,6 +63,10 @@ test("each short resource is an obstacle", () => {
   );
 });
 
+test("a shadow decision has bound no pod", () => {
+  assert.equal(verdictOf({...EVIDENCE, cycle: 0}, "n1").text, "would be chosen, score 171");
+});
+
 test("the chosen node comes first among equals", () => {
   const scores = {a: {total: 9}, b: {total: 9}, c: {total: 12}};
   assert.deepEqual(
