@@ -72,6 +72,7 @@ async def test_streams_share_a_few_connections(links: Links) -> None:
             await asyncio.sleep(0.01)
         assert links._pool.get_stats()["pool_size"] == CONNECTIONS
         one_more.cancel()
+        await asyncio.wait([one_more])
 
 
 async def test_an_export_beyond_the_limit_waits(start: Start) -> None:
