@@ -65,6 +65,8 @@ def test_broken_chains_can_be_selected(page: Page) -> None:
 def test_board_and_pod_page_link_to_claims(page: Page) -> None:
     run = half_bound(page, "volumes-links")
     page.goto(f"/runs/{run}/pods/shop/orders-0/")
+    # What is still being read comes above the link, which then moves away from under the pointer.
+    page.wait_for_load_state("networkidle")
     page.get_by_role("link", name="orders", exact=True).click(timeout=PATIENCE_MS)
     expect(page).to_have_url(f"/runs/{run}/volumes/?pod=shop/orders-0&claim=shop/orders")
     page.goto(f"/runs/{run}/")
