@@ -89,14 +89,7 @@ def _waited(alone: Any) -> Row:
 @contextmanager
 def _driven(stack: Servers, run: Any) -> Iterator[None]:
     """A worker drives the run meanwhile, which has started."""
-    from kscope.runs.models import Run
-
-    worker = stack.start_python("worker", "-m", "bench.drive", str(run.pk), "--again")
-    deadline = time.monotonic() + 60
-    while not Run.objects.filter(pk=run.pk, is_started=True).exists():
-        assert worker.exit_code() is None, worker.log_tail()
-        assert time.monotonic() < deadline, worker.log_tail()
-        time.sleep(0.05)
+    worker = stack.start_worker(run, "--again")
     try:
         yield
     finally:

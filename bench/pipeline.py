@@ -102,12 +102,7 @@ def _through_everything(stack: Servers, nodes: int, pods: int) -> tuple[Watcher,
     run = store_run(synthetic(nodes, pods))
     if not stack.port:
         stack.start_web()
-    worker = stack.start_python("worker", "-m", "bench.drive", str(run.pk))
-    deadline = time.monotonic() + PATIENCE_S
-    while not Run.objects.filter(pk=run.pk, is_started=True).exists():
-        assert worker.exit_code() is None, worker.log_tail()
-        assert time.monotonic() < deadline, worker.log_tail()
-        time.sleep(0.05)
+    worker = stack.start_worker(run)
     Run.objects.filter(pk=run.pk).update(status=Run.Status.PLAYING)
     watcher = Watcher(pods)
     try:

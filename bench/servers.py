@@ -43,6 +43,15 @@ class Servers:
         """A Python process with the settings of these servers."""
         return self._start(name, *words)
 
+    def start_worker(self, run: Any, *words: str) -> Child:
+        """A process that drives *run*, with *words* for bench.drive; returns when it has started."""
+        from kscope.runs.models import Run
+
+        worker = self.start_python("worker", "-m", "bench.drive", str(run.pk), *words)
+        is_started = Run.objects.filter(pk=run.pk, is_started=True).exists
+        wait_until(is_started, worker, patience_s=180, what="begin the run")
+        return worker
+
     def _start(self, name: str, *words: str) -> Child:
         log = self.folder / f"{name}.log"
         context = ProcessContext({**os.environ, "PYTHONUNBUFFERED": "1"}, ROOM)
