@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.stories import PATIENCE_MS, agree, finished_run
 
@@ -62,11 +62,24 @@ def test_broken_chains_can_be_selected(page: Page) -> None:
     )
 
 
+def test_a_pods_claims_come_no_sooner_than_what_stands_above_them(page: Page) -> None:
+    run = half_bound(page, "volumes-late")
+    held: list[Route] = []
+    page.route("**/attempts/?*", lambda route: held.append(route))
+    page.goto(f"/runs/{run}/pods/shop/orders-0/")
+    expect(page.get_by_role("region", name="Life of the pod")).to_be_visible(timeout=PATIENCE_MS)
+    claim = page.get_by_role("link", name="orders", exact=True)
+    expect(claim).to_have_count(0)
+    page.route("**/attempts/?*", lambda route: route.continue_())
+    for route in held:
+        route.continue_()
+    expect(claim).to_be_visible(timeout=PATIENCE_MS)
+    assert page.get_by_role("region", name="Attempts").is_visible()
+
+
 def test_board_and_pod_page_link_to_claims(page: Page) -> None:
     run = half_bound(page, "volumes-links")
     page.goto(f"/runs/{run}/pods/shop/orders-0/")
-    # What is still being read comes above the link, which then moves away from under the pointer.
-    page.wait_for_load_state("networkidle")
     page.get_by_role("link", name="orders", exact=True).click(timeout=PATIENCE_MS)
     expect(page).to_have_url(f"/runs/{run}/volumes/?pod=shop/orders-0&claim=shop/orders")
     page.goto(f"/runs/{run}/")

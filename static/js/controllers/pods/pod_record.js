@@ -3,6 +3,8 @@ import {computed, effect, signal} from "@preact/signals";
 import {ObjectEvents} from "../session/object_events.js";
 
 const WAIT_MS = 120;
+/** On a large cluster evidence is computed when it is asked for, which may take longer than anyone should wait. */
+const EVIDENCE_MS = 1000;
 const NOTHING = {key: null, upTo: 0, attempts: []};
 
 /**
@@ -11,7 +13,8 @@ const NOTHING = {key: null, upTo: 0, attempts: []};
  * `events` are all events about it, oldest first, including those after the event shown.
  * `attempts` are those that had ended by then, newest first. `chosen` is the number of the selected attempt,
  * null for the newest, and `held` is {attempt, evidence} of the attempt shown, or null. `reading` is the
- * state of loading: {status: "none" | "loading" | "ready" | "failed", evidence, message}.
+ * state of loading: {status: "none" | "loading" | "ready" | "failed", evidence, message}. `isOpen` turns true once
+ * events, attempts and evidence were read, or could not be; it does not wait for evidence longer than EVIDENCE_MS.
  */
 export class PodRecord {
   constructor({session, id, attempt}) {
@@ -28,6 +31,7 @@ export class PodRecord {
     this.attempts = computed(() => this.#attempts());
     this.held = computed(() => this.#held());
     this.reading = computed(() => this.#reading());
+    this.isOpen = signal(false);
     this.key = null;
   }
 
@@ -43,6 +47,7 @@ export class PodRecord {
       timer = setTimeout(() => this.#refresh(key), WAIT_MS);
     });
     effect(() => this.#show(this.#wanted()));
+    effect(() => this.#open());
   }
 
   /** Show the attempt of this number, or follow the newest with null. */
@@ -96,6 +101,15 @@ export class PodRecord {
     if (isRead) return {status: wasAttempted ? "ready" : "none", evidence};
     if (this.problem.value) return {status: "failed", evidence, message: this.problem.value};
     return {status: wasAttempted ? "loading" : "none", evidence};
+  }
+
+  #open() {
+    const open = () => {
+      this.isOpen.value = true;
+    };
+    const isListed = this.object.status.value !== "loading" && this.read.value.key !== null;
+    if (this.problem.value || (isListed && this.reading.value.status !== "loading")) open();
+    else if (isListed) setTimeout(open, EVIDENCE_MS);
   }
 
   async #refresh(key) {

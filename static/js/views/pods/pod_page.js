@@ -30,7 +30,6 @@ function Body({session, id, record}) {
     return html`<main class="page"><h1 class="vh">${id}</h1><${Reading} session=${session} /></main>`;
   }
   const pod = session.model.entities.get(id);
-  const held = record.held.value;
   return html`
     <main class="page podpage">
       <${Head} session=${session} id=${id} pod=${pod} />
@@ -38,23 +37,32 @@ function Body({session, id, record}) {
         <${Answer} session=${session} id=${id} pod=${pod} record=${record} newest=${record.attempts.value[0]} />
         <${Life} session=${session} id=${id} record=${record} />
       </div>
-      <${EvidenceState} reading=${record.reading.value} retry=${() => record.retry()} />
-      ${
-        record.attempts.value.length > 0 &&
-        html`
-        <div class="sec verdicts"><${Attempts} record=${record} address=${session.address} />
-          ${held && html`<${Still} of=${held.evidence}><${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(session)} pod=${parseId(id).name} /><//>`}</div>`
-      }
-      ${
-        held &&
-        html`<${Still} of=${held.evidence}><div class="sec two">
-        <${Scores} evidence=${held.evidence} /><${Preemption} evidence=${held.evidence} /></div><//>`
-      }
-      <${OwnPlugins} held=${held} />
-      ${pod?.claims?.length > 0 && html`<div class="sec volumes"><${Volumes} session=${session} id=${id} pod=${pod} /></div>`}
-      ${pod?.resource_claims?.length > 0 && html`<${PodDevices} session=${session} id=${id} pod=${pod} evidence=${held?.evidence} />`}
-      <${Events} session=${session} id=${id} record=${record} />
+      <${Details} session=${session} id=${id} pod=${pod} record=${record} />
     </main>`;
+}
+
+/** What follows from what was read. It comes at once: what came one after the other would move away from the pointer. */
+function Details({session, id, pod, record}) {
+  if (!record.isOpen.value)
+    return html`<p class="small soft evidencestate" role="status">Reading its attempts and events…</p>`;
+  const held = record.held.value;
+  return html`
+    <${EvidenceState} reading=${record.reading.value} retry=${() => record.retry()} />
+    ${
+      record.attempts.value.length > 0 &&
+      html`
+      <div class="sec verdicts"><${Attempts} record=${record} address=${session.address} />
+        ${held && html`<${Still} of=${held.evidence}><${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(session)} pod=${parseId(id).name} /><//>`}</div>`
+    }
+    ${
+      held &&
+      html`<${Still} of=${held.evidence}><div class="sec two">
+      <${Scores} evidence=${held.evidence} /><${Preemption} evidence=${held.evidence} /></div><//>`
+    }
+    <${OwnPlugins} held=${held} />
+    ${pod?.claims?.length > 0 && html`<div class="sec volumes"><${Volumes} session=${session} id=${id} pod=${pod} /></div>`}
+    ${pod?.resource_claims?.length > 0 && html`<${PodDevices} session=${session} id=${id} pod=${pod} evidence=${held?.evidence} />`}
+    <${Events} session=${session} id=${id} record=${record} />`;
 }
 
 function Head({session, id, pod}) {

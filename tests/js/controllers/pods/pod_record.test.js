@@ -12,11 +12,11 @@ const ATTEMPTS = [
   {id: 1, number: 1, seq: 10},
 ];
 
-let place, failing;
+let place, failing, isSlow;
 
 beforeEach(() => {
   mock.timers.enable({apis: ["setTimeout"]});
-  failing = false;
+  [failing, isSlow] = [false, false];
   place = signal({seq: 35, past: true});
 });
 
@@ -38,7 +38,8 @@ function record() {
       get: async (path, {seq} = {}) => {
         if (failing) throw new Error("The server could not be reached.");
         if (path === "attempts/") return ATTEMPTS.filter((attempt) => seq === null || attempt.seq <= seq);
-        return path === "events/" ? {events: [], next: null} : {number: Number(path.split("/")[1])};
+        if (path === "events/") return {events: [], next: null};
+        return isSlow ? new Promise(() => {}) : {number: Number(path.split("/")[1])};
       },
     },
   };
@@ -105,4 +106,34 @@ test("a failed request can be repeated", async () => {
   pod.retry();
   await settle();
   assert.equal(pod.reading.value.status, "ready");
+});
+
+test("what depends on it is shown once all was read", async () => {
+  const pod = record();
+  const seen = [];
+  pod.isOpen.subscribe((isOpen) => seen.push([isOpen, pod.reading.value.status]));
+  await settle();
+  assert.deepEqual(seen, [
+    [false, "loading"],
+    [true, "ready"],
+  ]);
+  place.value = {seq: 15, past: true};
+  assert.equal(pod.isOpen.value, true);
+});
+
+test("evidence that takes long does not hold back the rest", async () => {
+  isSlow = true;
+  const pod = record();
+  await settle();
+  assert.equal(pod.isOpen.value, false);
+  mock.timers.tick(1000);
+  assert.equal(pod.isOpen.value, true);
+  assert.equal(pod.reading.value.status, "loading");
+});
+
+test("a failure does not hold back the rest either", async () => {
+  failing = true;
+  const pod = record();
+  await settle();
+  assert.equal(pod.isOpen.value, true);
 });
