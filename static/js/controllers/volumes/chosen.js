@@ -1,4 +1,4 @@
-import {computed} from "@preact/signals";
+import {computed, effect, signal} from "@preact/signals";
 
 import {bindingOf, mergedUpTo} from "../../model/volumes/binding.js";
 import {bindingMode, userOf} from "../../model/volumes/claims.js";
@@ -8,7 +8,8 @@ import {ObjectEvents} from "../session/object_events.js";
  * The selected claim or volume, the other side of its binding, a pod that uses it, and the events of
  * all three.
  *
- * By default an unfinished claim is selected, else any claim or volume.
+ * By default an unfinished claim is selected, else any claim or volume. `isOpen` is whether the events of all
+ * three were read, once, or could not be: before that, nothing can be said of the binding.
  */
 export class Chosen {
   constructor(session) {
@@ -19,10 +20,16 @@ export class Chosen {
     this.claim = new ObjectEvents(session, () => this.#claim());
     this.volume = new ObjectEvents(session, () => this.#volume());
     this.pod = new ObjectEvents(session, () => this.#pod());
+    this.opened = signal(null);
+    this.isOpen = computed(() => this.opened.value === this.id.value);
   }
 
   start() {
-    for (const object of [this.claim, this.volume, this.pod]) object.start();
+    const all = [this.claim, this.volume, this.pod];
+    for (const object of all) object.start();
+    effect(() => {
+      if (all.map(isRead).every(Boolean)) this.opened.value = this.id.value;
+    });
   }
 
   pick(id) {
@@ -81,4 +88,11 @@ export class Chosen {
     const id = this.claim.id.value;
     return id === null ? null : userOf(claims.usersOf(id, entities))?.[0];
   }
+}
+
+/** Whether the events of the object that is wanted now, if there is one, were read or could not be. */
+function isRead({id, of, status}) {
+  // Both are looked at each time, so that a change of either is noticed.
+  const [wanted, isLoading] = [id.value, status.value === "loading"];
+  return wanted === null || (of === wanted && !isLoading);
 }

@@ -23,7 +23,7 @@ export function Selected({session, chosen, candidates, pick}) {
   const held = candidates.held.value;
   return html`
     <div class="sec detail">
-      <${Binding} session=${session} id=${id} binding=${binding} nearest=${nearestOf(held?.answer)} />
+      <${Binding} session=${session} id=${id} binding=${binding} isOpen=${chosen.isOpen.value} nearest=${nearestOf(held?.answer)} />
       <${CandidateTable} session=${session} held=${held} open=${!binding.claim?.volume && !binding.holder} pick=${pick} />
     </div>
     <${EventTable} session=${session} id=${id} events=${eventsOfBoth(binding).reverse()} />`;
@@ -34,24 +34,33 @@ function eventsOfBoth({events, claimId, volumeId}) {
   return events.filter(({object}) => object === claimId || object === volumeId);
 }
 
-function Binding({session, id, binding, nearest}) {
+function Binding({session, id, binding, isOpen, nearest}) {
   const {namespace, name} = parseId(id);
   const ofClaim = id.startsWith("claim/");
   const object = ofClaim ? binding.claim : binding.volume;
-  const answer = ofClaim ? claimAnswer(binding, nearest) : volumeAnswer(binding);
   return html`
     <section aria-label=${`Binding of ${name}`}>
       <div class="sechead"><h2 class="own">${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h2>
         <span class="note">${about(object, ofClaim)}</span>
         <div class="end">${object && html`<${ManifestLink} session=${session} id=${id} />`}</div></div>
-      <div class=${`blocker f-${answer.family}`}><p class="say">${answer.sentence}</p>
-        ${answer.figure && html`<p class="figure num">${answer.figure.value}<small> ${answer.figure.words}</small></p>`}
-        ${!isAnswered(session, id) && html`<${Fixes} session=${session} id=${id} fixes=${answer.fixes} />`}</div>
-      <${Trial} session=${session} id=${id} />
-      <${Why} session=${session} id=${id} />
-      <${Sides} binding=${binding} />
-      <ol class="steps">${stepsOf(binding).map((step) => html`<${Step} key=${step.name} session=${session} step=${step} />`)}</ol>
+      ${
+        isOpen
+          ? html`<${Progress} session=${session} id=${id} binding=${binding} answer=${ofClaim ? claimAnswer(binding, nearest) : volumeAnswer(binding)} />`
+          : html`<p class="small soft" role="status">Reading its events…</p>`
+      }
     </section>`;
+}
+
+/** How far a binding is, and what would help. */
+function Progress({session, id, binding, answer}) {
+  return html`
+    <div class=${`blocker f-${answer.family}`}><p class="say">${answer.sentence}</p>
+      ${answer.figure && html`<p class="figure num">${answer.figure.value}<small> ${answer.figure.words}</small></p>`}
+      ${!isAnswered(session, id) && html`<${Fixes} session=${session} id=${id} fixes=${answer.fixes} />`}</div>
+    <${Trial} session=${session} id=${id} />
+    <${Why} session=${session} id=${id} />
+    <${Sides} binding=${binding} />
+    <ol class="steps">${stepsOf(binding).map((step) => html`<${Step} key=${step.name} session=${session} step=${step} />`)}</ol>`;
 }
 
 /** Whether the answer to the question why offers changes, which were tried. */

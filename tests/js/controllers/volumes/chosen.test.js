@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import {test} from "node:test";
+import {mock, test} from "node:test";
 
 import {signal} from "@preact/signals";
 
@@ -8,13 +8,14 @@ import {RunModel} from "../../../../static/js/model/run/run_model.js";
 
 const BOUND = {phase: "Bound", volume: "pv"};
 
-/** A board with this state, which can be changed, and what is chosen on it. */
-function setUp(state, address = {}) {
+/** A board with this state, which can be changed, and what is chosen on it. No events are read unless `api` answers. */
+function setUp(state, address = {}, api = null) {
   const model = new RunModel();
   model.reset({seq: 1, at: 0, state, events: []});
   const tick = signal(0);
   const selection = {claim: signal(address.claim ?? null), volume: signal(address.volume ?? null)};
   const session = {
+    api,
     selection,
     get model() {
       void tick.value;
@@ -61,4 +62,48 @@ test("without claims a volume is selected", () => {
   assert.equal(chosen.id.value, "volume/pv");
   change({"volume/pv": null});
   assert.equal(chosen.id.value, null);
+});
+
+test("a binding is shown once the events of all its objects were read", async () => {
+  mock.timers.enable({apis: ["setTimeout"]});
+  const held = [];
+  const api = {get: () => new Promise((resolve) => held.push(() => resolve({events: [], next: null})))};
+  const state = {
+    "claim/a/data": BOUND,
+    "volume/pv": {phase: "Bound", claim: "a/data"},
+    "claim/a/new": {phase: "Pending"},
+  };
+  const {chosen} = setUp(state, {claim: "claim/a/data"}, api);
+  const answer = async (count) => {
+    mock.timers.tick(200);
+    for (const one of held.splice(0, count)) one();
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  };
+  chosen.start();
+  await answer(1);
+  assert.equal(chosen.isOpen.value, false);
+  await answer(1);
+  assert.equal(chosen.isOpen.value, true);
+  chosen.pick("claim/a/new");
+  assert.equal(chosen.isOpen.value, false);
+  await answer(1);
+  assert.equal(chosen.isOpen.value, true);
+  mock.timers.reset();
+});
+
+test("a volume whose claim becomes known later is shown once the events of both were read", async () => {
+  mock.timers.enable({apis: ["setTimeout"]});
+  const api = {get: async () => ({events: [], next: null})};
+  const {chosen, change} = setUp({}, {volume: "volume/pv"}, api);
+  chosen.start();
+  change({"volume/pv": {phase: "Released", claim: "a/data"}});
+  assert.equal(chosen.isOpen.value, false);
+  mock.timers.tick(200);
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  assert.equal(chosen.isOpen.value, true);
+  mock.timers.reset();
 });
