@@ -21,12 +21,13 @@ export function Selected({session, chosen, candidates, pick}) {
   if (id === null) return null;
   const binding = chosen.binding();
   const held = candidates.held.value;
+  const isOpen = chosen.isOpen.value;
   return html`
     <div class="sec detail">
-      <${Binding} session=${session} id=${id} binding=${binding} isOpen=${chosen.isOpen.value} nearest=${nearestOf(held?.answer)} />
+      <${Binding} session=${session} id=${id} binding=${binding} isOpen=${isOpen} nearest=${nearestOf(held?.answer)} />
       <${CandidateTable} session=${session} held=${held} open=${!binding.claim?.volume && !binding.holder} pick=${pick} />
     </div>
-    <${EventTable} session=${session} id=${id} events=${eventsOfBoth(binding).reverse()} />`;
+    ${isOpen && html`<${EventTable} session=${session} id=${id} events=${eventsOfBoth(binding).reverse()} />`}`;
 }
 
 /** The events of the two objects, without those of the pod. */
