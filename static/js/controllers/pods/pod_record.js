@@ -104,10 +104,11 @@ export class PodRecord {
   }
 
   #open() {
+    if (this.isOpen.value) return;
     const open = () => {
       this.isOpen.value = true;
     };
-    const isListed = this.object.status.value !== "loading" && this.read.value.key !== null;
+    const isListed = this.object.isRead.value && this.read.value.key !== null;
     if (this.problem.value || (isListed && this.reading.value.status !== "loading")) open();
     else if (isListed) setTimeout(open, EVIDENCE_MS);
   }

@@ -19,6 +19,8 @@ export class ObjectEvents {
     this.events = signal([]);
     /** "loading" until they were read for the first time, then "ready", or "failed". */
     this.status = signal("loading");
+    /** Whether the events of the object wanted now, if there is one, were read for the first time, or could not be. */
+    this.isRead = computed(() => this.#isRead());
     /** The id and the object for which the events were loaded. */
     this.of = null;
     this.object = null;
@@ -47,6 +49,12 @@ export class ObjectEvents {
           this.#refresh(id);
         }, WAIT_MS);
     });
+  }
+
+  #isRead() {
+    // Both are looked at each time, so that a change of either is noticed.
+    const [id, isLoading] = [this.id.value, this.status.value === "loading"];
+    return id === null || (this.of === id && !isLoading);
   }
 
   async #refresh(id) {

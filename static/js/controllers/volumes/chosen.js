@@ -28,7 +28,7 @@ export class Chosen {
     const all = [this.claim, this.volume, this.pod];
     for (const object of all) object.start();
     effect(() => {
-      if (all.map(isRead).every(Boolean)) this.opened.value = this.id.value;
+      if (all.every(({isRead}) => isRead.value)) this.opened.value = this.id.value;
     });
   }
 
@@ -88,11 +88,4 @@ export class Chosen {
     const id = this.claim.id.value;
     return id === null ? null : userOf(claims.usersOf(id, entities))?.[0];
   }
-}
-
-/** Whether the events of the object that is wanted now, if there is one, were read or could not be. */
-function isRead({id, of, status}) {
-  // Both are looked at each time, so that a change of either is noticed.
-  const [wanted, isLoading] = [id.value, status.value === "loading"];
-  return wanted === null || (of === wanted && !isLoading);
 }

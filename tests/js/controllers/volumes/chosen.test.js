@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import {mock, test} from "node:test";
+import {test} from "node:test";
 
 import {signal} from "@preact/signals";
 
@@ -33,6 +33,13 @@ function setUp(state, address = {}, api = null) {
   return {chosen, change, selection, ids: () => [chosen.claim, chosen.volume, chosen.pod].map(({id}) => id.value)};
 }
 
+/** Until answers that are there have been taken. */
+function answered() {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
 test("a claim determines its volume and its pod", () => {
   const state = {"claim/a/data": BOUND, "volume/pv": {phase: "Bound", claim: "a/data"}, "pod/a/db": {claims: ["data"]}};
   const {chosen, ids, selection} = setUp(state, {claim: "claim/a/data"});
@@ -64,7 +71,7 @@ test("without claims a volume is selected", () => {
   assert.equal(chosen.id.value, null);
 });
 
-test("a binding is shown once the events of all its objects were read", async () => {
+test("a binding is shown once the events of all its objects were read", async ({mock}) => {
   mock.timers.enable({apis: ["setTimeout"]});
   const held = [];
   const api = {get: () => new Promise((resolve) => held.push(() => resolve({events: [], next: null})))};
@@ -77,9 +84,7 @@ test("a binding is shown once the events of all its objects were read", async ()
   const answer = async (count) => {
     mock.timers.tick(200);
     for (const one of held.splice(0, count)) one();
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
+    await answered();
   };
   chosen.start();
   await answer(1);
@@ -90,10 +95,9 @@ test("a binding is shown once the events of all its objects were read", async ()
   assert.equal(chosen.isOpen.value, false);
   await answer(1);
   assert.equal(chosen.isOpen.value, true);
-  mock.timers.reset();
 });
 
-test("a volume whose claim becomes known later is shown once the events of both were read", async () => {
+test("a volume whose claim becomes known later is shown once the events of both were read", async ({mock}) => {
   mock.timers.enable({apis: ["setTimeout"]});
   const api = {get: async () => ({events: [], next: null})};
   const {chosen, change} = setUp({}, {volume: "volume/pv"}, api);
@@ -101,9 +105,6 @@ test("a volume whose claim becomes known later is shown once the events of both 
   change({"volume/pv": {phase: "Released", claim: "a/data"}});
   assert.equal(chosen.isOpen.value, false);
   mock.timers.tick(200);
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+  await answered();
   assert.equal(chosen.isOpen.value, true);
-  mock.timers.reset();
 });
