@@ -6,8 +6,9 @@ from typing import Any
 
 import orjson
 from django.db.models import QuerySet
-from psycopg import Cursor
+from psycopg import Connection, Cursor
 
+from kscope.runs.drive.run_table import RunTable
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.web.past import ObjectLog
 from kscope.sim.input.scenario import Scenario
@@ -15,6 +16,20 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.extender_client import HttpTransport
+
+_ATTEMPTS = RunTable(
+    "scheduling_schedulingattempt",
+    {
+        "pod": "text",
+        "number": "integer",
+        "seq": "bigint",
+        "at": "bigint",
+        "cycle": "bigint",
+        "result": "text",
+        "node": "text",
+        "evidence": "bytea",
+    },
+)
 
 
 def cluster_create(run: Run) -> Cluster:
@@ -86,33 +101,23 @@ def command_parse(body: dict[str, Any]) -> Command:
 
 
 def attempts_write(
-    cursor: "Cursor[Any]", run_id: int, attempts: Sequence[SchedulingAttempt]
+    link: "Connection[Any]", run_id: int, attempts: Sequence[SchedulingAttempt]
 ) -> None:
     """Keep a slice's scheduling attempts, their evidence compressed."""
-    if not attempts:
-        return
-    statement = (
-        "COPY scheduling_schedulingattempt"
-        " (run_id, pod, number, seq, at, cycle, result, node, evidence) FROM STDIN"
-    )
-    with cursor.copy(statement) as copy:
-        for each in attempts:
-            evidence = None
-            if each.evidence is not None:
-                evidence = zlib.compress(orjson.dumps(each.evidence), 1)
-            copy.write_row(
-                (
-                    run_id,
-                    each.pod,
-                    each.number,
-                    each.seq,
-                    each.at,
-                    each.cycle,
-                    each.result,
-                    each.node,
-                    evidence,
-                )
-            )
+    rows = [
+        (
+            each.pod,
+            each.number,
+            each.seq,
+            each.at,
+            each.cycle,
+            each.result,
+            each.node,
+            None if each.evidence is None else zlib.compress(orjson.dumps(each.evidence), 1),
+        )
+        for each in attempts
+    ]
+    _ATTEMPTS.add(link, run_id, rows)
 
 
 def attempts_copy(cursor: "Cursor[Any]", run_id: int, fork_id: int, seq: int) -> None:

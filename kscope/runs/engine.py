@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from psycopg import Cursor
+from psycopg import Connection, Cursor
 
 from kscope.sim.api_server.write_record import Removal, Written
 from kscope.sim.input.budget import Budget
@@ -128,8 +128,8 @@ class Engine(Protocol):
     def view(self) -> State: ...
 
 
-# Writes the attempts of a slice of a run.
-SliceWriter = Callable[[Cursor[Any], int, Sequence[Any]], None]
+# Writes the attempts of a slice of a run, as part of its transaction.
+SliceWriter = Callable[[Connection[Any], int, Sequence[Any]], None]
 # Copies what was written so from one run to another, up to an event.
 HistoryCopier = Callable[[Cursor[Any], int, int, int], None]
 

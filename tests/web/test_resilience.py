@@ -125,21 +125,19 @@ def test_a_database_outage_does_not_fail_the_run(
 def test_a_connection_cut_during_commit_fails_no_run(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, copy = start(play=True, speed="max"), slices._copy_events
+    run, write = start(play=True, speed="max"), slices._write_objects
     cut: list[int] = []
 
-    def cut_once(cursor: Any, run_id: int, rows: Any) -> None:
-        copy(cursor, run_id, rows if cut else cutting(cursor.connection.info.backend_pid, rows))
+    def cut_once(link: Any, run_id: int, objects: Any) -> None:
+        if not cut:
+            cut.append(link.info.backend_pid)
+            another = connection.copy()
+            with another.cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(%s, 10000)", cut)
+            another.close()
+        write(link, run_id, objects)
 
-    def cutting(backend: int, rows: Any) -> Iterator[Any]:
-        cut.append(backend)
-        another = connection.copy()
-        with another.cursor() as cursor:
-            cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [backend])
-        another.close()
-        yield from rows
-
-    monkeypatch.setattr(slices, "_copy_events", cut_once)
+    monkeypatch.setattr(slices, "_write_objects", cut_once)
     in_thread(run).join()
     run.refresh_from_db()
     assert cut

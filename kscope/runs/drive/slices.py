@@ -1,16 +1,19 @@
 """What a worker writes to the database: its lease, and each slice of a run in one transaction."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import cache
+from typing import Any
 
 import orjson
 from django.db import Error, connection, transaction
-from psycopg import Cursor, sql
+from psycopg import Connection, Cursor, sql
+from psycopg.errors import DivisionByZero
 
 from kscope.runs import measures
 from kscope.runs.drive.checkpoints import checkpoint_insert
+from kscope.runs.drive.run_table import FEW_ROWS, RunTable, records
 from kscope.runs.engine import EngineSlice, Manifest, wiring
 from kscope.runs.models import Checkpoint, OtherObject, RemovedObject, Run, RunEvent
 from kscope.runs.nudges import Outcome
@@ -114,20 +117,66 @@ CONTROLS = (
     " budget_events, budget_objects, budget_time, budget_memory"
 )
 
+_EVENTS = RunTable(
+    RunEvent._meta.db_table,
+    {
+        "seq": "bigint",
+        "at": "bigint",
+        "kind": "text",
+        "object": "text",
+        "component": "text",
+        "cause": "bigint",
+        "message": "text",
+        "data": "jsonb",
+        "changes": "jsonb",
+    },
+)
+_REMOVALS = RunTable(
+    RemovedObject._meta.db_table,
+    {"seq": "bigint", "created_seq": "bigint", "object": "text", "manifest": "jsonb"},
+)
+
+# A slice that does not belong where the run stands divides by zero, so that the statements which
+# have been sent after this one are not carried out.
+_MOVE_HEAD = (
+    "UPDATE runs_run SET"
+    " lease_epoch = lease_epoch / (CASE WHEN lease_epoch = %(epoch)s AND (%(is_first)s"
+    "  OR (head_seq, head_steps, head_commands) = (%(old_seq)s, %(old_steps)s, %(old_commands)s))"
+    "  THEN 1 ELSE 0 END),"
+    " lease_until = clock_timestamp() + %(lease)s::interval,"
+    " head_seq = %(seq)s, head_at = %(at)s, head_steps = %(steps)s, head_commands = %(commands)s,"
+    " head_digest = %(digest)s, next_at = %(next_at)s, head_objects = %(objects)s,"
+    " memory_used = CASE WHEN %(memory)s > 0 THEN %(memory)s ELSE memory_used END,"
+    " is_started = true, engine_digest = %(engine)s, differs_from = NULL, differs_for = '',"
+    " goal_at = CASE WHEN %(at_goal)s THEN NULL ELSE goal_at END,"
+    " until_pod = CASE WHEN %(forgets_pod)s THEN '' ELSE until_pod END,"
+    " stopped_by = CASE WHEN %(stops)s THEN %(stopped_by)s ELSE stopped_by END,"
+    " stop_reason = CASE WHEN %(stops)s THEN %(stop_reason)s ELSE stop_reason END,"
+    " steps_wanted = CASE WHEN %(stops)s THEN 0"
+    "  ELSE greatest(steps_wanted - %(steps_taken)s, 0) END,"
+    " status = CASE WHEN %(wake)s AND status = 'finished' THEN 'playing'"
+    "  WHEN %(pauses)s AND status = 'playing' THEN 'paused'"
+    "  WHEN %(at_end)s AND status = 'playing' THEN 'finished' ELSE status END"
+    f" WHERE id = %(run_id)s RETURNING {CONTROLS}"
+).encode()
+
+_MARK_COMMANDS = (
+    b"UPDATE runs_command SET status = CASE WHEN done.applied THEN 'applied' ELSE 'rejected' END,"
+    b" reason = done.reason, outcome_seq = done.seq, ordinal = done.ordinal,"
+    b" position = done.position, at = done.at"
+    b" FROM jsonb_to_recordset(%s::jsonb) AS done (id bigint, applied boolean, reason text,"
+    b"  seq bigint, ordinal integer, position bigint, at bigint)"
+    b" WHERE runs_command.id = done.id"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What a slice changes in one table of objects: deleted keys, and the other rows as JSON.
-
-    `created` and `newest` are the events of the others, in the order of `keys`.
-    """
+    """What a slice changes in one table of objects: deleted keys, and the other rows as JSON."""
 
     table: str
     gone: list[str]
     kept: str
-    keys: list[str]
-    created: list[int]
-    newest: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +206,13 @@ def slice_packed(piece: EngineSlice) -> Packed:
 
 
 def _projection(table: str, objects: dict[str, tuple[Manifest | None, Written]]) -> Projection:
-    kept = {key: manifest for key, (manifest, _) in objects.items() if manifest is not None}
-    return Projection(
-        table,
-        gone=[key for key in objects if key not in kept],
-        kept=orjson.dumps(kept).decode(),
-        keys=[*kept],
-        created=[objects[key][1].created for key in kept],
-        newest=[objects[key][1].newest for key in kept],
-    )
+    kept = [
+        {"key": key, "manifest": manifest, "created": written.created, "newest": written.newest}
+        for key, (manifest, written) in objects.items()
+        if manifest is not None
+    ]
+    gone = [key for key, (manifest, _) in objects.items() if manifest is None]
+    return Projection(table, gone, records(kept) if kept else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,45 +249,38 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
 
     Raises LostLease.
     """
-    packed, done, stop = commit.packed, commit.done, commit.stop
+    packed = commit.packed
     with (
         measures.COMMIT_SECONDS.time(),
         transaction.atomic(),
-        # Errors of COPY come from psycopg. They must become Django's errors here: any other
-        # exception counts as a defect of the engine and ends the run for good.
+        # Errors come from psycopg. They must become Django's errors here: any other exception
+        # counts as a defect of the engine and ends the run for good.
         connection.wrap_database_errors,
-        connection.cursor() as wrapped,
     ):
-        # Django's cursor passes methods that it lacks, such as copy(), to psycopg's.
-        cursor = cast("Cursor[Any]", wrapped)
-        _fence(cursor, run_id, epoch, commit.before)
-        _copy_events(cursor, run_id, packed.rows)
-        for projection in packed.projections:
-            _upsert(cursor, run_id, projection)
-        _copy_removals(cursor, run_id, packed.removals)
-        for write in wiring.writers:
-            write(cursor, run_id, packed.attempts)
-        _mark_commands(cursor, done)
+        connection.ensure_connection()
+        link = connection.connection
+        moved = Cursor(link)
+        try:
+            # Statements that are sent together cost one round trip, and the engine, which computes
+            # in another thread, gives the interpreter away once instead of for each.
+            with link.pipeline() if len(packed.rows) <= FEW_ROWS else nullcontext():
+                _move_head(moved, run_id, epoch, commit)
+                _EVENTS.add(link, run_id, packed.rows)
+                for projection in packed.projections:
+                    _write_objects(link, run_id, projection)
+                _REMOVALS.add(link, run_id, packed.removals)
+                for write in wiring.writers:
+                    write(link, run_id, packed.attempts)
+                _mark_commands(link, commit.done)
+        except DivisionByZero as refused:
+            raise _not_ours(run_id, epoch, commit.before) from refused
+        row = moved.fetchone()
+        if row is None:
+            raise LostLease(f"run {run_id} is gone")
         if commit.checkpoint:
             checkpoint_insert(commit.checkpoint)
-        if commit.at_goal:
-            cursor.execute("UPDATE runs_run SET goal_at = NULL WHERE id = %s", [run_id])
-        if commit.at_decision or commit.at_end:
-            cursor.execute(
-                "UPDATE runs_run SET until_pod = '', status ="
-                " CASE WHEN %s AND status = 'playing' THEN 'paused' ELSE status END WHERE id = %s",
-                [commit.at_decision, run_id],
-            )
-        if stop:
-            cursor.execute(
-                "UPDATE runs_run SET stopped_by = %s, stop_reason = %s, steps_wanted = 0,"
-                " until_pod = '', status ="
-                " CASE WHEN status = 'playing' THEN 'paused' ELSE status END WHERE id = %s",
-                [stop.part, stop.message, run_id],
-            )
-        controls = _move_head(cursor, run_id, commit)
     _count(commit)
-    return controls
+    return Controls(*row)
 
 
 def _count(commit: Commit) -> None:
@@ -275,7 +315,7 @@ def lease_renew(run_id: int, epoch: int, *, lease: str = "") -> None:
             [lease or LEASE, run_id, epoch],
         )
         if cursor.rowcount != 1:
-            raise LostLease(f"run {run_id} has another owner than epoch {epoch}")
+            raise _not_ours(run_id, epoch)
 
 
 def controls_read(run_id: int, epoch: int) -> Controls:
@@ -289,7 +329,7 @@ def controls_read(run_id: int, epoch: int) -> Controls:
         )
         row = cursor.fetchone()
     if row is None:
-        raise LostLease(f"run {run_id} has another owner than {epoch}")
+        raise _not_ours(run_id, epoch)
     return Controls(*row)
 
 
@@ -330,119 +370,75 @@ def renewals_unwaited() -> Iterator[None]:
             cursor.execute("RESET synchronous_commit")
 
 
-def _fence(cursor: Any, run_id: int, epoch: int, before: Head | None) -> None:
+def _not_ours(run_id: int, epoch: int, before: Head | None = None) -> LostLease:
+    place = f", or does not stand where it left it, at event {before.seq}" if before else ""
+    return LostLease(f"run {run_id} has another owner than epoch {epoch}{place}")
+
+
+def _move_head(cursor: Cursor[Any], run_id: int, epoch: int, commit: Commit) -> None:
+    """Move the run on to the slice's head, where *cursor* finds its Controls.
+
+    The first statement of a slice: it locks the run's row.
+    """
+    head, before, stop = commit.head, commit.before or commit.head, commit.stop
     cursor.execute(
-        "SELECT lease_epoch, head_seq, head_steps, head_commands FROM runs_run"
-        " WHERE id = %s FOR NO KEY UPDATE",
-        [run_id],
+        _MOVE_HEAD,
+        {
+            "run_id": run_id,
+            "epoch": epoch,
+            "lease": LEASE,
+            "is_first": commit.before is None,
+            "old_seq": before.seq,
+            "old_steps": before.steps,
+            "old_commands": before.commands,
+            "seq": head.seq,
+            "at": head.at,
+            "steps": head.steps,
+            "commands": head.commands,
+            "digest": head.digest,
+            "next_at": head.next_at,
+            "objects": head.objects,
+            "memory": head.memory,
+            "engine": wiring.engine_digest(),
+            "at_goal": commit.at_goal,
+            "forgets_pod": commit.at_decision or commit.at_end or stop is not None,
+            "stops": stop is not None,
+            "stopped_by": stop.part if stop else "",
+            "stop_reason": stop.message if stop else "",
+            "steps_taken": commit.steps_taken,
+            "wake": commit.wake,
+            "pauses": commit.at_decision or stop is not None,
+            "at_end": commit.at_end,
+        },
     )
-    row = cursor.fetchone()
-    if row is None or row[0] != epoch:
-        raise LostLease(f"run {run_id} has another owner than epoch {epoch}")
-    found = row[1:]
-    if before is not None and found != (before.seq, before.steps, before.commands):
-        raise LostLease(
-            f"run {run_id} stands at event, step and command {found}, and not at "
-            f"{(before.seq, before.steps, before.commands)}, where this worker left it"
-        )
 
 
-def _copy_events(cursor: Cursor[Any], run_id: int, rows: Sequence[tuple[Any, ...]]) -> None:
-    if not rows:
-        return
-    statement = sql.SQL(
-        "COPY {} (run_id, seq, at, kind, object, component, cause, message, data, changes)"
-        " FROM STDIN"
-    ).format(sql.Identifier(RunEvent._meta.db_table))
-    with cursor.copy(statement) as copy:
-        for row in rows:
-            copy.write_row((run_id, *row))
-
-
-def _copy_removals(
-    cursor: Cursor[Any], run_id: int, removals: Sequence[tuple[int, int, str, str]]
-) -> None:
-    if not removals:
-        return
-    statement = sql.SQL("COPY {} (run_id, seq, created_seq, object, manifest) FROM STDIN").format(
-        sql.Identifier(RemovedObject._meta.db_table)
-    )
-    with cursor.copy(statement) as copy:
-        for row in removals:
-            copy.write_row((run_id, *row))
-
-
-def _upsert(cursor: Cursor[Any], run_id: int, projection: Projection) -> None:
-    name = sql.Identifier(projection.table)
+def _write_objects(link: Connection[Any], run_id: int, projection: Projection) -> None:
+    delete, upsert = _statements(projection.table)
     if projection.gone:
-        delete = sql.SQL("DELETE FROM {} WHERE run_id = %s AND key = ANY(%s)").format(name)
-        cursor.execute(delete, [run_id, projection.gone])
-    # One JSON parameter: quoting every manifest into an array took longer than the scheduling.
+        Cursor(link).execute(delete, [run_id, projection.gone])
+    if projection.kept:
+        Cursor(link).execute(upsert, [run_id, projection.kept])
+
+
+@cache
+def _statements(table: str) -> tuple[bytes, bytes]:
+    """What deletes objects of a run from the table, and what writes others there."""
+    name = sql.Identifier(table)
+    delete = sql.SQL("DELETE FROM {} WHERE run_id = %s AND key = ANY(%s)")
     upsert = sql.SQL(
         "INSERT INTO {} (run_id, key, manifest, created_seq, seq)"
-        " SELECT %s, key, value, created, newest FROM jsonb_each(%s::jsonb)"
-        " JOIN unnest(%s::text[], %s::bigint[], %s::bigint[]) AS events (key, created, newest)"
-        " USING (key)"
+        " SELECT %s, key, manifest, created, newest FROM jsonb_to_recordset(%s::jsonb)"
+        "  AS kept (key text, manifest jsonb, created bigint, newest bigint)"
         " ON CONFLICT (run_id, key) DO UPDATE SET manifest = EXCLUDED.manifest,"
         " created_seq = EXCLUDED.created_seq, seq = EXCLUDED.seq"
-    ).format(name)
-    values = [run_id, projection.kept, projection.keys, projection.created, projection.newest]
-    cursor.execute(upsert, values)
-
-
-def _mark_commands(cursor: Cursor[Any], done: Sequence[Done]) -> None:
-    if not done:
-        return
-    cursor.execute(
-        "UPDATE runs_command SET status = CASE WHEN done.applied THEN 'applied' ELSE 'rejected' END,"
-        " reason = done.reason, outcome_seq = done.seq, ordinal = done.ordinal,"
-        " position = done.position, at = done.at"
-        " FROM unnest(%s::bigint[], %s::boolean[], %s::text[], %s::bigint[], %s::integer[],"
-        "  %s::bigint[], %s::bigint[]) AS done (id, applied, reason, seq, ordinal, position, at)"
-        " WHERE runs_command.id = done.id",
-        [
-            [each.id for each in done],
-            [each.applied for each in done],
-            [each.reason for each in done],
-            [each.seq for each in done],
-            [each.ordinal for each in done],
-            [each.position for each in done],
-            [each.at for each in done],
-        ],
     )
+    return delete.format(name).as_bytes(), upsert.format(name).as_bytes()
 
 
-def _move_head(cursor: Any, run_id: int, commit: Commit) -> Controls:
-    head = commit.head
-    cursor.execute(
-        "UPDATE runs_run SET head_seq = %s, head_at = %s, head_steps = %s, head_commands = %s,"
-        " head_digest = %s, next_at = %s, is_started = true, engine_digest = %s,"
-        " differs_from = NULL, differs_for = '', head_objects = %s,"
-        " memory_used = CASE WHEN %s > 0 THEN %s ELSE memory_used END,"
-        " steps_wanted = greatest(steps_wanted - %s, 0),"
-        " status = CASE WHEN %s AND status = 'finished' THEN 'playing'"
-        "  WHEN %s AND status = 'playing' THEN 'finished' ELSE status END,"
-        " lease_until = clock_timestamp() + %s::interval WHERE id = %s"
-        f" RETURNING {CONTROLS}",
-        [
-            head.seq,
-            head.at,
-            head.steps,
-            head.commands,
-            head.digest,
-            head.next_at,
-            wiring.engine_digest(),
-            head.objects,
-            head.memory,
-            head.memory,
-            commit.steps_taken,
-            commit.wake,
-            commit.at_end,
-            LEASE,
-            run_id,
-        ],
-    )
-    return Controls(*cursor.fetchone())
+def _mark_commands(link: Connection[Any], done: Sequence[Done]) -> None:
+    if done:
+        Cursor(link).execute(_MARK_COMMANDS, [records(done)])
 
 
 def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]:
@@ -476,15 +472,16 @@ def run_stop_continuing(*, run_id: int, epoch: int, differs_from: int, reason: s
     What it recorded stays as it is, to be read.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        _fence(cursor, run_id, epoch, None)
         cursor.execute(
             "UPDATE runs_run SET differs_from = %s, differs_for = %s, lease_until = NULL,"
             " steps_wanted = 0, until_pod = '',"
             " status = CASE WHEN status <> 'playing' THEN status"
             "  WHEN next_at IS NULL OR head_at >= until THEN 'finished' ELSE 'paused' END"
-            " WHERE id = %s",
-            [differs_from, wiring.engine_digest(), run_id],
+            " WHERE id = %s AND lease_epoch = %s",
+            [differs_from, wiring.engine_digest(), run_id, epoch],
         )
+        if cursor.rowcount != 1:
+            raise _not_ours(run_id, epoch)
         cursor.execute(
             "UPDATE runs_command SET status = 'rejected', reason = %s"
             " WHERE run_id = %s AND status = 'pending'",
