@@ -15,6 +15,7 @@ from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
 from kscope.sim.errors import SimError
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cycle.score_columns import ScoreColumns
 from scheduling.engine.diagnosis.fork import collector_paused
 from scheduling.engine.diagnosis.inquiry import last_of
 from scheduling.engine.diagnosis.report import Diagnosis
@@ -38,7 +39,18 @@ def attempt_kept(run_id: int, pod: str, seq: int) -> dict[str, Any] | None:
 
 def evidence_kept(attempt: SchedulingAttempt) -> dict[str, Any] | None:
     """The evidence stored with the attempt; None on a cluster where it is made on demand."""
-    return None if attempt.evidence is None else orjson.loads(zlib.decompress(attempt.evidence))
+    if attempt.evidence is None:
+        return None
+    kept = orjson.loads(zlib.decompress(attempt.evidence))
+    # Older versions kept a dict for each node.
+    if isinstance(kept["scores"], list):
+        kept["scores"] = ScoreColumns(*kept["scores"])
+    return _in_full(kept)
+
+
+def _in_full(evidence: dict[str, Any]) -> dict[str, Any]:
+    """The evidence as docs/evidence.md describes it."""
+    return {**evidence, "scores": dict(evidence["scores"])}
 
 
 def attempt_evidence(attempt: SchedulingAttempt) -> dict[str, Any]:
@@ -76,8 +88,7 @@ def _evidence_made_again(run: Run, attempt: SchedulingAttempt, start: int) -> di
         raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem
     for made in cluster.take().attempts:
         if made.pod == attempt.pod and made.seq == attempt.seq:
-            evidence: dict[str, Any] | None = made.evidence
-            return evidence
+            return None if made.evidence is None else _in_full(made.evidence)
     return None
 
 

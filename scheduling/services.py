@@ -15,6 +15,7 @@ from kscope.sim.input.scenario import Scenario
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cycle.attempt import SchedulingAttempt
+from scheduling.engine.cycle.score_columns import ScoreColumns
 from scheduling.extender_client import HttpTransport
 
 _ATTEMPTS = RunTable(
@@ -113,11 +114,21 @@ def attempts_write(
             each.cycle,
             each.result,
             each.node,
-            None if each.evidence is None else zlib.compress(orjson.dumps(each.evidence), 1),
+            None if each.evidence is None else _compressed(each.evidence),
         )
         for each in attempts
     ]
     _ATTEMPTS.add(link, run_id, rows)
+
+
+def _compressed(evidence: dict[str, Any]) -> bytes:
+    """The evidence as `selectors.evidence_kept` reads it."""
+    return zlib.compress(orjson.dumps(evidence, default=_columns), 1)
+
+
+def _columns(value: object) -> list[Any]:
+    assert isinstance(value, ScoreColumns)
+    return value.to_list()
 
 
 def attempts_copy(cursor: "Cursor[Any]", run_id: int, fork_id: int, seq: int) -> None:

@@ -93,7 +93,7 @@ def test_evidence_holds_the_matrix_past_the_first_refusal() -> None:
     taints = [{"key": "k", "effect": "NoSchedule"}]
     algorithm = _cluster(make_node("n", cpu="1", taints=taints), make_node("ok"))
     decision = _schedule(algorithm, cpu="2")
-    told = json.loads(json.dumps(evidence(decision, algorithm, 2, 7)))
+    told = json.loads(json.dumps(evidence(decision, algorithm, 2, 7), default=dict))
     verdict = told["verdicts"]["n"]
     assert verdict["plugin"] == "TaintToleration"
     assert verdict["failing"] == ["TaintToleration", "NodeResourcesFit"]

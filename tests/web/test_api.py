@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import zlib
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from kscope.runs.drive import replay
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.web import past
 from kscope.runs.web.past import log_replayed
+from scheduling.models import SchedulingAttempt
 from scheduling.services import cluster_create
 from tests.web.conftest import driving
 
@@ -253,14 +255,36 @@ def test_an_attempt_tells_its_evidence(client: Client, driven: Run) -> None:
     assert evidence["verdicts"]["n1"]["detail"]["cpu"]["requested"] == 3000
 
 
-def test_evidence_that_was_not_kept_is_made_again(client: Client, driven: Run) -> None:
-    attempts = client.get(f"/api/runs/{driven.pk}/attempts/?pod=default/giant").json()
-    path = f"/api/runs/{driven.pk}/attempts/{attempts[-1]['id']}/"
+@pytest.mark.parametrize("pod", ["giant", "web"])
+def test_evidence_that_was_not_kept_is_made_again(client: Client, driven: Run, pod: str) -> None:
+    number, path = attempt_of(client, driven, pod)
     kept = client.get(path).json()
-    from scheduling.models import SchedulingAttempt
-
-    SchedulingAttempt.objects.filter(pk=attempts[-1]["id"]).update(evidence=None)
+    SchedulingAttempt.objects.filter(pk=number).update(evidence=None)
     assert client.get(path).json() == kept
+
+
+def test_scores_are_told_by_node(client: Client, driven: Run) -> None:
+    _, path = attempt_of(client, driven, "web")
+    scores = client.get(path).json()["scores"]
+    assert list(scores) == sorted(scores) != []
+    for score in scores.values():
+        weighted = [columns[2] for columns in score["plugins"].values()]
+        assert score["total"] == sum(weighted)
+
+
+def test_evidence_of_an_older_version_is_told_as_it_was(client: Client, driven: Run) -> None:
+    number, path = attempt_of(client, driven, "web")
+    told = client.get(path).json()
+    stored = zlib.compress(json.dumps(told).encode())
+    SchedulingAttempt.objects.filter(pk=number).update(evidence=stored)
+    assert client.get(path).json() == told
+
+
+def attempt_of(client: Client, run: Run, pod: str) -> tuple[int, str]:
+    """The newest attempt of the pod, and where its evidence is."""
+    attempts = client.get(f"/api/runs/{run.pk}/attempts/?pod=default/{pod}").json()
+    number = attempts[-1]["id"]
+    return number, f"/api/runs/{run.pk}/attempts/{number}/"
 
 
 def test_a_command_answers_with_its_outcome(client: Client, driven: Run) -> None:

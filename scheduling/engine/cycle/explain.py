@@ -6,6 +6,7 @@ are read from the node table as it is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from kscope.sim.objects.objects import resource_units
 from scheduling.engine import names
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decision.result import SCHEDULED, UNSCHEDULABLE, ScheduleResult
+from scheduling.engine.cycle.score_columns import ScoreColumns
 from scheduling.engine.framework.framework import RECORD, Code, Detail, record_of
 from scheduling.engine.framework.messages import sentence_of
 from scheduling.engine.framework.runtime import Search
@@ -197,26 +199,11 @@ def kept_room(algorithm: SchedulingAlgorithm, row: int, uid: str) -> Detail:
     return Detail(text=text, numbers={"nominated": others})
 
 
-def _scores(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidence:
+def _scores(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Mapping[str, Evidence]:
     scores = decision.scores
     if scores is None:
         return {}
-    columns = [
-        (score.name, score.raw.tolist(), score.normalized.tolist(), score.weighted.tolist())
-        for score in scores.plugins
-    ]
-    totals = scores.total.tolist()
-    by_name = {
-        algorithm.table.name(row): {
-            "total": totals[place],
-            "plugins": {
-                name: [raw[place], normalized[place], weighted[place]]
-                for name, raw, normalized, weighted in columns
-            },
-        }
-        for place, row in enumerate(scores.rows.tolist())
-    }
-    return dict(sorted(by_name.items()))
+    return ScoreColumns.of(scores, algorithm.table.names(scores.rows.tolist()))
 
 
 def _weights(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidence:
