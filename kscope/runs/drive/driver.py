@@ -37,6 +37,7 @@ CHUNK = 200  # callbacks between two looks at the wall clock
 TURN_SECONDS = 3.0
 SHORTEST_TURN = 0.5
 LINGER_SECONDS = 2.0  # an idle owner waits this long for something to do
+RENEWAL_SECONDS = 1.0  # how old a lease may be; each commit renews it
 QUIET_COMMIT_SECONDS = 0.2  # how often time alone is worth a commit
 SPEEDS = {"1": 1, "10": 10, "100": 100}
 
@@ -82,6 +83,7 @@ class Driver:
             next_at=run.next_at,
         )
         self._committed = self._began = time.monotonic()
+        self._renewed = 0.0
         began = time.monotonic()
         self.engine = engine_for(run, epoch, self._alive)
         self._turn = min(TURN_SECONDS, max(SHORTEST_TURN, 10 * (time.monotonic() - began)))
@@ -163,9 +165,13 @@ class Driver:
         self._budget.hold(None if along_parent else self.controls.budget)
 
     def _look(self) -> None:
-        """Read what the user wants now, and renew the lease."""
+        """Read what the user wants now, and renew the lease unless that was done a moment ago."""
         self._committer.wait()
-        self.controls = slices.controls_read(self.run_id, self.epoch)
+        now = time.monotonic()
+        renews = now - self._renewed > RENEWAL_SECONDS
+        self.controls = slices.controls_read(self.run_id, self.epoch, renews=renews)
+        if renews:
+            self._renewed = now
 
     # One slice
 
@@ -381,6 +387,7 @@ class Driver:
             stop=stop,
             checkpoint=self._checkpoints.take(engine, self.commands, self._alive),
         )
+        self._renewed = time.monotonic()
         known = self._committer.begin(commit)
         waits = done or steps or at_end or at_decision or stop
         if waits or self.controls.status != Run.Status.PLAYING:

@@ -44,7 +44,7 @@ class RunTable:
                 for row in rows:
                     copy.write_row((run_id, *row))
         elif rows:
-            Cursor(link).execute(self._insert, [run_id, self._records(rows)])
+            Cursor(link).execute(self._insert, [run_id, self._records(rows)], prepare=True)
 
     def _records(self, rows: Sequence[Row]) -> str:
         objects: list[dict[str, Any]] = []

@@ -23,6 +23,7 @@ from kscope.sim.input.budget import Budget, Stop
 LEASE = "5 seconds"
 # The lease cannot be renewed while an engine is built, restored or frozen, which may take seconds.
 LONG_LEASE = "30 seconds"
+_NEVER = 2**31 - 1
 
 
 class LostLease(Exception):
@@ -160,6 +161,15 @@ _MOVE_HEAD = (
     f" WHERE id = %(run_id)s RETURNING {CONTROLS}"
 ).encode()
 
+_READ_CONTROLS = f"SELECT {CONTROLS} FROM runs_run WHERE id = %s AND lease_epoch = %s".encode()
+_RENEW = (
+    "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
+    f" WHERE id = %s AND lease_epoch = %s RETURNING {CONTROLS}"
+).encode()
+_READ_COMMANDS = (
+    b"SELECT id, object, body::text FROM runs_command"
+    b" WHERE run_id = %s AND status = 'pending' ORDER BY id"
+)
 _MARK_COMMANDS = (
     b"UPDATE runs_command SET status = CASE WHEN done.applied THEN 'applied' ELSE 'rejected' END,"
     b" reason = done.reason, outcome_seq = done.seq, ordinal = done.ordinal,"
@@ -253,12 +263,8 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
     with (
         measures.COMMIT_SECONDS.time(),
         transaction.atomic(),
-        # Errors come from psycopg. They must become Django's errors here: any other exception
-        # counts as a defect of the engine and ends the run for good.
-        connection.wrap_database_errors,
+        _own_link() as link,
     ):
-        connection.ensure_connection()
-        link = connection.connection
         moved = Cursor(link)
         try:
             # Statements that are sent together cost one round trip, and the engine, which computes
@@ -281,6 +287,22 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
             checkpoint_insert(commit.checkpoint)
     _count(commit)
     return Controls(*row)
+
+
+@contextmanager
+def _own_link() -> Iterator[Connection[Any]]:
+    """This thread's connection, for what is asked many times a second.
+
+    What is executed with `prepare` is planned once: what has one good plan, however large the tables
+    are, and takes longer to plan than to do. Errors become Django's: any other exception counts as a
+    defect of the engine and ends the run for good.
+    """
+    with connection.wrap_database_errors:
+        connection.ensure_connection()
+        link = connection.connection
+        # Nothing is prepared without being told so.
+        link.prepare_threshold = _NEVER
+        yield link
 
 
 def _count(commit: Commit) -> None:
@@ -318,15 +340,14 @@ def lease_renew(run_id: int, epoch: int, *, lease: str = "") -> None:
             raise _not_ours(run_id, epoch)
 
 
-def controls_read(run_id: int, epoch: int) -> Controls:
-    """What the user wants now; renews the lease, too. Raises LostLease."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
-            " WHERE id = %s AND lease_epoch = %s"
-            f" RETURNING {CONTROLS}",
-            [LEASE, run_id, epoch],
-        )
+def controls_read(run_id: int, epoch: int, *, renews: bool) -> Controls:
+    """What the user wants now; *renews* the lease, too, if told so. Raises LostLease."""
+    with _own_link() as link:
+        cursor = Cursor(link)
+        if renews:
+            cursor.execute(_RENEW, [LEASE, run_id, epoch])
+        else:
+            cursor.execute(_READ_CONTROLS, [run_id, epoch], prepare=True)
         row = cursor.fetchone()
     if row is None:
         raise _not_ours(run_id, epoch)
@@ -335,13 +356,9 @@ def controls_read(run_id: int, epoch: int) -> Controls:
 
 def commands_pending(run_id: int) -> list[tuple[int, str, Manifest]]:
     """The commands that the engine has not seen yet, in their order: number, object and body."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id, object, body::text FROM runs_command"
-            " WHERE run_id = %s AND status = 'pending' ORDER BY id",
-            [run_id],
-        )
-        return [(key, entity, orjson.loads(body)) for key, entity, body in cursor.fetchall()]
+    with _own_link() as link:
+        found = Cursor(link).execute(_READ_COMMANDS, [run_id], prepare=True).fetchall()
+    return [(key, entity, orjson.loads(body)) for key, entity, body in found]
 
 
 def lease_release(run_id: int, epoch: int) -> None:
@@ -410,6 +427,7 @@ def _move_head(cursor: Cursor[Any], run_id: int, epoch: int, commit: Commit) -> 
             "pauses": commit.at_decision or stop is not None,
             "at_end": commit.at_end,
         },
+        prepare=True,
     )
 
 
@@ -418,7 +436,7 @@ def _write_objects(link: Connection[Any], run_id: int, projection: Projection) -
     if projection.gone:
         Cursor(link).execute(delete, [run_id, projection.gone])
     if projection.kept:
-        Cursor(link).execute(upsert, [run_id, projection.kept])
+        Cursor(link).execute(upsert, [run_id, projection.kept], prepare=True)
 
 
 @cache
