@@ -29,14 +29,25 @@ export class Candidates {
         this.asked = this.wanted = this.held.value = null;
         return;
       }
+      if (!this.chosen.isOpen.value) {
+        // Where a volume was chosen already is known only from the events.
+        this.asked = this.wanted = null;
+        this.#load(question.of);
+        return;
+      }
       // A past choice does not change; a claim without one depends on every volume.
       const now = question.seq === null ? {model, version: model.claims.version} : {};
       const next = {...question, ...now, at: question.seq ?? model.seq};
       if (this.asked && isSame(this.asked, next)) return;
       this.asked = this.wanted = next;
-      if (this.held.peek()?.of !== next.of) this.held.value = {of: next.of, status: "loading"};
+      this.#load(next.of);
       this.#answer();
     });
+  }
+
+  /** What is shown of an object until there is an answer. */
+  #load(of) {
+    if (this.held.peek()?.of !== of) this.held.value = {of, status: "loading"};
   }
 
   /** Send one question after the other; of several new ones only the newest. */

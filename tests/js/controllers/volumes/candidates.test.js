@@ -11,7 +11,7 @@ const rest = () =>
   });
 
 /** A board and a chosen claim that can be changed, and the questions that were asked. */
-function setUp() {
+function setUp({isOpen = true} = {}) {
   const asked = [];
   const model = {seq: 9, entities: new Map(), claims: {version: 1}};
   const tick = signal(0);
@@ -36,6 +36,7 @@ function setUp() {
     state: "pending",
   };
   const chosen = {
+    isOpen: signal(isOpen),
     binding: () => {
       void tick.value;
       return binding;
@@ -47,7 +48,7 @@ function setUp() {
   };
   const candidates = new Candidates(session, chosen);
   candidates.start();
-  return {candidates, asked, change};
+  return {candidates, chosen, asked, change};
 }
 
 test("an unchanged claim is asked about once", async () => {
@@ -83,6 +84,19 @@ test("a changed volume repeats the question", async () => {
       ["other", 11],
     ],
   );
+});
+
+test("nothing is asked before the events say where a volume was chosen", async () => {
+  const {candidates, chosen, asked, change} = setUp({isOpen: false});
+  await rest();
+  assert.deepEqual([candidates.held.value, asked], [{of: "claim/shop/data", status: "loading"}, []]);
+  change(({binding}) => {
+    const events = [{seq: 7, kind: "ClaimNodeSelected", object: "claim/shop/data", message: ""}];
+    Object.assign(binding, {state: "bound", events});
+  });
+  chosen.isOpen.value = true;
+  await rest();
+  assert.deepEqual(asked, [["claims/shop/data/candidates/", 6]]);
 });
 
 test("without a claim or volume nothing is asked", async () => {
