@@ -18,9 +18,11 @@ from typing import Any
 
 import orjson
 
+from bench.commits import Committer, Manifest, paced
 from bench.servers import ROOM, Servers, servers, store_run
 from bench.table import Row, rows_of_waits
 from kscope.sim.input.generate import synthetic
+from kscope.sim.kernel.recorder import EventRow
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 
 CLIENTS = 16
@@ -30,8 +32,6 @@ PER_SECOND = 20
 NODES = 50
 PODS = 50_000
 FEWER_PODS = 5_000
-
-Manifest = dict[str, Any]
 
 
 def bench(full: bool = False) -> list[Row]:
@@ -157,14 +157,14 @@ def _lists(stack: Servers) -> list[Row]:
 def _run_of_pods(count: int) -> Any:
     """A run whose record has so many running pods."""
     run = store_run(synthetic(1, 0))
-    manifest = _running_pod()
+    committer, manifest = Committer(run), _running_pod()
     piece = 5_000
     for place, first in enumerate(range(0, count, piece)):
-        pods = {}
+        pods: dict[str, Manifest | None] = {}
         for number in range(first, first + piece):
             metadata = {**manifest["metadata"], "name": f"pod-{number:05d}"}
             pods[f"pod/default/pod-{number:05d}"] = {**manifest, "metadata": metadata}
-        _commit(run, place, pods)
+        committer.commit([_row(place + 1, pods)], pods)
     return run
 
 
@@ -224,8 +224,10 @@ def _watches(stack: Servers, commits: int) -> list[Row]:
 
 def _told(stack: Servers, watchers: int, commits: int) -> list[float]:
     """Milliseconds from commit to receipt, of every change at every watcher."""
-    run, pod = store_run(synthetic(NODES, 0)), _running_pod()
-    _commit(run, 0, {"pod/default/pod-00000": pod})
+    run = store_run(synthetic(NODES, 0))
+    committer = Committer(run)
+    pods: dict[str, Manifest | None] = {"pod/default/pod-00000": _running_pod()}
+    committer.commit([_row(1, pods)], pods)
     words = [str(stack.port), str(run.pk), str(watchers), str(commits + 1)]
     watching = subprocess.Popen(
         [sys.executable, "-m", "bench.api", "watch", *words], stdout=subprocess.PIPE, cwd=ROOM
@@ -233,12 +235,9 @@ def _told(stack: Servers, watchers: int, commits: int) -> list[float]:
     assert watching.stdout
     assert watching.stdout.readline() == b"ready\n"
     committed: dict[int, float] = {}
-    due = time.monotonic()
-    for place in range(1, commits + 1):
-        _commit(run, place, {"pod/default/pod-00000": pod})
-        committed[place + 1] = time.monotonic()
-        due += 1 / PER_SECOND
-        time.sleep(max(0.0, due - time.monotonic()))
+    for number in paced(commits, PER_SECOND):
+        seq = number + 2
+        committed[seq] = committer.commit([_row(seq, pods)], pods)
     output, _ = watching.communicate(timeout=60)
     return [
         (at - committed[seq]) * 1_000
@@ -248,22 +247,10 @@ def _told(stack: Servers, watchers: int, commits: int) -> list[float]:
     ]
 
 
-def _commit(run: Any, place: int, pods: dict[str, Manifest | None]) -> None:
-    """Write a slice with one event, the *place*-th, which writes the *pods*."""
-    from kscope.runs.drive.slices import Commit, Head, lease_take, slice_packed
-    from kscope.runs.drive.writer import slice_write
-    from kscope.runs.models import Run
-    from kscope.sim.api_server.write_record import Written
-    from kscope.sim.kernel.recorder import EventRow
-    from scheduling.engine.cluster.cluster import Slice
-
-    epoch = lease_take(run.pk, "bench") or Run.objects.get(pk=run.pk).lease_epoch
-    seq, at = place + 1, (place + 1) * MILLISECOND
-    row = EventRow(seq, at, "PodUpdated", next(iter(pods)), "bench", None, "", None, None)
-    written = dict.fromkeys(pods, Written(1, seq))
-    piece = Slice([], [row], pods, written, [], [])
-    head = Head(seq=seq, at=at, steps=place, commands=0, digest="", next_at=None)
-    slice_write(run.pk, epoch, Commit(packed=slice_packed(piece), head=head))
+def _row(seq: int, pods: dict[str, Manifest | None]) -> EventRow:
+    """The event that writes the *pods*."""
+    entity = next(iter(pods))
+    return EventRow(seq, seq * MILLISECOND, "PodUpdated", entity, "bench", None, "", None, None)
 
 
 # The clients' process.

@@ -14,6 +14,7 @@ from pathlib import Path
 import orjson
 from websockets.asyncio.client import connect
 
+from bench.commits import Committer, paced
 from bench.servers import Servers, origin_of, servers, store_run
 from bench.table import Row, rows_of_waits
 from kscope.sim.input.generate import synthetic
@@ -40,12 +41,8 @@ def bench(full: bool = False) -> list[Row]:
 
 def _latencies(stack: Servers, clients: int, frames: int) -> list[float]:
     """Milliseconds from commit to receipt, of every slice at every client."""
-    from kscope.runs.drive.slices import Commit, Head, lease_take, slice_commit, slice_packed
-    from scheduling.engine.cluster.cluster import Slice
-
     run = store_run(synthetic(200, 0))
-    epoch = lease_take(run.pk, "bench")
-    assert epoch is not None
+    committer = Committer(run)
     address = f"ws://127.0.0.1:{stack.port}/ws/runs/{run.pk}/"
     words = ["-m", "bench.stream", address, str(clients), str(frames * EVENTS)]
     receivers = subprocess.Popen(
@@ -56,17 +53,9 @@ def _latencies(stack: Servers, clients: int, frames: int) -> list[float]:
     assert receivers.stdout
     assert receivers.stdout.readline() == b"ready\n"
     committed: dict[int, float] = {}
-    due = time.monotonic()
-    for frame in range(frames):
+    for frame in paced(frames, PER_SECOND):
         rows = [_row(frame * EVENTS + place) for place in range(1, EVENTS + 1)]
-        last = rows[-1]
-        head = Head(seq=last.seq, at=last.at, steps=frame, commands=0, digest="", next_at=None)
-        piece = Slice([], rows, {}, {}, [], [])
-        slice_commit(run.pk, epoch, Commit(packed=slice_packed(piece), head=head))
-        committed[last.seq] = time.monotonic()
-        _publish(run.pk, last.seq)
-        due += 1 / PER_SECOND
-        time.sleep(max(0.0, due - time.monotonic()))
+        committed[rows[-1].seq] = committer.commit(rows, {})
     output, _ = receivers.communicate(timeout=60)
     return [
         (at - when) * 1_000
@@ -97,12 +86,6 @@ def _row(seq: int) -> EventRow:
     text = orjson.dumps(changes).decode()
     at = seq * MILLISECOND
     return EventRow(seq, at, "PodQueued", entity, "scheduler", None, "a measured event", None, text)
-
-
-def _publish(run_id: int, seq: int) -> None:
-    from kscope.runs.nudges import publish_head
-
-    publish_head(run_id, seq)
 
 
 # The clients' process.
