@@ -27,9 +27,9 @@ def repeated_fields(text: bytes) -> list[str]:
     *text* is JSON that has been read before; what cannot be read has no such fields.
     """
     try:
-        found = json.loads(
-            text, object_pairs_hook=_Object, parse_int=str, parse_float=str, parse_constant=str
-        )
+        if not _has_a_name_twice(text):
+            return []
+        found = json.loads(text, object_pairs_hook=_Object, **_NUMBERS)
     except (ValueError, RecursionError):
         return []
     return [f'duplicate field "{path}"' for path in _repeated(found, "")]
@@ -51,6 +51,31 @@ def patch_refusal(patch: Any, problems: list[str]) -> ApiError:
     cause = {"reason": "FieldValueInvalid", "message": message, "field": "patch"}
     # Upstream has neither a kind nor a name here: kubectl then says "The request is invalid".
     return ApiError(422, "Invalid", f' "" is invalid: patch: {message}', {"causes": [cause]})
+
+
+# Numbers of any length stay texts: to read some of them takes very long.
+_NUMBERS: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
+
+
+class _Twice(Exception):
+    """An object of a JSON text has a name twice."""
+
+
+def _check_names(pairs: list[tuple[str, Any]]) -> None:
+    if len(dict(pairs)) < len(pairs):
+        raise _Twice
+
+
+_checker = json.JSONDecoder(object_pairs_hook=_check_names, **_NUMBERS)
+
+
+def _has_a_name_twice(text: bytes) -> bool:
+    """Whether an object of the text does; hardly any text has one, so nothing is kept of it."""
+    try:
+        _checker.decode(text.decode(json.detect_encoding(text)))
+    except _Twice:
+        return True
+    return False
 
 
 class _Object(dict[str, Any]):

@@ -42,6 +42,7 @@ def test_repeated_fields_are_named_with_their_path() -> None:
     ]
     assert not repeated_fields(b'{"a": [{"b": 1}, {"b": 1}]}')
     assert not repeated_fields(b"[" * 100_000)
+    assert not repeated_fields(b'{"a": {"b": 1, "b": 1}')
 
 
 def test_refusal_follows_upstream() -> None:
