@@ -24,8 +24,16 @@ def table() -> RunTable:
             "CREATE TEMPORARY TABLE added"
             " (run_id bigint, number integer, words text, facts jsonb, blob bytea, at bigint)"
         )
-    types = {"number": "integer", "words": "text", "facts": "jsonb", "blob": "bytea"}
-    return RunTable("added", {**types, "at": "bigint"})
+    return RunTable(
+        "added",
+        {
+            "number": "integer",
+            "words": "text",
+            "facts": "jsonb",
+            "blob": "bytea",
+            "at": "bigint",
+        },
+    )
 
 
 @pytest.mark.parametrize("few", [0, 100])
