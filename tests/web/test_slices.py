@@ -1,14 +1,17 @@
 """What one transaction writes of a run: a slice where it belongs, and nothing anywhere else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from django.db import OperationalError, connection
 
 from kscope.runs.drive import slices
 from kscope.runs.drive.run_table import FEW_ROWS
 from kscope.runs.drive.slices import Commit, Head, LostLease, slice_commit, slice_packed
-from kscope.runs.models import Run, RunEvent
+from kscope.runs.engine import wiring
+from kscope.runs.models import Checkpoint, Run, RunEvent
 from kscope.sim.api_server.write_record import Written
 from kscope.sim.input.budget import Stop
 from kscope.sim.kernel.recorder import EventRow
@@ -144,6 +147,57 @@ def test_a_slice_moves_the_status_on(
     writing.write(1, at_goal=True)
     run.refresh_from_db()
     assert run.goal_at is None
+
+
+def test_a_slow_commit_ends_with_a_whole_lease(
+    writing: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def later(*_slice: Any) -> None:
+        monkeypatch.setattr(slices, "LEASE", "1 hour")
+
+    monkeypatch.setattr(slices, "LEASE", "0 seconds")
+    monkeypatch.setattr(slices, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(wiring, "writers", [later])
+    writing.write(3)
+    assert slices.lease_take(writing.run.pk, "second") is None
+
+
+def test_the_connection_keeps_nothing_of_what_was_written(writing: Writing) -> None:
+    blob = b"engine" * 100_000
+    for seq in (1, 2):
+        checkpoint = Checkpoint(
+            run=writing.run, seq=seq, at=0, steps=0, commands=0, engine=blob, view=b"{}"
+        )
+        writing.write(1, checkpoint=checkpoint)
+    known = connection.connection._prepared._counts
+    assert sum(len(query) for query, _ in known) < 10_000
+
+
+def test_a_statement_that_fits_the_tables_no_more_counts_as_a_broken_connection(
+    writing: Writing,
+) -> None:
+    def read() -> slices.Controls:
+        return slices.controls_read(writing.run.pk, writing.epoch, renews=False)
+
+    read()
+    with widened("speed", 8, back=4):
+        with pytest.raises(OperationalError, match="a prepared statement is stale"):
+            read()
+        connection.close()
+        assert read().speed == writing.run.speed
+
+
+@contextmanager
+def widened(column: str, length: int, *, back: int) -> Iterator[None]:
+    """With another length of a column of runs, as a migration beside a running worker leaves it."""
+    another = connection.copy()
+    with another.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE runs_run ALTER COLUMN {column} TYPE varchar({length})")
+        try:
+            yield
+        finally:
+            cursor.execute(f"ALTER TABLE runs_run ALTER COLUMN {column} TYPE varchar({back})")
+            another.close()
 
 
 def kept(writing: Writing) -> tuple[int, list[int]]:

@@ -35,7 +35,7 @@ class RunTable:
         )
 
     def add(self, link: Connection[Any], run_id: int, rows: Sequence[Row]) -> None:
-        """Add *rows* of the run. Values of jsonb are given as JSON text.
+        """Add *rows* of the run. Values of jsonb are given as JSON text, which is not "null".
 
         In a pipeline there may be no more than FEW_ROWS of them.
         """

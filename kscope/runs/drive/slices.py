@@ -1,5 +1,6 @@
 """What a worker writes to the database: its lease, and each slice of a run in one transaction."""
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -7,9 +8,15 @@ from functools import cache
 from typing import Any
 
 import orjson
+import psycopg
 from django.db import Error, connection, transaction
 from psycopg import Connection, Cursor, sql
-from psycopg.errors import DivisionByZero
+from psycopg.errors import (
+    DivisionByZero,
+    DuplicatePreparedStatement,
+    FeatureNotSupported,
+    InvalidSqlStatementName,
+)
 
 from kscope.runs import measures
 from kscope.runs.drive.checkpoints import checkpoint_insert
@@ -24,6 +31,7 @@ LEASE = "5 seconds"
 # The lease cannot be renewed while an engine is built, restored or frozen, which may take seconds.
 LONG_LEASE = "30 seconds"
 _NEVER = 2**31 - 1
+SLOW_SECONDS = 1.0  # of a commit, after which its lease is renewed
 
 
 class LostLease(Exception):
@@ -174,8 +182,9 @@ _MARK_COMMANDS = (
     b"UPDATE runs_command SET status = CASE WHEN done.applied THEN 'applied' ELSE 'rejected' END,"
     b" reason = done.reason, outcome_seq = done.seq, ordinal = done.ordinal,"
     b" position = done.position, at = done.at"
-    b" FROM jsonb_to_recordset(%s::jsonb) AS done (id bigint, applied boolean, reason text,"
-    b"  seq bigint, ordinal integer, position bigint, at bigint)"
+    # The limit says how many there are: else PostgreSQL expects a hundred, and reads whole tables.
+    b" FROM (SELECT * FROM jsonb_to_recordset(%s::jsonb) AS marks (id bigint, applied boolean,"
+    b"  reason text, seq bigint, ordinal integer, position bigint, at bigint) LIMIT %s) AS done"
     b" WHERE runs_command.id = done.id"
 )
 
@@ -197,6 +206,11 @@ class Packed:
     projections: list[Projection]
     removals: list[tuple[int, int, str, str]]
     attempts: Sequence[Any]
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows it adds to a table, at most."""
+        return max(len(self.rows), len(self.removals), len(self.attempts))
 
 
 def slice_packed(piece: EngineSlice) -> Packed:
@@ -260,31 +274,32 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
     Raises LostLease.
     """
     packed = commit.packed
-    with (
-        measures.COMMIT_SECONDS.time(),
-        transaction.atomic(),
-        _own_link() as link,
-    ):
-        moved = Cursor(link)
-        try:
-            # Statements that are sent together cost one round trip, and the engine, which computes
-            # in another thread, gives the interpreter away once instead of for each.
-            with link.pipeline() if len(packed.rows) <= FEW_ROWS else nullcontext():
-                _move_head(moved, run_id, epoch, commit)
-                _EVENTS.add(link, run_id, packed.rows)
-                for projection in packed.projections:
-                    _write_objects(link, run_id, projection)
-                _REMOVALS.add(link, run_id, packed.removals)
-                for write in wiring.writers:
-                    write(link, run_id, packed.attempts)
-                _mark_commands(link, commit.done)
-        except DivisionByZero as refused:
-            raise _not_ours(run_id, epoch, commit.before) from refused
-        row = moved.fetchone()
+    with measures.COMMIT_SECONDS.time(), transaction.atomic():
+        began = time.monotonic()
+        with _own_link() as link:
+            moved = Cursor(link)
+            try:
+                # Statements that are sent together cost one round trip, and the engine, which
+                # computes in another thread, gives the interpreter away once instead of for each.
+                with link.pipeline() if packed.most_rows <= FEW_ROWS else nullcontext():
+                    _move_head(moved, run_id, epoch, commit)
+                    _EVENTS.add(link, run_id, packed.rows)
+                    for projection in packed.projections:
+                        _write_objects(link, run_id, projection)
+                    _REMOVALS.add(link, run_id, packed.removals)
+                    for write in wiring.writers:
+                        write(link, run_id, packed.attempts)
+                    _mark_commands(link, commit.done)
+            except DivisionByZero as refused:
+                raise _not_ours(run_id, epoch, commit.before) from refused
+            row = moved.fetchone()
         if row is None:
             raise LostLease(f"run {run_id} is gone")
         if commit.checkpoint:
             checkpoint_insert(commit.checkpoint)
+        if time.monotonic() - began > SLOW_SECONDS:
+            # The lease began before the slice was written, or before somebody let go of the row.
+            lease_renew(run_id, epoch)
     _count(commit)
     return Controls(*row)
 
@@ -302,7 +317,13 @@ def _own_link() -> Iterator[Connection[Any]]:
         link = connection.connection
         # Nothing is prepared without being told so.
         link.prepare_threshold = _NEVER
-        yield link
+        try:
+            yield link
+        except (FeatureNotSupported, InvalidSqlStatementName, DuplicatePreparedStatement) as stale:
+            raise psycopg.OperationalError(f"a prepared statement is stale: {stale}") from stale
+        finally:
+            # Else psycopg keeps the text of whatever Django executes, with the values in it.
+            link.prepare_threshold = None
 
 
 def _count(commit: Commit) -> None:
@@ -456,7 +477,7 @@ def _statements(table: str) -> tuple[bytes, bytes]:
 
 def _mark_commands(link: Connection[Any], done: Sequence[Done]) -> None:
     if done:
-        Cursor(link).execute(_MARK_COMMANDS, [records(done)])
+        Cursor(link).execute(_MARK_COMMANDS, [records(done), len(done)])
 
 
 def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]:
