@@ -189,8 +189,7 @@ class Watches:
     def _nomination_ended(self, pod: Pod) -> None:
         """Who is not more important than *pod* had to leave it the node that it was promised.
 
-        Since v1.33. That it now gets this very node comes to the same until v1.35. Upstream:
-        updatePodInSchedulingQueue(), deletePodFromSchedulingQueue().
+        Since v1.33. Upstream: updatePodInSchedulingQueue(), deletePodFromSchedulingQueue().
         """
         if pod.nominated_node_name and self._cycle_rules.requeues_after_lost_nomination:
             self._queue.move_all_to_active_or_backoff(
@@ -250,7 +249,9 @@ class Watches:
         if counted:
             self._record_assigned(new)
         self._queue.assigned_pod_added(new)
-        if waited is not None and waited.nominated_node_name:
+        if waited is not None and self._cycle_rules.requeues_after_nominated_binding:
+            # Until v1.35 the queue loses a bound pod as if it was deleted: the informer's filter for
+            # pods without a node does not tell the two apart. Upstream: updatePod(), inBinding.
             self._nomination_ended(waited)
 
     def _record_assigned(self, pod: Pod) -> None:

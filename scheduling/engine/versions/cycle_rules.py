@@ -89,6 +89,8 @@ class CycleRules:
     """The queue may requeue other pods when a binding fails and frees its room."""
     requeues_after_lost_nomination: bool
     """The queue may requeue other pods when a nominated pod is deleted or loses its nomination."""
+    requeues_after_nominated_binding: bool
+    """The queue may requeue other pods when a nominated pod is bound."""
     requeues_after_permit_deletion: bool
     """The queue may requeue other pods when a pod is deleted that waits in Permit."""
     reports_deleted_pods: bool

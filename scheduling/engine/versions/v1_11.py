@@ -147,6 +147,7 @@ V1_11 = KubernetesVersion(
         rejected_binding="event only",
         requeues_after_failed_binding=False,
         requeues_after_lost_nomination=False,
+        requeues_after_nominated_binding=False,
         requeues_after_permit_deletion=False,
         reports_deleted_pods=True,
         binds_in_rounds=True,

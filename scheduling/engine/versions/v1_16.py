@@ -134,6 +134,7 @@ V1_16 = KubernetesVersion(
         rejected_binding="event",
         requeues_after_failed_binding=False,
         requeues_after_lost_nomination=False,
+        requeues_after_nominated_binding=False,
         requeues_after_permit_deletion=False,
         reports_deleted_pods=True,
         binds_in_rounds=False,

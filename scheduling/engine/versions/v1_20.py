@@ -176,6 +176,7 @@ V1_20 = KubernetesVersion(
         rejected_binding="condition",
         requeues_after_failed_binding=False,
         requeues_after_lost_nomination=False,
+        requeues_after_nominated_binding=False,
         requeues_after_permit_deletion=False,
         reports_deleted_pods=True,
         binds_in_rounds=False,

@@ -194,6 +194,7 @@ V1_36 = KubernetesVersion(
         rejected_binding="unsaid",
         requeues_after_failed_binding=True,
         requeues_after_lost_nomination=True,
+        requeues_after_nominated_binding=False,
         requeues_after_permit_deletion=True,
         reports_deleted_pods=False,
         binds_in_rounds=False,
