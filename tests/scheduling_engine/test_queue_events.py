@@ -21,6 +21,7 @@ from scheduling.engine.queue.events import (
     node_scheduling_properties_change,
     pod_scheduling_properties_change,
 )
+from scheduling.engine.queue.hints.in_tree import everything
 from scheduling.engine.queue.hints.queueing_hints import QueueingHints
 from scheduling.engine.queue.hints.registrations import HintWorld
 from scheduling.engine.versions.registry import VERSIONS
@@ -90,6 +91,17 @@ def test_a_node_that_is_told_in_other_words_has_not_changed() -> None:
     assert node_scheduling_properties_change(new, old) == []
 
 
+def test_what_a_node_declares_is_an_event_where_it_counts() -> None:
+    old, new = make_node("n"), make_node("n")
+    new.raw["status"]["declaredFeatures"] = ["RestartAllContainersOnContainerExits"]
+    (event,) = node_scheduling_properties_change(new, old, sees_features=True)
+    assert event.label == "NodeUpdateNodeDeclaredFeature"
+    assert node_scheduling_properties_change(new, old) == []
+    assert helps("NodeDeclaredFeatures", event, make_pod("a"), old, new)
+    other = node_update(Action.UPDATE_NODE_LABEL)
+    assert not helps("NodeDeclaredFeatures", other, make_pod("a"), old, new)
+
+
 def test_who_listens_to_one_kind_of_update_does_not_hear_of_all_at_once() -> None:
     registered = node_update(Action.UPDATE_NODE_LABEL)
     assert registered.covers(node_update(Action.UPDATE_NODE_LABEL))
@@ -129,6 +141,78 @@ def test_a_node_helps_when_it_has_more_of_what_is_wanted() -> None:
     assert helps("NodeResourcesFit", event, pod, small, big)
     assert not helps("NodeResourcesFit", event, pod, big, small)
     assert not helps("NodeResourcesFit", event, pod, big, wide)
+
+
+class OfDevices(HintWorld):
+    """A DeviceClass stands for example.com/gpu."""
+
+    def resources_of_classes(self) -> tuple[str, ...]:
+        return ("example.com/gpu",)
+
+
+def wants(**requests: str) -> Pod:
+    """A pod that asks for so much, beside one example.com/gpu."""
+    amounts = {**requests, "example.com/gpu": "1"}
+    return make_pod(
+        "a", spec={"containers": [{"name": "main", "resources": {"requests": amounts}}]}
+    )
+
+
+def test_a_node_without_what_devices_may_provide_helps_all_the_same() -> None:
+    """Upstream: shouldDelegateResourceToDRA()."""
+    pod = PodInfo(wants(cpu="3"), VERSIONS["v1.36"].resources)
+    grown = node_update(Action.UPDATE_NODE_ALLOCATABLE)
+    small, big, wide = make_node("n", cpu="2"), make_node("n"), make_node("n", memory="64Gi")
+    for world, helped in ((OfDevices(), True), (HintWorld(), False)):
+        hints = QueueingHints(world=world)
+        assert hints.queues("NodeResourcesFit", NODE_ADD, pod, None, big) is helped
+        assert hints.queues("NodeResourcesFit", grown, pod, small, big) is helped
+        # Whether there are more devices is not asked.
+        assert hints.queues("NodeResourcesFit", grown, pod, big, wide) is helped
+        assert not hints.queues("NodeResourcesFit", grown, pod, big, small)
+
+
+def test_a_device_class_helps_who_asks_for_what_it_now_stands_for() -> None:
+    def stands_for(resource: str = "", name: str = "gpu") -> ApiObject:
+        spec = {"extendedResourceName": resource} if resource else {}
+        return ApiObject({"kind": "DeviceClass", "metadata": {"name": name}, "spec": spec})
+
+    implicit = make_pod("b")
+    (container,) = implicit.raw["spec"]["containers"]
+    container["resources"] = {"requests": {"deviceclass.resource.kubernetes.io/gpu": "1"}}
+    gpu, other = "example.com/gpu", "example.com/nic"
+    for pod, old, new, helped in (
+        (wants(), None, stands_for(gpu), True),
+        (wants(), None, stands_for(other), False),
+        (wants(), None, stands_for(), False),
+        (wants(), stands_for(other), stands_for(gpu), True),
+        (wants(), stands_for(gpu), stands_for(gpu), False),
+        (make_pod("a", cpu="9"), None, stands_for(gpu), False),
+        (implicit, None, stands_for(), True),
+        # Its name is no news.
+        (implicit, stands_for(), stands_for(gpu), False),
+    ):
+        event = events.DEVICE_CLASS_ADD if old is None else events.DEVICE_CLASS_UPDATE
+        info = PodInfo(pod, VERSIONS["v1.36"].resources)
+        hints = QueueingHints(world=OfDevices())
+        assert hints.queues("NodeResourcesFit", event, info, old, new) is helped
+        assert not QueueingHints().queues("NodeResourcesFit", event, info, old, new)
+
+
+def test_room_on_a_node_helps_who_waits_for_devices() -> None:
+    event = node_update(Action.UPDATE_NODE_ALLOCATABLE)
+    assert helps("DynamicResources", event, make_pod("a"), make_node("n"), make_node("n", cpu="8"))
+
+
+@pytest.mark.parametrize("groups", [True, False])
+def test_a_plugin_that_registers_nothing_hears_of_claims_and_of_groups_where_they_exist(
+    groups: bool,
+) -> None:
+    hints = QueueingHints({"Widgets": everything(groups=groups)})
+    for event in (events.RESOURCE_CLAIM_UPDATE, events.DEVICE_CLASS_DELETE):
+        assert "Widgets" in hints.registered_for(event)
+    assert "Widgets" not in hints.registered_for(events.RESOURCE_SLICE_ADD)
+    assert ("Widgets" in hints.registered_for(events.POD_GROUP_ADD)) is groups
 
 
 def test_a_pod_that_leaves_its_node_frees_resources_and_its_ports() -> None:

@@ -7,7 +7,20 @@ import pytest
 from kscope.sim.kernel.latency import Latency
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
-from tests.builders import Manifest, apply_command, node, node_of, pod, scene
+from tests.builders import (
+    Manifest,
+    apply_command,
+    device,
+    device_class,
+    node,
+    node_of,
+    pod,
+    resource_slice,
+    scene,
+)
+
+RESTARTS_ALL = "RestartAllContainersOnContainerExits"
+DEVICES = 'device.driver == "gpu.example.com"'
 
 
 def _run(*objects: Manifest, profile: str = "v1.34", **fields: Any) -> Cluster:
@@ -184,3 +197,49 @@ def test_until_hints_a_waiting_pod_is_brought_back_by_its_deletion(
     cluster.advance(25 * SECOND)
     messages = [one.message for one in cluster.take().events if one.kind == "FailedScheduling"]
     assert ("skip schedule deleting pod: default/big" in messages) is told
+
+
+@pytest.mark.parametrize(
+    ("change", "tries"),
+    [
+        ({"status": {"declaredFeatures": [RESTARTS_ALL]}}, 1),
+        ({"metadata": {"labels": {"a": "b"}}}, 0),
+    ],
+)
+def test_a_feature_that_a_node_declares_wakes_who_needs_features(
+    change: Manifest, tries: int
+) -> None:
+    rules = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}]
+    container = {"name": "main", "restartPolicy": "Never", "restartPolicyRules": rules}
+    cluster = _run(node("n"), pod("a", containers=[container]), profile="v1.36")
+    cluster.advance(20 * SECOND)
+    cluster.take()
+    apply_command(cluster, verb="patch", object="node/n", patch=change)
+    cluster.advance(25 * SECOND)
+    assert _tries(cluster, "a") == tries
+    assert node_of(cluster, "a") == ("n" if tries else "")
+
+
+def test_a_node_that_grows_wakes_who_also_asks_for_devices() -> None:
+    stands_for = device_class("gpu", DEVICES, extendedResourceName="example.com/gpu")
+    requests = {"cpu": "2", "example.com/gpu": "1"}
+    wants = pod("a", containers=[{"name": "main", "resources": {"requests": requests}}])
+    slices = resource_slice("n", [device("gpu-0")])
+    cluster = _run(node("n", cpu="1"), stands_for, slices, wants, profile="v1.36")
+    cluster.advance(20 * SECOND)
+    assert node_of(cluster, "a") == ""
+    apply_command(
+        cluster, verb="patch", object="node/n", patch={"status": {"allocatable": {"cpu": "4"}}}
+    )
+    cluster.advance(25 * SECOND)
+    assert node_of(cluster, "a") == "n"
+
+
+@pytest.mark.parametrize("profile", ["v1.36", "v1.35"])
+def test_a_device_class_wakes_nobody_who_only_lacks_room(profile: str) -> None:
+    cluster = _run(node("n", cpu="1"), pod("a", cpu="2"), profile=profile)
+    cluster.advance(20 * SECOND)
+    cluster.take()
+    apply_command(cluster, verb="create", manifest=device_class("gpu", DEVICES))
+    cluster.advance(25 * SECOND)
+    assert _tries(cluster, "a") == 0

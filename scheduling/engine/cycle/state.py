@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -33,6 +33,7 @@ from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.nodes.table_feed import TableFeed
 from scheduling.engine.plugins.node_affinity import NodeAffinity
+from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
 from scheduling.engine.plugins.not_modelled import NotModelled
 from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
 from scheduling.engine.pod_groups.groups import PodGroups
@@ -40,7 +41,7 @@ from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.pods.pod_template import SpreadConstraint
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.active import QueueSort
-from scheduling.engine.queue.hints.in_tree import EVERYTHING, in_tree_hints
+from scheduling.engine.queue.hints.in_tree import everything, in_tree_hints
 from scheduling.engine.queue.hints.queueing_hints import QueueingHints
 from scheduling.engine.queue.hints.registrations import EnqueueExtensions, HintWorld, Registration
 from scheduling.engine.queue.requeueing import QueueProfile
@@ -71,6 +72,8 @@ class ListedWorld(HintWorld):
         self._spread = spread if isinstance(spread, PodTopologySpread) else None
         devices = plugins.get(names.DYNAMIC_RESOURCES)
         self._devices = devices if isinstance(devices, DynamicResources) else None
+        fit = plugins.get(names.NODE_RESOURCES_FIT)
+        self._fit = fit if isinstance(fit, NodeResourcesFit) else None
 
     def enforced_node_affinity(self) -> NodeSelector | None:
         """See HintWorld."""
@@ -83,6 +86,10 @@ class ListedWorld(HintWorld):
     def resource_claims(self) -> Mapping[str, ApiObject]:
         """See HintWorld."""
         return {} if self._devices is None else self._devices.claims
+
+    def resources_of_classes(self) -> Container[str] | None:
+        """See HintWorld."""
+        return None if self._fit is None else self._fit.resources_of_classes
 
 
 class SchedulerState:
@@ -231,13 +238,14 @@ def _queue_profile(algorithm: SchedulingAlgorithm) -> QueueProfile:
     registrations: dict[str, Iterable[Registration]] = {
         **in_tree_hints(algorithm.profile.kubernetes.queue)
     }
+    unsaid = everything(groups=algorithm.profile.rules.schedules_groups)
     for name, plugin in plugins.by_name.items():
         if isinstance(plugin, EnqueueExtensions):
             registrations[name] = plugin.events_to_register()
         else:
             # Upstream: runtime/framework.go defaultEnqueueExtension.
-            registrations.setdefault(name, EVERYTHING)
-    registrations[names.EXTENDER] = EVERYTHING
+            registrations.setdefault(name, unsaid)
+    registrations[names.EXTENDER] = unsaid
     # A pod may lose the label that makes it part of a gang.
     relabelled = Registration(cluster_events.UNSCHEDULED_POD_LABEL_UPDATE)
     registrations[NotModelled.name] = (relabelled,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -139,6 +139,11 @@ class NodeResourcesFit(Plugin):
         provided = self._classes.by_resource
         names = self._table.resource_names
         return frozenset(column for column, _ in self.wanted(state) if names[column] in provided)
+
+    @property
+    def resources_of_classes(self) -> Container[str] | None:
+        """What may be left to devices; None where nothing is (DRAExtendedResource)."""
+        return self._classes.by_resource if self._delegates else None
 
     def _is_ignored(self, column: int) -> bool:
         name = self._table.resource_names[column]

@@ -29,6 +29,7 @@ class Action(enum.IntFlag):
     UPDATE_NODE_TAINT = enum.auto()
     UPDATE_NODE_CONDITION = enum.auto()
     UPDATE_NODE_ANNOTATION = enum.auto()
+    UPDATE_NODE_DECLARED_FEATURE = enum.auto()
     UPDATE_POD_LABEL = enum.auto()
     UPDATE_POD_SCALE_DOWN = enum.auto()
     UPDATE_POD_TOLERATION = enum.auto()
@@ -43,6 +44,7 @@ class Action(enum.IntFlag):
         | UPDATE_NODE_TAINT
         | UPDATE_NODE_CONDITION
         | UPDATE_NODE_ANNOTATION
+        | UPDATE_NODE_DECLARED_FEATURE
         | UPDATE_POD_LABEL
         | UPDATE_POD_SCALE_DOWN
         | UPDATE_POD_TOLERATION
@@ -88,6 +90,7 @@ _ACTION_NAMES = {
     Action.UPDATE_NODE_TAINT: "UpdateNodeTaint",
     Action.UPDATE_NODE_CONDITION: "UpdateNodeCondition",
     Action.UPDATE_NODE_ANNOTATION: "UpdateNodeAnnotation",
+    Action.UPDATE_NODE_DECLARED_FEATURE: "UpdateNodeDeclaredFeature",
     Action.UPDATE_POD_LABEL: "UpdatePodLabel",
     Action.UPDATE_POD_SCALE_DOWN: "UpdatePodScaleDown",
     Action.UPDATE_POD_TOLERATION: "UpdatePodToleration",
@@ -259,10 +262,13 @@ def pod_scheduling_properties_change(new: Pod, old: Pod | None) -> list[ClusterE
     return [ClusterEvent(resource, action) for action in actions or (Action.UPDATE_POD_OTHER,)]
 
 
-def node_scheduling_properties_change(new: Node, old: Node) -> list[ClusterEvent]:
+def node_scheduling_properties_change(
+    new: Node, old: Node, *, sees_features: bool = False
+) -> list[ClusterEvent]:
     """The events that an update of a node amounts to. Upstream: NodeSchedulingPropertiesChange().
 
     What says the same in other words is no change: the API server would not have stored it.
+    *sees_features* is whether what the node declares counts (NodeDeclaredFeatures).
     """
     new_spec, old_spec = section(new.raw, "spec"), section(old.raw, "spec")
     actions: list[Action] = []
@@ -278,6 +284,8 @@ def node_scheduling_properties_change(new: Node, old: Node) -> list[ClusterEvent
         actions.append(Action.UPDATE_NODE_CONDITION)
     if new.annotations != old.annotations:
         actions.append(Action.UPDATE_NODE_ANNOTATION)
+    if sees_features and _declared_features(new) != _declared_features(old):
+        actions.append(Action.UPDATE_NODE_DECLARED_FEATURE)
     return [ClusterEvent(NODE, action) for action in actions]
 
 
@@ -336,6 +344,10 @@ def _allocatable(node: Node) -> dict[str, Quantity]:
 
 def _taints(node: Node) -> list[dict[str, Any]]:
     return [{key: value for key, value in taint.items() if value} for taint in node.taints]
+
+
+def _declared_features(node: Node) -> list[str]:
+    return node.status.get("declaredFeatures") or []
 
 
 def _conditions(node: Node) -> dict[str, str]:

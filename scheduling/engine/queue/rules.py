@@ -36,6 +36,8 @@ class QueueRules:
     """How often kubelets report their status, if each report moves all unschedulable pods; 0 if it does not."""
     compares_nodes: bool
     """An update of a node moves pods only if it changes what matters to scheduling."""
+    sees_declared_features: bool
+    """A change of the features that a node declares is an event for the queue."""
     ignored_kinds: tuple[str, ...]
     """Kinds whose events move no pod, unlike in later versions."""
     active_order: ActiveOrder

@@ -314,7 +314,8 @@ class SchedulingQueue:
     def node_updated(self, old: Node, new: Node) -> None:
         """A node changed: what this amounts to depends on the version. Upstream: updateNode…()."""
         if self.rules.hints:
-            for event in node_scheduling_properties_change(new, old):
+            sees_features = self.rules.sees_declared_features
+            for event in node_scheduling_properties_change(new, old, sees_features=sees_features):
                 self.move_all_to_active_or_backoff(event, old, new)
         elif len(self._unschedulable) == 0 or not self.rules.compares_nodes:
             # Not even compared; without unschedulable pods only one in flight can be concerned.

@@ -36,6 +36,7 @@ _RULES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "NominatedNodeNameForExpectation": (("cycle", "nominates_before_pre_bind"),),
     "DRADeviceTaints": (("workloads", "evicts_by_device_taints"),),
     "GenericWorkload": (("cycle", "schedules_groups"),),
+    "NodeDeclaredFeatures": (("queue", "sees_declared_features"),),
     "SchedulerPopFromBackoffQ": (("queue", "pops_from_backoff"),),
     "TaintTolerationComparisonOperators": (
         ("resources", "compares_tolerations"),

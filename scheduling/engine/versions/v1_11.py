@@ -192,6 +192,7 @@ V1_11 = KubernetesVersion(
         leftover_flush_period=30 * SECOND,
         heartbeat_period=10 * SECOND,
         compares_nodes=False,
+        sees_declared_features=False,
         ignored_kinds=("PersistentVolume", "storage.k8s.io/StorageClass", "storage.k8s.io/CSINode"),
         active_order="heap",
         retries_other_failures=True,

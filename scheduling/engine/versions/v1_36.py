@@ -239,6 +239,7 @@ V1_36 = KubernetesVersion(
         leftover_flush_period=30 * SECOND,
         heartbeat_period=0,
         compares_nodes=True,
+        sees_declared_features=True,
         ignored_kinds=(),
         active_order="arrival",
         retries_other_failures=False,

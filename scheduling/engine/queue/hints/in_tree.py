@@ -16,6 +16,7 @@ from scheduling.engine.queue.events import (
     PERSISTENT_VOLUME,
     PERSISTENT_VOLUME_CLAIM,
     POD,
+    POD_GROUP,
     RESOURCE_CLAIM,
     RESOURCE_SLICE,
     STORAGE_CLASS,
@@ -36,8 +37,8 @@ _SPREAD_DOMAINS = on(
     pods.spread_domains_changed,
 )
 
-# For a plugin that registers nothing itself, and for pods that an extender rejected. Upstream: types.go UnrollWildCardResource().
-EVERYTHING: tuple[Registration, ...] = tuple(
+# Upstream: types.go UnrollWildCardResource().
+_EVERYTHING: tuple[Registration, ...] = tuple(
     on(resource, Action.ALL)
     for resource in (
         POD,
@@ -48,8 +49,11 @@ EVERYTHING: tuple[Registration, ...] = tuple(
         CSI_DRIVER,
         CSI_STORAGE_CAPACITY,
         STORAGE_CLASS,
+        RESOURCE_CLAIM,
+        DEVICE_CLASS,
     )
 )
+_ALL_OF_GROUPS = on(POD_GROUP, Action.ALL)
 
 
 IN_TREE_HINTS: Mapping[str, tuple[Registration, ...]] = {
@@ -75,16 +79,17 @@ IN_TREE_HINTS: Mapping[str, tuple[Registration, ...]] = {
     "NodeResourcesFit": (
         on(POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, resources.resources_were_freed),
         on(NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, resources.node_fits_now),
-        on(DEVICE_CLASS, _ADD_OR_UPDATE),
+        on(DEVICE_CLASS, _ADD_OR_UPDATE, resources.device_class_stands_for_more),
     ),
     "DynamicResources": (
-        on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+        on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE),
         on(RESOURCE_CLAIM, _ADD_OR_UPDATE, devices.resource_claim_changed),
         on(POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, devices.claims_were_generated),
         on(DEVICE_CLASS, _ADD_OR_UPDATE),
         on(RESOURCE_SLICE, _ADD_OR_UPDATE),
     ),
-    "NodeDeclaredFeatures": (on(NODE, Action.ADD | Action.UPDATE),),
+    # Upstream it also listens to updates of the pod, but no update changes what a pod needs.
+    "NodeDeclaredFeatures": (on(NODE, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE),),
     "VolumeRestrictions": (
         on(POD, Action.DELETE, volumes.volume_was_released),
         on(NODE, Action.ADD),
@@ -142,3 +147,8 @@ def in_tree_hints(rules: QueueRules) -> dict[str, tuple[Registration, ...]]:
     if rules.complete_pod_hints:
         return {**IN_TREE_HINTS, **_COMPLETE_POD_HINTS}
     return {**IN_TREE_HINTS}
+
+
+def everything(*, groups: bool) -> tuple[Registration, ...]:
+    """The registrations of a plugin that makes none; *groups* is whether there are PodGroups."""
+    return (*_EVERYTHING, _ALL_OF_GROUPS) if groups else _EVERYTHING

@@ -6,7 +6,7 @@ whether it is worth trying the pod again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -34,6 +34,10 @@ class HintWorld:
     def resource_claims(self) -> Mapping[str, ApiObject]:
         """The resource claims by key."""
         return {}
+
+    def resources_of_classes(self) -> Container[str] | None:
+        """The extended resources that a DeviceClass stands for; None where none can."""
+        return None
 
 
 Hint = Callable[[HintWorld, PodInfo, Any, Any], bool]

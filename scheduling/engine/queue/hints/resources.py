@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from kscope.sim.objects.pod_resources import Resources, is_scalar_resource_name
 from kscope.sim.objects.quantity import parse
+from scheduling.engine.dynamic_resources.extended import CLASS_PREFIX
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.hints.registrations import HintWorld
 
 if TYPE_CHECKING:
-    from kscope.sim.objects.objects import Node, Pod
+    from kscope.sim.objects.objects import ApiObject, Node, Pod
 
 
 def port_was_freed(world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
@@ -43,19 +44,48 @@ def resources_were_freed(world: HintWorld, pod: PodInfo, old: Pod | None, new: P
 
 
 def node_fits_now(world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None) -> bool:
+    """Upstream: Fit isSchedulableAfterNodeChange()."""
     if new is None:
         return False
     wanted = pod.resources.fit
-    names = _wanted_names(wanted)
     capacity = _allocatable(new)
+    of_classes = world.resources_of_classes() or ()
+    names: list[str] = []
+    delegates = False
+    for name in _wanted_names(wanted):
+        # Upstream: shouldDelegateResourceToDRA().
+        if not capacity.get(name) and name in of_classes:
+            delegates = True
+        else:
+            names.append(name)
     if capacity.get("pods", 0) < 1 or any(
         capacity.get(name, 0) < wanted.get(name) for name in names
     ):
         return False
-    if old is None:
+    # Whether the node has more devices than before is left to DynamicResources.
+    if old is None or delegates:
         return True
     before = _allocatable(old)
     return any(capacity.get(name, 0) > before.get(name, 0) for name in ("pods", *names))
+
+
+def device_class_stands_for_more(
+    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+) -> bool:
+    """A DeviceClass now stands for a resource of the pod.
+
+    Upstream: Fit isSchedulableAfterDeviceClassEvent(), registered with DRAExtendedResource only.
+    """
+    if new is None or world.resources_of_classes() is None:
+        return False
+    resource = new.spec.get("extendedResourceName") or ""
+    if old is None:
+        names = (f"{CLASS_PREFIX}{new.name}", resource)
+    elif resource != (old.spec.get("extendedResourceName") or ""):
+        names = (resource,)
+    else:
+        return False
+    return any(name in names for name, _ in pod.resources.requested.scalars)
 
 
 def _wanted_names(wanted: Resources) -> list[str]:
