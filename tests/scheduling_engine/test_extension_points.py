@@ -27,6 +27,7 @@ from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.events import NODE, Action, ClusterEvent
 from scheduling.engine.queue.hints.registrations import Registration
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
+from scheduling.engine.versions.registry import DEFAULT
 from tests.builders import Manifest, host, local_disk, node, node_of, played, pod, scene, user_of
 from tests.scheduling_engine.comparer import cache_differences
 
@@ -220,8 +221,11 @@ def everywhere(*names: str, **arguments: Any) -> Manifest:
     return configured({"multiPoint": {"enabled": [{"name": name} for name in names]}}, **arguments)
 
 
-def cluster_of(*objects: Manifest, configuration: Manifest, **fields: Any) -> Cluster:
-    return Cluster.create(scene(*objects, configuration=configuration, **fields), tie_break="name")
+def cluster_of(
+    *objects: Manifest, configuration: Manifest, profile: str = DEFAULT.name, **fields: Any
+) -> Cluster:
+    start = scene(*objects, configuration=configuration, **fields)
+    return Cluster.create(start, profile=profile, tie_break="name")
 
 
 def plugin(cluster: Cluster, name: str) -> Any:
@@ -379,6 +383,20 @@ def test_pods_that_are_asked_to_wait_go_on_together() -> None:
     assert [node_of(cluster, name) for name in "abc"] == ["a", "a", "a"]
     granted = [one.object for one in cluster.take().events if one.kind == "PermitGranted"]
     assert granted == ["pod/default/a", "pod/default/b"]
+
+
+@pytest.mark.parametrize(("profile", "node_name"), [("v1.36", "a"), ("v1.35", "a"), ("v1.34", "")])
+def test_who_waits_in_permit_is_nominated_from_v1_35_on(profile: str, node_name: str) -> None:
+    """Upstream: bindingCycle(), WillWaitOnPermit()."""
+    told = everywhere("Gang", Gang={"size": 2, "timeout": 20 * SECOND})
+    cluster = played(cluster_of(node("a"), pod("p"), configuration=told, profile=profile), 10)
+    status = cluster.store.get("Pod", "default/p").status
+    assert status.get("nominatedNodeName", "") == node_name
+    # Rejected, it has no node any more until it waits again.
+    played(cluster, 15)
+    kinds = [one.kind for one in cluster.take().events if one.object == "pod/default/p"]
+    assert ("PodNominated" in kinds) is bool(node_name)
+    assert ("NominationCleared" in kinds) is bool(node_name)
 
 
 def test_a_permit_timeout_rejects_the_pod() -> None:

@@ -131,6 +131,11 @@ class Binding:
         return self._state
 
     @property
+    def awaits_storage_or_devices(self) -> bool:
+        """Whether PreBind has volumes or devices to bind."""
+        return self.volumes is not None or self.devices is not None
+
+    @property
     def assumed(self) -> Pod:
         """The pod as the cache holds it: with its node."""
         return self.info.pod.patched({"spec": {"nodeName": self.node}})

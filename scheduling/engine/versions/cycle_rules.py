@@ -28,7 +28,7 @@ class CycleRules:
     tries_nominated_node_first: bool
     """The node that a pod is nominated to is tried before all others."""
     nominates_before_pre_bind: bool
-    """A pod whose volumes or devices are yet to be bound is nominated to its node, until it is bound."""
+    """A pod that waits in Permit, or whose volumes or devices are yet to be bound, is nominated to its node until it is bound."""
     decides_with_nomination: bool
     """In decisions mode a preemptor is tried again on the node that it is nominated to, before others."""
     checks_claims_without_nodes: bool

@@ -29,7 +29,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "ResourceLimitsPriorityFunction": "Nodes with room for the limits of a pod, too, score one point more.",
     "SchedulerQueueingHints": "Plugins decide whether an event may help a pod that they rejected.",
     "SchedulerPopFromBackoffQ": "A pod in backoff is tried early when activeQ is empty.",
-    "NominatedNodeNameForExpectation": "A pod whose volumes or devices are yet to be bound is nominated to its node.",
+    "NominatedNodeNameForExpectation": "A pod that waits in Permit, or for its volumes or devices, is nominated to its node.",
     "NodeDeclaredFeatures": "The plugin NodeDeclaredFeatures filters nodes.",
     "DRAPartitionableDevices": "Devices may consume counters that the devices of their pool share.",
     "DRAConsumableCapacity": "A device may be allocated to several claims.",

@@ -150,6 +150,7 @@ class BindingCycle:
         self._state.keep_attempt(attempt, seq)
         if PODS_TO_ACTIVATE in state.data:
             self._activate_pods(pod, state)
+        self._nominate_if_it_waits(binding)
         if binding.waiting_pod is None:
             self._permitted(binding)
 
@@ -247,14 +248,19 @@ class BindingCycle:
 
     # -- the binding cycle -------------------------------------------------------------------------
 
+    def _nominate_if_it_waits(self, binding: Binding) -> None:
+        """Tell others of the node unless the pod is bound soon anyway.
+
+        Upstream: NominatedNodeNameForExpectation, bindingCycle().
+        """
+        waits = binding.waiting_pod is not None or binding.awaits_storage_or_devices
+        if waits and self._rules.nominates_before_pre_bind:
+            self._writer.write_nomination(binding.queued.pod, binding.node)
+
     def _permitted(self, binding: Binding) -> None:
         # From here on only a failure brings the pod back to the queue, no event.
         self._queue.done(binding.info.uid)
-        waits = binding.volumes is not None or binding.devices is not None
-        if waits and self._rules.nominates_before_pre_bind:
-            # Upstream: NominatedNodeNameForExpectation, bindingCycle().
-            self._writer.write_nomination(binding.queued.pod, binding.node)
-        if binding.plugins.has_custom or waits:
+        if binding.plugins.has_custom or binding.awaits_storage_or_devices:
             self._loop.call_after(0, self._pre_bind, binding)
         else:
             self._bind_after_latency(binding)
