@@ -41,7 +41,11 @@ class Machine:
     """Two nodes, one CSI volume that is bound to a claim, and everyone who moves it."""
 
     def __init__(
-        self, *, modes: tuple[str, ...] = ("ReadWriteOnce",), managed: bool = True
+        self,
+        *,
+        modes: tuple[str, ...] = ("ReadWriteOnce",),
+        managed: bool = True,
+        heeds_out_of_service: bool = True,
     ) -> None:
         self.loop = EventLoop()
         self.recorder = Recorder(self.loop)
@@ -58,7 +62,8 @@ class Machine:
         assert isinstance(plugins, SimulatedPlugins)
         self.plugins = plugins
         self.controller = AttachDetachController(
-            Context(self.loop, self.store, self.recorder, plugins, self.events)
+            Context(self.loop, self.store, self.recorder, plugins, self.events),
+            heeds_out_of_service=heeds_out_of_service,
         )
         self.attacher = CsiAttacher(self.loop, self.store, plugins)
 
@@ -316,6 +321,35 @@ def test_a_dead_kubelets_volume_is_force_detached(machine: Machine) -> None:
     machine.run(124)
     assert machine.phase("b") == "Running"
     assert machine.attachments() == ["node-2"]
+
+
+OUT_OF_SERVICE: Manifest = {
+    "spec": {"taints": [{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}]}
+}
+
+
+@pytest.mark.parametrize(("heeds", "left"), [(True, []), (False, ["node-1"])])
+def test_an_out_of_service_nodes_volume_is_detached_at_once(heeds: bool, left: list[str]) -> None:
+    machine = Machine(heeds_out_of_service=heeds)
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.kubelets.stop_kubelet("node-1")
+    machine.delete_pod("a", grace=0)
+    machine.run(10)
+    assert machine.attachments() == ["node-1"]
+    machine.store.patch("Node", "node-1", OUT_OF_SERVICE, by="api")
+    machine.run(3)
+    assert machine.attachments() == left
+    assert len(machine.facts("VolumeDetachForced")) == (1 if heeds else 0)
+
+
+def test_an_out_of_service_node_keeps_volumes_that_pods_use(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.kubelets.stop_kubelet("node-1")
+    machine.store.patch("Node", "node-1", OUT_OF_SERVICE, by="api")
+    machine.run(10)
+    assert machine.attachments() == ["node-1"]
 
 
 def test_a_deleted_nodes_volume_is_force_detached(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from tests.workloads.builders import Json, World, make, make_node, make_pod, template
 
@@ -65,6 +66,34 @@ def test_pods_of_a_deleted_node_go_after_40_seconds() -> None:
     world.run(100)
     assert world.facts("PodDeleted") == [60.0]
     assert world.cluster.next_at is None
+
+
+def terminating_on(taint: str, profile: str) -> World:
+    """A pod whose node has a taint and whose kubelet, as its machine is off, never ends it."""
+    node = make_node("n1", "False")
+    node["spec"]["taints"] = [{"key": taint, "effect": "NoSchedule"}]
+    world = World(node, NODES[1], make_pod("p", "n1"), profile=profile)
+    world.run(1)
+    world.do("fault", patch={"die": "n1"})
+    world.do("delete", "pod/default/p")
+    world.run(90)
+    return world
+
+
+def test_pods_terminating_on_an_out_of_service_node_are_forced_out() -> None:
+    world = terminating_on("node.kubernetes.io/out-of-service", "v1.36")
+    assert world.facts("PodDeleted") == [20.0]
+    (failed,) = [e for e in world.cluster.recorder.pending if e.kind == "PodFailed"]
+    assert (failed.component, failed.at) == ("pod-garbage-collector", 20 * SECOND)
+    assert "DisruptionTarget" not in str(failed.changes)
+
+
+@pytest.mark.parametrize(
+    ("taint", "profile"),
+    [("example.com/other", "v1.36"), ("node.kubernetes.io/out-of-service", "v1.20")],
+)
+def test_other_pods_terminate_until_their_kubelet_returns(taint: str, profile: str) -> None:
+    assert terminating_on(taint, profile).facts("PodDeleted") == []
 
 
 def test_a_node_back_in_time_keeps_its_pods() -> None:

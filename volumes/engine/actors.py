@@ -64,6 +64,8 @@ class StorageRules:
     """A kubelet that starts takes over every volume that it finds on its disk."""
     healthy_nodes_keep_volumes: bool
     """A volume that a node has not unmounted after six minutes is detached by force only if the node is not ready."""
+    heeds_out_of_service: bool
+    """Volumes that no pod uses any more are detached at once from a node that has the taint out-of-service."""
     provisioners_hold_volumes: bool
     """External provisioners keep a finalizer on volumes until they have deleted the storage, and do not delete it while it is attached."""
     expanding_event: tuple[str, str]
@@ -252,6 +254,7 @@ class VolumeActors:
             # Upstream: processVolumeAttachments().
             recovers_attachments=self._rules.recovers_attachments,
             spares_healthy_nodes=self._rules.healthy_nodes_keep_volumes,
+            heeds_out_of_service=self._rules.heeds_out_of_service,
         )
 
     def _new_csi_attacher(self) -> CsiAttacher:

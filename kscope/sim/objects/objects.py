@@ -18,6 +18,8 @@ Manifest = dict[str, Any]
 T = TypeVar("T")
 
 EMPTY: Mapping[str, Any] = {}
+# Set by an administrator on a node that was shut down and does not come back soon.
+OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"
 _ONLY_STATUS = {"status"}
 
 
@@ -538,6 +540,11 @@ class Node(ApiObject):
             if condition.get("type") == "Ready":
                 return condition.get("status") == "True"
         return True
+
+    @property
+    def is_out_of_service(self) -> bool:
+        """Whether it has the taint out-of-service, with whatever effect. Upstream: TaintKeyExists()."""
+        return any(taint.get("key") == OUT_OF_SERVICE_TAINT for taint in self.taints)
 
     @property
     def zone(self) -> str:

@@ -290,6 +290,7 @@ V1_20 = KubernetesVersion(
         warns_pods_of_node=True,
         failed_daemons_count=False,
         reports_spared_pods=False,
+        heeds_out_of_service=False,
         pods_leave_namespace_first=False,
         claim_retention=False,
         awaits_claim_deletion=False,
@@ -303,6 +304,7 @@ V1_20 = KubernetesVersion(
         recovers_attachments=False,
         reconstructs_all=False,
         healthy_nodes_keep_volumes=False,
+        heeds_out_of_service=False,
         provisioners_hold_volumes=False,
         expanding_event=(
             "Warning",

@@ -286,6 +286,7 @@ V1_34 = KubernetesVersion(
         warns_pods_of_node=True,
         failed_daemons_count=True,
         reports_spared_pods=False,
+        heeds_out_of_service=True,
         pods_leave_namespace_first=False,
         claim_retention=True,
         awaits_claim_deletion=True,
@@ -299,6 +300,7 @@ V1_34 = KubernetesVersion(
         recovers_attachments=True,
         reconstructs_all=True,
         healthy_nodes_keep_volumes=True,
+        heeds_out_of_service=True,
         provisioners_hold_volumes=False,
         expanding_event=(
             "Warning",

@@ -37,6 +37,8 @@ class WorkloadRules:
     """The status of a DaemonSet is written even when a pod of it was refused."""
     reports_spared_pods: bool
     """A pod that is deleted while it tolerates a NoExecute taint for a time gets the Event that its eviction is cancelled."""
+    heeds_out_of_service: bool
+    """Pods that are terminating on a node that is not ready and has the taint out-of-service are deleted by force."""
     pods_leave_namespace_first: bool
     """The pods of a deleted namespace are deleted first, and everything else once no pod is left."""
     claim_retention: bool

@@ -38,10 +38,12 @@ class AttachDetachController:
         watch_latency: int = 0,
         recovers_attachments: bool = True,
         spares_healthy_nodes: bool = False,
+        heeds_out_of_service: bool = False,
     ) -> None:
         """*recovers_attachments*: at its start it reads every VolumeAttachment (since 1.21).
 
-        With *spares_healthy_nodes* no volume is detached by force from a node that is ready.
+        With *spares_healthy_nodes* no volume is detached by force from a node that is ready; with
+        *heeds_out_of_service* it is detached at once from a node that has the taint out-of-service.
         """
         state = State(NestedPendingOperations(context.loop))
         self.desired, self.actual = state.desired, state.actual
@@ -51,6 +53,7 @@ class AttachDetachController:
         self._executor = AttachDetachExecutor(context, state, self._passes, self._view)
         reconciler = Reconciler(context, state, self._passes, self._executor, self._view)
         reconciler.spares_healthy_nodes = spares_healthy_nodes
+        reconciler.heeds_out_of_service = heeds_out_of_service
         self._passes.connect(reconciler.reconcile)
         populate_actual_state(context, self.actual, recovers_attachments=recovers_attachments)
         for attachment in self.actual.attached_volumes():
@@ -75,7 +78,7 @@ class AttachDetachController:
         if not attached:
             return
         in_use: dict[str, None] = dict.fromkeys(node.status.get("volumesInUse") or ())
-        is_lost = event.type == "DELETED" or not node.is_ready
+        is_lost = event.type == "DELETED" or not node.is_ready or node.is_out_of_service
         for attachment in attached:
             mounted = attachment.name in in_use
             if is_lost and attachment.detach_requested_at is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from kscope.sim.kernel.units import MINUTE, SECOND
-from kscope.sim.objects.objects import Node, Pod
+from kscope.sim.objects.objects import OUT_OF_SERVICE_TAINT, Node, Pod
 from volumes.engine.attach_detach.actual_state import NodeAttachment
 from volumes.engine.attach_detach.context import Context, State, VolumeEvent
 from volumes.engine.attach_detach.desired_state import VolumeToAttach
@@ -33,7 +33,8 @@ MAX_WAIT_FOR_UNMOUNT: Final = 6 * MINUTE
 class Reconciler:
     """Starts the operations that bring the actual state to the desired one.
 
-    With `spares_healthy_nodes` no volume is detached by force from a node that is ready.
+    With `spares_healthy_nodes` no volume is detached by force from a node that is ready; with
+    `heeds_out_of_service` it is detached at once from a node that has the taint out-of-service.
     """
 
     __slots__ = (
@@ -46,6 +47,7 @@ class Reconciler:
         "_passes",
         "_pending",
         "_view",
+        "heeds_out_of_service",
         "spares_healthy_nodes",
     )
 
@@ -67,6 +69,7 @@ class Reconciler:
         self._view = view
         self._node_status = NodeStatusUpdater(context.store, state.actual, passes)
         self.spares_healthy_nodes = False
+        self.heeds_out_of_service = False
 
     def reconcile(self, volumes: Iterable[str]) -> None:
         """One pass over *volumes*.
@@ -88,7 +91,9 @@ class Reconciler:
         if self._pending.is_operation_pending(key):
             return
         timeout = self._request_detach(attachment)
-        if attachment.mounted_by_node and not (timeout and self._may_force(attachment.node)):
+        out_of_service = self._is_out_of_service(attachment.node)
+        forced = out_of_service or (timeout and self._may_force(attachment.node))
+        if attachment.mounted_by_node and not forced:
             return
         if self._is_backing_off(key, "volume_detach"):
             return
@@ -97,9 +102,10 @@ class Reconciler:
         if not self._node_status.update_node_statuses():
             self._passes.wake(attachment.name)
             return
-        if timeout and attachment.mounted_by_node:
-            self._record_force(attachment)
-        self._pending.run(DetachOperation(self._executor, key, attachment, not timeout))
+        if attachment.mounted_by_node:
+            self._record_force(attachment, timeout)
+        verify = not timeout and not out_of_service
+        self._pending.run(DetachOperation(self._executor, key, attachment, verify))
 
     def _request_detach(self, attachment: NodeAttachment) -> bool:
         """Note since when the volume should be detached; whether that is longer than six minutes.
@@ -122,13 +128,25 @@ class Reconciler:
         node = self._context.store.find("Node", node_name)
         return not (isinstance(node, Node) and node.is_ready)
 
-    def _record_force(self, attachment: NodeAttachment) -> None:
+    def _is_out_of_service(self, node_name: str) -> bool:
+        """Whether the node counts as shut down for good. Upstream: hasOutOfServiceTaint()."""
+        if not self.heeds_out_of_service:
+            return False
+        node = self._context.store.find("Node", node_name)
+        return isinstance(node, Node) and node.is_out_of_service
+
+    def _record_force(self, attachment: NodeAttachment, timeout: bool) -> None:
         seconds = MAX_WAIT_FOR_UNMOUNT // SECOND
+        why = (
+            f"was in use for {seconds} s after its last pod"
+            if timeout
+            else f"was in use, and node {attachment.node} has the taint {OUT_OF_SERVICE_TAINT}"
+        )
         self._context.recorder.record(
             "VolumeDetachForced",
             f"node/{attachment.node}",
             COMPONENT,
-            f"{attachment.name} was in use for {seconds} s after its last pod",
+            f"{attachment.name} {why}",
             {"volume": attachment.name},
         )
 

@@ -1,4 +1,4 @@
-"""Pod garbage collection: pods of nodes that are gone, and too many that have ended.
+"""Pod garbage collection: pods of nodes that are gone or out of service, and too many that ended.
 
 Upstream: pkg/controller/podgc/gc_controller.go.
 """
@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.objects import Manifest, Pod
+from kscope.sim.objects.objects import Manifest, Node, Pod
 from scheduling.engine.pods.conditions import disruption_target, with_condition
 from scheduling.engine.workloads.controller import ControllerContext
 from scheduling.engine.workloads.deletion import DeleteOptions, delete
@@ -18,6 +18,8 @@ from scheduling.engine.workloads.ticker import Ticker
 PERIOD: Final = 20 * SECOND
 QUARANTINE: Final = 40 * SECOND
 TERMINATED_THRESHOLD: Final = 12_500
+
+_NODE_GONE: Final = "PodGC: node no longer exists"
 
 
 class PodGarbageCollector:
@@ -47,7 +49,12 @@ class PodGarbageCollector:
         if not self._has_nodes:
             self._has_nodes = True
             self._arm_if_lost()
-        if event.type == "DELETED" and self._listers.pods_on(event.new.name):
+        node = event.new
+        assert isinstance(node, Node)
+        if event.type == "DELETED":
+            if self._listers.pods_on(node.name):
+                self.ticker.arm()
+        elif self._is_out_of_service(node) and self._forced_pods(node):
             self.ticker.arm()
 
     def _arm_if_lost(self) -> None:
@@ -65,12 +72,26 @@ class PodGarbageCollector:
             self._terminated[pod.key] = None
             if len(self._terminated) > TERMINATED_THRESHOLD:
                 self.ticker.arm()
-        node = pod.node_name
-        if node and self._has_nodes and self._listers.nodes.get(node) is None:
+        name = pod.node_name
+        if not name or not self._has_nodes:
+            return
+        node = self._listers.nodes.get(name)
+        if node is None or (_is_to_force(pod) and self._is_out_of_service(node)):
             self.ticker.arm()
+
+    def _is_out_of_service(self, node: Node) -> bool:
+        """Whether the pods that are terminating on *node* are deleted by force.
+
+        Upstream: the feature gate NodeOutOfServiceVolumeDetach, locked on in 1.28.
+        """
+        return self._rules.heeds_out_of_service and node.is_out_of_service and not node.is_ready
+
+    def _forced_pods(self, node: Node) -> list[Pod]:
+        return [pod for pod in self._listers.pods_on(node.name) if _is_to_force(pod)]
 
     def _collect(self) -> None:
         self._collect_terminated()
+        self._collect_terminating()
         self._collect_orphans()
 
     def _collect_terminated(self) -> None:
@@ -81,6 +102,18 @@ class PodGarbageCollector:
         oldest = sorted((pod for pod in found if pod is not None), key=_age)
         for pod in oldest[:excess]:
             self._delete(pod, "too many terminated pods")
+
+    def _collect_terminating(self) -> None:
+        """Upstream: gcTerminating()."""
+        if not self._rules.heeds_out_of_service:
+            return
+        found: list[Pod] = []
+        for name in self._listers.nodes_with_pods():
+            node = self._listers.nodes.get(name)
+            if node is not None and self._is_out_of_service(node):
+                found += self._forced_pods(node)
+        for pod in sorted(found, key=_age):
+            self._delete(pod, f"its node {pod.node_name} is out of service")
 
     def _collect_orphans(self) -> None:
         now = self._loop.now
@@ -97,14 +130,18 @@ class PodGarbageCollector:
             del self._quarantine[name]
             if self._store.find("Node", name) is None:
                 for pod in self._listers.pods_on(name):
-                    self._delete(pod, f"its node {name} is gone")
+                    self._delete(pod, f"its node {name} is gone", _NODE_GONE)
         if self._quarantine:
             self.ticker.arm()
 
-    def _delete(self, pod: Pod, message: str) -> None:
+    def _delete(self, pod: Pod, message: str, disruption: str = "") -> None:
+        """Delete *pod* by force; *disruption* is the message of its condition DisruptionTarget.
+
+        Upstream: markFailedAndDeletePodWithCondition().
+        """
         try:
             if self._rules.disruption_conditions and not pod.is_terminated:
-                self._fail(pod)
+                self._fail(pod, disruption)
             delete(
                 self._store,
                 pod,
@@ -118,12 +155,20 @@ class PodGarbageCollector:
         except ApiError:
             self.ticker.arm()
 
-    def _fail(self, pod: Pod) -> None:
-        """Since 1.26 the pod is first marked as failed, with the reason why it was disrupted."""
-        message = "PodGC: node no longer exists"
-        made = disruption_target("DeletionByPodGC", message, self._loop.now)
-        status: Manifest = {"phase": "Failed", "conditions": with_condition(pod, made)}
+    def _fail(self, pod: Pod, disruption: str) -> None:
+        """Since 1.26 the pod is first marked as failed, with the reason why it was disrupted, if any."""
+        status: Manifest = {"phase": "Failed"}
+        if disruption:
+            made = disruption_target("DeletionByPodGC", disruption, self._loop.now)
+            status["conditions"] = with_condition(pod, made)
         self._store.patch("Pod", pod.key, {"status": status}, by=self.AUTHOR, event="PodFailed")
+
+
+def _is_to_force(pod: Pod) -> bool:
+    """Whether *pod* is terminating, and a deletion by force would still change something."""
+    if not pod.deletion_timestamp:
+        return False
+    return not pod.is_terminated or bool(pod.metadata.get("deletionGracePeriodSeconds"))
 
 
 def _age(pod: Pod) -> tuple[int, str]:
