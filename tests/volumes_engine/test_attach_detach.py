@@ -17,6 +17,7 @@ from volumes.engine.attach_detach.names import attachment_name
 from volumes.engine.attach_detach.operations import is_multi_attach_forbidden
 from volumes.engine.kubelet.context import KubeletContext
 from volumes.engine.kubelet.kubelets import Kubelets
+from volumes.engine.kubelet.volume_manager.state import VolumeManagerOptions
 from volumes.engine.plugins.latencies import FixedLatencies
 from volumes.engine.plugins.simulated import Fault, SimulatedPlugins
 from volumes.engine.plugins.spec import VolumeSpec
@@ -46,6 +47,7 @@ class Machine:
         modes: tuple[str, ...] = ("ReadWriteOnce",),
         managed: bool = True,
         heeds_out_of_service: bool = True,
+        options: VolumeManagerOptions | None = None,
     ) -> None:
         self.loop = EventLoop()
         self.recorder = Recorder(self.loop)
@@ -56,7 +58,8 @@ class Machine:
             self.add_node(name, managed=managed)
         self.add_volume("pv-1", "data", "vol-1", list(modes))
         self.kubelets = Kubelets(
-            KubeletContext(self.loop, self.store, self.recorder, latencies, self.events)
+            KubeletContext(self.loop, self.store, self.recorder, latencies, self.events),
+            options=options,
         )
         plugins = self.kubelets.volumes.plugins
         assert isinstance(plugins, SimulatedPlugins)

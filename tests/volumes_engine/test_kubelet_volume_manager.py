@@ -8,6 +8,7 @@ from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from tests.conformance.volumemanager import mounted_volumes
 from tests.volumes_engine.test_attach_detach import UNIQUE_NAME, Machine
+from volumes.engine.kubelet.volume_manager.state import VolumeManagerOptions
 from volumes.engine.operations.backoff import MAX_BACKOFF, Start
 from volumes.engine.operations.pending import (
     NestedPendingOperations,
@@ -34,8 +35,8 @@ def test_a_pod_waits_for_its_unbound_claim(machine: Machine) -> None:
     machine.run(60)
     assert machine.phase("a") == "Pending"
     assert machine.events.messages("FailedMount") == [
-        "Unable to attach or mount volumes: unmounted volumes=[v0], unattached volumes=[v0]: "
-        "error processing PVC default/data: PVC is not bound"
+        "Unable to attach or mount volumes: unmounted volumes=[v0], unattached volumes=[], "
+        "failed to process volumes=[v0]: error processing PVC default/data: PVC is not bound"
     ]
     bound = {"status": {"phase": "Bound"}}
     machine.store.patch("PersistentVolumeClaim", "default/data", bound, by="api")
@@ -43,15 +44,83 @@ def test_a_pod_waits_for_its_unbound_claim(machine: Machine) -> None:
     assert machine.phase("a") == "Running"
 
 
-def test_a_long_wait_for_volumes_emits_an_event() -> None:
-    machine = Machine()
+def long_wait(options: VolumeManagerOptions) -> Machine:
+    machine = Machine(options=options)
     machine.plugins.faults.inject(Fault(call="Attach", count=99))
     machine.add_pod("a", "node-1")
     machine.run(124)
+    return machine
+
+
+def test_a_long_wait_for_volumes_emitted_an_event_in_old_versions() -> None:
+    machine = long_wait(VolumeManagerOptions(names_unprocessed=False))
     assert machine.events.messages("FailedMount") == [
         "Unable to attach or mount volumes: unmounted volumes=[v0], unattached volumes=[v0]: "
         "timed out waiting for the condition"
     ]
+
+
+def test_a_wait_for_volumes_times_out_without_an_event() -> None:
+    assert long_wait(VolumeManagerOptions()).events.messages("FailedMount") == []
+
+
+def test_a_failed_mount_names_the_volume_that_still_waits_for_its_attachment(
+    machine: Machine,
+) -> None:
+    machine.plugins.faults.inject(Fault(call="Attach", count=99))
+    volumes = [
+        {"name": name, "persistentVolumeClaim": {"claimName": claim}}
+        for name, claim in (("v0", "data"), ("v1", "missing"))
+    ]
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("v0", "v1")]
+    containers = [{"name": "c", "image": "i", "volumeMounts": mounts}]
+    machine.add_pod("a", "node-1", volumes=volumes, containers=containers)
+    machine.run(5)
+    (message,) = machine.events.messages("FailedMount")
+    assert message.startswith(
+        "Unable to attach or mount volumes: unmounted volumes=[v0 v1], unattached volumes=[v0], "
+        "failed to process volumes=[v1]: error processing PVC default/missing: failed to fetch PVC"
+    )
+
+
+def deleted_claim(machine: Machine, *finalizers: str) -> None:
+    """The claim of the volume is deleted, and *finalizers* hold it."""
+    metadata = {"metadata": {"finalizers": [*finalizers]}}
+    machine.store.patch("PersistentVolumeClaim", "default/data", metadata, by="api")
+    machine.store.delete("PersistentVolumeClaim", "default/data", by="api")
+
+
+PROTECTION = "kubernetes.io/pvc-protection"
+
+
+def test_a_deleted_claim_is_mounted_while_it_is_protected(machine: Machine) -> None:
+    deleted_claim(machine, PROTECTION)
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    assert machine.phase("a") == "Running"
+
+
+@pytest.mark.parametrize(
+    ("finalizer", "mounts_protected"), [("example.com/other", True), (PROTECTION, False)]
+)
+def test_a_deleted_claim_is_refused_otherwise(finalizer: str, mounts_protected: bool) -> None:
+    machine = Machine(options=VolumeManagerOptions(mounts_protected=mounts_protected))
+    deleted_claim(machine, finalizer)
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    (message,) = machine.events.messages("FailedMount")
+    assert message.endswith("error processing PVC default/data: PVC is being deleted")
+
+
+def test_a_restarted_kubelet_keeps_the_volume_of_a_deleted_claim(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    deleted_claim(machine, PROTECTION)
+    machine.kubelets.stop_kubelet("node-1")
+    machine.kubelets.start_kubelet("node-1")
+    machine.run(30)
+    assert machine.events.messages("FailedMount") == []
+    assert machine.node("node-1").status["volumesInUse"]
 
 
 def test_a_claim_naming_anothers_volume_is_refused(machine: Machine) -> None:

@@ -62,6 +62,10 @@ class StorageRules:
     """The attach/detach controller reads VolumeAttachments when it starts."""
     reconstructs_all: bool
     """A kubelet that starts takes over every volume that it finds on its disk."""
+    mounts_protected_claims: bool
+    """A kubelet mounts a claim that is being deleted as long as the finalizer of pvc-protection holds it."""
+    names_unprocessed_volumes: bool
+    """FailedMount of a pod that waits for its volumes says which of them could not be processed, and is not emitted when the wait only times out."""
     healthy_nodes_keep_volumes: bool
     """A volume that a node has not unmounted after six minutes is detached by force only if the node is not ready."""
     heeds_out_of_service: bool
@@ -133,7 +137,11 @@ class VolumeActors:
         self.kubelets = Kubelets(
             KubeletContext(loop, store, recorder, latencies, self._events(KUBELET), watch),
             rules=version.resources,
-            options=VolumeManagerOptions(reconstructs_all=version.storage.reconstructs_all),
+            options=VolumeManagerOptions(
+                reconstructs_all=self._rules.reconstructs_all,
+                mounts_protected=self._rules.mounts_protected_claims,
+                names_unprocessed=self._rules.names_unprocessed_volumes,
+            ),
             announces_resizes=version.storage.announces_resizes,
         )
         self.attach_detach = self._new_attach_detach()

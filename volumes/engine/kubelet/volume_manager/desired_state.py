@@ -177,6 +177,14 @@ class DesiredStateOfWorld:
             if not is_done(wanted.pod_name, volume.name)
         ]
 
+    def volumes_of_pod(self, pod_name: str) -> list[VolumeToMount]:
+        """The volumes that the pod needs and that could be added."""
+        return [
+            _to_mount(volume, volume.pods[pod_name])
+            for volume in self._volumes.values()
+            if pod_name in volume.pods
+        ]
+
     # Errors of pods whose volumes could not be added
 
     def add_error_to_pod(self, pod_name: str, error: str) -> None:

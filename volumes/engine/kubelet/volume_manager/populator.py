@@ -22,6 +22,7 @@ from volumes.engine.kubelet.volume_manager.actual_state import (
     VolumeMountState,
 )
 from volumes.engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld
+from volumes.engine.phases import CLAIM_PROTECTION
 from volumes.engine.plugins.spec import VolumePlugins, VolumeSpec, pod_volume_names, text_at
 
 # How often the container runtime is asked what still runs. Upstream: volume_manager.go.
@@ -96,6 +97,7 @@ class DesiredStateOfWorldPopulator:
         "_clock",
         "_desired",
         "_expand_in_use",
+        "_mounts_protected",
         "_plugins",
         "_pods",
         "_removes_uncertain",
@@ -114,8 +116,12 @@ class DesiredStateOfWorldPopulator:
         *,
         expand_in_use: bool = True,
         removes_uncertain: bool = False,
+        mounts_protected: bool = True,
     ) -> None:
-        """With *removes_uncertain* a volume may be removed before its mount is certain (1.25)."""
+        """With *removes_uncertain* a volume may be removed before its mount is certain (1.25).
+
+        With *mounts_protected* a claim that is being deleted is mounted while it is protected.
+        """
         self._clock = sources.clock
         self._api = sources.api
         self._pods = sources.pods
@@ -125,6 +131,7 @@ class DesiredStateOfWorldPopulator:
         self._plugins = plugins
         self._expand_in_use = expand_in_use
         self._removes_uncertain = removes_uncertain
+        self._mounts_protected = mounts_protected
         self._time_of_last_get_pod_status: int | None = None
         # Pod → False if it was processed before and is to be processed again.
         self.processed_pods: dict[str, bool] = {}
@@ -258,8 +265,11 @@ class DesiredStateOfWorldPopulator:
             claim = self._api.get_claim(key)
         except ApiError as error:
             return None, f"failed to fetch PVC from API server: {error}"
-        if claim.deletion_timestamp:
-            # A pod must not start to use a claim that is being deleted.
+        if claim.deletion_timestamp and not (
+            self._mounts_protected and CLAIM_PROTECTION in claim.finalizers
+        ):
+            # A pod must not start to use a claim that is being deleted. One that is protected stays
+            # until its pods are deleted, and a restarted kubelet must not take it from them.
             return None, "PVC is being deleted"
         if claim.status.get("phase") != "Bound":
             return None, "PVC is not bound"

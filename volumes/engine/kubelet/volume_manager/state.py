@@ -18,10 +18,15 @@ class VolumeManagerOptions:
     *reconstructs_all*: after a restart, everything found on disk enters the actual state (since
     1.25). *verify_backs_off*: a node that waits for an attachment checks less and less often, down
     to every 2 m 2 s; False for emulated kubelets that do not, as in the reference recordings.
+    *mounts_protected*: a claim that is being deleted is mounted while pvc-protection holds it.
+    *names_unprocessed*: FailedMount says which volumes could not be processed, and is not emitted
+    when the wait for volumes only times out.
     """
 
     reconstructs_all: bool = True
     verify_backs_off: bool = True
+    mounts_protected: bool = True
+    names_unprocessed: bool = True
 
 
 class NodeState:

@@ -7,7 +7,7 @@ from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Pod
 from volumes.engine.kubelet.context import COMPONENT, KubeletContext
 from volumes.engine.kubelet.volume_manager.operations.pod_volume import FAILED_MOUNT
-from volumes.engine.kubelet.volume_manager.state import NodeState
+from volumes.engine.kubelet.volume_manager.state import NodeState, VolumeManagerOptions
 from volumes.engine.plugins.spec import pod_volume_names
 from volumes.engine.ports import WARNING
 
@@ -18,11 +18,14 @@ POD_ATTACH_AND_MOUNT_TIMEOUT: Final = 2 * 60 * SECOND + 3 * SECOND
 class WaitingPods:
     """Waits for the volumes of pods, and emits FailedMount on those that get an error instead."""
 
-    __slots__ = ("_context", "_last_errors", "_state", "_timeouts")
+    __slots__ = ("_context", "_last_errors", "_names_unprocessed", "_state", "_timeouts")
 
-    def __init__(self, context: KubeletContext, state: NodeState) -> None:
+    def __init__(
+        self, context: KubeletContext, state: NodeState, options: VolumeManagerOptions
+    ) -> None:
         self._context = context
         self._state = state
+        self._names_unprocessed = options.names_unprocessed
         # By the uid of the pod.
         self._timeouts: dict[str, Timer] = {}
         self._last_errors: dict[str, str] = {}
@@ -77,25 +80,47 @@ class WaitingPods:
             desired.pop_pod_errors(uid)
 
     def _timed_out(self, uid: str) -> None:
-        # Upstream repeats this with every sync of the pod; here it is emitted once.
         self._timeouts[uid].cancel()
+        if self._names_unprocessed:
+            # Upstream: SyncPod() emits nothing for an error that is wait.Interrupted().
+            return
+        # Upstream repeats this with every sync of the pod; here it is emitted once.
         self._emit(self._state.pods[uid], "timed out waiting for the condition")
 
     def _emit(self, pod: Pod, error: str) -> None:
+        lists = self._lists(pod) if self._names_unprocessed else self._old_lists(pod)
+        said = ", ".join(f"{what}=[{' '.join(names)}]" for what, names in lists)
+        message = f"Unable to attach or mount volumes: {said}: {error}"
+        self._context.emit(pod, WARNING, FAILED_MOUNT, message)
+
+    def _lists(self, pod: Pod) -> list[tuple[str, list[str]]]:
+        """Upstream: getUnmountedVolumes(), getUnattachedVolumes() and getVolumesNotInDSW()."""
+        actual = self._state.actual
+        wanted = self._state.desired.volumes_of_pod(pod.uid)
+        unattached = [
+            one.outer_name
+            for one in wanted
+            if one.is_attachable and not actual.volume_exists(one.volume_name)
+        ]
+        processed = {one.outer_name: None for one in wanted}
+        unprocessed = [name for name in expected_volumes(pod) if name not in processed]
+        return [
+            ("unmounted volumes", sorted(self._unmounted(pod))),
+            ("unattached volumes", sorted(unattached)),
+            ("failed to process volumes", sorted(unprocessed)),
+        ]
+
+    def _old_lists(self, pod: Pod) -> list[tuple[str, list[str]]]:
+        """Upstream looks for attached volumes by the wrong name, so that none of them is found."""
+        expected = expected_volumes(pod)
+        return [("unmounted volumes", self._unmounted(pod)), ("unattached volumes", expected)]
+
+    def _unmounted(self, pod: Pod) -> list[str]:
         mounted = {
             each.outer_name: None
             for each in self._state.actual.get_mounted_volumes_for_pod(pod.uid)
         }
-        names = expected_volumes(pod)
-        unmounted = " ".join(name for name in names if name not in mounted)
-        expected = " ".join(names)
-        self._context.emit(
-            pod,
-            WARNING,
-            FAILED_MOUNT,
-            f"Unable to attach or mount volumes: unmounted volumes=[{unmounted}], "
-            f"unattached volumes=[{expected}]: {error}",
-        )
+        return [name for name in expected_volumes(pod) if name not in mounted]
 
 
 def expected_volumes(pod: Pod) -> list[str]:
