@@ -52,6 +52,52 @@ def test_a_claim_stays_for_an_undelivered_pod() -> None:
         storage.claim("c")
 
 
+def ephemeral_claim(owner: str) -> Storage:
+    """A deleted pod that a finalizer holds, and the deleted claim "p-c" of its ephemeral volume."""
+    storage = Storage()
+    template = {"spec": {"accessModes": ["ReadWriteOnce"]}}
+    pod = make_pod("p", node="n", phase="Running")
+    pod["metadata"] |= {"uid": "uid-p", "finalizers": ["foregroundDeletion"]}
+    pod["spec"]["volumes"] = [{"name": "c", "ephemeral": {"volumeClaimTemplate": template}}]
+    claim = make_claim("p-c")
+    reference = {"kind": "Pod", "name": "p", "uid": owner, "controller": True}
+    claim["metadata"]["ownerReferences"] = [reference]
+    storage.create(pod, claim)
+    storage.run(1)
+    storage.store.delete("Pod", "default/p", by="user", grace_seconds=30)
+    storage.store.delete("PersistentVolumeClaim", "default/p-c", by="garbage-collector")
+    storage.run(5)
+    return storage
+
+
+def test_the_claim_of_an_ephemeral_volume_goes_once_its_pod_is_shut_down() -> None:
+    storage = ephemeral_claim("uid-p")
+    assert storage.claim("p-c").deletion_timestamp
+    storage.store.delete("Pod", "default/p", by="kubelet", grace_seconds=0)
+    storage.run(1)
+    with pytest.raises(NotFound):
+        storage.claim("p-c")
+    assert storage.store.get("Pod", "default/p").finalizers
+
+
+def test_a_claim_of_another_owner_does_not_wait_for_the_pod() -> None:
+    storage = ephemeral_claim("uid-of-another-pod")
+    with pytest.raises(NotFound):
+        storage.claim("p-c")
+
+
+def test_a_claim_that_a_pod_names_stays_until_the_pod_is_gone() -> None:
+    storage = Storage()
+    pod = make_pod("p", "c", node="n", phase="Running")
+    pod["metadata"]["finalizers"] = ["example.com/hold"]
+    storage.create(make_claim("c"), pod)
+    storage.run(1)
+    storage.store.delete("PersistentVolumeClaim", "default/c", by="user")
+    storage.store.delete("Pod", "default/p", by="kubelet", grace_seconds=0)
+    storage.run(5)
+    assert storage.claim("c").deletion_timestamp
+
+
 def test_a_bound_volume_is_deleted_after_its_claim() -> None:
     storage = Storage()
     storage.create(make_volume("v"), make_claim("c"))

@@ -18,8 +18,10 @@ from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.objects.objects import (
     ApiObject,
     Manifest,
+    PersistentVolumeClaim,
     Pod,
 )
+from volumes.engine.ephemeral import owner_is
 from volumes.engine.phases import (
     ATTRIBUTES_CLASS,
     CLAIM_PROTECTION,
@@ -40,8 +42,9 @@ _CHANGED: Final = {
 class ClaimProtection:
     """Removes the finalizer of deleted claims that no scheduled pod uses any more.
 
-    A pod that has ended still uses its claims until it is deleted. A pod without a node does not use
-    them: the kubelet would refuse to start it. Upstream: pvc_protection_controller.go.
+    A pod that has ended still uses the claims that it names until it is deleted, but no longer those
+    of its ephemeral volumes once it is shut down. A pod without a node uses none: the kubelet would
+    refuse to start it. Upstream: pvc_protection_controller.go.
     """
 
     AUTHOR: Final = "pvc-protection"
@@ -61,7 +64,8 @@ class ClaimProtection:
     def _on_pod(self, event: WatchEvent) -> None:
         pod = event.new
         assert isinstance(pod, Pod)
-        if event.type != "DELETED" and not pod.is_terminated and pod.node_name:
+        has_ended = event.type == "DELETED" or pod.is_terminated or _is_shut_down(pod)
+        if pod.node_name and not has_ended:
             # It still uses its claims.
             return
         for name in pod.claim_names:
@@ -78,13 +82,11 @@ class ClaimProtection:
             if not claim.deletion_timestamp:
                 if CLAIM_PROTECTION not in claim.finalizers:
                     _write(self._store, claim, _with(claim, CLAIM_PROTECTION), self.AUTHOR)
-            elif CLAIM_PROTECTION in claim.finalizers:
-                users = self._users(key)
-                if not users:
-                    message = "no pod uses the claim"
-                    left = _without(claim, CLAIM_PROTECTION)
-                    _write(self._store, claim, left, self.AUTHOR, message)
-                # Else the deletion of the last pod queues the claim again.
+            elif CLAIM_PROTECTION in claim.finalizers and not self._users(claim):
+                message = "no pod uses the claim"
+                left = _without(claim, CLAIM_PROTECTION)
+                _write(self._store, claim, left, self.AUTHOR, message)
+            # Else the end of the last pod queues the claim again.
         except NotFound:
             return
         except ApiError:
@@ -92,19 +94,17 @@ class ClaimProtection:
         else:
             self._queue.forget(key)
 
-    def _users(self, key: str) -> list[str]:
+    def _users(self, claim: PersistentVolumeClaim) -> list[str]:
         """Pods that use the claim, by the informer and then, because it may be stale, by the API server."""
-        informed = self._listers.pods_of_claim(key)
-        known = [pod.key for pod in informed if pod.node_name]
+        informed = self._listers.pods_of_claim(claim.key)
+        known = [pod.key for pod in informed if _uses(pod, claim)]
         if known:
             return known
         newest = [self._store.find("Pod", pod.key) for pod in informed]
         return [
             pod.key
             for pod in (*newest, *self._pods_not_in_informer())
-            if isinstance(pod, Pod)
-            and pod.node_name
-            and key in (f"{pod.namespace}/{name}" for name in pod.claim_names)
+            if isinstance(pod, Pod) and _uses(pod, claim)
         ]
 
     def _pods_not_in_informer(self) -> list[ApiObject]:
@@ -116,6 +116,25 @@ class ClaimProtection:
                 break
             found.append(pod)
         return found
+
+
+def _uses(pod: Pod, claim: PersistentVolumeClaim) -> bool:
+    """Whether *claim* has to stay for *pod*. Upstream: podUsesPVCForDeletion()."""
+    if not pod.node_name or pod.namespace != claim.namespace:
+        return False
+    if claim.name in pod.named_claims:
+        return True
+    is_ephemeral = claim.name in pod.claim_names and owner_is(claim, pod.uid)
+    return is_ephemeral and not _is_shut_down(pod)
+
+
+def _is_shut_down(pod: Pod) -> bool:
+    """Whether its kubelet has ended it, or it was deleted by force; only finalizers hold it.
+
+    Without this a pod whose finalizer waits for the claim of an ephemeral volume, as in a foreground
+    deletion, and that claim would wait for each other. Upstream: podIsShutDown().
+    """
+    return bool(pod.deletion_timestamp) and pod.metadata.get("deletionGracePeriodSeconds") == 0
 
 
 class VolumeProtection:
