@@ -23,6 +23,7 @@ from volumes.engine.csi.external_provisioner import ExternalProvisioners
 from volumes.engine.csi.external_resizer import ExternalResizers
 from volumes.engine.expansion import ExpandController
 from volumes.engine.kubernetes_events import SpamFilter
+from volumes.engine.migration import ALL_MIGRATED
 from volumes.engine.phases import protected
 from volumes.engine.ports import InformerListers, StoreVolumeApi
 from volumes.engine.protection import ClaimProtection, VolumeProtection
@@ -92,7 +93,9 @@ class Storage:
         sidecar = SidecarContext(self.loop, self.store, self.listers, self.latencies)
         self.provisioners = ExternalProvisioners(sidecar, self.events, faults=faults)
         expanding = VERSIONS["v1.34"].storage.expanding_event
-        self.expander = ExpandController(self.loop, self.listers, self.events, expanding)
+        self.expander = ExpandController(
+            self.loop, self.store, self.listers, self.events, expanding, ALL_MIGRATED
+        )
         self.resizers = ExternalResizers(
             sidecar,
             self.events,

@@ -1,6 +1,6 @@
 """A claim that asks for more gets more, step by step."""
 
-from tests.volumes_engine.storage import Storage, make_claim, make_class, make_pod
+from tests.volumes_engine.storage import Storage, make_claim, make_class, make_pod, make_volume
 from volumes.engine.csi.external_resizer import FILE_SYSTEM_RESIZE_PENDING
 
 
@@ -46,3 +46,22 @@ def test_a_class_can_forbid_expansion() -> None:
     grow(storage, "3Gi")
     storage.run(5)
     assert storage.volume(storage.claim("c").volume_name).capacity_bytes == 1024**3
+
+
+def test_a_migrated_volume_is_expanded_by_the_driver_that_the_claim_then_names() -> None:
+    storage = Storage()
+    storage.create(make_class("old", "kubernetes.io/gce-pd", allowVolumeExpansion=True))
+    disk = {"pdName": "d1"}
+    storage.create(make_volume("v", "1Gi", storageClassName="old", gcePersistentDisk=disk))
+    storage.create(make_claim("c", "1Gi", storageClassName="old"))
+    storage.run(20)
+    grow(storage, "3Gi")
+    storage.run(5)
+    messages = [said for _, _, reason, said in storage.events.seen if reason == "ExternalExpanding"]
+    assert messages == [
+        "CSI migration enabled for kubernetes.io/gce-pd; waiting for external resizer to expand the "
+        "pvc"
+    ]
+    annotation = storage.claim("c").annotations["volume.kubernetes.io/storage-resizer"]
+    assert annotation == "pd.csi.storage.gke.io"
+    assert storage.volume("v").capacity_bytes == 3 * 1024**3

@@ -118,6 +118,7 @@ class VolumeActors:
         self._latencies = latencies
         self._rules = version.storage
         self._controller_rules = version.controller
+        self._migration = ALL_MIGRATED if version.storage.migrates_in_tree else NO_MIGRATION
         self.driver_faults = faults or DriverFaults()
         self._watch = watch = latencies.draw("watch")
         listers = InformerListers(store, watch)
@@ -211,7 +212,7 @@ class VolumeActors:
             plugins=PluginRegistry(
                 _in_tree_plugins(rules, self._store, listers, self._latencies, self.driver_faults)
             ),
-            migration=ALL_MIGRATED if rules.migrates_in_tree else NO_MIGRATION,
+            migration=self._migration,
             rules=self._controller_rules,
             answer_delay=self._latencies.draw("api_write"),
             answers=self._store.answers.of(PV_CONTROLLER),
@@ -235,8 +236,14 @@ class VolumeActors:
         )
 
     def _new_expand_controller(self, listers: InformerListers) -> ExpandController:
-        events = self._events(EXPAND_CONTROLLER)
-        return ExpandController(self._loop, listers, events, self._rules.expanding_event)
+        return ExpandController(
+            self._loop,
+            self._store,
+            listers,
+            self._events(EXPAND_CONTROLLER),
+            self._rules.expanding_event,
+            self._migration,
+        )
 
     def _new_resizers(self, listers: InformerListers, absent: tuple[str, ...]) -> ExternalResizers:
         context, events = self._sidecar_context(listers), self._events(RESIZER)

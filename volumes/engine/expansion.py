@@ -1,6 +1,7 @@
 """Volume expansion: a bound claim that requests more gets more, if its class allows it.
 
-    user raises spec.resources   →  expand controller: leaves it to the CSI driver, emits an Event
+    user raises spec.resources   →  expand controller: leaves it to the CSI driver, emits an Event;
+                                    for a migrated volume it names the driver in an annotation
     external resizer             →  condition Resizing, the driver grows the volume, volume.capacity
     file system                  →  condition FileSystemResizePending until a pod runs with it, then
                                     the kubelet grows the file system and writes claim.capacity
@@ -11,31 +12,45 @@ Upstream: pkg/controller/volume/expand/expand_controller.go.
 
 from typing import ClassVar, Final
 
+from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
+from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.kernel.loop import EventLoop
-from kscope.sim.objects.objects import EMPTY, PersistentVolumeClaim, quantity
+from kscope.sim.objects.objects import EMPTY, Manifest, PersistentVolumeClaim, quantity
+from volumes.engine.migration import Migration, in_tree_plugin_of
 from volumes.engine.phases import CLAIM_BOUND
-from volumes.engine.ports import EventSink, InformerListers
+from volumes.engine.ports import NORMAL, WARNING, EventSink, InformerListers
 
 CONTROLLER: Final = "volume-expand"
+# Names the CSI driver that expands a migrated volume. Upstream: VolumeResizerKey.
+STORAGE_RESIZER: Final = "volume.kubernetes.io/storage-resizer"
+_EXTERNAL_EXPANDING: Final = "ExternalExpanding"
 
 
 class ExpandController:
     """Emits an Event on each claim whose request grew: the CSI driver has to expand the volume.
 
-    *event* is the type and the message of that Event.
+    *event* is the type and the message of that Event for a volume that is not migrated.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
 
     def __init__(
-        self, loop: EventLoop, listers: InformerListers, events: EventSink, event: tuple[str, str]
+        self,
+        loop: EventLoop,
+        store: ObjectStore,
+        listers: InformerListers,
+        events: EventSink,
+        event: tuple[str, str],
+        migration: Migration,
     ) -> None:
+        self._store = store
         self._listers = listers
         self._events = events
         self._event = event
-        self._queue = WorkQueue(loop, self.sync)
+        self._migration = migration
+        self._queue = WorkQueue(loop, self.sync, answers=store.answers.of(CONTROLLER))
         listers.claim_informer.on_event(self._on_claim)
 
     def _on_claim(self, event: WatchEvent) -> None:
@@ -51,14 +66,53 @@ class ExpandController:
         self._queue.add(claim.key)
 
     def sync(self, key: str) -> None:
-        """Emit the Event if the claim of that key waits for an expansion."""
+        """Leave the expansion of the claim of that key, if it waits for one, to the CSI driver.
+
+        Upstream: syncHandler().
+        """
         claim = self._listers.claim(key)
         if claim is None or claim.request_bytes <= capacity_of(claim):
             return
-        if self._listers.volume(claim.volume_name) is None:
+        volume = self._listers.volume(claim.volume_name)
+        if volume is None:
+            return
+        plugin = in_tree_plugin_of(volume)
+        if plugin is not None and self._migration.is_enabled(plugin):
+            self._leave_to_driver(claim, plugin)
             return
         event_type, message = self._event
-        self._events.event(claim, event_type, "ExternalExpanding", message)
+        self._events.event(claim, event_type, _EXTERNAL_EXPANDING, message)
+
+    def _leave_to_driver(self, claim: PersistentVolumeClaim, plugin: str) -> None:
+        """Name the driver that took over the in-tree *plugin*. Upstream: SetClaimResizer()."""
+        message = (
+            f"CSI migration enabled for {plugin}; waiting for external resizer to expand the pvc"
+        )
+        self._events.event(claim, NORMAL, _EXTERNAL_EXPANDING, message)
+        driver = self._migration.driver_of(plugin)
+        if claim.annotations.get(STORAGE_RESIZER) == driver:
+            return
+        patch: Manifest = {"metadata": {"annotations": {STORAGE_RESIZER: driver}}}
+        try:
+            self._store.patch(
+                claim.kind,
+                claim.key,
+                patch,
+                by=CONTROLLER,
+                event="ClaimResizerSet",
+                message=f"to be expanded by {driver}",
+            )
+        except NotFound:
+            return
+        except ApiError as error:
+            message = (
+                f"error setting resizer annotation to pvc {claim.key}, with error "
+                f'patchPVCStatus failed to patch PVC "{claim.name}": {error}'
+            )
+            self._events.event(claim, WARNING, _EXTERNAL_EXPANDING, message)
+            self._queue.add_rate_limited(claim.key)
+        else:
+            self._queue.forget(claim.key)
 
 
 def wants_more(claim: PersistentVolumeClaim) -> bool:

@@ -20,7 +20,8 @@ from kscope.sim.objects.objects import (
 )
 from volumes.engine.csi.context import SidecarContext
 from volumes.engine.csi.external_modifier import VolumeModifier
-from volumes.engine.expansion import capacity_of, requested_size, wants_more
+from volumes.engine.expansion import STORAGE_RESIZER, capacity_of, requested_size, wants_more
+from volumes.engine.migration import IN_TREE, in_tree_plugin_of
 from volumes.engine.phases import CLAIM_BOUND, claim_class
 from volumes.engine.ports import NORMAL, EventSink
 
@@ -100,7 +101,7 @@ class ExternalResizers:
         """Whether a driver is there and the class allows it. The API server refuses it otherwise."""
         storage_class = self._listers.storage_class(claim_class(claim))
         allowed = storage_class is not None and storage_class.raw.get("allowVolumeExpansion")
-        driver = (volume.spec.get("csi") or EMPTY).get("driver")
+        driver = _driver_of(claim, volume)
         return bool(allowed) and bool(driver) and driver not in self.absent
 
     def _user(self, claim: PersistentVolumeClaim) -> Pod | None:
@@ -180,6 +181,16 @@ class ExternalResizers:
     def _condition(self, name: str) -> dict[str, Any]:
         now = timestamp(self._loop.now)
         return {"type": name, "status": "True", "lastTransitionTime": now}
+
+
+def _driver_of(claim: PersistentVolumeClaim, volume: PersistentVolume) -> str:
+    """The CSI driver that expands the volume, or "". Upstream: csiResizer.CanSupport()."""
+    plugin = in_tree_plugin_of(volume)
+    if plugin is None:
+        return (volume.spec.get("csi") or EMPTY).get("driver") or ""
+    # The driver of a migrated volume waits until the expand controller has named it.
+    named = claim.annotations.get(STORAGE_RESIZER, "")
+    return named if named == IN_TREE[plugin].driver else ""
 
 
 def _conditions(claim: PersistentVolumeClaim) -> list[str]:
