@@ -47,6 +47,7 @@ class Machine:
         modes: tuple[str, ...] = ("ReadWriteOnce",),
         managed: bool = True,
         heeds_out_of_service: bool = True,
+        keeps_terminated: bool = False,
         options: VolumeManagerOptions | None = None,
     ) -> None:
         self.loop = EventLoop()
@@ -67,6 +68,7 @@ class Machine:
         self.controller = AttachDetachController(
             Context(self.loop, self.store, self.recorder, plugins, self.events),
             heeds_out_of_service=heeds_out_of_service,
+            keeps_terminated=keeps_terminated,
         )
         self.attacher = CsiAttacher(self.loop, self.store, plugins)
 
@@ -373,6 +375,19 @@ def test_a_finished_pods_volume_is_detached(machine: Machine) -> None:
     machine.run(15)
     assert machine.phase("a") == "Succeeded"
     assert machine.attachments() == []
+
+
+@pytest.mark.parametrize(("keeps", "left"), [(True, ["node-1"]), (False, [])])
+def test_a_node_can_keep_a_finished_pods_volume_in_old_versions(
+    keeps: bool, left: list[str]
+) -> None:
+    machine = Machine(keeps_terminated=keeps)
+    keep = {"volumes.kubernetes.io/keep-terminated-pod-volumes": "true"}
+    machine.store.patch("Node", "node-1", {"metadata": {"annotations": keep}}, by="api")
+    machine.add_pod("a", "node-1", restartPolicy="Never", annotations={"kscope.dev/run-for": "2s"})
+    machine.run(15)
+    assert machine.phase("a") == "Succeeded"
+    assert machine.attachments() == left
 
 
 def test_a_failed_attach_is_reported_and_repeated(machine: Machine) -> None:

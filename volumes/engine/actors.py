@@ -68,6 +68,8 @@ class StorageRules:
     """FailedMount of a pod that waits for its volumes says which of them could not be processed, and is not emitted when the wait only times out."""
     healthy_nodes_keep_volumes: bool
     """A volume that a node has not unmounted after six minutes is detached by force only if the node is not ready."""
+    keeps_terminated_volumes: bool
+    """The annotation keep-terminated-pod-volumes of a node keeps the volumes of pods that have ended attached."""
     heeds_out_of_service: bool
     """Volumes that no pod uses any more are detached at once from a node that has the taint out-of-service."""
     provisioners_hold_volumes: bool
@@ -270,6 +272,7 @@ class VolumeActors:
             recovers_attachments=self._rules.recovers_attachments,
             spares_healthy_nodes=self._rules.healthy_nodes_keep_volumes,
             heeds_out_of_service=self._rules.heeds_out_of_service,
+            keeps_terminated=self._rules.keeps_terminated_volumes,
         )
 
     def _new_csi_attacher(self) -> CsiAttacher:

@@ -306,6 +306,7 @@ V1_20 = KubernetesVersion(
         mounts_protected_claims=False,
         names_unprocessed_volumes=False,
         healthy_nodes_keep_volumes=False,
+        keeps_terminated_volumes=True,
         heeds_out_of_service=False,
         provisioners_hold_volumes=False,
         expanding_event=(

@@ -302,6 +302,7 @@ V1_34 = KubernetesVersion(
         mounts_protected_claims=True,
         names_unprocessed_volumes=True,
         healthy_nodes_keep_volumes=True,
+        keeps_terminated_volumes=False,
         heeds_out_of_service=True,
         provisioners_hold_volumes=False,
         expanding_event=(

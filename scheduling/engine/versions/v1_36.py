@@ -324,6 +324,7 @@ V1_36 = KubernetesVersion(
         mounts_protected_claims=True,
         names_unprocessed_volumes=True,
         healthy_nodes_keep_volumes=True,
+        keeps_terminated_volumes=False,
         heeds_out_of_service=True,
         provisioners_hold_volumes=True,
         expanding_event=("Normal", "waiting for an external controller to expand this PVC"),

@@ -39,17 +39,21 @@ class AttachDetachController:
         recovers_attachments: bool = True,
         spares_healthy_nodes: bool = False,
         heeds_out_of_service: bool = False,
+        keeps_terminated: bool = False,
     ) -> None:
         """*recovers_attachments*: at its start it reads every VolumeAttachment (since 1.21).
 
         With *spares_healthy_nodes* no volume is detached by force from a node that is ready; with
         *heeds_out_of_service* it is detached at once from a node that has the taint out-of-service.
+        With *keeps_terminated* a node can ask to keep the volumes of pods that have ended.
         """
         state = State(NestedPendingOperations(context.loop))
         self.desired, self.actual = state.desired, state.actual
         self._passes = ReconcilerLoop(context.loop)
         self._view = AttachmentsView(context, state)
-        self._populator = DesiredStateOfWorldPopulator(context, state, self._passes, self._view)
+        self._populator = DesiredStateOfWorldPopulator(
+            context, state, self._passes, self._view, keeps_terminated=keeps_terminated
+        )
         self._executor = AttachDetachExecutor(context, state, self._passes, self._view)
         reconciler = Reconciler(context, state, self._passes, self._executor, self._view)
         reconciler.spares_healthy_nodes = spares_healthy_nodes

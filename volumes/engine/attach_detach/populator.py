@@ -23,6 +23,7 @@ class DesiredStateOfWorldPopulator:
     __slots__ = (
         "_complete",
         "_desired",
+        "_keeps_terminated",
         "_loop",
         "_passes",
         "_plugins",
@@ -32,8 +33,16 @@ class DesiredStateOfWorldPopulator:
     )
 
     def __init__(
-        self, context: Context, state: State, passes: ReconcilerLoop, view: AttachmentsView
+        self,
+        context: Context,
+        state: State,
+        passes: ReconcilerLoop,
+        view: AttachmentsView,
+        *,
+        keeps_terminated: bool = False,
     ) -> None:
+        """With *keeps_terminated* a node can ask to keep the volumes of pods that have ended."""
+        self._keeps_terminated = keeps_terminated
         self._loop = context.loop
         self._store = context.store
         self._plugins = context.plugins
@@ -75,8 +84,11 @@ class DesiredStateOfWorldPopulator:
             self._add_users(volume.claim_key, old is not None and old.spec is volume.spec)
 
     def _is_done_with_volumes(self, pod: Pod) -> bool:
+        # Upstream: DetermineVolumeAction().
         if not pod.is_terminated:
             return False
+        if not self._keeps_terminated:
+            return True
         node = self._store.find("Node", pod.node_name)
         keeps = node is not None and node.annotations.get(KEEP_TERMINATED_ANNOTATION) == "true"
         return not keeps
