@@ -145,6 +145,40 @@ def test_a_resized_container_counts_for_the_most_of_what_it_has_and_wants() -> N
     assert pod_resources(pod, MODERN).requested.milli_cpu == 500
 
 
+def resized_pod(conditions: Any = (), **requests: str) -> dict[str, Any]:
+    return {
+        **manifest(container(cpu="500m"), resources={"requests": {"cpu": "1", "memory": "1Gi"}}),
+        "status": {
+            "resources": {"requests": {"cpu": "2"}},
+            "allocatedResources": requests,
+            "conditions": [*conditions],
+        },
+    }
+
+
+@pytest.mark.parametrize(("version", "milli"), [("v1.36", 3000), ("v1.35", 1000), ("v1.34", 1000)])
+def test_a_resized_pod_counts_for_the_most_of_what_it_has_and_wants(
+    version: str, milli: int
+) -> None:
+    pod = resized_pod(cpu="3", **{"example.com/gpu": "1"})
+    resources = pod_resources(pod, VERSIONS[version].resources)
+    assert (resources.requested.milli_cpu, resources.fit.milli_cpu) == (milli, 1000)
+    assert (resources.non_zero_milli_cpu, resources.requested.scalars) == (milli, ())
+
+
+def test_a_whole_pod_whose_resize_is_infeasible_does_not_count_for_its_spec() -> None:
+    infeasible = {"type": "PodResizePending", "reason": "Infeasible"}
+    pod = resized_pod([infeasible], cpu="500m")
+    resources = pod_resources(pod, VERSIONS["v1.36"].resources)
+    assert (resources.requested.milli_cpu, resources.requested.memory) == (2000, 0)
+
+
+def test_a_whole_pod_is_not_resized_by_what_is_only_allocated() -> None:
+    pod = resized_pod(cpu="3")
+    del pod["status"]["resources"]
+    assert pod_resources(pod, VERSIONS["v1.36"].resources).requested.milli_cpu == 1000
+
+
 def test_of_two_statuses_of_a_container_the_last_counts() -> None:
     resized = {"name": "c", "resources": {"requests": {"cpu": "3"}}}
     for statuses, milli in (([{"name": "c"}, resized], 3000), ([resized, {"name": "c"}], 1000)):

@@ -28,10 +28,11 @@ from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import make_node, make_pod
 
 HINTS = QueueingHints()
+RULES = VERSIONS["v1.34"].resources
 
 
 def helps(plugin: str, event: ClusterEvent, pod: Pod, old: Any, new: Any) -> bool:
-    return HINTS.queues(plugin, event, PodInfo(pod, VERSIONS["v1.34"].resources), old, new)
+    return HINTS.queues(plugin, event, PodInfo(pod, RULES), old, new)
 
 
 def node_update(action: Action) -> ClusterEvent:
@@ -60,14 +61,30 @@ def test_a_registration_for_pods_hears_of_assigned_and_unschedulable_ones() -> N
 def test_an_update_of_a_pod_amounts_to_what_changed() -> None:
     old = make_pod("a", cpu="2", labels={"x": "1"})
     smaller = make_pod("a", cpu="1", labels={"x": "2"})
-    assert [event.action for event in pod_scheduling_properties_change(smaller, old)] == [
+    assert [event.action for event in pod_scheduling_properties_change(smaller, old, RULES)] == [
         Action.UPDATE_POD_LABEL,
         Action.UPDATE_POD_SCALE_DOWN,
     ]
-    (other,) = pod_scheduling_properties_change(make_pod("a", cpu="3", labels={"x": "1"}), old)
+    (other,) = pod_scheduling_properties_change(
+        make_pod("a", cpu="3", labels={"x": "1"}), old, RULES
+    )
     assert other == ClusterEvent(events.UNSCHEDULABLE_POD, Action.UPDATE_POD_OTHER)
     # Nobody among the in-tree plugins listens to that.
     assert not HINTS.registered_for(other)
+
+
+@pytest.mark.parametrize(
+    ("profile", "action"),
+    [("v1.36", Action.UPDATE_POD_SCALE_DOWN), ("v1.35", Action.UPDATE_POD_OTHER)],
+)
+def test_a_whole_pod_is_scaled_down_in_its_status(profile: str, action: Action) -> None:
+    resources = {"requests": {"cpu": "1"}}
+    pod = make_pod("a", spec={"nodeName": "n", "resources": resources})
+    old, new = (
+        pod.patched({"status": {"resources": {"requests": {"cpu": cpu}}}}) for cpu in ("3", "2")
+    )
+    rules = VERSIONS[profile].resources
+    assert pod_scheduling_properties_change(new, old, rules) == [pod_update(action)]
 
 
 def test_an_update_of_a_node_amounts_to_what_changed() -> None:

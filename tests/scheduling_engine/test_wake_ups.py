@@ -119,6 +119,27 @@ def test_a_resize_that_only_the_status_tells_of_frees_room() -> None:
     assert node_of(cluster, "waiting") == "n"
 
 
+@pytest.mark.parametrize(("profile", "host"), [("v1.36", ""), ("v1.35", "n")])
+def test_what_the_status_of_a_whole_pod_says_takes_room_until_it_says_less(
+    profile: str, host: str
+) -> None:
+    def status(cpu: str) -> Manifest:
+        requests = {"cpu": cpu}
+        return {"resources": {"requests": requests}, "allocatedResources": requests}
+
+    whole_pod = {"requests": {"cpu": "1"}}
+    shrinking = pod("shrinking", cpu="1", nodeName="n", resources=whole_pod)
+    shrinking["status"] = {"phase": "Running", **status("3")}
+    cluster = _run(node("n", cpu="4"), shrinking, pod("waiting", cpu="2"), profile=profile)
+    cluster.advance(20 * SECOND)
+    assert node_of(cluster, "waiting") == host
+    apply_command(
+        cluster, verb="patch", object="pod/default/shrinking", patch={"status": status("1")}
+    )
+    cluster.advance(40 * SECOND)
+    assert node_of(cluster, "waiting") == "n"
+
+
 def test_what_an_old_version_missed_counts_from_the_cycle_that_runs_when_a_binding_fails() -> None:
     slow = {"bind": Latency("fixed", 5 * SECOND)}
     cluster = _run(node("n", cpu="4"), pod("first"), profile="v1.16", latencies=slow)

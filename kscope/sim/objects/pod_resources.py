@@ -50,6 +50,8 @@ class ResourceRules:
     """Init containers count in what the pods of a node have requested, and in default requests."""
     overhead: bool = True
     """The overhead of a pod's RuntimeClass is added to its requests."""
+    resizes_whole_pods: bool = True
+    """What the status of a pod says of the resources of the whole pod counts, too."""
     compares_tolerations: bool = False
     """Tolerations with the operators Lt and Gt compare numbers; otherwise they match no taint."""
     memo: str = field(init=False, repr=False)
@@ -167,7 +169,7 @@ def requests_and_ports(
             [_container_essence(container) for container in spec.get("initContainers") or ()],
             spec.get("overhead"),
             spec.get("resources"),
-            resized_containers(pod) if rules.sums_exactly else None,
+            resized_parts(pod, rules),
         )
     )
     parsed = _parse_essence if len(essence) <= LONGEST_KEPT else _parse_essence.__wrapped__
@@ -192,18 +194,26 @@ def _container_essence(container: Manifest) -> tuple[Any, ...]:
 
 
 def may_resize(status: Manifest) -> bool:
-    """Whether a pod's status names containers, whose resources may differ from the spec's."""
-    return "containerStatuses" in status or "initContainerStatuses" in status
+    """Whether a pod's status may name resources that differ from the spec's."""
+    return (
+        "containerStatuses" in status or "initContainerStatuses" in status or "resources" in status
+    )
 
 
-def resized_containers(pod: Manifest) -> list[tuple[Any, ...]] | None:
-    """The container statuses that say how much is allocated, and whether a resize is infeasible.
+def resized_parts(pod: Manifest, rules: ResourceRules) -> list[tuple[Any, ...]] | None:
+    """What the status says to be allocated and in force: of the whole pod, then of containers.
 
-    Upstream: PodResourcesOptions.UseStatusResources, in force since InPlacePodVerticalScaling.
+    The first entry also says whether a resize is infeasible. None if the status says nothing.
+
+    Upstream: PodResourcesOptions.UseStatusResources, in force since InPlacePodVerticalScaling;
+    InPlacePodLevelResourcesVerticalScalingEnabled.
     """
     status: Manifest = pod.get("status") or {}
-    if "containerStatuses" not in status and "initContainerStatuses" not in status:
+    if not rules.sums_exactly or not may_resize(status):
         return None
+    whole_pod: tuple[Any, Any] | None = None
+    if rules.resizes_whole_pods and status.get("resources") is not None:
+        whole_pod = (section(status, "resources").get("requests"), status.get("allocatedResources"))
     statuses = (*items(status, "containerStatuses"), *items(status, "initContainerStatuses"))
     # The last one of a name counts, as in a Go map.
     by_name = {entry.get("name"): entry for entry in statuses}
@@ -216,13 +226,13 @@ def resized_containers(pod: Manifest) -> list[tuple[Any, ...]] | None:
         for entry in by_name.values()
         if entry.get("resources") is not None
     ]
-    if not resized:
+    if not resized and whole_pod is None:
         return None
     # Upstream: IsPodResizeInfeasible() goes by the first condition of that type.
     conditions = items(status, "conditions")
     pending = [one.get("reason") for one in conditions if one.get("type") == "PodResizePending"]
     infeasible = pending[:1] == ["Infeasible"]
-    return [("", infeasible, None), *resized]
+    return [(whole_pod, infeasible), *resized]
 
 
 @lru_cache(maxsize=16384)
@@ -289,11 +299,12 @@ def _modern(
     resized: list[Any] | None,
 ) -> PodResources:
     """v1.34: exact sums of thousandths, rounded once at the end. Upstream: PodRequests()."""
-    pod_requests = _pod_level_requests(pod_level)
+    pod_requests = _pod_level_requests(pod_level, None)
+    now_requests = _pod_level_requests(pod_level, resized)
     no_defaults: dict[str, int] = {}
     fit = _sum_up(containers, init_containers, overhead, pod_requests, None, no_defaults)
     taken = (
-        _sum_up(containers, init_containers, overhead, pod_requests, resized, no_defaults)
+        _sum_up(containers, init_containers, overhead, now_requests, resized, no_defaults)
         if resized
         else fit
     )
@@ -304,7 +315,7 @@ def _modern(
         for name, amount in _DEFAULT_REQUESTS.items()
         if not pod_requests or name not in taken
     }
-    non_zero = _sum_up(containers, init_containers, overhead, pod_requests, resized, defaults)
+    non_zero = _sum_up(containers, init_containers, overhead, now_requests, resized, defaults)
     # Nor does the scorer of v1.34 look at the status.
     scored = (
         _sum_up(containers, init_containers, overhead, {}, None, _DEFAULT_REQUESTS)
@@ -376,22 +387,37 @@ def _container_nanos(
 ) -> dict[str, int]:
     amounts = _nanos(requests)
     if status is not None:
-        # Upstream: determineContainerReqs(): the most of desired, allocated and actuated.
         _, actual, allocated = status
-        if infeasible:
-            amounts = {}
-        _raise(amounts, _nanos(actual))
-        _raise(amounts, _nanos(allocated))
+        amounts = _effective(amounts, actual, allocated, infeasible)
     return {**defaults, **amounts}
 
 
-def _pod_level_requests(pod_level: Manifest | None) -> dict[str, int]:
+def _effective(
+    desired: dict[str, int],
+    actual: Manifest | None,
+    allocated: Manifest | None,
+    infeasible: bool,
+) -> dict[str, int]:
+    """The most of desired, actuated and allocated. Upstream: determineEffectiveRequests()."""
+    amounts = {} if infeasible else dict(desired)
+    _raise(amounts, _nanos(actual))
+    _raise(amounts, _nanos(allocated))
+    return amounts
+
+
+def _pod_level_requests(pod_level: Manifest | None, resized: list[Any] | None) -> dict[str, int]:
     requests: Manifest = (pod_level or {}).get("requests") or {}
-    return {
+    supported = {
         name: amount
         for name, amount in _nanos(requests).items()
         if name in ("cpu", "memory") or name.startswith(HUGE_PAGES)
     }
+    if not resized or resized[0][0] is None:
+        return supported
+    (actual, allocated), infeasible = resized[0]
+    amounts = _effective(_nanos(requests), actual, allocated, infeasible)
+    # Only what the spec names is replaced, by nothing if that alone named it.
+    return {name: amounts.get(name, 0) for name in supported}
 
 
 def _nanos(amounts: Manifest | None) -> dict[str, int]:

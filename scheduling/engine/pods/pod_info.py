@@ -25,7 +25,7 @@ from kscope.sim.objects.pod_resources import (
     ResourceRules,
     may_resize,
     requests_and_ports,
-    resized_containers,
+    resized_parts,
 )
 from kscope.sim.objects.selectors import LabelSelector
 
@@ -232,7 +232,7 @@ def _parsed(
     name = rules.memo
     known = pod.template.get(name)
     # A resize shows its requests in the status, so they cannot be kept with the template.
-    resized = rules.sums_exactly and resized_containers(pod.raw) is not None
+    resized = resized_parts(pod.raw, rules) is not None
     if known is not None and not resized:
         return known
     spec = pod.spec

@@ -99,8 +99,6 @@ _ACTION_NAMES = {
     Action.UPDATE_POD_OTHER: "Update",
 }
 
-_NEWEST = ResourceRules()
-
 # What v1.20 calls the same. Upstream: internal/queue/events.go.
 _CLASSIC_NAMES: Mapping[tuple[str, Action], str] = {
     (UNSCHEDULABLE_POD, Action.ADD): "PodAdd",
@@ -236,7 +234,9 @@ TIMEOUT = ClusterEvent(WILD_CARD, Action.ALL, UNSCHEDULABLE_TIMEOUT)
 ACTIVATION = ClusterEvent(WILD_CARD, Action.ALL, FORCE_ACTIVATE)
 
 
-def pod_scheduling_properties_change(new: Pod, old: Pod | None) -> list[ClusterEvent]:
+def pod_scheduling_properties_change(
+    new: Pod, old: Pod | None, rules: ResourceRules
+) -> list[ClusterEvent]:
     """The events that an update of a pod amounts to. Upstream: PodSchedulingPropertiesChange()."""
     new_spec = section(new.raw, "spec")
     resource = ASSIGNED_POD if new_spec.get("nodeName") else UNSCHEDULABLE_POD
@@ -246,7 +246,7 @@ def pod_scheduling_properties_change(new: Pod, old: Pod | None) -> list[ClusterE
     actions: list[Action] = []
     if new.labels != old.labels:
         actions.append(Action.UPDATE_POD_LABEL)
-    if _scaled_down(new, old):
+    if _scaled_down(new, old, rules):
         actions.append(Action.UPDATE_POD_SCALE_DOWN)
     if old_spec.get("schedulingGates") and not new_spec.get("schedulingGates"):
         actions.append(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
@@ -327,10 +327,10 @@ def moves_classic_queue(event: ClusterEvent, new: Any) -> bool:
     return (event.resource, event.action) in _CLASSIC_NAMES
 
 
-def _scaled_down(new: Pod, old: Pod) -> bool:
+def _scaled_down(new: Pod, old: Pod, rules: ResourceRules) -> bool:
     if new.template is old.template and not (may_resize(new.status) or may_resize(old.status)):
         return False
-    now, before = (pod_resources(pod.raw, _NEWEST).requested for pod in (new, old))
+    now, before = (pod_resources(pod.raw, rules).requested for pod in (new, old))
     if now is before:
         return False
     names = ("cpu", "memory", "ephemeral-storage", *(name for name, _ in before.scalars))

@@ -247,7 +247,7 @@ class SchedulingQueue:
     def update(self, old: Pod | None, new: Pod) -> None:
         """A pod without a node changed."""
         if self.rules.hints:
-            events = pod_scheduling_properties_change(new, old)
+            events = pod_scheduling_properties_change(new, old, self._resource_rules)
             if new.uid in self._in_flight:
                 # It comes back by itself, with these events to consider.
                 for event in events:
@@ -344,7 +344,7 @@ class SchedulingQueue:
     def assigned_pod_updated(self, old: Pod, new: Pod) -> None:
         """A pod with a node changed."""
         if self.rules.hints:
-            for event in pod_scheduling_properties_change(new, old):
+            for event in pod_scheduling_properties_change(new, old, self._resource_rules):
                 self.move_all_to_active_or_backoff(event, old, new)
         else:
             self._move(self._moves.with_matching_affinity_term(new), ASSIGNED_POD_UPDATE, old, new)

@@ -37,6 +37,7 @@ _RULES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "DRADeviceTaints": (("workloads", "evicts_by_device_taints"),),
     "GenericWorkload": (("cycle", "schedules_groups"),),
     "NodeDeclaredFeatures": (("queue", "sees_declared_features"),),
+    "InPlacePodLevelResourcesVerticalScaling": (("resources", "resizes_whole_pods"),),
     "SchedulerPopFromBackoffQ": (("queue", "pops_from_backoff"),),
     "TaintTolerationComparisonOperators": (
         ("resources", "compares_tolerations"),

@@ -28,6 +28,7 @@ _RESOURCES = ResourceRules(
     sums_exactly=False,
     init_containers_occupy=False,
     overhead=False,
+    resizes_whole_pods=False,
     compares_tolerations=False,
 )
 

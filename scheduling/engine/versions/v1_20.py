@@ -30,6 +30,7 @@ _RESOURCES = ResourceRules(
     sums_exactly=False,
     init_containers_occupy=True,
     overhead=True,
+    resizes_whole_pods=False,
     compares_tolerations=False,
 )
 _FILTERS = (

@@ -28,6 +28,7 @@ _RESOURCES = ResourceRules(
     sums_exactly=True,
     init_containers_occupy=True,
     overhead=True,
+    resizes_whole_pods=False,
     compares_tolerations=False,
 )
 _ALL_FOUR = ("preFilter", "filter", "preScore", "score")
