@@ -108,14 +108,14 @@ def test_classes_count_alike() -> None:
     assert _scores(cluster) == {"a": 25, "b": 63}
 
 
-def test_claims_of_one_class_add_up() -> None:
+def test_claims_of_one_class_share_its_storage() -> None:
     objects = (
         *(_capacity("a", "20Gi"), _capacity("b", "10Gi")),
         *(claim("data", "disk", "5Gi"), claim("log", "disk", "5Gi")),
     )
     cluster = played(_cluster(*objects, pod("p", claims=["data", "log"])))
-    # The capacity is added up for each claim, too, as upstream does.
-    assert _scores(cluster) == {"a": 75, "b": 50}
+    # What they request is added up, but not what the node has.
+    assert _scores(cluster) == {"a": 50, "b": 0}
 
 
 def test_volumes_that_fit_tightly_score_less() -> None:

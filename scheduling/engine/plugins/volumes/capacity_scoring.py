@@ -88,7 +88,10 @@ class CapacityScoring(VolumeBinding):
                 found = (one for one in storage.get(key, ()) if one.topology.matches(labels))
                 chosen, claim = next(found, None), self._listers.claim(key)
                 if chosen is not None and claim is not None:
-                    _add(resources, claim_class(claim), claim.request_bytes, chosen.capacity)
+                    resource = resources.setdefault(claim_class(claim), _Resource())
+                    resource.requested += claim.request_bytes
+                    # All claims of a class share one storage, that of the last claim.
+                    resource.capacity = chosen.capacity
         if not resources:
             return 0
         values = np.array([one.utilization for one in resources.values()], np.int64)
@@ -100,16 +103,12 @@ class CapacityScoring(VolumeBinding):
         claim, volume = self._listers.claim(claim_key), self._listers.volume(name)
         if claim is not None and volume is not None:
             of: str = volume.spec.get("storageClassName") or ""
-            _add(resources, of, claim.request_bytes, volume.capacity_bytes)
+            resource = resources.setdefault(of, _Resource())
+            resource.requested += claim.request_bytes
+            resource.capacity += volume.capacity_bytes
 
 
 def volume_binding(arguments: Arguments, handle: Handle) -> VolumeBinding:
     """The plugin VolumeBinding, which scores nodes behind the feature gate only."""
     kind = CapacityScoring if arguments.get("scores_capacity") else VolumeBinding
     return kind(arguments, handle)
-
-
-def _add(resources: dict[str, _Resource], of: str, requested: int, capacity: int) -> None:
-    resource = resources.setdefault(of, _Resource())
-    resource.requested += requested
-    resource.capacity += capacity
