@@ -200,6 +200,15 @@ def test_a_portworx_volume_counts_where_the_node_says_that_it_is_migrated() -> N
     assert not world.fits(wanted)
 
 
+@pytest.mark.parametrize(("version", "fits"), [("v1.36", False), ("v1.35", True), ("v1.34", True)])
+def test_a_portworx_volume_counts_everywhere_since_v1_36(version: str, fits: bool) -> None:
+    world = Scene(limit=9, version=version)
+    drivers = [{"name": "pxd.portworx.com", "allocatable": {"count": 1}}]
+    world.put("CSINode", "n", spec={"drivers": drivers})
+    world.running("there", {"name": "v", "portworxVolume": {"volumeID": "vol1"}})
+    assert world.fits({"name": "v", "portworxVolume": {"volumeID": "vol2"}}) is fits
+
+
 def test_long_names_of_drivers_are_hashed_in_the_keys_of_their_limits() -> None:
     assert limit_key("csi.example.com") == "attachable-volumes-csi-csi.example.com"
     name = "a-driver-with-a-name-of-forty-characters"

@@ -51,6 +51,7 @@ SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
     names.NODE_VOLUME_LIMITS: {
         "is_modern": "All volumes of a driver count, in-tree ones too; otherwise only claims of CSI volumes.",
         "needs_driver": "A node without the driver of a volume is rejected if its CSIDriver requires that.",
+        "migrates_portworx": "Portworx volumes count for their CSI driver on every node that has a CSINode; otherwise only where the node lists their plugin as migrated.",
     },
     names.VOLUME_RESTRICTIONS: {
         "looks_at_claims": "A claim with ReadWriteOncePod that another pod uses rejects the pod.",

@@ -92,7 +92,11 @@ V1_20 = KubernetesVersion(
                 "translates": False,
                 "scores_capacity": False,
             },
-            names.NODE_VOLUME_LIMITS: {"is_modern": False, "needs_driver": False},
+            names.NODE_VOLUME_LIMITS: {
+                "is_modern": False,
+                "needs_driver": False,
+                "migrates_portworx": False,
+            },
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": False},
         },
     ),

@@ -93,7 +93,11 @@ V1_34 = KubernetesVersion(
                 "translates": True,
                 "scores_capacity": False,
             },
-            names.NODE_VOLUME_LIMITS: {"is_modern": True, "needs_driver": False},
+            names.NODE_VOLUME_LIMITS: {
+                "is_modern": True,
+                "needs_driver": False,
+                "migrates_portworx": False,
+            },
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": True},
         },
     ),

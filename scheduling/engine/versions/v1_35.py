@@ -112,7 +112,11 @@ V1_35 = KubernetesVersion(
                 "taints_devices": False,
                 "awaits_conditions": False,
             },
-            names.NODE_VOLUME_LIMITS: {"is_modern": True, "needs_driver": False},
+            names.NODE_VOLUME_LIMITS: {
+                "is_modern": True,
+                "needs_driver": False,
+                "migrates_portworx": False,
+            },
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": True},
         },
     ),

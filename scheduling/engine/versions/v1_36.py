@@ -115,7 +115,11 @@ V1_36 = KubernetesVersion(
                 "taints_devices": True,
                 "awaits_conditions": True,
             },
-            names.NODE_VOLUME_LIMITS: {"is_modern": True, "needs_driver": False},
+            names.NODE_VOLUME_LIMITS: {
+                "is_modern": True,
+                "needs_driver": False,
+                "migrates_portworx": True,
+            },
             names.VOLUME_RESTRICTIONS: {"looks_at_claims": True},
         },
     ),

@@ -55,7 +55,7 @@ _MIGRATED: Final = frozenset(
         "kubernetes.io/portworx-volume",
     )
 )
-# The one of them that has to be listed by the node, too.
+# The one of them that a node had to list, too, before v1.36.
 _PORTWORX: Final = "kubernetes.io/portworx-volume"
 # The prefix of a CSI driver's limit in a node's allocatable; v1.34 does not read it any more.
 _LIMIT_PREFIX: Final = "attachable-volumes-csi-"
@@ -107,7 +107,10 @@ class NodeVolumeLimits(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._volumes = CsiVolumes(
-            handle.table, handle.listers, is_modern=arguments.get("is_modern", self.is_modern)
+            handle.table,
+            handle.listers,
+            is_modern=arguments.get("is_modern", self.is_modern),
+            migrates_portworx=arguments.get("migrates_portworx", False),
         )
         # The gate VolumeLimitScaling.
         self._needs_driver: bool = arguments.get("needs_driver", False)
@@ -209,13 +212,17 @@ class CsiVolumes:
     """Which volumes of CSI drivers pods want, and which nodes have.
 
     With *is_modern* as of v1.34; otherwise only claims of CSI volumes count, and a driver's name is
-    the key that its limit had in a node's allocatable.
+    the key that its limit had in a node's allocatable. With *migrates_portworx* Portworx volumes
+    count on every node, otherwise where the node lists their plugin as migrated.
     """
 
-    def __init__(self, table: NodeTable, listers: Listers, *, is_modern: bool) -> None:
+    def __init__(
+        self, table: NodeTable, listers: Listers, *, is_modern: bool, migrates_portworx: bool
+    ) -> None:
         self._table = table
         self._listers = listers
         self._is_modern = is_modern
+        self._migrates_portworx = migrates_portworx
         self._drivers: frozenset[str] = frozenset()
         self._drivers_generation = (-1, -1)
 
@@ -306,7 +313,9 @@ class CsiVolumes:
         existing pods.
         """
         csi_node = self._listers.get("CSINode", self._table.name(row))
-        if csi_node is None or not self._driver_limits(csi_node) or not _wanted_at(csi_node, asked):
+        if csi_node is None or not self._driver_limits(csi_node):
+            return ""
+        if not self._wanted_at(csi_node, asked):
             return ""
         faults = (self._held_fault(other.pod) for other in self._table.pods[row].values())
         return next(filter(None, faults), "")
@@ -326,11 +335,11 @@ class CsiVolumes:
         """The first driver that would pass its limit on the node at *row*, or None."""
         csi_node = self._listers.get("CSINode", self._table.name(row))
         limits = self._limits(row, csi_node)
-        wanted = _wanted_at(csi_node, asked)
+        wanted = self._wanted_at(csi_node, asked)
         least = min((limits[driver] for driver in wanted.values() if driver in limits), default=-1)
         if least < 0 or len(wanted) + self._at_most(row) <= least:
             return None
-        portworx = is_migrated_on_node(_PORTWORX, csi_node)
+        portworx = self._is_portworx_migrated(csi_node)
         attached: dict[str, str] = {}
         for other in self._table.pods[row].values():
             if other.pod.volumes:
@@ -357,6 +366,17 @@ class CsiVolumes:
                 name = driver.removeprefix(_LIMIT_PREFIX)
                 return Excess(name, count, idle, added[driver], limit)
         return None
+
+    def _wanted_at(self, csi_node: ApiObject | None, asked: WantedVolumes) -> dict[str, str]:
+        if asked.without_portworx is asked.volumes or self._is_portworx_migrated(csi_node):
+            return asked.volumes
+        return asked.without_portworx
+
+    def _is_portworx_migrated(self, csi_node: ApiObject | None) -> bool:
+        if self._migrates_portworx:
+            # Upstream: utils.go isCSIMigrationOn(), no plugin without a CSINode.
+            return csi_node is not None
+        return is_migrated_on_node(_PORTWORX, csi_node)
 
     def _at_most(self, row: int) -> int:
         """An upper bound of the attached volumes; cheap, and usually far below the limits."""
@@ -434,12 +454,6 @@ class CsiVolumes:
                 name = driver["name"] if self._is_modern else limit_key(driver["name"])
                 limits[name] = int(count)
         return limits
-
-
-def _wanted_at(csi_node: ApiObject | None, asked: WantedVolumes) -> dict[str, str]:
-    if asked.without_portworx is asked.volumes or is_migrated_on_node(_PORTWORX, csi_node):
-        return asked.volumes
-    return asked.without_portworx
 
 
 def _faults_met(state: CycleState) -> list[str]:
