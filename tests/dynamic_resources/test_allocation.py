@@ -124,6 +124,22 @@ def test_the_node_with_the_better_alternative_wins() -> None:
     assert scores == {"n1": 174, "n2": 200}
 
 
+@pytest.mark.parametrize("profile", ["v1.36", "v1.35"])
+def test_the_alternatives_of_allocated_claims_count_for_each_node(profile: str) -> None:
+    best = {"name": "best", "deviceClassName": "gpu", "selectors": MODEL_A}
+    other = {"name": "other", "deviceClassName": "gpu"}
+    request = {"name": "r", "firstAvailable": [best, other]}
+    shared, wanted = resource_claim("shared", request), resource_claim("c", request)
+    result = {"request": "r/best", "driver": "net", "pool": "net", "device": "d"}
+    shared["status"] = {"allocation": {"devices": {"results": [result]}}}
+    slices = resource_slice("n1", gpus("b")), resource_slice("n2", gpus("a"))
+    objects = (node("n1"), node("n2"), CLASS, *slices, shared, wanted, user("p", "shared", "c"))
+    (attempt,) = decide(map(from_manifest, objects), PROFILES[profile])["attempts"]
+    scores = {name: each["plugins"]["DynamicResources"] for name, each in attempt["scores"].items()}
+    # 8 + 7 of 8 + 8.
+    assert scores == {"n1": 186, "n2": 200}
+
+
 @pytest.mark.parametrize(
     ("operator", "result"), [("Exists", "scheduled"), ("Equal", "unschedulable")]
 )

@@ -7,7 +7,7 @@ has a number for each node, by which the fast path distinguishes rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -140,16 +140,19 @@ def preference(
     claims: Sequence[ClaimRequests], devices: Sequence[Sequence[AllocatedDevice]]
 ) -> int:
     """The raw score: more for earlier alternatives. Upstream: computeScore()."""
-    total = 0
-    for claim, given in zip(claims, devices, strict=True):
-        if not any(claim.prioritized):
-            continue
-        names = {each.request.full_name for each in given}
-        for alternatives, prioritized in zip(claim.requests, claim.prioritized, strict=True):
-            if prioritized:
-                total += sum(
-                    MAX_ALTERNATIVES - place
-                    for place, request in enumerate(alternatives)
-                    if request.full_name in names
-                )
-    return total
+    return sum(
+        preference_of_claim(claim, {each.request.full_name for each in given})
+        for claim, given in zip(claims, devices, strict=True)
+        if any(claim.prioritized)
+    )
+
+
+def preference_of_claim(claim: ClaimRequests, given: Collection[str]) -> int:
+    """The part of one claim, with devices for the requests *given*."""
+    return sum(
+        MAX_ALTERNATIVES - place
+        for alternatives, prioritized in zip(claim.requests, claim.prioritized, strict=True)
+        if prioritized
+        for place, request in enumerate(alternatives)
+        if request.full_name in given
+    )

@@ -277,9 +277,15 @@ class DynamicResources(Plugin):
         if prepared is None:
             return np.zeros(len(rows), np.int64)
         if prepared.kept is not None and not prepared.kept.failed:
-            return np.maximum(prepared.kept.tally.counts[rows].astype(np.int64) - 1, 0)
+            counts = prepared.kept.tally.counts[rows].astype(np.int64)
+            return np.where(counts > 0, counts - 1 + prepared.allocated_preference, 0)
         found = [prepared.by_node.get(self._table.name(row)) for row in rows.tolist()]
-        scores = [0 if one is None else preference(one.claims, one.devices) for one in found]
+        scores = [
+            0
+            if one is None
+            else preference(one.claims, one.devices) + prepared.allocated_preference
+            for one in found
+        ]
         return np.array(scores, np.int64)
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:

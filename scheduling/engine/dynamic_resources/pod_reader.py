@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject
 from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
 from kscope.sim.objects.selectors import NodeSelector
@@ -22,10 +23,11 @@ from scheduling.engine.dynamic_resources.claims import (
     can_be_reserved,
     claims_of,
     is_reserved_for,
+    results_of,
 )
 from scheduling.engine.dynamic_resources.devices import DEVICE_CLASS, GATED_FIELDS, DeviceClass
 from scheduling.engine.dynamic_resources.extended import ListedClasses, may_be_devices
-from scheduling.engine.dynamic_resources.kept_searches import KeptSearches
+from scheduling.engine.dynamic_resources.kept_searches import KeptSearches, preference_of_claim
 from scheduling.engine.dynamic_resources.prepared import Prepared
 from scheduling.engine.dynamic_resources.requests import ClaimRequests
 from scheduling.engine.dynamic_resources.search.allocator import Allocator
@@ -109,6 +111,7 @@ class PodReader:
         to_allocate: list[ClaimRequests] = []
         selectors: dict[int, NodeSelector] = {}
         never_ready: dict[int, str] = {}
+        allocated_preference = 0
         for place, claim in enumerate(claims):
             allocation = allocation_of(claim)
             if allocation is None:
@@ -117,6 +120,7 @@ class PodReader:
             elif not can_be_reserved(claim) and not is_reserved_for(claim, pod.pod):
                 raise ClaimMissing("resourceclaim in use")
             else:
+                allocated_preference += _preference(claim)
                 if allocation.get("nodeSelector") is not None:
                     selectors[place] = NodeSelector.parse(allocation["nodeSelector"])
                 if self.awaits_conditions and (why := why_never_ready(claim, self._handle.now)):
@@ -128,6 +132,7 @@ class PodReader:
             never_ready=never_ready,
             extended=extended,
             classes=self._classes.by_resource,
+            allocated_preference=allocated_preference,
         )
         if found.needs_devices:
             self._prepare_search(found, new)
@@ -155,3 +160,12 @@ class PodReader:
         if self.keeps_searches(found.extended):
             key = orjson.dumps([claim.spec for claim in new])
             found.kept = self._kept.of(key, found.allocator, found.to_allocate)
+
+
+def _preference(claim: ApiObject) -> int:
+    """What an allocated claim adds to the score of each node. Upstream: computeScore()."""
+    requests = items(section(claim.spec, "devices"), "requests")
+    if not any(each.get("firstAvailable") for each in requests):
+        return 0
+    given = [each["request"] for each in results_of(claim)]
+    return preference_of_claim(ClaimRequests.parse(claim), given)

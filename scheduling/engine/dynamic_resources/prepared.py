@@ -43,6 +43,8 @@ class Prepared:
     extended: Mapping[str, int]
     """How much the pod wants of the resources that devices may provide."""
     classes: Mapping[str, DeviceClass]
+    allocated_preference: int = 0
+    """What the claims that are allocated already add to the score of each node."""
     allocator: Allocator | None = None
     kept: NodeSearches | None = None
     """The searches on all nodes, if they can be kept for the next pod."""
@@ -53,7 +55,8 @@ class Prepared:
     def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.claims, self.to_allocate, self.selectors, self.never_ready)
         found = (self.by_node, self.unavailable, self.errors)
-        return Prepared, (*fields, self.extended, self.classes, None, None, *found)
+        constants = (self.extended, self.classes, self.allocated_preference)
+        return Prepared, (*fields, *constants, None, None, *found)
 
     @property
     def needs_devices(self) -> bool:
