@@ -69,6 +69,16 @@ def resource_claim(name: str, *requests: Manifest, **devices: Any) -> Manifest:
     }
 
 
+def left_over(pod: Manifest, device_class: str = "gpu") -> Manifest:
+    """The claim that an earlier attempt made for an extended resource of *pod*."""
+    claim = resource_claim("left-over", device_request("container-0-request-0", device_class))
+    pod["metadata"]["uid"] = "uid-of-pod"
+    owner = {"kind": "Pod", "name": pod["metadata"]["name"], "uid": "uid-of-pod"}
+    claim["metadata"]["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    claim["metadata"]["ownerReferences"] = [{"apiVersion": "v1", **owner, "controller": True}]
+    return claim
+
+
 def claims_in_pod(*claims: str) -> Mapping[str, Any]:
     """The field of a pod's spec that names its resource claims."""
     return {

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.cycle.decisions import decide
 from tests.builders import (
@@ -12,6 +13,7 @@ from tests.builders import (
     device,
     device_class,
     device_request,
+    left_over,
     node,
     pod,
     resource_claim,
@@ -227,6 +229,28 @@ def test_an_extended_resource_can_come_from_devices() -> None:
     }
 
 
+def test_a_resource_that_neither_the_node_nor_a_class_has_cannot_be_had() -> None:
+    configuration = {"ignoredResources": ["example.com/foo"]}
+    profile = read_setup(_configured("NodeResourcesFit", configuration), "v1.36").profiles[0]
+    stands_for = device_class("gpu", extendedResourceName="example.com/gpu")
+    wants = pod("p", containers=[_container({"example.com/gpu": "1", "example.com/foo": "1"})])
+    objects = (node("n1"), stands_for, resource_slice("n1", gpus("a")), wants)
+    (attempt,) = decide(map(from_manifest, objects), profile)["attempts"]
+    assert attempt["filters"]["n1"]["reasons"] == ["cannot fit resource"]
+    assert attempt["filters"]["n1"]["code"] == "UnschedulableAndUnresolvable"
+
+
+def test_a_claim_that_an_attempt_left_over_is_deleted() -> None:
+    stands_for = device_class("gpu", extendedResourceName="example.com/gpu")
+    wants = pod("p", containers=[_container({"example.com/gpu": "1"})])
+    objects = (node("n1"), stands_for, resource_slice("n1", gpus("a")), wants, left_over(wants))
+    decided = decide(map(from_manifest, objects), PROFILES["v1.36"])
+    (attempt,) = decided["attempts"]
+    assert attempt["filters"]["n1"]["reasons"] == ["cannot schedule extended resource claim"]
+    assert "deletion of ResourceClaim completed" in attempt["message"]
+    assert "devices" not in decided["final"]
+
+
 def test_init_containers_use_devices_of_later_ones_again() -> None:
     stands_for = device_class("gpu", extendedResourceName="example.com/gpu")
     wants = pod(
@@ -279,6 +303,14 @@ def test_a_class_that_is_missing_refuses_the_pod() -> None:
     wanted = resource_claim("c", device_request("r", "gone"))
     attempt = last_attempt(node("n1"), wanted, user("p", "c"))
     assert attempt["prefilter"]["reasons"] == ["request r: device class gone does not exist"]
+
+
+def _configured(plugin: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"pluginConfig": [{"name": plugin, "args": arguments}]}],
+    }
 
 
 def _container(requests: dict[str, str], name: str = "main") -> dict[str, Any]:

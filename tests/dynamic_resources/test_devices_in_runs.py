@@ -12,6 +12,7 @@ from tests.builders import (
     device,
     device_class,
     device_request,
+    left_over,
     node,
     node_of,
     played,
@@ -156,6 +157,22 @@ def test_an_extended_resource_gets_a_claim_of_its_own() -> None:
         ],
         "resourceClaimName": claim["metadata"]["name"],
     }
+
+
+def test_a_claim_that_was_left_over_is_deleted_and_made_again() -> None:
+    """Nothing that the plugin listens to tells of its deletion, so the pod waits for the flush."""
+    stands_for = device_class("stands-for", extendedResourceName="example.com/gpu")
+    resources = {"requests": {"example.com/gpu": "1"}}
+    wants = pod("p", containers=[{"name": "main", "image": "app:1", "resources": resources}])
+    old = left_over(wants, "stands-for")
+    old["metadata"]["finalizers"] = ["resource.kubernetes.io/delete-protection"]
+    run = played(cluster(stands_for, gpus("n1", 1), wants, old, until=400 * SECOND), 60)
+    assert claims(run) == []
+    assert node_of(run, "p") == ""
+    run = played(run, 400)
+    (claim,) = claims(run)
+    assert claim["metadata"]["name"] != "left-over"
+    assert phases(run) == {"p": "Running"}
 
 
 def test_a_failed_binding_gives_the_device_back() -> None:

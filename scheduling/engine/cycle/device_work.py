@@ -131,7 +131,9 @@ class DeviceWork:
 
     def deallocate(self, plugin: DynamicResources, state: CycleState) -> None:
         """What PostFilter does for a pod that fits nowhere."""
-        _, claim = plugin.answer_post_filter(state)
+        _, claim, left_over = plugin.answer_post_filter(state)
+        if left_over is not None:
+            self._delete_extended(left_over.key)
         stored = None if claim is None else self._store.find(RESOURCE_CLAIM, claim.key)
         if stored is not None:
             patch = {"status": {"allocation": None, "reservedFor": None, "devices": None}}

@@ -13,6 +13,7 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.pod_resources import is_extended_resource_name
 from kscope.sim.objects.quantity import parse
+from scheduling.engine.dynamic_resources.claims import EXTENDED_CLAIM
 from scheduling.engine.dynamic_resources.devices import (
     DEVICE_CLASS,
     DeviceClass,
@@ -117,6 +118,22 @@ class _Container:
             tolerations=(),
             capacity={},
         )
+
+
+def left_over_claim(pod: Pod, claims: Iterable[ApiObject]) -> ApiObject | None:
+    """The claim that an earlier attempt made for the pod's extended resources, or None.
+
+    Upstream: findExtendedResourceClaim().
+    """
+    for claim in claims:
+        if claim.annotations.get(EXTENDED_CLAIM) != "true":
+            continue
+        owner = claim.controller or {}
+        # One without requests is filled in like a new one.
+        has_requests = items(section(claim.spec, "devices"), "requests")
+        if has_requests and (owner.get("name"), owner.get("uid")) == (pod.name, pod.uid):
+            return claim
+    return None
 
 
 def claim_for(

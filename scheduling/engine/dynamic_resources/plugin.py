@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -62,10 +62,23 @@ from scheduling.engine.pods.pod_info import PodInfo
 
 REASON_CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 REASON_NOT_AVAILABLE: Final = "resourceclaim not available on the node"
-# A code beside those of `kept_searches`.
+# Devices provide some of the pod's extended resources, but nothing on the node provides another.
+REASON_CANNOT_FIT: Final = "cannot fit resource"
+REASON_LEFT_OVER: Final = "cannot schedule extended resource claim"
+# Codes beside those of `kept_searches`.
 _NOT_AVAILABLE: Final = 2
+_CANNOT_FIT: Final = 4
+_LEFT_OVER: Final = 5
 # A code from here on is the place of an error among those of the cycle.
 _FIRST_ERROR: Final = 16
+
+
+class PostFilterAnswer(NamedTuple):
+    """What PostFilter says, and a claim that it deallocates or deletes so that the pod may fit."""
+
+    message: str
+    deallocates: ApiObject | None = None
+    deletes: ApiObject | None = None
 
 
 class DynamicResources(Plugin):
@@ -186,6 +199,8 @@ class DynamicResources(Plugin):
 
     def _search_codes(self, state: CycleState, prepared: Prepared, rows: IntArray) -> IntArray:
         """Whether there are devices for all claims."""
+        if prepared.left_over is not None:
+            return np.full(len(rows), _LEFT_OVER, np.int64)
         if prepared.kept is not None and not prepared.kept.failed:
             return prepared.kept.codes[rows]
         if prepared.allocator is None:
@@ -193,6 +208,8 @@ class DynamicResources(Plugin):
         return np.array([self._search(state, prepared, row) for row in rows.tolist()], np.int64)
 
     def _search(self, state: CycleState, prepared: Prepared, row: int) -> int:
+        if self._lacks_resource(prepared, row):
+            return _CANNOT_FIT
         try:
             found = self._allocate(state, prepared, row)
         except InvalidPools:
@@ -204,6 +221,18 @@ class DynamicResources(Plugin):
             return CANNOT_ALLOCATE
         prepared.by_node[self._table.name(row)] = found
         return FITS
+
+    def _lacks_resource(self, prepared: Prepared, row: int) -> bool:
+        """Whether neither the node nor any class has one of the extended resources.
+
+        NodeResourcesFit says so first, unless it ignores the resource.
+        Upstream: filterExtendedResources().
+        """
+        unknown = [name for name in prepared.extended if name not in prepared.classes]
+        if not unknown:
+            return False
+        allocatable = self._table.node(row).allocatable_units
+        return any(name not in allocatable for name in unknown)
 
     def _allocate(self, state: CycleState, prepared: Prepared, row: int) -> NodeAllocation | None:
         """What the pod would get. Raises AllocationError."""
@@ -251,6 +280,8 @@ class DynamicResources(Plugin):
             CANNOT_ALLOCATE: REASON_CANNOT_ALLOCATE,
             _NOT_AVAILABLE: REASON_NOT_AVAILABLE,
             INVALID_POOLS: str(InvalidPools()),
+            _CANNOT_FIT: REASON_CANNOT_FIT,
+            _LEFT_OVER: REASON_LEFT_OVER,
         }[code]
         return Status(Code.UNRESOLVABLE, (reason,), self.name)
 
@@ -298,21 +329,24 @@ class DynamicResources(Plugin):
         """What is known of the pod's claims in this cycle; None for a pod without any."""
         return cast("Prepared | None", state.data.get(self.name))
 
-    def answer_post_filter(self, state: CycleState) -> tuple[str, ApiObject | None]:
-        """What PostFilter says, and the claim that it deallocates so that the pod may fit.
+    def answer_post_filter(self, state: CycleState) -> PostFilterAnswer:
+        """A claim that an earlier attempt left over is deleted; another one may be deallocated.
 
         Upstream takes any of the claims that would help; this takes the first.
         """
         prepared = self.prepared(state)
         if prepared is None:
-            return "no new claims to deallocate", None
+            return PostFilterAnswer("no new claims to deallocate")
         pod = state.pod.pod
         for place in sorted(prepared.unavailable):
             claim = prepared.claims[place]
             users = items(claim.status, "reservedFor")
             if all(each.get("uid") == pod.uid for each in users) and len(users) <= 1:
-                return "deallocation of ResourceClaim completed", claim
-        return "still not schedulable", None
+                return PostFilterAnswer("deallocation of ResourceClaim completed", claim)
+        if prepared.left_over is not None:
+            message = "deletion of ResourceClaim completed"
+            return PostFilterAnswer(message, deletes=prepared.left_over)
+        return PostFilterAnswer("still not schedulable")
 
     def pre_bind_error(self, state: CycleState, node: str) -> str:
         """Why the pod cannot be bound, although there are devices; "" if it can.

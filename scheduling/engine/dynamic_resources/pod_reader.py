@@ -26,7 +26,11 @@ from scheduling.engine.dynamic_resources.claims import (
     results_of,
 )
 from scheduling.engine.dynamic_resources.devices import DEVICE_CLASS, GATED_FIELDS, DeviceClass
-from scheduling.engine.dynamic_resources.extended import ListedClasses, may_be_devices
+from scheduling.engine.dynamic_resources.extended import (
+    ListedClasses,
+    left_over_claim,
+    may_be_devices,
+)
 from scheduling.engine.dynamic_resources.kept_searches import KeptSearches, preference_of_claim
 from scheduling.engine.dynamic_resources.prepared import Prepared
 from scheduling.engine.dynamic_resources.requests import ClaimRequests
@@ -133,6 +137,7 @@ class PodReader:
             extended=extended,
             classes=self._classes.by_resource,
             allocated_preference=allocated_preference,
+            left_over=left_over_claim(pod.pod, self.claims.values()) if extended else None,
         )
         if found.needs_devices:
             self._prepare_search(found, new)

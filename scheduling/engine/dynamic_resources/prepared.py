@@ -45,6 +45,8 @@ class Prepared:
     classes: Mapping[str, DeviceClass]
     allocated_preference: int = 0
     """What the claims that are allocated already add to the score of each node."""
+    left_over: ApiObject | None = None
+    """The claim for extended resources that an earlier attempt made, and did not delete."""
     allocator: Allocator | None = None
     kept: NodeSearches | None = None
     """The searches on all nodes, if they can be kept for the next pod."""
@@ -55,7 +57,7 @@ class Prepared:
     def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.claims, self.to_allocate, self.selectors, self.never_ready)
         found = (self.by_node, self.unavailable, self.errors)
-        constants = (self.extended, self.classes, self.allocated_preference)
+        constants = (self.extended, self.classes, self.allocated_preference, self.left_over)
         return Prepared, (*fields, *constants, None, None, *found)
 
     @property

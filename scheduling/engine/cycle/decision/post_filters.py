@@ -87,7 +87,7 @@ class PostFilters:
         plugin = self._plugins.get(names.DYNAMIC_RESOURCES)
         if not isinstance(plugin, DynamicResources):
             return "no new claims to deallocate"
-        return plugin.answer_post_filter(search.state)[0]
+        return plugin.answer_post_filter(search.state).message
 
     def _preempt(self, search: Search) -> Preemption:
         """Find victims, and let the extenders take some away."""

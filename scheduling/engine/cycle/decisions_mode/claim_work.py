@@ -46,10 +46,12 @@ class ClaimWork:
         return found
 
     def deallocate(self, state: CycleState) -> None:
-        """Deallocate the claim that PostFilter chooses for a pod that fits nowhere."""
-        _, claim = self.plugin.answer_post_filter(state)
-        if claim is not None:
-            self.listers.put(allocations.deallocated(claim))
+        """Deallocate, or delete, the claim that PostFilter chooses for a pod that fits nowhere."""
+        answer = self.plugin.answer_post_filter(state)
+        if answer.deallocates is not None:
+            self.listers.put(allocations.deallocated(answer.deallocates))
+        if answer.deletes is not None:
+            self.listers.remove(RESOURCE_CLAIM, answer.deletes.key)
 
     def evict(self, pod: Pod) -> None:
         """Release the pod's claims; those that it owns vanish with it."""
