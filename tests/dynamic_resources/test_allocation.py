@@ -126,6 +126,28 @@ def test_the_node_with_the_better_alternative_wins() -> None:
     assert scores == {"n1": 174, "n2": 200}
 
 
+@pytest.mark.parametrize(
+    ("profile", "mode", "devices"),
+    [
+        ("v1.36", "All", ["r/b=gpu.example.com/n1/gpu-0", "r/b=gpu.example.com/n1/gpu-1"]),
+        ("v1.36", "ExactCount", ["r/b=gpu.example.com/n1/gpu-0", "r/b=gpu.example.com/n1/gpu-1"]),
+        # The first alternative has no device at all, or wants no more than one.
+        ("v1.35", "All", []),
+        ("v1.35", "ExactCount", ["r/b=gpu.example.com/n1/gpu-0"]),
+    ],
+)
+def test_a_later_alternative_gets_all_devices_since_v1_36(
+    profile: str, mode: str, devices: list[str]
+) -> None:
+    first = {"name": "a", "deviceClassName": "none", "allocationMode": mode}
+    second = {"name": "b", "deviceClassName": "gpu", "allocationMode": "All"}
+    wanted = resource_claim("c", {"name": "r", "firstAvailable": [first, second]})
+    nothing = device_class("none", 'device.driver == "none.example.com"')
+    world = (node("n1"), CLASS, nothing, resource_slice("n1", gpus("a", "a")))
+    decided = decide(map(from_manifest, (*world, wanted, user("p", "c"))), PROFILES[profile])
+    assert decided["final"]["devices"] == {"default/c": devices}
+
+
 @pytest.mark.parametrize("profile", ["v1.36", "v1.35"])
 def test_the_alternatives_of_allocated_claims_count_for_each_node(profile: str) -> None:
     best = {"name": "best", "deviceClassName": "gpu", "selectors": MODEL_A}

@@ -29,7 +29,7 @@ _NEUTRAL: Final = frozenset(
 _NEUTRAL_NOTE: Final = "scheduling and storage do not depend on it"
 
 _CLAIMED_DEVICES: Final = (
-    "devices are allocated since v1.36; under older versions pods that ask for them stay pending"
+    "devices are allocated since v1.35; under older versions pods that ask for them stay pending"
 )
 _GANG: Final = "gangs are not scheduled together, so pods that belong to one stay pending"
 _BEHIND_GATES: Final = (

@@ -68,6 +68,7 @@ class PodReader:
         self._listers = handle.listers
         self._provides_extended: bool = arguments.get("provides_extended", True)
         self._shares_capacity: bool = arguments.get("shares_capacity", True)
+        self._keeps_alternative: bool = arguments.get("keeps_alternative", True)
         self.awaits_conditions: bool = arguments.get("awaits_conditions", True)
         self._classes = ListedClasses(handle.listers)
         self._listed_classes = handle.listers.live(DEVICE_CLASS)
@@ -161,7 +162,9 @@ class PodReader:
 
     def _prepare_search(self, found: Prepared, new: Sequence[ApiObject]) -> None:
         index, allocated = self._slices.index, self.allocated.state()
-        found.allocator = Allocator(index, self.device_class, allocated)
+        found.allocator = Allocator(
+            index, self.device_class, allocated, keeps_alternative=self._keeps_alternative
+        )
         if self.keeps_searches(found.extended):
             key = orjson.dumps([claim.spec for claim in new])
             found.kept = self._kept.of(key, found.allocator, found.to_allocate)

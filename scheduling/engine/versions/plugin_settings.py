@@ -47,6 +47,7 @@ SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "shares_capacity": "A device may be allocated to several claims, each of which consumes some of its capacity.",
         "taints_devices": "A device with taints is allocated only to claims that tolerate them.",
         "awaits_conditions": "A pod is bound when the binding conditions of its devices are true.",
+        "keeps_alternative": "An alternative with allocationMode All gets all its devices; otherwise the search goes on with the first alternative after one device.",
     },
     names.NODE_VOLUME_LIMITS: {
         "is_modern": "All volumes of a driver count, in-tree ones too; otherwise only claims of CSI volumes.",

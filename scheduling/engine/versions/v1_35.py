@@ -111,6 +111,7 @@ V1_35 = KubernetesVersion(
                 "shares_capacity": False,
                 "taints_devices": False,
                 "awaits_conditions": False,
+                "keeps_alternative": False,
             },
             names.NODE_VOLUME_LIMITS: {
                 "is_modern": True,

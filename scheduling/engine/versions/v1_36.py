@@ -114,6 +114,7 @@ V1_36 = KubernetesVersion(
                 "shares_capacity": True,
                 "taints_devices": True,
                 "awaits_conditions": True,
+                "keeps_alternative": True,
             },
             names.NODE_VOLUME_LIMITS: {
                 "is_modern": True,

@@ -79,7 +79,8 @@ class Allocator:
     """Looks for devices on one node after another, while nothing else changes.
 
     What the devices of a pool have left of their counters is computed once per pool name, as
-    upstream does.
+    upstream does. With *keeps_alternative* an alternative that asks for all devices gets all of
+    them; otherwise, from its second device on, the first alternative is looked for.
     """
 
     def __init__(
@@ -87,8 +88,11 @@ class Allocator:
         index: SliceIndex,
         classes: Callable[[str], DeviceClass | None],
         allocated: AllocatedState,
+        *,
+        keeps_alternative: bool = True,
     ) -> None:
         self.classes = classes
+        self.keeps_alternative = keeps_alternative
         self.allocated = allocated
         self.available: dict[str, dict[str, dict[str, int]]] = {}
         self._index = index
@@ -239,6 +243,9 @@ class _Search:
         if undo is None:
             return False
         following = place._replace(device=place.device + 1)
+        if not self._allocator.keeps_alternative:
+            # Upstream: allocateOne() of v1.35, which does not pass subRequestIndex on.
+            following = following._replace(alternative=0)
         try:
             found = self._allocate_request(following, 0, 0, 0)
         except (_TooManyResults, AllocationError):
