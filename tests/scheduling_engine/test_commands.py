@@ -56,6 +56,22 @@ def test_a_patch_cannot_take_away_what_every_object_has(patch: dict[str, Any]) -
     assert node_of(played(cluster), "web") == "n"
 
 
+def test_a_deletion_goes_on_whatever_a_patch_says() -> None:
+    held = {**pod("web"), "metadata": {"name": "web", "finalizers": ["a.b/c"]}}
+    cluster = played(Cluster.create(scene(node("n"), held)))
+    name = "pod/default/web"
+    begun = {"metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}
+    refusal = _refusal(cluster, verb="patch", object=name, patch=begun)
+    assert "metadata.deletionTimestamp: Invalid value" in refusal
+    assert _refusal(cluster, verb="delete", object=name, grace_seconds=0) == ""
+    undone: dict[str, Any] = {"metadata": {"deletionTimestamp": None}}
+    assert _refusal(cluster, verb="patch", object=name, patch=undone) == ""
+    assert cluster.store.get("Pod", "default/web").deletion_timestamp
+    more = {"metadata": {"finalizers": ["a.b/c", "d.e/f"]}}
+    refusal = _refusal(cluster, verb="patch", object=name, patch=more)
+    assert "metadata.finalizers: Forbidden: no new finalizers can be added" in refusal
+
+
 def test_a_null_inside_of_a_patched_list_is_no_field() -> None:
     cluster = played(Cluster.create(scene(node("n"))))
     taint = {"key": "a", "value": None, "effect": "NoSchedule"}

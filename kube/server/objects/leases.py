@@ -17,7 +17,7 @@ from kube import patching
 from kube.addresses import Target
 from kube.server.objects.links import SnapshotLinks
 from kube.server.objects.versions import Version
-from kube.status import ApiError, already_exists, conflict, not_found
+from kube.status import MODIFIED, ApiError, already_exists, conflict, not_found
 
 KIND = "Lease"
 # Of a run; and characters of one of them.
@@ -34,9 +34,6 @@ _INSERT = (
 _UPDATE = (
     "UPDATE runs_clientlease SET version = version + 1, manifest = %s::jsonb"
     " WHERE run_id = %s AND key = %s AND version = %s"
-)
-_MODIFIED = (
-    "the object has been modified; please apply your changes to the latest version and try again"
 )
 
 Link = psycopg.AsyncConnection[Any]
@@ -93,7 +90,7 @@ async def _change(link: Link, run: Run, command: Manifest, target: Target) -> in
     if command.get("uid", found.manifest["metadata"]["uid"]) != found.manifest["metadata"]["uid"]:
         raise conflict(target.resource, target.name, "the UID in the precondition is another one")
     if command.get("expect", found.seq) != found.seq:
-        raise conflict(target.resource, target.name, _MODIFIED)
+        raise conflict(target.resource, target.name, MODIFIED)
     place = [run.pk, _key(target), found.seq]
     if command["verb"] == "delete":
         statement = "DELETE FROM runs_clientlease WHERE run_id = %s AND key = %s AND version = %s"
@@ -102,7 +99,7 @@ async def _change(link: Link, run: Run, command: Manifest, target: Target) -> in
         changed = patching.merge_patched(found.manifest, command["patch"])
         done = await link.execute(_UPDATE, [_text(changed), *place])
     if not done.rowcount:
-        raise conflict(target.resource, target.name, _MODIFIED)
+        raise conflict(target.resource, target.name, MODIFIED)
     return found.seq + 1
 
 

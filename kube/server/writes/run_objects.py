@@ -19,8 +19,8 @@ from kube.server.objects.versions import Version
 from kube.server.reading import shift_of, shown
 from kube.server.writes.applying import fields_for
 from kube.server.writes.bodies import problems_of
+from kube.server.writes.delete_options import is_trial
 from kube.server.writes.engine_line import EngineLine
-from kube.status import bad_request, not_found
 from kube.timestamps import shifted, timestamps_of
 
 # A header has its limits. Upstream: apiserver/pkg/endpoints/filters/warning.go.
@@ -40,10 +40,7 @@ class RunObjects:
     @property
     def is_tried(self) -> bool:
         """Whether nothing is to be written. Raises ApiError."""
-        tried = self.request.query_params.getlist("dryRun")
-        if any(one != "All" for one in tried):
-            raise bad_request(f"Unsupported value: {tried[0]!r}: supported values: 'All'")
-        return bool(tried)
+        return is_trial(self.request.query_params.getlist("dryRun"))
 
     @property
     def links(self) -> SnapshotLinks:
@@ -73,11 +70,13 @@ class RunObjects:
         seq, created, manifest = outcome.left
         return Version(seq, manifest, created)
 
-    async def written(self, target: Target, outcome: Outcome) -> Manifest:
-        """The object as the API shows it after a write. Raises ApiError when it is gone."""
-        found = await self.left(target, outcome)
-        if found is None:
-            raise not_found(target.resource, target.name)
+    async def written(self, target: Target, outcome: Outcome, wanted: Manifest) -> Manifest:
+        """The object as the API shows it after a write that makes *wanted* of it, in run time.
+
+        The write may have taken the last finalizer away, and the object with it. Upstream:
+        apiserver/pkg/registry/generic/registry/store.go, deleteWithoutFinalizers().
+        """
+        found = await self.left(target, outcome) or Version(outcome.seq, wanted)
         return self.shown(target.resource, found)
 
     def shown(self, resource: Resource, version: Version) -> Manifest:

@@ -8,11 +8,13 @@ is done again with the newer version, as an API server does, unless the client n
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 from starlette.responses import Response
 
 from kscope.runs.engine import Manifest
+from kscope.sim.api_server.metadata_update import metadata_faults, with_deletion_kept
 from kube import patching
 from kube.addresses import Target
 from kube.defaults import defaulted
@@ -20,6 +22,7 @@ from kube.resources import PODS, Resource
 from kube.server.answers import answered
 from kube.server.objects.versions import Version
 from kube.server.reading import shown
+from kube.server.writes import engine_line
 from kube.server.writes.applying import (
     check_writer,
     configuration_of,
@@ -28,10 +31,13 @@ from kube.server.writes.applying import (
     with_managers,
 )
 from kube.server.writes.bodies import body_of, is_strict, object_of, patch_of, warn, warns
+from kube.server.writes.delete_options import DeleteOptions
 from kube.server.writes.deleting import Deleter
 from kube.server.writes.run_objects import RunObjects
 from kube.server.writes.written import (
+    begun,
     changeable,
+    check_place,
     entity_of,
     note_of,
     part_of,
@@ -40,6 +46,7 @@ from kube.server.writes.written import (
     version_in,
 )
 from kube.status import (
+    MODIFIED,
     ApiError,
     already_exists,
     bad_request,
@@ -47,12 +54,12 @@ from kube.status import (
     invalid,
     method_not_allowed,
     not_found,
+    timed_out,
 )
 from kube.strict import patch_refusal, unknown_fields
 
 Change = Callable[[Manifest], Manifest]
 
-TRIES = 6
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 _NO_PROCESSES = "simulated containers run no processes"
 _REFUSED = {
@@ -127,17 +134,15 @@ class Writer:
 
     async def _make(self, named: Target, manifest: Manifest) -> Response:
         """Create the object *manifest*, which has its name and its managed fields."""
-        resource, metadata = named.resource, manifest["metadata"]
+        resource = named.resource
+        manifest = begun(manifest)
         if self.objects.is_tried:
             if await self.objects.find(named, named.name) is not None:
                 raise already_exists(resource, named.name)
             return answered(shown(resource, Version(0, manifest)), 201, self.objects.warnings())
-        for name in ("resourceVersion", "uid", "creationTimestamp", "selfLink"):
-            metadata.pop(name, None)
-        manifest.pop("status", None)
         stored = self.objects.in_run_time(resource, manifest)
         outcome = await self.objects.carry_out({"verb": "create", "manifest": stored}, named)
-        new = await self.objects.written(named, outcome)
+        new = await self.objects.written(named, outcome, stored)
         return answered(new, 201, self.objects.warnings())
 
     async def _create_part(self, target: Target) -> Response:
@@ -167,12 +172,16 @@ class Writer:
         return answered({**created, "code": 201}, 201)
 
     async def _evict(self, target: Target, body: Manifest) -> Response:
-        options = part_of(body, "deleteOptions")
-        command: Manifest = {"verb": "evict", "object": entity_of(target)}
-        grace = options.get("gracePeriodSeconds")
-        if grace is not None:
-            command["grace_seconds"] = grace
-        if not self.objects.is_tried:
+        """Upstream: pkg/registry/core/pod/storage/eviction.go, Create()."""
+        if part_of(body, "metadata").get("name") != target.name:
+            raise bad_request("name in URL does not match name in Eviction object")
+        options = DeleteOptions.of(part_of(body, "deleteOptions"))
+        found = await self.objects.find(target, target.name)
+        if found is None:
+            raise not_found(target.resource, target.name)
+        options.check(target, found)
+        if not (self.objects.is_tried or options.is_trial):
+            command = {"verb": "evict", "object": entity_of(target), **options.command}
             await self.objects.carry_out(command, target)
         created = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
         return answered({**created, "code": 201}, 201)
@@ -192,13 +201,9 @@ class Writer:
     async def _replace(self, target: Target) -> Response:
         if target.subresource == "scale":
             scale = await body_of(self.objects.request, target.resource)
-            return await self._scale(target, lambda old: {**old, **scale})
+            return await self._scale(target, lambda old: scale)
         body = placed(await object_of(self.objects.request, target.resource), target)
-        name = body["metadata"].get("name")
-        if name != target.name:
-            raise bad_request(
-                f"the name of the object ({name}) does not match the name on the URL ({target.name})"
-            )
+        check_place(body, target)
         return await self._change(target, lambda old: body, version_in(body))
 
     async def _patch(self, target: Target) -> Response:
@@ -262,19 +267,26 @@ class Writer:
     async def _changed(
         self, target: Target, change: Change, version: str = "", *, is_apply: bool = False
     ) -> Manifest:
-        """Write what *change* makes of the object; *version* is the one that the client names."""
-        for _ in range(TRIES):
+        """Write what *change* makes of the object; *version* is the one that the client names.
+
+        Unless it names one, this is done again until nobody writes the object meanwhile.
+        Upstream: apiserver/pkg/storage/etcd3/store.go, GuaranteedUpdate().
+        """
+        give_up_at = monotonic() + engine_line.WAIT_SECONDS
+        while monotonic() < give_up_at:
             found = await self.objects.find(target, target.name)
             if found is None:
                 raise not_found(target.resource, target.name)
             old = self.objects.shown(target.resource, found)
             if version and version != old["metadata"]["resourceVersion"]:
-                raise conflict(target.resource, target.name, _MODIFIED)
+                raise conflict(target.resource, target.name, MODIFIED)
             new = change(old)
             if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
                 raise bad_request("the patch leaves no object")
+            check_place(new, target)
             if version_in(new) not in ("", old["metadata"]["resourceVersion"]):
-                raise conflict(target.resource, target.name, _MODIFIED)
+                raise conflict(target.resource, target.name, MODIFIED)
+            new = self._with_checked_metadata(target, old, new)
             # As a server does before it compares: what is absent, or written in another way, is no
             # change.
             new = defaulted(target.resource, new)
@@ -295,12 +307,31 @@ class Writer:
                 if error.reason == "Conflict" and not version:
                     continue
                 raise
-            return await self.objects.written(target, outcome)
-        raise conflict(target.resource, target.name, _MODIFIED)
+            changed = patching.merge_patched(found.manifest, command["patch"])
+            return await self.objects.written(target, outcome, changed)
+        raise timed_out("request did not complete within the allotted timeout")
+
+    def _with_checked_metadata(self, target: Target, old: Manifest, new: Manifest) -> Manifest:
+        """*new* with what no update changes of the metadata. Raises ApiError for other changes."""
+        before, after = old["metadata"], new["metadata"]
+        uid = after.get("uid")
+        if uid and uid != before.get("uid"):
+            if self.objects.request.method == "PUT" or target.subresource == "scale":
+                why = f"UID in precondition: {uid}, UID in object meta: {before.get('uid')}"
+                raise conflict(target.resource, target.name, f"Precondition failed: {why}")
+            message = f'Invalid value: "{uid}": field is immutable'
+            raise invalid(
+                target.resource, target.name, [("FieldValueInvalid", message, "metadata.uid")]
+            )
+        metadata = with_deletion_kept(before, after)
+        if faults := [*metadata_faults(before, metadata)]:
+            raise invalid(target.resource, target.name, faults)
+        return {**new, "metadata": metadata}
 
     async def _scale(self, target: Target, change: Change) -> Response:
         def scaled(old: Manifest) -> Manifest:
-            wanted = part_of(change(scale_of(old)), "spec").get("replicas")
+            scale = change(scale_of(old))
+            wanted = part_of(scale, "spec").get("replicas", 0)
             if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted < 0:
                 raise invalid(
                     target.resource,
@@ -308,14 +339,16 @@ class Writer:
                     [("FieldValueInvalid", "must be greater than or equal to 0", "spec.replicas")],
                     "Scale",
                 )
-            return {**old, "spec": {**part_of(old, "spec"), "replicas": wanted}}
+            # Of a Scale's metadata, what names the object that it is meant for.
+            given = part_of(scale, "metadata")
+            named = {name: given.get(name) for name in ("name", "uid", "resourceVersion")}
+            return {
+                **old,
+                "metadata": {**old["metadata"], **named},
+                "spec": {**part_of(old, "spec"), "replicas": wanted},
+            }
 
         return answered(scale_of(await self._changed(target, scaled)))
-
-
-_MODIFIED = (
-    "the object has been modified; please apply your changes to the latest version and try again"
-)
 
 
 def _event_again(target: Target, patch: Any) -> Manifest:

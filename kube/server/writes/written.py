@@ -46,6 +46,53 @@ def placed(manifest: Manifest, target: Target) -> Manifest:
     return {**manifest, "kind": kind, "apiVersion": version, "metadata": {**metadata, **place}}
 
 
+# Kinds whose generation begins with 1. Upstream: PrepareForCreate() of their strategies.
+_BEGIN_WITH_1 = frozenset(
+    ("DaemonSet", "Deployment", "DeviceClass", "Job", "Pod", "PodDisruptionBudget")
+    + ("PriorityClass", "ReplicaSet", "ReplicationController", "ResourceSlice", "StatefulSet")
+)
+# Upstream: apiserver/pkg/registry/rest/meta.go, WipeObjectMetaSystemFields().
+_OF_THE_SERVER = ("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp") + (
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+
+
+def begun(manifest: Manifest) -> Manifest:
+    """What of a manifest a new object begins with: nothing that the server itself gives it."""
+    dropped = {*_OF_THE_SERVER}
+    if manifest["kind"] in _BEGIN_WITH_1:
+        dropped.add("generation")
+    given = manifest["metadata"].items()
+    metadata = {name: part for name, part in given if name not in dropped}
+    kept = {name: part for name, part in manifest.items() if name != "status"}
+    return {**kept, "metadata": metadata}
+
+
+def check_place(manifest: Manifest, target: Target) -> None:
+    """Raises ApiError where the object is not the one on the URL.
+
+    Upstream: apiserver/pkg/endpoints/handlers/rest.go, checkName().
+    """
+    metadata = part_of(manifest, "metadata")
+    name, namespace = metadata.get("name"), metadata.get("namespace")
+    if not name:
+        raise bad_request(
+            f"the name of the object ({target.name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
+    if name != target.name:
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({target.name})"
+        )
+    if target.namespace and namespace and namespace != target.namespace:
+        raise bad_request(
+            f"the namespace of the object ({namespace}) does not match the namespace on the "
+            f"request ({target.namespace})"
+        )
+
+
 def changeable(patch: Manifest, subresource: str) -> Manifest:
     """What of a patch may be changed at this address; an object's status has one of its own."""
     kept = {**patch}

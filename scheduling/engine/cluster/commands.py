@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from kscope.sim.api_server.faults import invalid
+from kscope.sim.api_server.metadata_update import metadata_faults, with_deletion_kept
 from kscope.sim.api_server.store import ObjectStore, modified
 from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
@@ -314,12 +315,13 @@ class CommandExecutor:
             return
         kept = {
             name: old.metadata[name]
-            for name in ("creationTimestamp", "ownerReferences", "finalizers", "deletionTimestamp")
+            for name in ("creationTimestamp", "ownerReferences", "finalizers")
             if name in old.metadata and name not in wanted.metadata
         }
         new = wanted.with_metadata(**kept, resourceVersion=wanted.resource_version)
         if "status" in old.raw and "status" not in wanted.raw:
             new = new.patched({"status": old.raw["status"]})
+        new = _with_checked_metadata(old, new)
         self._refuse_changes(old, new)
         self._store.update(self._admission.amend(old, new), by=by)
 
@@ -357,7 +359,7 @@ class CommandExecutor:
         spec = patch.get("spec")
         if spec is not None and not isinstance(spec, dict):
             raise Invalid(f"spec: expected a mapping, found {shown(spec)}")
-        new = old.patched(patch)
+        new = _with_checked_metadata(old, old.patched(patch))
         self._refuse_changes(old, new)
         comparisons = self._comparisons(old, new)
         self._store.update(self._admission.amend(old, new), by=by)
@@ -500,6 +502,17 @@ class CommandExecutor:
 
 
 _TYPE = ("apiVersion", "kind")
+
+
+def _with_checked_metadata(old: ApiObject, new: ApiObject) -> ApiObject:
+    """*new* with what no update changes of the metadata. Raises Invalid for other changes of it."""
+    metadata = with_deletion_kept(old.metadata, new.metadata)
+    faults = [f"{one.field}: {one.message}" for one in metadata_faults(old.metadata, metadata)]
+    if faults:
+        why = faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
+        raise Invalid(f'{old.kind} "{old.name}" is invalid: {why}')
+    kept = {name: part for name, part in metadata.items() if new.metadata.get(name) != part}
+    return new.with_metadata(**kept) if kept else new
 
 
 def _stored(patch: Any) -> Any:

@@ -1,5 +1,6 @@
 """Writing to a run: each write is a command, refused in the words of an API server."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -150,6 +151,57 @@ async def test_a_workload_is_scaled(kube: Kube) -> None:
     scale = await kube.ask("PATCH", f"{DEPLOYMENTS}/app/scale", patch, content_type=MERGE)
     assert (scale.json["kind"], scale.json["spec"]) == ("Scale", {"replicas": 3})
     assert (await kube.get(f"{DEPLOYMENTS}/app")).json["spec"]["replicas"] == 3
+
+
+@pytest.mark.parametrize(
+    ("metadata", "status"),
+    [
+        ({"name": "app", "resourceVersion": "1"}, 409),
+        ({"name": "app", "uid": "another"}, 409),
+        ({"name": "other"}, 400),
+        ({}, 400),
+    ],
+    ids=["version", "uid", "name", "no name"],
+)
+async def test_a_scale_is_that_of_the_object_it_names(
+    kube: Kube, metadata: dict[str, str], status: int
+) -> None:
+    await kube.ask("POST", DEPLOYMENTS, DEPLOYMENT)
+    scale = {"metadata": metadata, "spec": {"replicas": 3}}
+    answer = await kube.ask("PUT", f"{DEPLOYMENTS}/app/scale", scale)
+    assert answer.status == status
+    if metadata:
+        answer = await kube.ask("PATCH", f"{DEPLOYMENTS}/app/scale", scale, content_type=MERGE)
+        assert answer.status == status
+    assert (await kube.get(f"{DEPLOYMENTS}/app")).json["spec"]["replicas"] == 1
+
+
+async def test_an_object_with_another_uid_is_another_object(kube: Kube) -> None:
+    web = (await kube.get(f"{PODS}/web")).json
+    web["metadata"] = {**web["metadata"], "uid": "another", "labels": {"x": "y"}}
+    replaced = await kube.ask("PUT", f"{PODS}/web", web)
+    assert replaced.status == 409
+    assert "Precondition failed: UID in precondition: another" in replaced.json["message"]
+    patch = {"metadata": {"uid": "another", "labels": {"x": "y"}}}
+    patched = await kube.ask("PATCH", f"{PODS}/web", patch, content_type=MERGE)
+    assert (patched.status, patched.json["message"]) == (
+        422,
+        'Pod "web" is invalid: metadata.uid: Invalid value: "another": field is immutable',
+    )
+
+
+async def test_patches_of_one_object_wait_for_each_other(kube: Kube) -> None:
+    address = "/api/v1/namespaces/default/configmaps"
+    await kube.ask("POST", address, {"metadata": {"name": "mine"}})
+    answers = await asyncio.gather(
+        *(
+            kube.ask("PATCH", f"{address}/mine", {"data": {f"k{n}": "v"}}, content_type=MERGE)
+            for n in range(20)
+        )
+    )
+    assert {one.status for one in answers} == {200}
+    found = (await kube.get(f"{address}/mine")).json
+    assert len(found["data"]) == 20
 
 
 async def test_apply_takes_away_what_the_file_no_longer_has(kube: Kube) -> None:
