@@ -73,6 +73,14 @@ class Target:
         """Whether it names no single object."""
         return not self.name
 
+    @property
+    def is_of_all_namespaces(self) -> bool:
+        """Whether it names the objects of every namespace, which can only be read.
+
+        Upstream: apiserver/pkg/endpoints/installer.go, registerResourceHandlers().
+        """
+        return self.resource.namespaced and not self.namespace
+
 
 def target_of(path: str) -> Target | None:
     """The objects that "/api/v1/namespaces/default/pods/web" names; None for no such resource.
@@ -95,4 +103,6 @@ def target_of(path: str) -> Target | None:
     if resource is None or (namespace and not resource.namespaced):
         return None
     name, subresource = (*rest[1:], "", "")[:2]
+    if name and resource.namespaced and not namespace:
+        return None
     return Target(resource, namespace, name, subresource)

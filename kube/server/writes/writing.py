@@ -82,6 +82,10 @@ class Writer:
         refused = _REFUSED.get(target.subresource)
         if refused:
             raise method_not_allowed(refused)
+        if target.is_of_all_namespaces:
+            raise method_not_allowed(
+                "the server does not allow this method on the requested resource"
+            )
         match self.objects.request.method, target.is_collection:
             case "POST", True:
                 check_writer(self.objects.request)

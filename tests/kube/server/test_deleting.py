@@ -88,6 +88,24 @@ async def test_an_eviction_heeds_its_name_and_its_preconditions(kube: Kube) -> N
     assert "deletionTimestamp" not in (await kube.get(f"{PODS}/web")).json["metadata"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("DELETE", "/api/v1/pods", 405),
+        ("POST", "/api/v1/pods", 405),
+        ("DELETE", "/api/v1/namespaces", 405),
+        ("GET", "/api/v1/pods/web", 404),
+        ("DELETE", "/api/v1/pods/web", 404),
+    ],
+)
+async def test_what_is_in_all_namespaces_can_only_be_listed(
+    kube: Kube, driven: Run, method: str, path: str, status: int
+) -> None:
+    body = {"metadata": {"name": "mine"}} if method == "POST" else None
+    assert (await kube.ask(method, path, body)).status == status
+    assert await Command.objects.filter(run=driven).acount() == 0
+
+
 async def test_a_new_object_is_not_being_deleted(kube: Kube) -> None:
     marks = {"deletionTimestamp": "2020-01-01T00:00:00Z", "deletionGracePeriodSeconds": 3}
     metadata = {"name": "mine", "generation": 77, **marks}
