@@ -44,9 +44,8 @@ def refusal(resource: Resource, problems: list[str]) -> ApiError:
     )
 
 
-def patch_refusal(patch: Any, problems: list[str]) -> ApiError:
-    """What a patch is answered with that puts such fields into an object."""
-    why = f"strict decoding error: {', '.join(problems)}"
+def patch_refusal(patch: Any, why: str) -> ApiError:
+    """What a patch is answered with that leaves an object which cannot be read."""
     message = f'Invalid value: "{orjson.dumps(patch).decode()}": {why}'
     cause = {"reason": "FieldValueInvalid", "message": message, "field": "patch"}
     # Upstream has neither a kind nor a name here: kubectl then says "The request is invalid".

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from kscope.runs.web.body_limit import TOO_LONG
 from kscope.sim.objects.documents import DocumentError, Limits, read_documents
 from kube import protobuf, strict
+from kube.decoding import decoding_problem, undecodable
 from kube.resources import Resource
 from kube.status import bad_request, too_large, unsupported_media_type
 
@@ -101,8 +102,11 @@ def problems_of(request: Request) -> list[str]:
 async def object_of(request: Request, resource: Resource) -> dict[str, Any]:
     """The object in the body of *request*. Raises ApiError, also for fields that it cannot have."""
     found = await body_of(request, resource)
+    is_of_kind = found.get("kind", resource.kind) == resource.kind
+    if is_of_kind and (problem := decoding_problem(resource, found)):
+        raise undecodable(resource, problem)
     looks = is_strict(request) or warns(request)
-    if looks and found.get("kind", resource.kind) == resource.kind:
+    if looks and is_of_kind:
         repeated = strict.repeated_fields(await request.body())
         if problems := [*repeated, *strict.unknown_fields(resource, found)]:
             if is_strict(request):

@@ -1,6 +1,7 @@
 """The objects of a run, as one request that writes reads them and has them written."""
 
 import json
+import uuid
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -8,7 +9,7 @@ from starlette.requests import Request
 from kscope.runs.engine import Manifest
 from kscope.runs.models import Run
 from kscope.runs.nudges import Outcome
-from kscope.sim.kernel.units import SECOND
+from kscope.sim.kernel.units import SECOND, timestamp
 from kube.addresses import Target
 from kube.apply import ObjectFields
 from kube.resources import Resource
@@ -79,6 +80,14 @@ class RunObjects:
         found = await self.left(target, outcome) or Version(outcome.seq, wanted)
         return self.shown(target.resource, found)
 
+    def tried(self, resource: Resource, manifest: Manifest) -> Manifest:
+        """A new object as the API shows it when nothing is written: it has no version."""
+        made = {"uid": str(uuid.uuid4()), "creationTimestamp": timestamp(self._at)}
+        found = shown(resource, Version(0, manifest))
+        metadata = {**found["metadata"], **made}
+        del metadata["resourceVersion"]
+        return {**found, "metadata": metadata}
+
     def shown(self, resource: Resource, version: Version) -> Manifest:
         """An object of the run as the API shows it."""
         return shown(resource, version, shift_of(self.run))
@@ -89,8 +98,12 @@ class RunObjects:
 
     def fields(self, target: Target) -> ObjectFields:
         """The managed fields of the object at *target*, for this request."""
-        at = self.run.head_at + shift_of(self.run) * SECOND
-        return fields_for(self.request, target, at)
+        return fields_for(self.request, target, self._at)
+
+    @property
+    def _at(self) -> int:
+        """Now, by the clock of clients."""
+        return self.run.head_at + shift_of(self.run) * SECOND
 
     def warnings(self) -> dict[str, str]:
         """What a client prints beside the answer."""

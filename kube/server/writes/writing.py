@@ -17,11 +17,10 @@ from kscope.runs.engine import Manifest
 from kscope.sim.api_server.metadata_update import metadata_faults, with_deletion_kept
 from kube import patching
 from kube.addresses import Target
+from kube.decoding import decoding_problem
 from kube.defaults import defaulted
 from kube.resources import PODS, Resource
 from kube.server.answers import answered
-from kube.server.objects.versions import Version
-from kube.server.reading import shown
 from kube.server.writes import engine_line
 from kube.server.writes.applying import (
     check_writer,
@@ -143,7 +142,7 @@ class Writer:
         if self.objects.is_tried:
             if await self.objects.find(named, named.name) is not None:
                 raise already_exists(resource, named.name)
-            return answered(shown(resource, Version(0, manifest)), 201, self.objects.warnings())
+            return answered(self.objects.tried(resource, manifest), 201, self.objects.warnings())
         stored = self.objects.in_run_time(resource, manifest)
         outcome = await self.objects.carry_out({"verb": "create", "manifest": stored}, named)
         new = await self.objects.written(named, outcome, stored)
@@ -168,10 +167,11 @@ class Writer:
             raise bad_request("a Binding needs metadata.name and target.name")
         command = {"verb": "bind", "object": f"pod/{target.namespace}/{name}", "node": node}
         uid = part_of(body, "metadata").get("uid")
+        pod = Target(PODS, target.namespace, name)
         if not self.objects.is_tried:
-            await self.objects.carry_out(
-                {**command, "uid": uid} if uid else command, Target(PODS, target.namespace, name)
-            )
+            await self.objects.carry_out({**command, "uid": uid} if uid else command, pod)
+        elif await self.objects.find(pod, name) is None:
+            raise not_found(PODS, name)
         created = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
         return answered({**created, "code": 201}, 201)
 
@@ -234,13 +234,15 @@ class Writer:
 
         def checked(old: Manifest) -> Manifest:
             new = patched(old)
+            if isinstance(new, dict) and (problem := decoding_problem(resource, new)):
+                raise patch_refusal(patch, problem)
             request = self.objects.request
             looks = is_strict(request) or warns(request)
             if looks and isinstance(new, dict) and (unknown := unknown_fields(resource, new)):
                 before = unknown_fields(resource, old)
                 added = [one for one in unknown if one not in before]
                 if added and is_strict(request):
-                    raise patch_refusal(patch, added)
+                    raise patch_refusal(patch, f"strict decoding error: {', '.join(added)}")
                 warn(request, added)
             return new
 

@@ -110,9 +110,23 @@ async def test_what_makes_no_sense_is_refused(kube: Kube) -> None:
     nameless = await kube.ask("POST", PODS, {**POD, "metadata": {}})
     assert nameless.status == 422
     invalid = await kube.ask("POST", PODS, {**POD, "spec": {"containers": "none"}})
-    assert invalid.status == 422
+    assert invalid.status == 400
     unread = await kube.ask("POST", PODS, b"{", content_type="text/plain")
     assert unread.status == 415
+
+
+async def test_what_cannot_be_read_is_refused_before_it_is_looked_at(kube: Kube) -> None:
+    container = {"name": "c", "resources": {"requests": {"cpu": "1x"}}}
+    wrong = {"metadata": {"name": "mine"}, "spec": {"containers": [container]}}
+    refused = await kube.ask("POST", PODS, wrong)
+    assert (refused.status, refused.json["message"]) == (
+        400,
+        'Pod in version "v1" cannot be handled as a Pod: quantities must match the regular '
+        "expression '^([+-]?[0-9.]+)([eEinumkKMGTPE]*[-+]?[0-9]*)$'",
+    )
+    patch = {"status": {"conditions": "x"}}
+    patched = await kube.ask("PATCH", "/api/v1/nodes/n1/status", patch, content_type=MERGE)
+    assert (patched.status, patched.json["details"]["causes"][0]["field"]) == (422, "patch")
 
 
 async def test_an_old_version_is_a_conflict(kube: Kube) -> None:
@@ -252,7 +266,13 @@ async def test_a_deletion_heeds_its_preconditions(kube: Kube) -> None:
 
 
 async def test_a_try_leaves_the_run_as_it_is(kube: Kube, driven: Run) -> None:
-    await kube.ask("POST", f"{PODS}?dryRun=All", POD)
+    made = (await kube.ask("POST", f"{PODS}?dryRun=All", POD)).json["metadata"]
+    assert made["uid"]
+    assert made["creationTimestamp"]
+    assert "resourceVersion" not in made
+    binding = {"metadata": {"name": "absent"}, "target": {"kind": "Node", "name": "n2"}}
+    bound = await kube.ask("POST", f"{PODS}/absent/binding?dryRun=All", binding)
+    assert bound.status == 404
     patch = {"metadata": {"labels": {"x": "y"}}}
     tried = await kube.ask("PATCH", f"{PODS}/giant?dryRun=All", patch, content_type=MERGE)
     assert tried.json["metadata"]["labels"] == {"x": "y"}
