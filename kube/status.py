@@ -3,6 +3,7 @@
 Upstream: apimachinery/pkg/api/errors/errors.go.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -114,6 +115,46 @@ def invalid(
         ],
     }
     return ApiError(422, "Invalid", f'{of} "{name}" is invalid: {text}', details)
+
+
+# By what begins the message of a field error. Upstream:
+# apimachinery/pkg/util/validation/field/errors.go, ErrorType.String().
+_CAUSES = {
+    "Duplicate value": "FieldValueDuplicate",
+    "Forbidden": "FieldValueForbidden",
+    "Internal error": "InternalError",
+    "Invalid value": "FieldValueInvalid",
+    "Not found": "FieldValueNotFound",
+    "Required value": "FieldValueRequired",
+    "Too long": "FieldValueTooLong",
+    "Too many": "FieldValueTooMany",
+    "Unsupported value": "FieldValueNotSupported",
+}
+_FIELD_ERROR = re.compile(rf"([^\s:]+): (({'|'.join(_CAUSES)})\b.*)", re.DOTALL)
+
+
+def cause_of(error: str) -> tuple[str, str, str]:
+    """A cause for `invalid` from the text of a field error; of any other text, it has no field."""
+    found = _FIELD_ERROR.fullmatch(error)
+    if found is None:
+        return "FieldValueInvalid", error, ""
+    field, message, kind = found.groups()
+    return _CAUSES[kind], message, field
+
+
+def eviction_refused(message: str) -> ApiError:
+    """A disruption budget allows no eviction now: a sentence for all budgets, and the cause.
+
+    Upstream: pkg/registry/core/pod/storage/eviction.go, createTooManyRequestsError() and
+    checkAndDecrement().
+    """
+    refused, _, cause = message.partition(". ")
+    if not cause:
+        return ApiError(429, "TooManyRequests", message)
+    details: Manifest = {"causes": [{"reason": "DisruptionBudget", "message": cause}]}
+    if "still being processed" in cause:
+        details["retryAfterSeconds"] = 10
+    return ApiError(429, "TooManyRequests", f"{refused}.", details)
 
 
 def bad_request(message: str) -> ApiError:

@@ -1,5 +1,7 @@
 """Errors as Status objects. Upstream: api/errors/errors_test.go."""
 
+import pytest
+
 from kube import status
 from kube.resources import Resource, found
 
@@ -64,3 +66,15 @@ def test_deletion_answers_with_success() -> None:
         "status": "Success",
         "details": {"name": "a", "kind": "pods", "uid": "u1"},
     }
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        ("spec.a[0]: Required value", ("FieldValueRequired", "Required value", "spec.a[0]")),
+        ("spec: Forbidden: no:\nx", ("FieldValueForbidden", "Forbidden: no:\nx", "spec")),
+        ("x is no pod: a", ("FieldValueInvalid", "x is no pod: a", "")),
+    ],
+)
+def test_a_cause_is_read_from_a_field_error(error: str, cause: tuple[str, str, str]) -> None:
+    assert status.cause_of(error) == cause

@@ -11,6 +11,7 @@ from tests.builders import budget, node
 from tests.scenarios.played import Played
 
 REFUSED = "TooManyRequests: Cannot evict pod as it would violate the pod's disruption budget."
+NEEDS = " The disruption budget web needs {} healthy pods and has {} currently"
 
 
 def pod(name: str, on: str = "n1", owner: str = "", **spec: Any) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def test_a_budget_lets_as_many_go_as_it_can_spare() -> None:
     objects = [node("n1"), *(pod(name) for name in "abc"), budget("web", minAvailable=2)]
     played = play(objects, *((5, "evict", f"pod/default/{name}", None) for name in "abc"))
     assert played.story("PodTerminating") == ["5 PodTerminating pod/default/a"]
-    assert refusals(played) == [REFUSED, REFUSED]
+    assert refusals(played) == [f"{REFUSED}{NEEDS.format(2, 3)}"] * 2
 
 
 def test_an_eviction_by_labels_takes_the_first_pod_by_name() -> None:
@@ -80,7 +81,9 @@ def test_an_eviction_is_noted_in_the_budget_before_the_pod_goes() -> None:
     status = cluster.store.get("PodDisruptionBudget", "default/web").status
     assert status["disruptionsAllowed"] == 0
     assert list(status["disruptedPods"]) == ["a"]
-    assert cluster.apply(Command(verb="evict", object="pod/default/b")).reason == REFUSED
+    assert cluster.apply(Command(verb="evict", object="pod/default/b")).reason == (
+        f"{REFUSED}{NEEDS.format(1, 2)}"
+    )
 
 
 def test_a_budget_whose_pods_nobody_has_counted_yet_allows_nothing() -> None:
@@ -90,7 +93,7 @@ def test_a_budget_whose_pods_nobody_has_counted_yet_allows_nothing() -> None:
     guard = budget("web", minAvailable=0)
     cluster.apply(Command(verb="create", manifest=guard))
     assert cluster.apply(Command(verb="evict", object="pod/default/a")).reason == (
-        f"TooManyRequests: The disruption budget {guard['metadata']['name']} is still being "
+        f"{REFUSED} The disruption budget {guard['metadata']['name']} is still being "
         "processed by the server."
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kscope.sim.api_server.store import ObjectStore
-from kscope.sim.errors import Invalid
+from kscope.sim.errors import Forbidden
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.objects import ApiObject, from_manifest
@@ -73,7 +73,9 @@ def test_of_two_tolerations_the_wider_one_is_kept() -> None:
 
 def test_a_pod_that_wants_another_node_than_its_runtime_is_refused() -> None:
     runtime = _named("RuntimeClass", "r", scheduling={"nodeSelector": {"os": "a"}})
-    with pytest.raises(Invalid, match=r"conflict: runtimeClass.scheduling.nodeSelector\[os\] = a"):
+    with pytest.raises(
+        Forbidden, match=r"conflict: runtimeClass.scheduling.nodeSelector\[os\] = a"
+    ):
         _admitted(_pod(runtimeClassName="r", nodeSelector={"os": "b"}), runtime)
 
 

@@ -21,7 +21,8 @@ def test_a_manifest_with_a_fault_is_refused_at_its_field(verb: str) -> None:
     cluster = played(Cluster.create(scene(node("n"))))
     broken = pod("web", nodeSelector="zone")
     assert _refusal(cluster, verb=verb, manifest=broken) == (
-        'Invalid: Pod "web" is invalid: spec.nodeSelector: expected a mapping, found "zone"'
+        'Invalid: Pod "web" is invalid: spec.nodeSelector: Invalid value: expected a '
+        'mapping, found "zone"'
     )
     assert cluster.store.find("Pod", "default/web") is None
     assert _refusal(cluster, verb=verb, manifest=pod("web")) == ""
@@ -43,7 +44,8 @@ def test_a_patch_is_refused_for_what_it_would_make_of_the_object() -> None:
     cluster = played(Cluster.create(scene(node("n"))))
     patch = {"spec": {"taints": [{"key": "a", "effect": "Sometimes"}]}}
     refusal = _refusal(cluster, verb="patch", object="node/n", patch=patch)
-    assert refusal.startswith('Invalid: Node "n" is invalid: spec.taints[0].effect: "Sometimes" is')
+    field = 'Invalid: Node "n" is invalid: spec.taints[0].effect: '
+    assert refusal.startswith(f'{field}Invalid value: "Sometimes" is')
     assert cluster.store.get("Node", "n").spec.get("taints") is None
 
 
@@ -132,14 +134,14 @@ def test_times_far_from_the_run_are_as_good_as_any() -> None:
 @pytest.mark.parametrize(
     ("manifest", "said"),
     [
-        ({"kind": "ConfigMap", "spec": "x"}, 'spec: expected a mapping, found "x"'),
-        ({"kind": "StorageClass", "provisioner": "p", "status": []}, "status: expected a mapping"),
-        ({"kind": "Pod", "apiVersion": "v1", "spec": True}, "spec: expected a mapping, found true"),
-        ({"kind": "Job", "apiVersion": "batch.example.com/v1", "spec": "x"}, "apiVersion: the Job"),
-        ({"kind": "No/Kind"}, 'kind: "No/Kind" is not a kind'),
+        ({"kind": "ConfigMap", "spec": "x"}, 'spec: Invalid value: expected a mapping, found "x"'),
+        ({"kind": "StorageClass", "provisioner": "p", "status": []}, "status: Invalid value: "),
+        ({"kind": "Pod", "apiVersion": "v1", "spec": True}, "spec: Invalid value: "),
+        ({"kind": "Job", "apiVersion": "batch.example.com/v1", "spec": "x"}, "the Job"),
+        ({"kind": "No/Kind"}, 'kind: Invalid value: "No/Kind" is not'),
         ({"kind": "ConfigMap", "metadata": {"name": "n" * 300}}, "metadata.name: "),
         ({"kind": "ControllerRevision", "data": {"spec": {"template": "x"}}}, "data.spec.template"),
-        ({"kind": "ControllerRevision", "revision": "new"}, "revision: expected an integer"),
+        ({"kind": "ControllerRevision", "revision": "new"}, "revision: Invalid value: "),
     ],
 )
 def test_a_manifest_of_the_wrong_shape_is_refused(manifest: dict[str, Any], said: str) -> None:
@@ -168,7 +170,7 @@ def test_a_refusal_names_the_field_and_shows_the_value() -> None:
     cluster = played(Cluster.create(scene(node("n"))))
     broken = pod("web", containers=[])
     assert _refusal(cluster, verb="create", manifest=broken) == (
-        'Invalid: Pod "web" is invalid: spec.containers: a list: needs at least 1'
+        'Invalid: Pod "web" is invalid: spec.containers: Invalid value: []: needs at least 1'
     )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.errors import Invalid
+from kscope.sim.errors import Forbidden, Invalid
 from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
 from tests.volumes_engine.storage import make_claim, make_class, make_volume
 from volumes.engine.validation import check_update
@@ -20,9 +20,9 @@ def claim(size: str = "3Gi", phase: str = "Bound", **spec: Any) -> PersistentVol
 
 def test_a_bound_claim_grows_if_its_class_allows() -> None:
     check_update(claim(), claim("5Gi"), GROWS)
-    with pytest.raises(Invalid, match="only dynamically provisioned pvc can be resized"):
+    with pytest.raises(Forbidden, match="only dynamically provisioned pvc can be resized"):
         check_update(claim(), claim("5Gi"), FIXED)
-    with pytest.raises(Invalid, match="Only bound persistent volume claims can be expanded"):
+    with pytest.raises(Forbidden, match="Only bound persistent volume claims can be expanded"):
         check_update(claim(phase="Pending"), claim("5Gi", "Pending"), GROWS)
 
 

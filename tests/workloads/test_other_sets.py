@@ -62,7 +62,10 @@ def test_a_refused_pod_emits_one_event_per_attempt() -> None:
     world = World(*NODES, make("ReplicaSet", replicas=5, template=missing))
     world.run(0.1)
     said = world.said("replicaset-controller")
-    assert set(said) == {"FailedCreate: Error creating: no PriorityClass with name vip was found"}
+    assert set(said) == {
+        'FailedCreate: Error creating: pods "web-" is forbidden: no PriorityClass with name vip was '
+        "found"
+    }
     made = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
     world.do("create", manifest={**made, "metadata": {"name": "vip"}, "value": 7})
     world.run(60)

@@ -7,7 +7,7 @@ ValidatePersistentVolumeUpdate(); plugin/pkg/admission/storage/persistentvolume/
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kscope.sim.errors import Invalid
+from kscope.sim.errors import Forbidden, Invalid
 from kscope.sim.objects import quantity
 from kscope.sim.objects.objects import (
     EMPTY,
@@ -42,7 +42,7 @@ def check_update(
     changes_attributes: bool = False,
     lowers_requests: bool = False,
 ) -> None:
-    """Raises Invalid, in upstream's words, when *new* may not take *old*'s place.
+    """Raises Invalid or Forbidden, in upstream's words, when *new* may not take *old*'s place.
 
     *storage_class* is the claim's; objects of other kinds pass. With *changes_attributes* a bound
     claim may name another VolumeAttributesClass; with *lowers_requests* a claim may request less than
@@ -120,9 +120,9 @@ def _check_attributes_class(old: ApiObject, new: ApiObject) -> None:
 def _check_expansion(claim: PersistentVolumeClaim, storage_class: StorageClass | None) -> None:
     refused = f'persistentvolumeclaims "{claim.name}" is forbidden: '
     if claim.phase != CLAIM_BOUND:
-        raise Invalid(refused + "Only bound persistent volume claims can be expanded")
+        raise Forbidden(refused + "Only bound persistent volume claims can be expanded")
     if storage_class is None or not storage_class.raw.get("allowVolumeExpansion"):
-        raise Invalid(
+        raise Forbidden(
             refused + "only dynamically provisioned pvc can be resized and the storageclass that "
             "provisions the pvc must support resize"
         )

@@ -6,6 +6,7 @@ that were in it: a line with many clients costs little more than one with a sing
 
 import asyncio
 import contextlib
+import re
 from asyncio import Future, Task
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +24,16 @@ from kscope.runs.stream.stream_room import HeadNews
 from kube.addresses import Target
 from kube.server.objects.links import SnapshotLinks
 from kube.server.writes.submitting import Submitter
-from kube.status import ApiError, already_exists, internal_error, not_found, timed_out
+from kube.status import (
+    ApiError,
+    already_exists,
+    cause_of,
+    eviction_refused,
+    internal_error,
+    invalid,
+    not_found,
+    timed_out,
+)
 
 # Less than the minute after which an API server gives up: clients may try again by then.
 WAIT_SECONDS = 30.0
@@ -36,10 +46,13 @@ _CODES = {
     "AlreadyExists": 409,
     "Conflict": 409,
     "Forbidden": 403,
+    "InternalError": 500,
     "Invalid": 422,
     "NotFound": 404,
     "TooManyRequests": 429,
 }
+# What begins the engine's message; the answer names the object by itself.
+_INVALID = re.compile(r'\A\S+ "[^"]*" is invalid: ')
 _OUTCOMES = (
     "SELECT id, status, reason, outcome_seq FROM runs_command"
     " WHERE id = ANY(%s) AND status <> 'pending'"
@@ -73,7 +86,7 @@ class EngineLine:
 
         Raises ApiError when it refuses, or does not answer in time.
         """
-        command = _prepared(run, body)
+        command = _prepared(run, body, target)
         waiting = _Waiting(command, asyncio.get_running_loop().create_future())
         self._unsent.append(waiting)
         self._sending = _going_on(self._sending, self._send)
@@ -209,12 +222,13 @@ class EngineLines:
         await self._submitter.close()
 
 
-def _prepared(run: Run, body: Manifest) -> CommandColumns:
+def _prepared(run: Run, body: Manifest, target: Target | None) -> CommandColumns:
     try:
         return command_prepare(run=run, body=body)
     except ApplicationError as refusal:
-        code = refusal.status if refusal.status != 400 else 422
-        raise ApiError(code, "Invalid", refusal.message) from refusal
+        if refusal.status in (400, 422):
+            raise _refusal(f"Invalid: {refusal.message}", target) from refusal
+        raise ApiError(refusal.status, "Invalid", refusal.message) from refusal
 
 
 def _going_on(
@@ -244,6 +258,11 @@ def _refusal(reason: str, target: Target | None) -> ApiError:
         return already_exists(target.resource, target.name)
     if name == "NotFound":
         return not_found(target.resource, target.name)
+    if name == "Invalid":
+        found = cause_of(_INVALID.sub("", message, count=1))
+        return invalid(target.resource, target.name, [found])
+    if name == "TooManyRequests":
+        return eviction_refused(message)
     details = {"name": target.name, "kind": target.resource.plural}
     if target.resource.group:
         details["group"] = target.resource.group

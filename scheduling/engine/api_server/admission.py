@@ -10,7 +10,7 @@ ResourceQuotas in `quota`.
 from typing import Any
 
 from kscope.sim.api_server.store import ObjectStore
-from kscope.sim.errors import Invalid, NamespaceTerminating
+from kscope.sim.errors import Forbidden, NamespaceTerminating
 from kscope.sim.kernel.units import timestamp
 from kscope.sim.objects.objects import (
     ApiObject,
@@ -31,6 +31,7 @@ from scheduling.engine.api_server.limit_ranger import KIND as LIMIT_RANGE
 from scheduling.engine.api_server.limit_ranger import LimitRanger, with_item_defaults
 from scheduling.engine.api_server.quota.admission import KIND as RESOURCE_QUOTA
 from scheduling.engine.api_server.quota.admission import QuotaAdmission
+from scheduling.engine.api_server.refusals import forbidden_unnamed
 from scheduling.engine.api_server.rules import AdmissionRules
 from scheduling.engine.api_server.topology_labels import topology_labels
 from scheduling.engine.pods.conditions import scheduling_gated, with_condition
@@ -101,8 +102,8 @@ class Admission:
     def admit(self, obj: ApiObject) -> ApiObject:
         """*obj* as it would be stored.
 
-        Raises Invalid when the API server would refuse it, NamespaceTerminating when its namespace
-        is being deleted, Forbidden when a LimitRange or a ResourceQuota does not allow it.
+        Raises NamespaceTerminating when its namespace is being deleted, and Forbidden when a class
+        that it names is unknown, or a LimitRange or a ResourceQuota does not allow it.
         """
         if not self.watches_namespaces:
             return self._completed(obj)
@@ -195,7 +196,7 @@ class Admission:
         patch: dict[str, Any] = {}
         try:
             patch.update(self._priority(pod))
-        except Invalid:
+        except Forbidden:
             if not is_old:
                 raise
             patch["priority"] = 0
@@ -206,7 +207,7 @@ class Admission:
             borne: list[Manifest] = patch.get("tolerations") or pod.spec.get("tolerations") or []
             try:
                 patch.update(self._of_runtime(pod, runtime_class, borne))
-            except Invalid:
+            except Forbidden:
                 if not is_old:
                     raise
         changes: Manifest = {"spec": patch} if patch else {}
@@ -235,7 +236,7 @@ class Admission:
             return {"priority": SYSTEM_PRIORITIES[name]}
         found = self._store.find("PriorityClass", name)
         if found is None:
-            raise Invalid(f"no PriorityClass with name {name} was found")
+            raise forbidden_unnamed(pod, f"no PriorityClass with name {name} was found")
         return {"priority": found.raw["value"], **_policy_of(found, pod)}
 
     def _policy(self, pod: Pod) -> Manifest:
@@ -253,7 +254,7 @@ class Admission:
         """What pods of the runtime cost beside their containers, and where they may run."""
         found = self._store.find("RuntimeClass", name)
         if found is None:
-            raise Invalid(f'pod rejected: RuntimeClass "{name}" not found')
+            raise forbidden_unnamed(pod, f'pod rejected: RuntimeClass "{name}" not found')
         given: Manifest = {}
         overhead: Manifest = found.raw.get("overhead") or {}
         if overhead.get("podFixed") and "overhead" not in pod.spec:
@@ -261,7 +262,7 @@ class Admission:
         scheduling: Manifest = found.raw.get("scheduling") or {}
         wanted: dict[str, str] = scheduling.get("nodeSelector") or {}
         if wanted:
-            given["nodeSelector"] = _merged_selector(pod.spec.get("nodeSelector") or {}, wanted)
+            given["nodeSelector"] = _merged_selector(pod, wanted)
         if scheduling.get("tolerations"):
             given["tolerations"] = _merged_tolerations([*borne, *scheduling["tolerations"]])
         return given
@@ -307,13 +308,15 @@ def _policy_of(priority_class: ApiObject, pod: Pod) -> Manifest:
     return {"preemptionPolicy": policy} if policy and "preemptionPolicy" not in pod.spec else {}
 
 
-def _merged_selector(own: dict[str, str], wanted: dict[str, str]) -> dict[str, str]:
-    """Upstream: runtimeclass/admission.go setScheduling(). Raises Invalid where the two differ."""
+def _merged_selector(pod: Pod, wanted: dict[str, str]) -> dict[str, str]:
+    """Upstream: runtimeclass/admission.go setScheduling(). Raises Forbidden where the two differ."""
+    own: dict[str, str] = pod.spec.get("nodeSelector") or {}
     for key, value in wanted.items():
         if own.get(key, value) != value:
-            raise Invalid(
+            raise forbidden_unnamed(
+                pod,
                 f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
-                f"pod.spec.nodeSelector[{key}] = {own[key]}"
+                f"pod.spec.nodeSelector[{key}] = {own[key]}",
             )
     return {**own, **wanted}
 

@@ -18,10 +18,11 @@ from scheduling.engine.pods.conditions import (
 )
 
 AUTHOR = "apiserver"
-
 _EVICTING = "Eviction API: evicting"
-_NOT_COUNTED = "The disruption budget {} is still being processed by the server."
 _TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget."
+# The causes, which an API server tells apart from the message.
+_NOT_COUNTED = "The disruption budget {} is still being processed by the server."
+_NONE_LEFT = "The disruption budget {} needs {} healthy pods and has {} currently"
 _SEVERAL = (
     "This pod has more than one PodDisruptionBudget, which the eviction subresource does not "
     "support."
@@ -64,10 +65,13 @@ def _may_go_unready(budget: ApiObject, pod: Pod) -> bool:
 def _take_allowance(store: ObjectStore, budget: ApiObject, pod: Pod, rules: AdmissionRules) -> None:
     """Upstream: checkAndDecrement(). Without a status the pods have not been counted yet."""
     if not is_counted(budget):
-        raise TooManyRequests(_NOT_COUNTED.format(budget.name))
+        raise TooManyRequests(f"{_TOO_MANY} {_NOT_COUNTED.format(budget.name)}")
     allowed: int = budget.status.get("disruptionsAllowed") or 0
     if allowed <= 0:
-        raise TooManyRequests(_TOO_MANY)
+        desired: int = budget.status.get("desiredHealthy") or 0
+        current: int = budget.status.get("currentHealthy") or 0
+        cause = _NONE_LEFT.format(budget.name, desired, current)
+        raise TooManyRequests(f"{_TOO_MANY} {cause}")
     noted: Manifest = {
         "disruptionsAllowed": allowed - 1,
         "disruptedPods": {pod.name: timestamp(store.now)},

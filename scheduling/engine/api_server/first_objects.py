@@ -34,7 +34,9 @@ def refused_objects(objects: Sequence[Manifest]) -> list[SetupFault]:
         try:
             admission.admit(from_manifest(raw))
         except ApiError as refusal:
-            found.append(_fault(place, _spec(raw), str(refusal)))
+            # The place names the object already.
+            _, _, why = str(refusal).partition(" is forbidden: ")
+            found.append(_fault(place, _spec(raw), why or str(refusal)))
     return found
 
 

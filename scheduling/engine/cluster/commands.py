@@ -24,7 +24,13 @@ from kscope.sim.objects.objects import (
     from_manifest,
 )
 from kscope.sim.objects.validation.manifests import check_stored
-from kscope.sim.objects.validation.report import LONGEST_ENTITY, Report, shown, text_fault
+from kscope.sim.objects.validation.report import (
+    LONGEST_ENTITY,
+    Report,
+    field_error,
+    shown,
+    text_fault,
+)
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.api_server.binding import bind, check_unbound
 from scheduling.engine.api_server.client_events import check_note, record_note
@@ -353,12 +359,15 @@ class CommandExecutor:
         patch = _stored(command.patch or {})
         metadata: Any = patch.get("metadata", {})
         if not isinstance(metadata, dict) or {"name", "namespace", "uid"} & metadata.keys():
-            raise Invalid("metadata.name, metadata.namespace and metadata.uid cannot be changed")
+            raise Invalid(
+                "metadata: Forbidden: metadata.name, metadata.namespace and metadata.uid cannot be "
+                "changed"
+            )
         if any(name in patch and patch[name] != old.raw.get(name) for name in _TYPE):
-            raise Invalid("apiVersion and kind cannot be changed")
+            raise Invalid("kind: Forbidden: apiVersion and kind cannot be changed")
         spec = patch.get("spec")
         if spec is not None and not isinstance(spec, dict):
-            raise Invalid(f"spec: expected a mapping, found {shown(spec)}")
+            raise Invalid(f"spec: {field_error(spec, f'expected a mapping, found {shown(spec)}')}")
         new = _with_checked_metadata(old, old.patched(patch))
         self._refuse_changes(old, new)
         comparisons = self._comparisons(old, new)
@@ -544,10 +553,8 @@ def _refuse_faults(manifest: Manifest) -> None:
     check_stored(manifest, (), report)
     if report.problems:
         path, value, why = report.problems[0]
-        if value is not None and str(value) not in why and shown(value) not in why:
-            why = f"{shown(value)}: {why}"
         kind, name = manifest["kind"], shown(manifest["metadata"]["name"])
-        raise Invalid(f"{kind} {name} is invalid: {show_path(path)}: {why}")
+        raise Invalid(f"{kind} {name} is invalid: {show_path(path)}: {field_error(value, why)}")
 
 
 # Upstream: pkg/apis/core/validation ValidatePodUpdate(); what of a pod's spec may be updated.

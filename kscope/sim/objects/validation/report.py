@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from kscope.sim.objects.documents import Path
@@ -10,6 +11,8 @@ from kscope.sim.objects.documents import Path
 LONGEST_OBJECT_NAME = 253
 # An entity id: a kind, a namespace and a name.
 LONGEST_ENTITY = 63 + 1 + 63 + 1 + LONGEST_OBJECT_NAME
+# Characters of a value in a message about it.
+_LONGEST_VALUE = 200
 
 
 class Report:
@@ -33,6 +36,20 @@ def shown(value: Any) -> str:
         return "a mapping" if isinstance(value, dict) else "a list"
     text = f'"{value}"' if isinstance(value, str) else str(value)
     return text if len(text) <= 80 else text[:77] + ('…"' if isinstance(value, str) else "…")
+
+
+def field_error(value: Any, why: str) -> str:
+    """What is wrong with *value*, as the API server words it.
+
+    Upstream: apimachinery/pkg/util/validation/field/errors.go, Required() and Invalid().
+    """
+    if value is None:
+        return "Required value" if why == "is missing" else f"Required value: {why}"
+    if str(value) in why or shown(value) in why:
+        return f"Invalid value: {why}"
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
+    text = text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+    return f"Invalid value: {text}: {why}"
 
 
 def text_fault(text: str, longest: int) -> str | None:
