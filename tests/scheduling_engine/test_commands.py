@@ -200,3 +200,30 @@ def test_what_was_made_from_an_older_version_is_a_conflict(verb: str) -> None:
 def test_a_part_that_no_column_holds_is_refused(parts: dict[str, Any], said: str) -> None:
     with pytest.raises(Invalid, match=said):
         Command.from_dict(parts)
+
+
+@pytest.mark.parametrize("verb", ["apply", "patch"])
+def test_an_immutable_field_is_refused(verb: str) -> None:
+    storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "p"}
+    storage |= {"metadata": {"name": "fast"}, "parameters": {"type": "ssd"}}
+    cluster = played(Cluster.create(scene(node("n"), storage)))
+    change = {"parameters": {"type": "hdd"}}
+    if verb == "apply":
+        refusal = _refusal(cluster, verb="apply", manifest={**storage, **change})
+    else:
+        refusal = _refusal(cluster, verb="patch", object="class/fast", patch=change)
+    assert refusal == (
+        'Invalid: StorageClass "fast" is invalid: parameters: Forbidden: updates to parameters are '
+        "forbidden."
+    )
+
+
+@pytest.mark.parametrize(("profile", "is_refused"), [("v1.16", False), ("v1.36", True)])
+def test_data_is_immutable_since_versions_know_the_field(profile: str, is_refused: bool) -> None:
+    data = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "immutable": True}
+    cluster = played(Cluster.create(scene(node("n")), profile=profile))
+    assert _refusal(cluster, verb="create", manifest=data) == ""
+    refusal = _refusal(
+        cluster, verb="patch", object="configmap/default/c", patch={"data": {"a": "b"}}
+    )
+    assert (refusal != "") is is_refused

@@ -158,7 +158,7 @@ def test_a_claim_cannot_drop_its_class() -> None:
 
 def test_the_parameters_of_a_class_are_immutable() -> None:
     old = ApiObject(_class("silver"))
-    with pytest.raises(Invalid, match="parameters: Invalid value: field is immutable"):
+    with pytest.raises(Invalid, match="parameters: Forbidden: updates to parameters are forbidden"):
         check_update(old, old.patched({"parameters": {"iops": "other"}}), None)
 
 

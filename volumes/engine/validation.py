@@ -113,8 +113,8 @@ def _check_kept_attributes(old: PersistentVolumeClaim, new: PersistentVolumeClai
 def _check_attributes_class(old: ApiObject, new: ApiObject) -> None:
     for field in ("driverName", "parameters"):
         if old.raw.get(field) != new.raw.get(field):
-            refused = f'VolumeAttributesClass "{old.name}" is invalid: {field}: Invalid value'
-            raise Invalid(f"{refused}: field is immutable")
+            refused = f'VolumeAttributesClass "{old.name}" is invalid: {field}: Forbidden'
+            raise Invalid(f"{refused}: updates to {field} are forbidden.")
 
 
 def _check_expansion(claim: PersistentVolumeClaim, storage_class: StorageClass | None) -> None:

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from kscope.runs.engine import Manifest
 from kscope.sim.api_server.metadata_update import metadata_faults, with_deletion_kept
+from kscope.sim.input.cleaning import without_values
 from kube import patching
 from kube.addresses import Target
 from kube.decoding import decoding_problem
@@ -294,7 +295,8 @@ class Writer:
                 raise conflict(target.resource, target.name, MODIFIED)
             new = self._with_checked_metadata(target, old, new)
             # As a server does before it compares: what is absent, or written in another way, is no
-            # change.
+            # change. Nor is what a run does not keep, such as a command.
+            new = without_values(new, target.resource.kind, keeps_copy=True)
             new = defaulted(target.resource, new)
             patch = changeable(patching.difference(old, new), target.subresource)
             patch = with_managers(self.objects.fields(target), patch, old, new, is_applied=is_apply)

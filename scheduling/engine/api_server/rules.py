@@ -29,6 +29,8 @@ class AdmissionRules:
     """A claim counts by what was allocated for it if that is more than it requests."""
     attributes_class_scope: bool = True
     """The scope VolumeAttributesClass selects claims."""
+    immutable_data: bool = True
+    """A ConfigMap or a Secret with `immutable: true` keeps its data."""
     changes_attributes_class: bool = True
     """A bound claim can be changed to name another VolumeAttributesClass."""
     lowers_storage_requests: bool = True

@@ -31,6 +31,7 @@ from kscope.sim.objects.validation.report import (
     shown,
     text_fault,
 )
+from kscope.sim.objects.validation.updates import update_error
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.api_server.binding import bind, check_unbound
 from scheduling.engine.api_server.client_events import check_note, record_note
@@ -407,6 +408,7 @@ class CommandExecutor:
             changes_attributes=rules.changes_attributes_class,
             lowers_requests=rules.lowers_storage_requests,
         )
+        _refuse_updates(old, new, keeps_data=rules.immutable_data)
 
     def _delete(self, command: Command, by: str) -> None:
         propagation = command.propagation or BACKGROUND
@@ -555,6 +557,17 @@ def _refuse_faults(manifest: Manifest) -> None:
         path, value, why = report.problems[0]
         kind, name = manifest["kind"], shown(manifest["metadata"]["name"])
         raise Invalid(f"{kind} {name} is invalid: {show_path(path)}: {field_error(value, why)}")
+
+
+def _refuse_updates(old: ApiObject, new: ApiObject, *, keeps_data: bool) -> None:
+    """Raises Invalid where a field changes that may not; old versions do not know *keeps_data*."""
+    unknown = () if keeps_data else ("immutable",)
+    before, after = (
+        {name: part for name, part in one.raw.items() if name not in unknown} for one in (old, new)
+    )
+    error = update_error(before, after)
+    if error:
+        raise Invalid(f'{old.kind} "{old.name}" is invalid: {error}')
 
 
 # Upstream: pkg/apis/core/validation ValidatePodUpdate(); what of a pod's spec may be updated.

@@ -221,6 +221,7 @@ V1_16 = KubernetesVersion(
         overhead_without_limit=False,
         allocated_storage=False,
         attributes_class_scope=False,
+        immutable_data=False,
         changes_attributes_class=False,
         lowers_storage_requests=False,
         spares_node_ports=False,

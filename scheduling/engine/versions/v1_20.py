@@ -267,6 +267,7 @@ V1_20 = KubernetesVersion(
         overhead_without_limit=True,
         allocated_storage=False,
         attributes_class_scope=False,
+        immutable_data=True,
         changes_attributes_class=False,
         lowers_storage_requests=False,
         spares_node_ports=False,

@@ -287,6 +287,7 @@ V1_36 = KubernetesVersion(
         overhead_without_limit=False,
         allocated_storage=True,
         attributes_class_scope=True,
+        immutable_data=True,
         changes_attributes_class=True,
         lowers_storage_requests=True,
         spares_node_ports=True,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kscope.runs.models import Run
-from tests.kube.server.client import MERGE, Kube
+from tests.kube.server.client import MERGE, STRATEGIC, Kube
 from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -56,6 +56,32 @@ async def test_an_invalid_object_is_refused_with_its_causes(kube: Kube) -> None:
         "kind": "Deployment",
         "causes": [{"reason": "FieldValueInvalid", "message": why, "field": field}],
     }
+
+
+async def test_an_immutable_field_is_refused(kube: Kube) -> None:
+    assert (await kube.ask("POST", DEPLOYMENTS, _deployment(a="b"))).status == 201
+    template = {"metadata": {"labels": {"a": "c"}}}
+    changed = {"spec": {"selector": {"matchLabels": {"a": "c"}}, "template": template}}
+    answer = await kube.ask("PATCH", f"{DEPLOYMENTS}/inv", changed, content_type=MERGE)
+    assert answer.status == 422
+    assert answer.json["details"]["causes"][0]["field"] == "spec.selector"
+    assert answer.json["message"].endswith('{"matchLabels":{"a":"c"}}: field is immutable')
+
+
+async def test_a_job_may_be_written_again_with_what_a_run_does_not_keep(kube: Kube) -> None:
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+    pod = {"spec": _pod("", restartPolicy="Never")["spec"]}
+    pod["spec"]["containers"][0]["command"] = ["run"]
+    assert (
+        await kube.ask("POST", jobs, {"metadata": {"name": "j"}, "spec": {"template": pod}})
+    ).status == 201
+    change = {"metadata": {"labels": {"a": "b"}}, "spec": {"template": {"spec": pod["spec"]}}}
+    again = await kube.ask("PATCH", f"{jobs}/j", change, content_type=STRATEGIC)
+    assert (again.status, again.json["metadata"]["labels"]) == (200, {"a": "b"})
+    pod["spec"]["containers"][0]["command"] = ["walk"]
+    other = await kube.ask("PATCH", f"{jobs}/j", change, content_type=STRATEGIC)
+    assert other.status == 422
+    assert other.json["details"]["causes"][0]["field"] == "spec.template"
 
 
 @pytest.mark.parametrize(
