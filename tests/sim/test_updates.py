@@ -4,11 +4,14 @@ from typing import Any
 
 import pytest
 
+from kscope.sim.objects.validation import pod_updates
 from kscope.sim.objects.validation.updates import update_error
 
 Manifest = dict[str, Any]
 
 CONTAINER = {"name": "c", "image": "app:1"}
+POD: Manifest = {"containers": [CONTAINER], "terminationGracePeriodSeconds": 30}
+NEEDS_ONE = [{**CONTAINER, "resources": {"requests": {"cpu": "1"}}}]
 TEMPLATE = {"spec": {"containers": [CONTAINER]}}
 ONCE = 'except from "" to valid'
 
@@ -159,3 +162,57 @@ def test_a_suspended_job_that_never_started_may_go_elsewhere(
 )
 def test_a_field_beside_a_spec(kind: str, old: Manifest, new: Manifest, said: str) -> None:
     assert update_error(_of(kind, **old), _of(kind, **new)) == said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"containers": NEEDS_ONE},
+            "spec: Forbidden: pod updates may not change fields other than",
+        ),
+        ({"containers": [{**CONTAINER, "name": "d"}]}, '-   "name": "c"\n+   "name": "d"'),
+        ({"containers": [{**CONTAINER, "env": [{"name": "A"}]}]}, "`spec.containers[*].image`,"),
+        ({"containers": [CONTAINER] * 2}, "spec.containers: Forbidden: pod updates may not add or"),
+        (
+            {"initContainers": [CONTAINER]},
+            "spec.initContainers: Forbidden: pod updates may not add",
+        ),
+        ({"activeDeadlineSeconds": 20}, "20: must be less than or equal to previous value"),
+        ({"activeDeadlineSeconds": None}, "must not update from a positive integer to nil value"),
+        ({"tolerations": []}, "spec.tolerations: Forbidden: existing toleration can not be modif"),
+        ({"terminationGracePeriodSeconds": 1}, '"terminationGracePeriodSeconds": 1'),
+        ({"nodeName": "n"}, '+ "nodeName": "n"'),
+        ({"schedulingGates": [{"name": "g"}]}, "but found new scheduling gate 'g'"),
+    ],
+)
+def test_a_client_may_not_change_a_pod(change: Manifest, said: str) -> None:
+    old = {**POD, "activeDeadlineSeconds": 10, "tolerations": [{"key": "k"}]}
+    assert said in pod_updates.update_error(old, {**old, **change})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"containers": [{**CONTAINER, "image": "app:2"}]},
+        {"activeDeadlineSeconds": 5},
+        {"tolerations": [{"key": "k", "operator": "Equal", "tolerationSeconds": 5}, {"key": "l"}]},
+        {"schedulingGates": []},
+        {"volumes": []},
+    ],
+)
+def test_a_client_may_change_a_pod(change: Manifest) -> None:
+    gates = [{"name": "g"}]
+    old = {**POD, "tolerations": [{"key": "k"}], "schedulingGates": gates}
+    assert pod_updates.update_error(old, {**old, **change}) == ""
+
+
+def test_a_negative_grace_period_may_become_a_second() -> None:
+    old = {**POD, "terminationGracePeriodSeconds": -1}
+    assert pod_updates.update_error(old, {**old, "terminationGracePeriodSeconds": 1}) == ""
+
+
+def test_admission_fills_in_what_an_update_of_a_pod_leaves_out() -> None:
+    bears = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}
+    old = {**POD, "priority": 7, "tolerations": [{**bears, "tolerationSeconds": 300}]}
+    assert pod_updates.with_admitted(old, POD) == old

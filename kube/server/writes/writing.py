@@ -33,6 +33,7 @@ from kube.server.writes.applying import (
 from kube.server.writes.bodies import body_of, is_strict, object_of, patch_of, warn, warns
 from kube.server.writes.delete_options import DeleteOptions
 from kube.server.writes.deleting import Deleter
+from kube.server.writes.pod_writes import check_pod_update, completed
 from kube.server.writes.run_objects import RunObjects
 from kube.server.writes.written import (
     begun,
@@ -296,10 +297,11 @@ class Writer:
             new = self._with_checked_metadata(target, old, new)
             # As a server does before it compares: what is absent, or written in another way, is no
             # change. Nor is what a run does not keep, such as a command.
-            new = without_values(new, target.resource.kind, keeps_copy=True)
+            new = without_values(completed(target, old, new), target.resource.kind, keeps_copy=True)
             new = defaulted(target.resource, new)
             patch = changeable(patching.difference(old, new), target.subresource)
             patch = with_managers(self.objects.fields(target), patch, old, new, is_applied=is_apply)
+            check_pod_update(target, old, patching.merge_patched(old, patch))
             if not patch or self.objects.is_tried:
                 return patching.merge_patched(old, patch)
             verb = "resize" if target.subresource == "resize" else "patch"

@@ -24,6 +24,7 @@ from kscope.sim.objects.objects import (
     from_manifest,
 )
 from kscope.sim.objects.validation.manifests import check_stored
+from kscope.sim.objects.validation.pod_updates import added_gate_error
 from kscope.sim.objects.validation.report import (
     LONGEST_ENTITY,
     Report,
@@ -570,7 +571,9 @@ def _refuse_updates(old: ApiObject, new: ApiObject, *, keeps_data: bool) -> None
         raise Invalid(f'{old.kind} "{old.name}" is invalid: {error}')
 
 
-# Upstream: pkg/apis/core/validation ValidatePodUpdate(); what of a pod's spec may be updated.
+# What of a pod's spec may be updated. A client of the Kubernetes API may change less of these, as
+# kscope.sim.objects.validation.pod_updates has it: pages and scenarios may try what follows when a
+# pod asks for something else.
 _MUTABLE = frozenset(
     ("containers", "initContainers", "activeDeadlineSeconds", "tolerations")
     + ("terminationGracePeriodSeconds", "schedulingGates")
@@ -585,10 +588,9 @@ def _refuse_pod_changes(old: ApiObject, new: ApiObject) -> None:
     ]
     if changed:
         raise Invalid(
-            f"pod updates may not change fields other than image, tolerations, gates and grace "
-            f"period: spec.{changed[0]}"
+            f'Pod "{old.name}" is invalid: spec.{changed[0]}: Forbidden: pod updates may not change '
+            "fields other than image, tolerations, gates and grace period"
         )
-    gates = {gate["name"] for gate in old.spec.get("schedulingGates") or ()}
-    added = {gate["name"] for gate in new.spec.get("schedulingGates") or ()} - gates
-    if added:
-        raise Invalid(f"spec.schedulingGates: only deletion is allowed, {min(added)} was added")
+    gate = added_gate_error(old.spec, new.spec)
+    if gate:
+        raise Invalid(f'Pod "{old.name}" is invalid: {gate}')

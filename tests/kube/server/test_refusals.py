@@ -68,6 +68,38 @@ async def test_an_immutable_field_is_refused(kube: Kube) -> None:
     assert answer.json["message"].endswith('{"matchLabels":{"a":"c"}}: field is immutable')
 
 
+@pytest.mark.parametrize("query", ["", "?dryRun=All"])
+async def test_the_requests_of_a_pod_are_not_changed_by_a_patch(kube: Kube, query: str) -> None:
+    [container] = (await kube.get(f"{PODS}/web")).json["spec"]["containers"]
+    asks = {"name": container["name"], "resources": {"requests": {"cpu": "7m"}}}
+    answer = await kube.ask(
+        "PATCH", f"{PODS}/web{query}", {"spec": {"containers": [asks]}}, content_type=STRATEGIC
+    )
+    assert answer.status == 422
+    [cause] = answer.json["details"]["causes"]
+    assert (cause["reason"], cause["field"]) == ("FieldValueForbidden", "spec")
+    assert cause["message"].startswith("Forbidden: pod updates may not change fields other than ")
+    assert '"cpu": "7m"' in cause["message"]
+    assert [container] == (await kube.get(f"{PODS}/web")).json["spec"]["containers"]
+
+
+async def test_the_image_of_a_pod_may_change(kube: Kube) -> None:
+    [container] = (await kube.get(f"{PODS}/web")).json["spec"]["containers"]
+    change = {"spec": {"containers": [{"name": container["name"], "image": "app:2"}]}}
+    answer = await kube.ask("PATCH", f"{PODS}/web", change, content_type=STRATEGIC)
+    assert answer.json["spec"]["containers"][0]["image"] == "app:2"
+
+
+async def test_a_pod_is_replaced_by_the_file_that_made_it(kube: Kube) -> None:
+    pod = _pod("big", nodeSelector={"no": "where"})
+    pod["spec"]["containers"][0] |= {"command": ["run"], "env": [{"name": "A", "value": "b"}]}
+    assert (await kube.ask("POST", PODS, pod)).status == 201
+    pod["metadata"]["labels"] = {"a": "b"}
+    answer = await kube.ask("PUT", f"{PODS}/big", pod)
+    assert answer.status == 200
+    assert answer.json["metadata"]["labels"] == {"a": "b"}
+
+
 async def test_a_job_may_be_written_again_with_what_a_run_does_not_keep(kube: Kube) -> None:
     jobs = "/apis/batch/v1/namespaces/default/jobs"
     pod = {"spec": _pod("", restartPolicy="Never")["spec"]}

@@ -1,4 +1,4 @@
-"""What may not change of an object that is stored, by its kind.
+"""What may not change of an object that is stored, by its kind; pods have `pod_updates`.
 
 Upstream: the Validate…Update() of a kind, in pkg/apis/{apps,batch,core,scheduling,storage}/validation.
 """
