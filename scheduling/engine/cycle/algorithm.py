@@ -1,10 +1,10 @@
 """Decides on one pod: filters, scores, choice of the host, and preemption if no node fits.
 
-    schedule ─▶ the nominated node alone ─▶ the fast path ─▶ every node in full
+    schedule ─▶ the nominated or hinted node alone ─▶ the fast path ─▶ every node in full
     preempt  ─▶ post-filters, for a pod that fits nowhere
 
-Each step is tried if the one before gives no result, and all give the same decision. The caller
-keeps the node table and the listers up to date.
+Each step is tried if the one before gives no result; the last two give the same decision. The
+caller keeps the node table and the listers up to date.
 
 Upstream: pkg/scheduler/schedule_one.go schedulePod(), handleSchedulingFailure().
 """
@@ -24,6 +24,7 @@ from scheduling.engine.cycle.decision.explanations import Explanations
 from scheduling.engine.cycle.decision.extender_rounds import ExtenderRounds
 from scheduling.engine.cycle.decision.fit_errors import FitErrors
 from scheduling.engine.cycle.decision.host_choice import HostChoice
+from scheduling.engine.cycle.decision.opportunistic_batch import BatchTrial, OpportunisticBatch
 from scheduling.engine.cycle.decision.post_filters import PostFilters
 from scheduling.engine.cycle.decision.result import (
     ERROR,
@@ -32,6 +33,7 @@ from scheduling.engine.cycle.decision.result import (
     ScheduleResult,
 )
 from scheduling.engine.cycle.decision.sampling import nodes_to_find, stop_after
+from scheduling.engine.cycle.decision.signatures import PodSigner
 from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.framework import SUCCESS, Code
 from scheduling.engine.framework.handle import Handle
@@ -101,6 +103,10 @@ class SchedulingAlgorithm:
         self._post_filters = PostFilters(
             profile, self.framework, self._evaluator, self.nominated, self.extenders
         )
+        signer = PodSigner(profile, handle, has_extenders=bool(extenders))
+        self._batch: OpportunisticBatch | None = None
+        if signer.is_enabled:
+            self._batch = OpportunisticBatch(signer, self.framework, ties)
 
     @property
     def wanted_nodes(self) -> int:
@@ -123,6 +129,7 @@ class SchedulingAlgorithm:
         explain: bool = True,
         by_columns: bool = False,
         keep: bool = False,
+        cycle: int = 0,
     ) -> ScheduleResult:
         """Decide on *pod*. Does not preempt; see `preempt`.
 
@@ -131,7 +138,28 @@ class SchedulingAlgorithm:
         *explain* a pod that fits somewhere costs only such changes; one that fits nowhere is
         explained in any case. With *keep* the result has an explanation that can be kept and read
         later. None of this changes the decision.
+
+        *cycle* is the number of the scheduling cycle. Without one the decision does not count as a
+        cycle: it uses nothing that OpportunisticBatching keeps, and leaves it as it is.
         """
+        batch = self._batch if cycle else None
+        trial = None if batch is None else batch.begin(pod, cycle)
+        result = self._decide(pod, order, trial, explain=explain, by_columns=by_columns, keep=keep)
+        if batch is not None and trial is not None:
+            batch.store(trial, result)
+            result.node_hint = trial.hint
+        return result
+
+    def _decide(
+        self,
+        pod: PodInfo,
+        order: IntArray | None,
+        trial: BatchTrial | None,
+        *,
+        explain: bool,
+        by_columns: bool,
+        keep: bool,
+    ) -> ScheduleResult:
         table, start = self.table, self.handle.next_start
         if table.images.changed_rows:
             table.images.take_snapshot()
@@ -141,10 +169,13 @@ class SchedulingAlgorithm:
         asks_extenders = self.extenders is not None and self.extenders.interested(pod)
         explains = explain or keep
         result: ScheduleResult | None = None
-        if pod.pod.nominated_node_name:
+        first_row = self._first_row(pod, "" if trial is None else trial.hint)
+        if first_row >= 0:
             # Scores that custom plugins gave cannot be computed again for an explanation.
             scores = explain or (keep and self._asks_once)
-            result = self._on_nominated_node(pod, asks_extenders=asks_extenders, scores=scores)
+            result = self._on_first_node(
+                pod, first_row, asks_extenders=asks_extenders, scores=scores
+            )
         may_fail = bool(pod.pod.volumes) and self._volumes_may_fail(pod)
         devices = self.devices
         if devices is not None and not devices.asks_for_devices(pod):
@@ -155,6 +186,8 @@ class SchedulingAlgorithm:
             and not asks_extenders
             and not may_fail
             and not searches_everywhere
+            # The next pod of a batch needs the scores of all nodes.
+            and (trial is None or trial.signature is None)
             and (
                 not explains
                 or self._explanations.allow_fast_path(pod, explain=explain, by_columns=by_columns)
@@ -168,7 +201,7 @@ class SchedulingAlgorithm:
             known = None if explain and not by_columns else self._known(pod, keep=keep)
             may_fail |= self._may_fail or devices is not None
             result = self._in_full(
-                pod, rows, known, asks_extenders=asks_extenders, may_fail=may_fail
+                pod, rows, known, first_row, asks_extenders=asks_extenders, may_fail=may_fail
             )
         if self._reserve_error and result.result == SCHEDULED:
             result = ScheduleResult(pod, ERROR, message=self._reserve_error, search=result.search)
@@ -198,14 +231,14 @@ class SchedulingAlgorithm:
         pod: PodInfo,
         rows: IntArray,
         known: KnownVerdicts | None,
+        first_row: int,
         *,
         asks_extenders: bool,
         may_fail: bool,
     ) -> ScheduleResult:
         """Evaluate every node, except for verdicts that are *known*."""
         rotated = self._kept.rotated(rows, self.handle.next_start)
-        nominated_row = self._nominated_row(pod)
-        search = self.framework.find_feasible(pod, rotated, self.nominated, known, nominated_row)
+        search = self.framework.find_feasible(pod, rotated, self.nominated, known, first_row)
         if not search.status.is_success:
             return self.fit_errors.rejected(search)
         # PreFilter may have left fewer nodes than there are.
@@ -252,16 +285,14 @@ class SchedulingAlgorithm:
         with without_requests(self.table, feasible):
             return self.framework.score(search.state, feasible)
 
-    def _on_nominated_node(
-        self, pod: PodInfo, *, asks_extenders: bool, scores: bool
+    def _on_first_node(
+        self, pod: PodInfo, row: int, *, asks_extenders: bool, scores: bool
     ) -> ScheduleResult | None:
-        """Try the node to which *pod* is nominated before all others, and take it if it fits.
+        """Try the node at *row* before all others, and take it if *pod* fits there.
 
+        A hinted node is not scored: OpportunisticBatching knows already that it is the best.
         Upstream: evaluateNominatedNode().
         """
-        row = self._nominated_row(pod)
-        if row < 0:
-            return None
         rows = np.array([row], np.int64)
         search = self.framework.find_feasible(pod, rows, self.nominated, self.room_verdicts, row)
         if not search.status.is_success or len(search.feasible) == 0:
@@ -270,7 +301,8 @@ class SchedulingAlgorithm:
             failed = self.extenders.filter(search)
             if failed or len(search.feasible) == 0:
                 return None
-        found = self.framework.score(search.state, rows) if scores else None
+        is_nominated = bool(pod.pod.nominated_node_name)
+        found = self.framework.score(search.state, rows) if scores and is_nominated else None
         return ScheduleResult(
             pod,
             SCHEDULED,
@@ -281,18 +313,18 @@ class SchedulingAlgorithm:
             tied_rows=rows,
             search=search,
             scores=found,
-            took_nominated_node=True,
+            took_nominated_node=is_nominated,
         )
 
     def search_everywhere(self, pod: PodInfo) -> Search:
         """The verdicts of all filters on all nodes, also those that a decision did not evaluate."""
         return self.framework.find_feasible(pod, self.table.active, self.nominated, None)
 
-    def _nominated_row(self, pod: PodInfo) -> int:
-        """The row that is tried before all others; -1 if there is none."""
+    def _first_row(self, pod: PodInfo, hint: str) -> int:
+        """The row that is tried before all others; -1 if there is none. A nomination comes first."""
         if not self._rules.tries_nominated_node_first:
             return -1
-        return self.table.rows.get(pod.pod.nominated_node_name, -1)
+        return self.table.rows.get(pod.pod.nominated_node_name or hint, -1)
 
     def _quickly(self, pod: PodInfo, rows: IntArray) -> ScheduleResult | None:
         """The decision from what is kept per template; None if every node must be evaluated."""

@@ -93,6 +93,8 @@ class Decisions:
     by_columns: bool
     """Whether evidence may come from columns that are kept per template."""
     attempts: list[Attempt] = field(default_factory=list[Attempt])
+    cycle: int = 0
+    """How many scheduling cycles there were."""
 
     def decide(self, pod: PodInfo) -> None:
         """Schedule *pod*, preempting where that helps."""
@@ -140,7 +142,10 @@ class Decisions:
         return gated_attempt(pod, 1, need) if need else None
 
     def _schedule(self, pod: PodInfo) -> ScheduleResult:
-        result = self.algorithm.schedule(pod, explain=self.evidence, by_columns=self.by_columns)
+        self.cycle += 1
+        result = self.algorithm.schedule(
+            pod, explain=self.evidence, by_columns=self.by_columns, cycle=self.cycle
+        )
         devices = self.algorithm.devices
         if devices is None or result.node is None or result.search is None:
             return result

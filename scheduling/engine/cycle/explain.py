@@ -90,6 +90,8 @@ def evidence(
     }
     if len(details["tied"]) > 1:
         details["tie_break"] = algorithm.hosts.way
+    if decision.node_hint:
+        details["node_hint"] = decision.node_hint
     search = decision.search
     if search is None:
         return details

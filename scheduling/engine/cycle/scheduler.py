@@ -203,6 +203,7 @@ class Scheduler:
             explain=eager,
             by_columns=True,
             keep=self.keep_explanations,
+            cycle=self.queue.scheduling_cycle,
         )
         if decision.result == UNSCHEDULABLE:
             algorithm.preempt(decision)

@@ -38,6 +38,7 @@ _RULES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "GenericWorkload": (("cycle", "schedules_groups"),),
     "NodeDeclaredFeatures": (("queue", "sees_declared_features"),),
     "InPlacePodLevelResourcesVerticalScaling": (("resources", "resizes_whole_pods"),),
+    "OpportunisticBatching": (("cycle", "batches_pods"),),
     "SchedulerPopFromBackoffQ": (("queue", "pops_from_backoff"),),
     "TaintTolerationComparisonOperators": (
         ("resources", "compares_tolerations"),

@@ -31,6 +31,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "SchedulerPopFromBackoffQ": "A pod in backoff is tried early when activeQ is empty.",
     "NominatedNodeNameForExpectation": "A pod that waits in Permit, or for its volumes or devices, is nominated to its node.",
     "InPlacePodLevelResourcesVerticalScaling": "Schedulers count what the status of a pod says of the resources of the whole pod.",
+    "OpportunisticBatching": "A pod like the one before may go to the next best node, and no other is looked at.",
     "NodeDeclaredFeatures": "The plugin NodeDeclaredFeatures filters nodes.",
     "DRAPartitionableDevices": "Devices may consume counters that the devices of their pool share.",
     "DRAConsumableCapacity": "A device may be allocated to several claims.",

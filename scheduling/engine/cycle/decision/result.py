@@ -50,3 +50,5 @@ class ScheduleResult:
     explanation: Explanation | None = None
     # Only the node to which the pod is nominated was evaluated.
     took_nominated_node: bool = False
+    # The node that OpportunisticBatching had tried first; "" if there was none.
+    node_hint: str = ""

@@ -48,6 +48,15 @@ class Constraints:
 _NO_CONSTRAINTS = Constraints()
 
 
+def has_defaults(arguments: Arguments) -> bool:
+    """Whether a pod without constraints of its own gets some. Upstream: defaultConstraints."""
+    return _are_system_defaults(arguments) or bool(arguments.get("defaultConstraints"))
+
+
+def _are_system_defaults(arguments: Arguments) -> bool:
+    return (arguments.get("defaultingType") or "System") == "System"
+
+
 class PodConstraints:
     """Finds the constraints of a pod, with a tally of matching pods for each.
 
@@ -60,7 +69,7 @@ class PodConstraints:
         self._listers = handle.listers
         self._services = handle.listers.live("Service")
         self._live_only = live_only
-        system_defaulted = (arguments.get("defaultingType") or "System") == "System"
+        system_defaulted = _are_system_defaults(arguments)
         # v1.20 ignores nodes that lack a label of the system's defaults. Upstream:
         # kubernetes#105046, in 1.20.14.
         self.all_labels_required: bool = not system_defaulted or arguments.get(
