@@ -1,13 +1,18 @@
 """A pod's own page: what holds it, its life, the matrix and the numbers behind a cell."""
 
+import re
+
 from playwright.sync_api import Page, expect
 
 from tests.e2e.stories import (
     PATIENCE_MS,
+    cluster_file,
     finished_board,
     finished_run,
+    node,
     one_pod_that_lacks_two_things,
     one_pod_too_many,
+    pod,
     pod_button,
 )
 
@@ -35,6 +40,22 @@ def test_a_bound_pod_shows_its_nodes_scores(page: Page) -> None:
     scores = page.get_by_role("region", name="Scores")
     expect(scores).to_contain_text("small chosen", timeout=PATIENCE_MS)
     expect(page.get_by_role("region", name="Life of the pod")).to_contain_text("Running")
+
+
+def test_a_chosen_attempt_outlives_a_reload(page: Page) -> None:
+    room = {"at": "20s", "create": node("roomy", cpu="8")}
+    content = cluster_file("pod-attempts", node("small"), pod("huge", cpu="5"), steps=[room])
+    run = finished_run(page, "pod-attempts", content)
+    page.goto(f"/runs/{run}/pods/shop/huge/")
+    attempts = page.get_by_role("region", name="Attempts").get_by_role("button")
+    expect(attempts.first).to_have_attribute("aria-pressed", "true")
+    attempts.last.click()
+    expect(attempts.last).to_have_attribute("aria-pressed", "true")
+    page.reload()
+    expect(attempts.last).to_have_attribute("aria-pressed", "true")
+    attempts.first.click()
+    expect(attempts.first).to_have_attribute("aria-pressed", "true")
+    expect(page).not_to_have_url(re.compile("attempt="))
 
 
 def test_a_pod_page_shows_the_past(page: Page) -> None:

@@ -111,7 +111,7 @@ function Attempts({record, address}) {
   const pick = (number) => {
     const chosen = number === attempts[0]?.number ? null : number;
     record.choose(chosen);
-    address.writeAttempt(chosen);
+    address.write({attempt: chosen});
   };
   return html`
     <section class="attempts" aria-label="Attempts"><h2>Attempts</h2>
