@@ -13,6 +13,7 @@ from kscope.glossary import sections
 from kscope.runs.models import Run, Scenario
 from kscope.runs.web import views
 from kscope.sim.objects.validation.kinds import KINDS
+from kscope.templatetags.kubectl import resource_name
 
 pytestmark = pytest.mark.django_db
 
@@ -204,10 +205,40 @@ def test_the_question_of_a_fork_is_not_hidden(client: Client) -> None:
     assert f'<p class="question">{question}</p>' in page(client, f"/runs/{run.pk}/")
 
 
-def test_the_command_prints_every_kind_that_is_read(client: Client) -> None:
+def test_the_commands_print_every_kind_that_is_read(client: Client) -> None:
+    assert {*every_cluster_has(client), *newer_kinds(client)} == {*map(resource_name, KINDS)}
+
+
+def test_the_first_command_asks_only_for_kinds_that_every_cluster_has(client: Client) -> None:
+    resources = every_cluster_has(client)
+    assert {"deployments", "poddisruptionbudgets", "storageclasses", "csinodes"} <= {*resources}
+    assert not {"podgroups", "workloads", "deviceclasses"} & {*resources}
+
+
+def test_the_second_command_leaves_kinds_of_other_products_out(client: Client) -> None:
+    pattern = re.compile(newer_pattern(client))
+    assert pattern.search("workloads.scheduling.k8s.io")
+    assert pattern.search("deviceclasses.resource.k8s.io")
+    assert not pattern.search("workloads.kueue.x-k8s.io")
+    assert not pattern.search("podgroups.scheduling.x-k8s.io")
+
+
+def every_cluster_has(client: Client) -> list[str]:
+    """The resources that the first command asks for."""
     command = re.search(r"kubectl get (\S+) -A", page(client, "/"))
     assert command
-    resources = command[1].split(",")
-    assert len(resources) == len(KINDS)
-    expected = {"deployments", "poddisruptionbudgets", "namespaces", "csistoragecapacities"}
-    assert {*expected, "storageclasses", "volumeattachments", "csinodes"} <= {*resources}
+    return command[1].split(",")
+
+
+def newer_kinds(client: Client) -> list[str]:
+    """The resources that the second command asks for."""
+    names = re.match(r"\^\(([a-z|]+)\)", newer_pattern(client))
+    assert names
+    return names[1].split("|")
+
+
+def newer_pattern(client: Client) -> str:
+    """The pattern of the second command."""
+    command = re.search(r"grep -E '(\S+)'", html.unescape(page(client, "/")))
+    assert command
+    return command[1]

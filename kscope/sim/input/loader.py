@@ -57,6 +57,11 @@ _CONFIGURATION_TYPE = {
 }
 _MAX_PROBLEMS = 200
 
+_EMPTY = (
+    "the file is empty; kubectl prints nothing when it does not know one of the kinds that it is "
+    "asked for, so look at its message and leave that kind out"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Place:
@@ -122,7 +127,7 @@ class _Loader:
             )
             return
         if not documents:
-            self.refuse(name, "the file is empty")
+            self.refuse(name, _EMPTY)
         contents.documents += len(documents)
         reports: list[tuple[int, Report]] = []
         for document in documents:
