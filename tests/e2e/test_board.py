@@ -78,6 +78,12 @@ def test_dragging_the_scrubber_leaves_the_newest_event(page: Page) -> None:
     expect(page.get_by_text("Viewing the past")).to_be_hidden()
 
 
+def test_play_on_a_finished_run_says_that_nothing_is_due(page: Page) -> None:
+    finished_board(page, "done", one_pod_too_many("done"))
+    page.get_by_role("button", name="Play, the run is finished").click()
+    expect(page.get_by_role("alert")).to_contain_text("nothing more is due")
+
+
 def test_a_reload_comes_back_to_the_selected_pod(page: Page) -> None:
     finished_board(page, "reload", one_pod_too_many("reload"))
     pod_button(page, "big-").click()

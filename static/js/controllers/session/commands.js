@@ -5,6 +5,10 @@ import {consentFor} from "../../model/run/consent.js";
 import {objectPage, pageHref} from "../../model/run/place.js";
 
 const SETTLE_MS = 600;
+/** How often a finished run that was played again is read, until it is finished again. */
+const SETTLINGS = 10;
+const NOTHING_DUE =
+  "The run is finished: nothing more is due. Change something here, or fork the run at an earlier event.";
 const LONGEST_NAME = 200;
 const FORK_MS = 120_000;
 /** Commands that have the same effect when they arrive twice. */
@@ -49,9 +53,11 @@ export class Commands {
     return this.send({verb: "patch", object, patch});
   }
 
-  /** Play, pause, step or change the speed. */
+  /** Play, pause, step or change the speed. A notice says so if a finished run has nothing more to play. */
   async transport(body) {
     const isRepeatable = body.action !== "step";
+    const goesOn = ["play", "step"].includes(body.action);
+    const finishedAt = goesOn && this.run.value.status === "finished" ? this.run.value.head : null;
     await this.notices.guard(
       async () => {
         const run = await this.api.post("transport/", body, {isRepeatable});
@@ -62,7 +68,7 @@ export class Commands {
     );
     // A run with nothing left to do may finish again before the stream has sent anything.
     clearTimeout(this.settleTimer);
-    this.settleTimer = setTimeout(() => this.#settle(), SETTLE_MS);
+    this.settleTimer = setTimeout(() => this.#settle(finishedAt), SETTLE_MS);
   }
 
   async speed(speed) {
@@ -124,8 +130,14 @@ export class Commands {
     return accepted;
   }
 
-  async #settle() {
+  /** Read the state of the run; of one that was finished at event *finishedAt* until it is known how it ends. */
+  async #settle(finishedAt, settlings = SETTLINGS) {
     await this.notices.guard(async () => this.#merge(await this.api.get("")));
+    const {status, head} = this.run.value;
+    if (finishedAt === null || head !== finishedAt) return;
+    if (status === "finished") this.notices.say(NOTHING_DUE);
+    else if (status === "playing" && settlings > 1)
+      this.settleTimer = setTimeout(() => this.#settle(finishedAt, settlings - 1), SETTLE_MS);
   }
 
   #merge(run) {

@@ -12,6 +12,11 @@ export class Notices {
     this.message.value = "";
   }
 
+  /** Show a sentence. */
+  say(text) {
+    this.message.value = text;
+  }
+
   /** Show an error. `retry` is offered only where the error says that repeating the request is safe. */
   show(error, retry = null) {
     batch(() => {
