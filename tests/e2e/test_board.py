@@ -78,6 +78,45 @@ def test_dragging_the_scrubber_leaves_the_newest_event(page: Page) -> None:
     expect(page.get_by_text("Viewing the past")).to_be_hidden()
 
 
+def test_the_arrow_keys_move_the_slider_from_event_to_event(page: Page) -> None:
+    finished_board(page, "slider", one_pod_too_many("slider"))
+    newest = shown_seq(page)
+    slider = page.get_by_label("Position in the run")
+    field = page.get_by_label("Sequence number")
+    slider.focus()
+    for expected in (newest - 1, newest - 2, newest - 3):
+        slider.press("ArrowLeft")
+        expect(field).to_have_value(str(expected))
+    slider.press("ArrowRight")
+    expect(field).to_have_value(str(newest - 2))
+    slider.press("Home")
+    expect(field).to_have_value("0")
+    slider.press("ArrowUp")
+    expect(field).to_have_value("1")
+    for _ in range(12):
+        slider.press("PageUp")
+    expect(field).to_have_value(str(newest))
+
+
+def test_the_time_shown_leads_to_the_same_event(page: Page) -> None:
+    run = finished_run(page, "typed", one_pod_every_ten_seconds("typed"))
+    page.goto(f"/runs/{run}/?seq=40")
+    field = page.get_by_label("Virtual time in seconds")
+    expect(page.get_by_label("Sequence number")).to_have_value("40", timeout=PATIENCE_MS)
+    shown = field.input_value()
+    page.keyboard.press("Home")
+    expect(field).to_have_value("0.000")
+    field.fill(shown)
+    field.press("Enter")
+    expect(field).to_have_value(shown)
+    field.fill("1m")
+    field.press("Enter")
+    expect(field).to_have_value(re.compile(r"60\.\d+|5\d\.\d+"))
+    field.fill("soon")
+    field.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("“soon” is not a time")
+
+
 def test_play_on_a_finished_run_says_that_nothing_is_due(page: Page) -> None:
     finished_board(page, "done", one_pod_too_many("done"))
     page.get_by_role("button", name="Play, the run is finished").click()

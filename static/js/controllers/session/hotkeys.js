@@ -1,33 +1,53 @@
-/** Keyboard shortcuts of all pages of a run. Fields and focused buttons handle their keys themselves. */
+/**
+ * Keyboard shortcuts of all pages of a run. Fields and focused buttons handle their keys themselves. The slider
+ * does not: it moves by milliseconds, and would never get from one event to a later one.
+ */
 export function connectHotkeys(session) {
+  const stepOn = () => session.playhead.past.value && session.playhead.stepEvent();
   const actions = {
     " ": () => session.playhead.togglePlay(),
     ".": () => session.playhead.stepEvent(),
     ">": () => session.playhead.stepCycle(),
     ",": () => session.playhead.stepBack(),
     ArrowLeft: () => session.playhead.stepBack(),
-    ArrowRight: () => session.playhead.past.value && session.playhead.stepEvent(),
+    ArrowRight: stepOn,
     Home: () => session.playhead.seek({seq: 0}, {isJump: true}),
     End: () => session.playhead.jumpToNewest({isJump: true}),
     w: openWhy,
     "?": () => document.querySelector("#keys-dialog")?.showModal(),
+  };
+  const ofSlider = {
+    ...actions,
+    ArrowDown: actions.ArrowLeft,
+    ArrowUp: actions.ArrowRight,
+    PageDown: () => session.playhead.leap(-1),
+    PageUp: () => session.playhead.leap(1),
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const {target} = event;
     // An open dialog gets the keys.
     if (document.querySelector("dialog[open]")) return;
+    if (target.matches("input[type=range]")) {
+      act(ofSlider, event);
+      return;
+    }
     if (target.closest("input, select, textarea, [contenteditable], canvas")) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       moveFocus(event);
       return;
     }
     if (event.key === " " && target.closest("button, a, summary")) return;
-    const action = actions[event.key];
-    if (!action) return;
-    event.preventDefault();
-    action();
+    act(actions, event);
   });
+}
+
+/** Do what one of the actions does for a key, if any. */
+function act(actions, event) {
+  const action = actions[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
 }
 
 /** Ask why the selected object is as it is, unless that is answered, and go to the answer. */

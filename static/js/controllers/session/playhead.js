@@ -6,6 +6,7 @@ import {PastCursor} from "./past_cursor.js";
 
 const SCRUB_MS = 60;
 const FILL_MS = 200;
+const LEAPS = 10;
 const SPEED = {1: 1, 10: 10, 100: 100, max: Infinity};
 const REPLAYED_PER_FRAME = 400;
 /** The empty model, shown until the state is loaded. */
@@ -97,6 +98,14 @@ export class Playhead {
     this.aim.value = {at};
     clearTimeout(this.scrubTimer);
     this.scrubTimer = setTimeout(() => this.seek({at}), SCRUB_MS);
+  }
+
+  /** Go a tenth of the run forward with 1, back with -1; over a longer time without events forward to the next. */
+  async leap(direction) {
+    const {seq, at} = this.model;
+    const aim = Math.max(0, at + (direction * this.live.head.at) / LEAPS);
+    await this.seek({at: Math.round(aim)});
+    if (this.past.value && direction > 0 && this.model.seq === seq) await this.stepEvent();
   }
 
   jumpToNewest({isJump = false} = {}) {

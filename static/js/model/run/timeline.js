@@ -103,10 +103,22 @@ export function markLook(kind) {
   return {mark: "dia", family: "held"};
 }
 
-/** Typed seconds as ns, or null: "42.35", "42,35 s". */
+const DURATION = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d*\.?\d+)s?)?$/;
+
+/** A typed time as ns, or null: "42.35", "42,35 s", "5m30s", "1h". */
 export function parseSeconds(text) {
-  const digits = text.trim().replace(/\s*s$/, "").replace(",", ".");
-  return /^\d*\.?\d+$/.test(digits) ? Math.round(Number(digits) * SECOND) : null;
+  const typed = text.replaceAll(/\s/g, "").replace(",", ".");
+  const found = typed && DURATION.exec(typed);
+  if (!found) return null;
+  const [hours, minutes, seconds] = found.slice(1).map((part) => Number(part ?? 0));
+  return Math.round((hours * 3600 + minutes * 60 + seconds) * SECOND);
+}
+
+/** A typed moment as ns, or null: the latest that is shown as this time, which is rounded. */
+export function parseMoment(text) {
+  const typed = parseSeconds(text);
+  const shown = typed === null ? NaN : Math.round(typed / SHORTEST) * SHORTEST;
+  return shown === typed ? typed + SHORTEST / 2 : typed;
 }
 
 /** A typed seq, or null: "1284", "1,284". */

@@ -1,7 +1,7 @@
 import {useRef} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {markLook, parseSeconds, parseSeq, partOf, ticks} from "../../model/run/timeline.js";
+import {markLook, parseMoment, parseSeq, partOf, ticks} from "../../model/run/timeline.js";
 import {count, moment, tick as tickText} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 import {Icon, Mark} from "../shared/mark.js";
@@ -82,33 +82,41 @@ function Readout({session}) {
   const {seq, at} = readout(session);
   return html`
     <div class="readout">
-      <label class="field" title="Virtual time. Type a time in seconds and press Enter."><span>t</span><${Typed} id="time" value=${at === null ? UNKNOWN : moment(at)} mode="decimal"
-        label="Virtual time in seconds" parse=${parseSeconds} take=${(value) => session.playhead.seek({at: value}, {isJump: true})} /><span>s</span></label>
+      <label class="field" title="Virtual time. Type a time and press Enter: 42.35 or 5m30s."><span>t</span><${Typed} id="time" value=${at === null ? UNKNOWN : moment(at)} mode="decimal"
+        label="Virtual time in seconds" parse=${parseMoment} take=${(value) => session.playhead.seek({at: value}, {isJump: true})}
+        refuse=${(text) => session.notices.say(`“${text}” is not a time. Type seconds, such as 42.35, or 5m30s.`)} /><span>s</span></label>
       <label class="field" title="Number of the event shown. Type a number and press Enter."><span>seq</span><${Typed} id="seq" value=${seq === null ? UNKNOWN : String(seq)} mode="numeric"
-        label="Sequence number" short parse=${parseSeq} take=${(value) => session.playhead.seek({seq: value}, {isJump: true})} /></label>
+        label="Sequence number" short parse=${parseSeq} take=${(value) => session.playhead.seek({seq: value}, {isJump: true})}
+        refuse=${(text) => session.notices.say(`“${text}” is not the number of an event, such as 812.`)} /></label>
     </div>`;
 }
 
 /** A field that follows the run, except while it has the focus. */
-function Typed({id, value, label, mode, short, parse, take}) {
+function Typed({id, value, label, mode, short, parse, take, refuse}) {
   const input = useRef(null);
   const editing = input.current !== null && document.activeElement === input.current;
   const leave = () => {
-    if (input.current) input.current.value = value;
+    if (!input.current) return;
+    input.current.value = value;
+    input.current.removeAttribute("aria-invalid");
+  };
+  const enter = () => {
+    const {value: text} = input.current;
+    const wanted = parse(text);
+    if (wanted === null) {
+      input.current.setAttribute("aria-invalid", "true");
+      refuse(text);
+      return;
+    }
+    input.current.blur();
+    if (text !== value) take(wanted);
   };
   return html`<input id=${id} ref=${input} class=${short ? "short" : ""} inputmode=${mode} aria-label=${label}
     autocomplete="off" value=${editing ? undefined : value} onBlur=${leave}
     style=${`width:${Math.max(short ? 5 : 7, value.length)}ch`}
     onKeyDown=${(event) => {
       if (event.key === "Escape") input.current.blur();
-      if (event.key !== "Enter") return;
-      const wanted = parse(event.target.value);
-      if (wanted === null) event.target.setAttribute("aria-invalid", "true");
-      else {
-        event.target.removeAttribute("aria-invalid");
-        input.current.blur();
-        take(wanted);
-      }
+      if (event.key === "Enter") enter();
     }} />`;
 }
 

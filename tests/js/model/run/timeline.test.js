@@ -4,12 +4,14 @@ import {test} from "node:test";
 import {
   Histogram,
   markLook,
+  parseMoment,
   parseSeconds,
   parseSeq,
   partOf,
   ticks,
   ticksBetween,
 } from "../../../../static/js/model/run/timeline.js";
+import {moment} from "../../../../static/js/model/shared/format.js";
 
 const SECOND = 1e9;
 const total = (histogram) => histogram.counts.reduce((sum, count) => sum + count, 0);
@@ -74,8 +76,21 @@ test("typed moments and seqs are parsed", () => {
   assert.equal(parseSeconds("-1"), null);
   assert.equal(parseSeconds("soon"), null);
   assert.equal(parseSeconds(""), null);
+  assert.equal(parseSeconds("5m30s"), 330 * SECOND);
+  assert.equal(parseSeconds("1m"), 60 * SECOND);
+  assert.equal(parseSeconds("1h 2m 3.5s"), 3723.5 * SECOND);
+  assert.equal(parseSeconds("m"), null);
   assert.equal(parseSeq("1,284"), 1284);
   assert.equal(parseSeq("12.5"), null);
+});
+
+test("the time that is shown leads to the event that is shown", () => {
+  for (const at of [20804139000, 20803500000, 42 * SECOND]) {
+    const wanted = parseMoment(moment(at));
+    assert.ok(wanted >= at && wanted <= at + SECOND / 1000, `${at}`);
+  }
+  assert.equal(parseMoment("20.804139"), 20804139000);
+  assert.equal(parseMoment("soon"), null);
 });
 
 test("marks distinguish failures, promises and bindings", () => {
