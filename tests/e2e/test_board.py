@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import Site
+from tests.e2e.conftest import Site, watched_page
 from tests.e2e.stories import (
     PATIENCE_MS,
     finish,
@@ -175,6 +175,19 @@ def test_nothing_scrolls_sideways_on_a_phone(browser: Browser, page: Page, site:
         width = phone.evaluate("document.scrollingElement.scrollWidth")
         assert width <= 390, f"{path} is {width} px wide"
     context.close()
+
+
+def test_every_control_is_there_on_a_phone(browser: Browser, page: Page, site: Site) -> None:
+    run = finished_run(page, "small", one_pod_too_many("small"))
+    with watched_page(browser, site.address) as phone:
+        phone.set_viewport_size({"width": 400, "height": 800})
+        phone.goto(f"/runs/{run}/")
+        finish(phone)
+        for speed in ("1×", "10×", "100×", "max"):
+            expect(phone.get_by_role("button", name=speed, exact=True)).to_be_visible()
+        expect(phone.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
+        expect(phone.get_by_role("button", name="Fork here")).to_be_visible()
+        expect(phone.get_by_role("link", name="seed")).to_be_visible()
 
 
 def test_a_demo_plays_to_its_end(page: Page) -> None:

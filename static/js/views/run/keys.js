@@ -28,5 +28,5 @@ export function KeysDialog() {
 /** The button that opens the dialog. */
 export function KeysButton() {
   const open = () => document.querySelector("#keys-dialog").showModal();
-  return html`<button class="btn icon opt" aria-haspopup="dialog" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (key: ?)" onClick=${open}>?</button>`;
+  return html`<button class="btn icon" aria-haspopup="dialog" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (key: ?)" onClick=${open}>?</button>`;
 }

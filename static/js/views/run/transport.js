@@ -40,7 +40,7 @@ export function Transport({session}) {
           onClick=${() => session.playhead.stepEvent()}><${Icon} name="step" /><span class="lbl">Event</span></button>
         <button class="btn" aria-label="Step one scheduling cycle" title=${barred ?? "Step one scheduling cycle (keys: Shift .)"}
           disabled=${waits || failed} onClick=${() => session.playhead.stepCycle()}><${Icon} name="cycle" /><span class="lbl">Cycle</span></button>
-        <div class="seg opt" role="group" aria-label="Speed">
+        <div class="seg" role="group" aria-label="Speed">
           ${SPEEDS.map(
             ([
               speed,
