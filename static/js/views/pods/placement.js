@@ -5,7 +5,7 @@ import {bestFirst, closestFirst, isOnlyFeasible} from "../../model/pods/verdict.
 
 const ROWS = 7;
 
-/** Why a pod without a node does not fit elsewhere: the nodes closest to fitting. */
+/** Why a pod has no node: the nodes that it does not fit, the closest to fitting first. */
 export function WhyNot({nodes, pod, evidence}) {
   if (!evidence || pod.node || pod.assumed) return null;
   if (evidence.prefilter) return html`<${Refused} prefilter=${evidence.prefilter} />`;
@@ -13,7 +13,7 @@ export function WhyNot({nodes, pod, evidence}) {
   if (rows.length === 0) return null;
   const skipped = (evidence.not_evaluated ?? []).length;
   return html`
-    <section><h3>Why the other nodes do not fit<span>closest first</span></h3>
+    <section><h3>Why nodes do not fit<span>closest first</span></h3>
       <${Table} nodes=${nodes} heads=${["First failing plugin", "By how much"]} rows=${rows.slice(0, ROWS).map(unfitRow(pod))} />
       <${More} count=${rows.length - ROWS} skipped=${skipped} />
     </section>`;
