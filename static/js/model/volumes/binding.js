@@ -1,6 +1,6 @@
 import {machineOf, movesOf} from "../machines/machines.js";
 import {parseId} from "../shared/format.js";
-import {claimState} from "./claims.js";
+import {claimState, isVolumeGone} from "./claims.js";
 
 /**
  * A claim, its volume and what happened to both, at one event.
@@ -31,7 +31,7 @@ export function mergedUpTo(seq, ...lists) {
 
 /** Whether the volume of a bound claim was deleted and the claim is not marked Lost yet. */
 export function hasLostVolume({claim, volume, volumeName}) {
-  return Boolean(claim?.completed) && claim.volume === volumeName && !volume;
+  return isVolumeGone(claim, volume) && claim.volume === volumeName;
 }
 
 /** When the claim, or else the volume, entered its state. */

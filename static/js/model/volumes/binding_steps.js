@@ -17,15 +17,27 @@ export function stepsOf(binding) {
 }
 
 function allSteps(binding) {
-  const {claim, holder, mode, users} = binding;
-  if (!claim) return [originOf(binding), unboundStep(binding), reclaimStep(binding)];
-  const [provision, bind, use] = claimSteps(claim, holder, mode, users);
+  const {claim} = binding;
+  if (!claim) return stepsWithoutClaim(binding);
+  const [provision, bind, use] = claimSteps(claim, binding);
   return [
     {...provision, ...provisioned(binding, provision), parts: provisioningAttempts(binding)},
     {...bind, ...bound(binding, bind), parts: writesOf(binding)},
     {...use, ...used(binding), parts: []},
     reclaimStep(binding),
   ];
+}
+
+/** The steps of a volume without a claim, or of a claim that is not in the cluster; without a history none. */
+function stepsWithoutClaim(binding) {
+  const {claimId, claimKey, volumeId, volume} = binding;
+  if (volume || wasDeleted(binding, volumeId)) return [originOf(binding), unboundStep(binding), reclaimStep(binding)];
+  if (wasDeleted(binding, claimId)) return [stepRow("todo", "Bind", `${claimKey} was deleted`, writesOf(binding))];
+  return [];
+}
+
+function wasDeleted({events}, id) {
+  return id !== null && events.some(({changes}) => changes?.[id] === null);
 }
 
 /** The events of a claim that belong to getting a volume: look and name of the row. */
@@ -62,32 +74,21 @@ function provisioned({events, volumeId, claimId}, {status}) {
 
 /** What the events add to the step Bind. */
 function bound(binding, {status}) {
-  const {state, events, claimId, volumeName} = binding;
+  const {state, events, claimId} = binding;
   if (status === "done") {
-    const last = events.findLast(({changes}) => changes?.[claimId]?.phase === "Bound");
-    return {at: last?.at, seq: last?.seq};
+    return timed(events.findLast(({changes}) => changes?.[claimId]?.phase === "Bound"));
   }
-  if (state === "lost") return lost(binding);
-  if (state !== "half") return {};
-  if (hasLostVolume(binding)) return {what: `${volumeName} was deleted`, mark: "lost", family: "stuck"};
+  if (state === "lost") return timed(events.findLast(({changes}) => changes?.[claimId]?.phase === "Lost"));
+  if (state !== "half" || hasLostVolume(binding)) return {};
   const count = Object.values(doneWrites(binding)).filter(Boolean).length;
   return {what: `${count} of 4 writes done, two on each object`};
 }
 
-function lost({events, claimId, volume, volumeName}) {
-  const event = events.findLast(({changes}) => changes?.[claimId]?.phase === "Lost");
-  const what = volume
-    ? `${volumeName} is ${volume.claim ? `bound to ${volume.claim}` : "not bound"}`
-    : "the volume no longer exists";
-  return {what, mark: "lost", family: "stuck", status: "now", at: event?.at, seq: event?.seq};
-}
-
 /** What the events add to the step Use. */
-function used({users, events, state}) {
+function used({users, events}) {
   const user = userOf(users);
   if (!user) return {};
   const [id, pod] = user;
-  if (state === "lost" && !pod.node) return {what: `${parseId(id).name} waits for a deleted volume`};
   const lastChange = (test) => events.findLast(({changes}) => changes?.[id] && test(changes[id]));
   const last =
     pod.phase === "Running"
@@ -95,7 +96,12 @@ function used({users, events, state}) {
       : pod.node
         ? lastChange(({node}) => node)
         : null;
-  return {at: last?.at, seq: last?.seq};
+  return timed(last);
+}
+
+/** The time of an event, if there is one. */
+function timed(event) {
+  return {at: event?.at, seq: event?.seq};
 }
 
 /** The step Provision of a volume without a claim: where the volume comes from. */

@@ -42,18 +42,24 @@ export function claimLook(claim, state) {
 
 /**
  * The steps of a claim: Provision → Bind → Use, as {name, status, mark, family, what}, the status done, now or
- * todo. `users` are the pods that mount it, [id, pod]. The steps of a terminating claim look unfinished: none is
- * in the colour of what is settled.
+ * todo. `volume` is the volume that the claim names, else its holder, undefined while it does not exist; `users`
+ * are the pods that mount the claim, [id, pod]. The steps of a terminating claim look unfinished: none is in the
+ * colour of what is settled.
  */
-export function claimSteps(claim, holder, mode, users) {
+export function claimSteps(claim, {holder, mode, users, volume}) {
   const state = claimState(claim, holder, mode);
-  const volume = claim.volume ?? holder;
+  const name = claim.volume ?? holder;
   const steps = [
-    provisionStep(claim, state, volume),
-    bindStep(claim, state, volume, holder),
-    useStep(users, state === "bound"),
+    provisionStep(claim, state, name),
+    bindStep(claim, state, {name, holder, volume}),
+    useStep(users, state, volume),
   ];
   return isTerminating(claim) ? steps.map(unsettled) : steps;
+}
+
+/** Whether the volume of a bound claim was deleted; the claim may not be marked Lost yet. */
+export function isVolumeGone(claim, volume) {
+  return Boolean(claim?.completed && claim.volume) && !volume;
 }
 
 /** A step without the colour of what is settled. */
@@ -158,6 +164,22 @@ export class Claims {
     return claimState(claim, this.holder(claimId, claim), bindingMode(claim, entities));
   }
 
+  /** The steps of a claim at the event shown: see claimSteps. */
+  steps(claimId, claim, entities) {
+    return claimSteps(claim, {
+      holder: this.holder(claimId, claim),
+      mode: bindingMode(claim, entities),
+      users: this.usersOf(claimId, entities),
+      volume: this.volumeOf(claimId, claim, entities)[1],
+    });
+  }
+
+  /** [name, volume] of the volume that a claim names, else of its holder; the volume is undefined if there is none. */
+  volumeOf(claimId, claim, entities) {
+    const name = claim.volume ?? this.holder(claimId, claim);
+    return [name, entities.get(`volume/${name}`)];
+  }
+
   /** Pods that mount a claim, [id, pod], in order of name. */
   usersOf(claimId, entities) {
     return [...(this.users.get(claimId) ?? [])]
@@ -211,23 +233,33 @@ function provisionStep(claim, state, volume) {
   return step("now", "pending", "clock", "no volume fits yet");
 }
 
-function bindStep(claim, state, volume, holder) {
+function bindStep(claim, state, {name, holder, volume}) {
   const step = (status, mark, family, what) => ({name: "Bind", status, mark, family, what});
   if (state === "bound") return step("done", "vbound", "settled", "claim and volume refer to each other");
-  if (!volume || state === "lost") return step("todo", "available", "held", "no volume to bind to");
+  if (state === "lost") return step("now", "lost", "stuck", lostWords(name, volume));
+  if (!name) return step("todo", "available", "held", "no volume to bind to");
+  if (isVolumeGone(claim, volume)) return step("now", "lost", "stuck", `${name} was deleted`);
   const half = (what) => step("now", "half", "promised", what);
-  if (!claim.volume) return half(`${volume} is reserved for it; its volumeName is not set yet`);
-  if (holder !== volume) return half(`its volumeName is ${volume}; the volume's claimRef is not set yet`);
+  if (!claim.volume) return half(`${name} is reserved for it; its volumeName is not set yet`);
+  if (holder !== name) return half(`its volumeName is ${name}; the volume's claimRef is not set yet`);
   return half("both references are set; its phase is not Bound yet");
 }
 
-function useStep(users, bound) {
+/** What became of the volume of a Lost claim. */
+function lostWords(name, volume) {
+  if (!volume) return "the volume no longer exists";
+  return `${name} is ${volume.claim ? `bound to ${volume.claim}` : "not bound"}`;
+}
+
+function useStep(users, state, volume) {
   const step = (status, mark, family, what) => ({name: "Use", status, mark, family, what});
   if (users.length === 0) return step("todo", "available", "held", "no pod uses it");
   const [id, pod] = userOf(users);
   const placed = Boolean(pod.node);
   const name = id.split("/").pop();
-  if (!bound) return step("todo", "available", "held", `${name} waits for the binding`);
+  if (state === "lost" && !volume && !placed)
+    return step("todo", "available", "held", `${name} waits for a deleted volume`);
+  if (state !== "bound") return step("todo", "available", "held", `${name} waits for the binding`);
   if (!placed && pod.assumed) return step("now", "assumed", "promised", `${name} is assumed on ${pod.assumed}`);
   if (!placed) return step("now", "available", "held", `${name} has no node yet`);
   if (pod.phase !== "Running") {

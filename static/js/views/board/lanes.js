@@ -1,7 +1,7 @@
 import {html} from "../../lib/html.js";
 import {DRAWN, backoffLeft} from "../../model/pods/lanes.js";
 import {count, duration, parseId} from "../../model/shared/format.js";
-import {bindingMode, claimLook, claimSteps} from "../../model/volumes/claims.js";
+import {claimLook} from "../../model/volumes/claims.js";
 import {holdWords} from "../../model/shared/terminating.js";
 import {volumesHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
@@ -101,10 +101,8 @@ function ClaimLane({session}) {
 function ClaimItem({session, id}) {
   const {claims, entities} = session.model;
   const claim = entities.get(id);
-  const holder = claims.holder(id, claim);
-  const users = claims.usersOf(id, entities);
   const look = claimLook(claim, claims.state(id, claim, entities));
-  const steps = claimSteps(claim, holder, bindingMode(claim, entities), users);
+  const steps = claims.steps(id, claim, entities);
   const held = holdWords(id, session.model);
   const now = steps.find(({status}) => status === "now") ?? steps.findLast(({status}) => status === "done");
   const {namespace, name} = parseId(id);

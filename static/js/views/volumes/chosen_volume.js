@@ -1,6 +1,5 @@
 import {html} from "../../lib/html.js";
 import {accessModes, bytes, moment, parseId} from "../../model/shared/format.js";
-import {isTerminating} from "../../model/shared/terminating.js";
 import {stepsOf} from "../../model/volumes/binding_steps.js";
 import {nearestOf} from "../../model/volumes/candidates.js";
 import {claimAnswer} from "../../model/volumes/claim_answer.js";
@@ -13,7 +12,7 @@ import {Mark} from "../shared/mark.js";
 import {Trial} from "../why/trial.js";
 import {Why} from "../why/why.js";
 import {CandidateTable} from "./candidates.js";
-import {Halves} from "./volumes.js";
+import {Sides} from "./volumes.js";
 
 /** The selected claim or volume: its state, its binding, candidates and events. */
 export function Selected({session, chosen, candidates, pick}) {
@@ -60,7 +59,7 @@ function Progress({session, id, binding, answer}) {
       ${!isAnswered(session, id) && html`<${Fixes} session=${session} id=${id} fixes=${answer.fixes} />`}</div>
     <${Trial} session=${session} id=${id} />
     <${Why} session=${session} id=${id} />
-    <${Sides} binding=${binding} />
+    <${Sides} ...${binding} />
     <ol class="steps">${stepsOf(binding).map((step) => html`<${Step} key=${step.name} session=${session} step=${step} />`)}</ol>`;
 }
 
@@ -75,16 +74,6 @@ function about(object, ofClaim) {
   return [size && bytes(size), accessModes(object.modes), object.class ?? "no class", !ofClaim && object.affinity]
     .filter(Boolean)
     .join(" · ");
-}
-
-/** The two references of a binding, if at least one of them is set. */
-function Sides({binding}) {
-  const {claim, claimKey, volume, volumeName} = binding;
-  const named = claim?.volume;
-  const ref = volume?.claim;
-  if (!named && !ref) return null;
-  return html`<${Halves} named=${named} ref=${ref} agreed=${named === volumeName && ref === claimKey}
-    isEnding=${isTerminating(claim) || isTerminating(volume)} claimGone=${!claim} volumeGone=${!volume} />`;
 }
 
 function Step({session, step}) {

@@ -1,6 +1,6 @@
 import {html} from "../../lib/html.js";
 import {accessModes, bytes, parseId} from "../../model/shared/format.js";
-import {bindingMode, claimLook, claimSteps} from "../../model/volumes/claims.js";
+import {bindingMode, claimLook} from "../../model/volumes/claims.js";
 import {isTerminating, terminatingWords} from "../../model/shared/terminating.js";
 import {volumesHref} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
@@ -25,9 +25,9 @@ export function Volumes({session, id, pod}) {
 function Claim({id, href, name, claim, claims, entities, at}) {
   if (!claim) return html`<dl class="kv"><${Own} name=${name} mark="lost" family="stuck" text="does not exist" /></dl>`;
   const mode = bindingMode(claim, entities);
-  const holder = claims.holder(id, claim);
+  const [volumeName, volume] = claims.volumeOf(id, claim, entities);
   const users = claims.usersOf(id, entities);
-  const steps = claimSteps(claim, holder, mode, users);
+  const steps = claims.steps(id, claim, entities);
   const waits = mode === "WaitForFirstConsumer" && !claim.volume;
   return html`
     <dl class="kv">
@@ -41,11 +41,7 @@ function Claim({id, href, name, claim, claims, entities, at}) {
       }
     </dl>
     ${isTerminating(claim) && html`<p class="small f-stuck tinted held">${terminatingWords(claim, {users, at})}</p>`}
-    ${
-      (claim.volume || holder) &&
-      html`<${Halves} named=${claim.volume} ref=${holder && id.slice("claim/".length)}
-      agreed=${claim.volume && holder === claim.volume} isEnding=${isTerminating(claim)} />`
-    }
+    <${Sides} claim=${claim} claimKey=${parseId(id).key} volume=${volume} volumeName=${volumeName} />
     <ol class="steps">${steps.map(
       (step) => html`
       <li class=${`step ${step.status}`} key=${step.name}><${Mark} name=${step.mark} family=${step.family} />
@@ -64,8 +60,17 @@ function about(claim) {
   return [claim.class ?? "no class", size, accessModes(claim.modes)].filter(Boolean).join(" · ");
 }
 
+/** The two references of a binding, if at least one of them is set. */
+export function Sides({claim, claimKey, volume, volumeName}) {
+  const named = claim?.volume;
+  const ref = volume?.claim;
+  if (!named && !ref) return null;
+  return html`<${Halves} named=${named} ref=${ref} agreed=${named === volumeName && ref === claimKey}
+    isEnding=${isTerminating(claim) || isTerminating(volume)} claimGone=${!claim} volumeGone=${!volume} />`;
+}
+
 /** The two references of a binding: volumeName and claimRef; a deleted object has none. */
-export function Halves({named, ref, agreed, isEnding, claimGone, volumeGone}) {
+function Halves({named, ref, agreed, isEnding, claimGone, volumeGone}) {
   const side = agreed ? "both" : named && ref ? "apart" : ref ? "right" : "left";
   const words =
     {both: "claim and volume refer to each other", apart: "they do not refer to each other"}[side] ??

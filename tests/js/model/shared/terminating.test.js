@@ -141,7 +141,9 @@ test("no step of a terminating object looks settled", () => {
   const leaving = {...volume, deleting: 5};
   assert.ok(!families({claim: {phase: "Bound", volume: "pv"}, volume: leaving}).includes("settled"));
   assert.ok(!families({claim: undefined, volume: leaving}).includes("settled"));
-  assert.ok(!claimSteps(HELD, "pv", "Immediate", [USER]).some(({family}) => family === "settled"));
+  assert.ok(
+    !claimSteps(HELD, {holder: "pv", mode: "Immediate", users: [USER]}).some(({family}) => family === "settled"),
+  );
 });
 
 test("a chain with a terminating object is not drawn as bound", () => {

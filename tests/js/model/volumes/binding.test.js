@@ -75,6 +75,21 @@ test("each step has its time once it is done", () => {
   assert.equal(stepsOf(after(5))[1].what, "2 of 4 writes done, two on each object");
 });
 
+test("a claim that is not created yet has no steps", () => {
+  assert.deepEqual(stepsOf({...after(0), volumeId: null, volumeName: null}), []);
+  assert.deepEqual(stepsOf(after(0)), []);
+});
+
+test("a deleted claim without a volume only says that it was deleted", () => {
+  const gone = event(3, "ClaimDeleted", CLAIM, {[CLAIM]: null});
+  const events = [...EVENTS.slice(1, 2), gone];
+  const steps = stepsOf({...after(0), events, volumeId: null, volumeName: null});
+  assert.deepEqual(
+    steps.map(({name, what}) => [name, what]),
+    [["Bind", "shop/data was deleted"]],
+  );
+});
+
 test("the pod's events date the volume's use", () => {
   const id = "pod/shop/db";
   const pod = event(9, "PodRunning", id, {[id]: {phase: "Running"}});

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
+import {bindingOf} from "../../../../static/js/model/volumes/binding.js";
+import {stepsOf} from "../../../../static/js/model/volumes/binding_steps.js";
 import {Claims, bindingMode, claimState, claimSteps} from "../../../../static/js/model/volumes/claims.js";
 
-const status = (claim, holder, users = []) => claimSteps(claim, holder, "", users).map((step) => step.status);
+const status = (claim, holder, users = []) => claimSteps(claim, {holder, mode: "", users}).map((step) => step.status);
 
 test("a bound claim needs both references and phase", () => {
   assert.equal(claimState({phase: "Bound", volume: "pv-1"}, "pv-1"), "bound");
@@ -37,6 +39,36 @@ test("a claim passes provision, bind and use", () => {
   const bound = {phase: "Bound", volume: "pv-1"};
   assert.deepEqual(status(bound, "pv-1", user({node: "n1"})), ["done", "done", "now"]);
   assert.deepEqual(status(bound, "pv-1", user({node: "n1", phase: "Running"})), ["done", "done", "done"]);
+});
+
+test("a lost claim waits for the volume that was deleted", () => {
+  const lost = {phase: "Lost", volume: "pv-1", completed: true};
+  const users = [["pod/ci/archive-1", {}]];
+  const words = (claim, volume) => claimSteps(claim, {holder: null, mode: "", users, volume}).map(({what}) => what);
+  assert.deepEqual(words(lost), [
+    "pv-1 was deleted",
+    "the volume no longer exists",
+    "archive-1 waits for a deleted volume",
+  ]);
+  assert.equal(words(lost, {claim: "ci/other"})[1], "pv-1 is bound to ci/other");
+  assert.equal(words({...lost, phase: "Bound"})[1], "pv-1 was deleted");
+});
+
+test("the board and the page of volumes tell the same of a claim", () => {
+  const claims = new Claims();
+  const claim = {phase: "Lost", volume: "pv-1", completed: true};
+  claims.updateClaim("claim/ci/data", undefined, claim);
+  const binding = bindingOf({
+    claimId: "claim/ci/data",
+    claim,
+    volumeId: "volume/pv-1",
+    holder: null,
+    mode: "",
+    users: [],
+    events: [],
+  });
+  const words = (steps) => steps.slice(1, 3).map((step) => [step.status, step.mark, step.family, step.what]);
+  assert.deepEqual(words(stepsOf(binding)), words(claims.steps("claim/ci/data", claim, new Map())));
 });
 
 test("a claim finds its volume and its pods", () => {
