@@ -1,4 +1,5 @@
 import {byName} from "../shared/format.js";
+import {isFinished} from "../shared/terminating.js";
 import {volumesOf} from "./node_volumes.js";
 import {placeOf} from "./nodes.js";
 
@@ -22,7 +23,7 @@ function podRow(id, pod, volume) {
       ? row("assumed", "assumed", "promised", "assumed")
       : row("nominated", "nominated", "promised", "nominated");
   }
-  if (pod.phase === "Succeeded" || pod.phase === "Failed") return row("over", "vbound", "held", pod.phase);
+  if (isFinished(pod)) return row("over", "vbound", "held", pod.phase);
   if (pod.deleting !== undefined) return row("terminating", "victim", "stuck", "terminating");
   if (pod.phase === "Running") return row("running", "bound", "settled", "Running");
   if (volume)

@@ -1,4 +1,5 @@
 import {byName, parseId} from "../shared/format.js";
+import {isFinished} from "../shared/terminating.js";
 
 /** Above this many nodes a zone is a strip of small cells instead of a row of cards. */
 export const CARDS = 60;
@@ -106,7 +107,7 @@ export function placeOf(pod) {
 
 /** The state that the tile of a pod shows, or null for a pod that takes no place. */
 export function tileState(pod) {
-  if (pod.phase === "Succeeded" || pod.phase === "Failed") return null;
+  if (isFinished(pod)) return null;
   if (pod.node) return pod.deleting === undefined ? "bound" : "terminating";
   if (pod.assumed) return "assumed";
   if (pod.nominated) return "nominated";

@@ -1,3 +1,5 @@
+import {isFinished} from "../shared/terminating.js";
+
 const QUEUE_LOOK = {
   in_flight: ["in-flight", "working", "in flight"],
   active: ["active", "ready", "active"],
@@ -19,10 +21,16 @@ export function podStates(pod) {
   return found;
 }
 
-/** The state that a row about a pod shows, as [mark, family, words]: that it is terminating before all others. */
+/**
+ * The state that a row about a pod shows, as [mark, family, words]: that it is terminating before all others, that
+ * it has finished before where it is bound.
+ */
 export function mainState(pod) {
   const states = podStates(pod);
-  return states.find(([mark]) => mark === "victim") ?? states[0] ?? ["expired", "held", pod.phase ?? "not queued"];
+  const terminating = states.find(([mark]) => mark === "victim");
+  if (terminating) return terminating;
+  if (pod.node && isFinished(pod)) return ["vbound", "held", `${pod.phase} on ${pod.node}`];
+  return states[0] ?? ["expired", "held", pod.phase ?? "not queued"];
 }
 
 const OWNERS = ["replicaset", "statefulset", "daemonset", "job", "replicationcontroller"];
@@ -43,12 +51,14 @@ export const PLACES = [
   ["gated", "gated"],
   ["assumed", "assumed"],
   ["bound", "bound"],
+  ["finished", "finished"],
   ["other", "others"],
 ];
 
 /** The group of a pod, as a key of PLACES. */
 function placeInList(pod) {
   if (pod.queue) return pod.queue;
+  if (isFinished(pod)) return "finished";
   if (pod.node) return "bound";
   return pod.assumed ? "assumed" : "other";
 }

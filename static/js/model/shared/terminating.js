@@ -66,9 +66,14 @@ function reasonOf(finalizer, users, claimKey) {
   return finalizer.startsWith(ATTACHER) ? "until no node has it attached" : "";
 }
 
+/** Whether all containers of a pod have ended for good; it needs nothing of its node any more. */
+export function isFinished(pod) {
+  return pod.phase === "Succeeded" || pod.phase === "Failed";
+}
+
 /** Finished pods do not block the deletion. Upstream: pvc_protection_controller.go. */
 function usedBy(users) {
-  const using = users.filter(([, pod]) => pod.phase !== "Succeeded" && pod.phase !== "Failed");
+  const using = users.filter(([, pod]) => !isFinished(pod));
   if (using.length === 0) return "although no pod uses it any more";
   const name = parseId(using[0][0]).name;
   return using.length === 1 ? `because pod ${name} uses it` : `because ${using.length} pods use it, ${name} among them`;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {listPods, ownerOf, podStates} from "../../../../static/js/model/pods/pod.js";
+import {listPods, mainState, ownerOf, podStates} from "../../../../static/js/model/pods/pod.js";
 
 const entities = new Map([
   ["node/n1", {}],
@@ -28,6 +28,14 @@ test("the list counts pods that it leaves out", () => {
   assert.equal(pods.length, 2);
   assert.equal(found, 4);
   assert.equal(counts.get("bound"), 1);
+});
+
+test("a finished pod is not counted as bound", () => {
+  const done = {node: "n1", phase: "Succeeded"};
+  const {counts} = listPods(new Map([...entities, ["pod/ci/build-3", done]]), {text: "", place: ""}, 10);
+  assert.deepEqual([counts.get("bound"), counts.get("finished")], [1, 1]);
+  assert.equal(mainState(done)[2], "Succeeded on n1");
+  assert.equal(mainState({...done, phase: "Failed", deleting: 5})[2], "terminating");
 });
 
 test("a pod can have several states", () => {
