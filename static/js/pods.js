@@ -1,12 +1,15 @@
 import {render} from "preact";
 
 import {Address} from "./controllers/session/address.js";
+import {Filters} from "./controllers/session/filters.js";
 import {startRunPage} from "./controllers/session/run_page.js";
 import {html} from "./lib/html.js";
 import {PodListPage} from "./views/pods/pod_list.js";
 
 const root = document.querySelector("#pods");
 const session = startRunPage(root, new Address());
+const filters = new Filters(session.address, ["name", "state"]);
 
-render(html`<${PodListPage} session=${session} />`, root);
+render(html`<${PodListPage} session=${session} filters=${filters} />`, root);
+filters.start();
 session.start();

@@ -1,6 +1,7 @@
 import {render} from "preact";
 
 import {Address} from "./controllers/session/address.js";
+import {Filters} from "./controllers/session/filters.js";
 import {startRunPage} from "./controllers/session/run_page.js";
 import {Candidates} from "./controllers/volumes/candidates.js";
 import {Chosen} from "./controllers/volumes/chosen.js";
@@ -12,10 +13,12 @@ const root = document.querySelector("#volumes");
 const session = startRunPage(root, new Address());
 const chosen = new Chosen(session);
 session.subject = () => chosen.id.value;
+const filters = new Filters(session.address, ["find", "rows"]);
 const candidates = new Candidates(session, chosen);
 
-render(html`<${VolumesPage} session=${session} chosen=${chosen} candidates=${candidates} />`, root);
+render(html`<${VolumesPage} session=${session} chosen=${chosen} candidates=${candidates} filters=${filters} />`, root);
 chosen.start();
 candidates.start();
 followWhy(session);
+filters.start();
 session.start();

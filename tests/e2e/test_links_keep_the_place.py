@@ -107,3 +107,39 @@ def test_the_manifest_is_a_page_of_the_instant(page: Page) -> None:
     expect(text).not_to_contain_text("nodeName")
     page.get_by_role("button", name="Jump to newest").click()
     expect(text).to_contain_text("nodeName: small", timeout=PATIENCE_MS)
+
+
+def test_connect_leads_back_to_the_instant(page: Page) -> None:
+    run = finished_run(page, "connect", one_pod_too_many("connect"))
+    page.goto(f"/runs/{run}/?seq=9&pod=shop/big-1")
+    past(page)
+    page.get_by_role("link", name="Connect").click()
+    page.get_by_role("link", name="Agreement").click()
+    page.get_by_role("link", name="Board").click()
+    expect(page).to_have_url(re.compile(r"\?pod=shop/big-1&seq=9$"))
+
+
+def test_filters_of_lists_outlive_a_visit_to_an_object(page: Page) -> None:
+    run = finished_run(page, "filters", one_pod_too_many("filters"))
+    page.goto(f"/runs/{run}/pods/")
+    page.get_by_placeholder("shop/web").fill("big")
+    page.get_by_label("State").select_option("bound")
+    page.get_by_role("link", name="shop/big-").first.click()
+    expect(page.get_by_role("region", name="Life of the pod")).to_be_visible(timeout=PATIENCE_MS)
+    page.go_back()
+    expect(page.get_by_placeholder("shop/web")).to_have_value("big", timeout=PATIENCE_MS)
+    expect(page.get_by_label("State")).to_have_value("bound")
+    expect(page.get_by_text("2 found")).to_be_visible()
+    page.goto(f"/runs/{run}/nodes/?name=nowhere&show=stuck")
+    expect(page.get_by_text("0 found")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_label("Show")).to_have_value("stuck")
+
+
+def test_what_is_looked_for_among_volumes_outlives_a_reload(page: Page) -> None:
+    run = finished_run(page, "find", one_pod_too_many("find"))
+    page.goto(f"/runs/{run}/volumes/")
+    page.get_by_role("button", name="Broken").click(timeout=PATIENCE_MS)
+    page.get_by_placeholder("find").fill("data")
+    page.reload()
+    expect(page.get_by_placeholder("find")).to_have_value("data", timeout=PATIENCE_MS)
+    expect(page.get_by_role("button", name="Broken")).to_have_attribute("aria-pressed", "true")

@@ -23,3 +23,7 @@ def test_filters_leave_the_rules_that_differ(page: Page, site: Site) -> None:
         ["yes", "no", "no"]
     )
     expect(page.get_by_role("columnheader", name="v1.34")).to_be_hidden()
+    page.reload()
+    expect(page.get_by_label("Area")).to_have_value("Queue")
+    expect(page.get_by_label("Only differences")).to_be_checked()
+    expect(page.get_by_role("columnheader", name="v1.34")).to_be_hidden()

@@ -182,6 +182,13 @@ def test_tabs_keep_the_instant_and_the_selection(client: Client, lone_run: Run) 
     assert tab(client, f"{here}/", "machines") == f"{here}/machines/"
 
 
+def test_connect_and_agreement_lead_back_to_the_instant(client: Client, lone_run: Run) -> None:
+    here, place = f"/runs/{lone_run.pk}", "?pod=shop/web&seq=40"
+    assert tab(client, f"{here}/{place}", "connect") == f"{here}/connect/{place}"
+    for path in (f"{here}/connect/", f"{here}/agreement/"):
+        assert f'href="{here}/{place}">Board</a>' in html.unescape(page(client, path + place))
+
+
 def test_tabs_of_a_pods_page_keep_that_pod(client: Client, lone_run: Run) -> None:
     here = f"/runs/{lone_run.pk}"
     assert tab(client, f"{here}/pods/shop/web-1/?seq=9", "board") == f"{here}/?pod=shop/web-1&seq=9"

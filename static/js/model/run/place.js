@@ -17,6 +17,7 @@ const FOLDERS = {
   nodes: "nodes/",
   timeline: "timeline/",
   compare: "compare/",
+  connect: "connect/",
   pod: "pods/",
   node: "nodes/",
   manifest: "objects/",

@@ -1,5 +1,3 @@
-import {useState} from "preact/hooks";
-
 import {html} from "../../lib/html.js";
 import {nodeStates} from "../../model/nodes/node_facts.js";
 import {listNodes} from "../../model/nodes/node_list.js";
@@ -11,22 +9,22 @@ import {Mark} from "../shared/mark.js";
 const ROWS = 200;
 
 /** The nodes of a run at the event shown, those with problems first. */
-export function NodeListPage({session}) {
-  return html`<${RunPage} session=${session}><${Body} session=${session} /><//>`;
+export function NodeListPage({session, filters}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} filters=${filters} /><//>`;
 }
 
-function Body({session}) {
-  const [text, setText] = useState("");
-  const [stuckOnly, setStuckOnly] = useState(false);
+function Body({session, filters}) {
   if (isWaiting(session)) {
     return html`<main class="page"><h1>Nodes</h1><${Reading} session=${session} /></main>`;
   }
   const {nodes, at} = session.model;
+  const {name: text, show} = filters.values.value;
+  const stuckOnly = show === "stuck";
   const {rows, found, stuck} = listNodes(nodes, {text, stuckOnly}, at, ROWS);
   return html`
     <main class="page"><div class="pagehead"><h1>Nodes</h1><span class="micro mute" role="status">${count(found)} found</span></div>
-      <div class="formgrid filters"><label class="input">Name<input value=${text} placeholder="node-1" onInput=${(event) => setText(event.target.value)} /></label>
-        <label class="input">Show<select value=${stuckOnly ? "stuck" : ""} onChange=${(event) => setStuckOnly(event.target.value === "stuck")}>
+      <div class="formgrid filters"><label class="input">Name<input value=${text} placeholder="node-1" onInput=${(event) => filters.set({name: event.target.value})} /></label>
+        <label class="input">Show<select value=${stuckOnly ? "stuck" : ""} onChange=${(event) => filters.set({show: event.target.value})}>
           <option value="">all nodes</option><option value="stuck">nodes with a problem (${count(stuck)})</option></select></label></div>
       <table class="tbl pods nodelist"><colgroup><col style="width:20%" /><col style="width:104px" /><col style="width:96px" /><col style="width:112px" /><col style="width:128px" /><col style="width:64px" /><col style="width:72px" /><col /></colgroup>
         <thead><tr><th>Node</th><th>State</th><th>Zone</th><th class="right">CPU</th><th class="right">Memory</th><th class="right">Pods</th><th class="right">Volumes</th><th>Problem</th></tr></thead>

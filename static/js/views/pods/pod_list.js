@@ -1,5 +1,3 @@
-import {useState} from "preact/hooks";
-
 import {html} from "../../lib/html.js";
 import {PLACES, listPods, mainState} from "../../model/pods/pod.js";
 import {count, parseId} from "../../model/shared/format.js";
@@ -11,23 +9,23 @@ import {Mark, Name} from "../shared/mark.js";
 const ROWS = 200;
 
 /** The pods of a run at the event shown, waiting pods first. */
-export function PodListPage({session}) {
-  return html`<${RunPage} session=${session}><${Body} session=${session} /><//>`;
+export function PodListPage({session, filters}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} filters=${filters} /><//>`;
 }
 
-function Body({session}) {
-  const [text, setText] = useState("");
-  const [place, setPlace] = useState("");
+function Body({session, filters}) {
   if (isWaiting(session)) {
     return html`<main class="page"><h1>Pods</h1><${Reading} session=${session} /></main>`;
   }
   const {entities} = session.model;
+  const {name: text, state} = filters.values.value;
+  const place = PLACES.some(([key]) => key === state) ? state : "";
   const {pods, counts, found} = listPods(entities, {text, place}, ROWS);
   return html`
     <main class="page"><div class="pagehead"><h1>Pods</h1><span class="micro mute" role="status">${count(found)} found</span></div>
-      <div class="formgrid filters"><label class="input">Name<input value=${text} placeholder="shop/web" onInput=${(event) => setText(event.target.value)} /></label>
-        <label class="input">State<select value=${place} onChange=${(event) => setPlace(event.target.value)}>
-          <option value="">all</option>${PLACES.map(([key, words]) => html`<option key=${key} value=${key}>${words} (${count(counts.get(key))})</option>`)}</select></label></div>
+      <div class="formgrid filters"><label class="input">Name<input value=${text} placeholder="shop/web" onInput=${(event) => filters.set({name: event.target.value})} /></label>
+        <label class="input">State<select value=${place} onChange=${(event) => filters.set({state: event.target.value})}>
+          <option value="">all</option>${PLACES.map(([key, words]) => html`<option key=${key} value=${key} selected=${key === place}>${words} (${count(counts.get(key))})</option>`)}</select></label></div>
       <table class="tbl pods"><colgroup><col style="width:26%" /><col style="width:24%" /><col style="width:72px" /><col style="width:80px" /><col /></colgroup>
         <thead><tr><th>Pod</th><th>State</th><th class="right">Priority</th><th class="right">Attempts</th><th>Blocked by</th></tr></thead>
         <tbody>${pods.map(([id, pod]) => html`<${Row} key=${id} id=${id} pod=${pod} held=${holdWords(id, session.model)} href=${podHref(session, parseId(id).key)} />`)}</tbody></table>

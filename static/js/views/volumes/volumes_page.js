@@ -28,37 +28,43 @@ const LEGEND = [
 const HALVES = ["left", "right", "both"];
 
 /** The chains of pods, claims, volumes, classes and nodes, and the selected claim or volume. */
-export function VolumesPage({session, chosen, candidates}) {
-  return html`<${RunPage} session=${session}><${Body} session=${session} chosen=${chosen} candidates=${candidates} /><//>`;
+export function VolumesPage({session, chosen, candidates, filters}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} chosen=${chosen} candidates=${candidates} filters=${filters} /><//>`;
 }
 
-function Body({session, chosen, candidates}) {
+function Body({session, chosen, candidates, filters}) {
   const [all] = useState(() => new Chains());
-  const [view, setView] = useState({kind: "", text: "", page: null});
+  const [page, setPage] = useState(null);
   if (isWaiting(session)) {
     return html`<main class="page"><h1>Volumes</h1><${Reading} session=${session} /></main>`;
   }
   const {claims, entities} = session.model;
   const {counts} = all.of(claims, entities);
   const id = chosen.id.value;
-  const shown = all.page({...view, id});
+  const {find: text, rows} = filters.values.value;
+  const kind = KINDS.some(([key]) => key === rows) ? rows : "";
+  const shown = all.page({kind, text, page, id});
   const pick = (found) => {
-    setView({...view, page: shown.page});
+    setPage(shown.page);
     chosen.pick(found);
+  };
+  const filter = (changes, first) => {
+    setPage(first);
+    filters.set(changes);
   };
   return html`
     <main class="page volumespage">
       <div class="pagehead"><h1>Volumes</h1><span class="small mute num" role="status">${shownWords(shown, counts.get(""))}</span>
         <ul class="legend">${LEGEND.map(([mark, family, words]) => html`<li key=${words}><${Mark} name=${mark} family=${family} />${words === "half-bound" ? html`<${Term} word="half-bound">${words}<//>` : words}</li>`)}</ul>
         <div class="seg" role="group" aria-label="Rows to show">${KINDS.map(
-          ([kind, words]) => html`
-          <button key=${kind} aria-pressed=${String(view.kind === kind)} onClick=${() => setView({...view, kind, page: null})}>${words} ${count(counts.get(kind))}</button>`,
+          ([key, words]) => html`
+          <button key=${key} aria-pressed=${String(kind === key)} onClick=${() => filter({rows: key}, null)}>${words} ${count(counts.get(key))}</button>`,
         )}</div>
-        <input class="pick" type="search" aria-label="Name of a claim, volume or class" placeholder="find" value=${view.text}
-          onInput=${(event) => setView({...view, text: event.target.value, page: 0})} /></div>
+        <input class="pick" type="search" aria-label="Name of a claim, volume or class" placeholder="find" value=${text}
+          onInput=${(event) => filter({find: event.target.value}, 0)} /></div>
       ${shown.rows.length > 0 && html`<${Table} session=${session} rows=${shown.rows} id=${id} pick=${pick} />`}
-      ${shown.rows.length === 0 && html`<p class="small mute">${nothing(counts.get(""), view)}</p>`}
-      ${shown.pages > 1 && html`<${Pager} shown=${shown} go=${(page) => setView({...view, page})} />`}
+      ${shown.rows.length === 0 && html`<p class="small mute">${nothing(counts.get(""), {kind, text})}</p>`}
+      ${shown.pages > 1 && html`<${Pager} shown=${shown} go=${setPage} />`}
       <${Selected} session=${session} chosen=${chosen} candidates=${candidates} pick=${pick} />
     </main>`;
 }
