@@ -25,11 +25,21 @@ def recordings(name: str) -> list[Any]:
 
 
 def recorded_refusals(folder: Path) -> list[str]:
-    """What the real API server said to the steps that it refused, but for its dumps of structs."""
+    """What the real API server said to the steps that it refused, but for its dumps of structs.
+
+    After its message comes the cause that it gives for a refused eviction.
+    """
     steps = json.loads((folder / "timeline.json").read_text())["steps"]
-    said = [re.search(r'"message":"((?:[^"\\]|\\.)*)', step.get("error") or "") for step in steps]
-    texts = [json.loads(f'"{found[1]}"') for found in said if found]
-    return [text.partition("\n")[0] for text in texts]
+    return [said for step in steps if (said := _said(step.get("error") or ""))]
+
+
+def _said(error: str) -> str:
+    message, cause = (
+        re.search(rf'{before}"message":"((?:[^"\\]|\\.)*)', error)
+        for before in ("", '"reason":"DisruptionBudget",')
+    )
+    texts = [json.loads(f'"{found[1]}"') for found in (message, cause) if found]
+    return " ".join(text.partition("\n")[0] for text in texts)
 
 
 @pytest.mark.parametrize("path", recordings("scenario.yaml"))
