@@ -47,12 +47,12 @@ def test_broken_chains_can_be_selected(page: Page) -> None:
     page.get_by_role("button", name="Broken 2").click(timeout=PATIENCE_MS)
     expect(page.get_by_role("status").filter(has_text="2 of 8 rows")).to_be_visible()
     page.get_by_role("button", name="ci/archive, Lost").press("Enter")
-    expect(page).to_have_url(f"/runs/{run}/volumes/?claim=ci/archive")
+    expect(page).to_have_url(f"/runs/{run}/volumes/?rows=broken&claim=ci/archive")
     expect(page.get_by_text("Lost: its volume pv-archive was deleted at 20.000 s.")).to_be_visible(
         timeout=PATIENCE_MS
     )
     page.get_by_role("button", name="pv-scratch, Released").click()
-    expect(page).to_have_url(f"/runs/{run}/volumes/?volume=pv-scratch")
+    expect(page).to_have_url(f"/runs/{run}/volumes/?rows=broken&volume=pv-scratch")
     expect(page.get_by_text("Released: its claim shop/scratch was deleted")).to_be_visible()
     page.get_by_role("button", name=re.compile("^Apply: Remove the claimRef")).click()
     agree(page)
