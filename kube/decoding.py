@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kscope.sim.objects import quantity
-from kube.openapi.definitions import Schema, definition_of, definitions
+from kube.openapi.definitions import Schema, definition_of, followed
 from kube.resources import Resource
 from kube.status import ApiError, bad_request
 
@@ -40,7 +40,7 @@ def _problems(schema: Schema, value: Any, path: tuple[str, ...], struct: str) ->
     if value is None:
         return
     name = _name(schema)
-    schema = definitions().get(schema["$ref"].rpartition("/")[2], {}) if name else schema
+    schema = followed(schema)
     if name == _QUANTITY:
         if why := _quantity_problem(value):
             yield why

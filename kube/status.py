@@ -90,6 +90,12 @@ def conflict(resource: Resource, name: str, why: str) -> ApiError:
     return ApiError(409, "Conflict", message, _of(resource, name))
 
 
+def other_uid(resource: Resource, name: str, wanted: str, found: str | None) -> ApiError:
+    """The object has another uid than the client believes. Upstream: storage/interfaces.go, Check()."""
+    why = f"UID in precondition: {wanted}, UID in object meta: {found}"
+    return conflict(resource, name, f"Precondition failed: {why}")
+
+
 MODIFIED = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )

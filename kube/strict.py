@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from kube.openapi.definitions import Schema, definition_of, definitions
+from kube.openapi.definitions import Schema, definition_of, definitions, followed
 from kube.resources import Resource
 from kube.status import ApiError, bad_request
 
@@ -90,7 +90,7 @@ class _Object(dict[str, Any]):
 
 
 def _unknown(schema: Schema, value: Any, path: str) -> Iterator[str]:
-    schema = _followed(schema)
+    schema = followed(schema)
     if isinstance(value, list):
         items = schema.get("items") or {}
         for place, one in enumerate(value):
@@ -105,12 +105,6 @@ def _unknown(schema: Schema, value: Any, path: str) -> Iterator[str]:
                 yield from _unknown(dict(others), one, _joined(path, name))
             elif properties:
                 yield _joined(path, name)
-
-
-def _followed(schema: Schema) -> Schema:
-    """The schema itself, or the one that it refers to."""
-    reference = schema.get("$ref")
-    return definitions().get(reference.rpartition("/")[2], {}) if reference else schema
 
 
 def _repeated(value: Any, path: str) -> Iterator[str]:

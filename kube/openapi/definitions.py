@@ -56,6 +56,12 @@ def definitions() -> Definitions:
     return {name: _bare(schema) for name, schema in read_definitions().items()}
 
 
+def followed(schema: Schema) -> Schema:
+    """The schema itself, or the one that it refers to."""
+    reference = schema.get("$ref")
+    return definitions().get(reference.rpartition("/")[2], {}) if reference else schema
+
+
 def read_definitions() -> Definitions:
     """The schemas of all served kinds, and of what they refer to.
 

@@ -20,7 +20,6 @@ class RunTable:
     """The table *name*, with the SQL types of those of its columns that are written, but run_id."""
 
     def __init__(self, name: str, types: Mapping[str, LiteralString]) -> None:
-        self.name = name
         self._names = [*types]
         self._encoded = [place for place, kind in enumerate(types.values()) if kind == "jsonb"]
         table, columns = sql.Identifier(name), sql.SQL(", ").join(map(sql.Identifier, types))
@@ -30,7 +29,7 @@ class RunTable:
                 "INSERT INTO {table} (run_id, {columns}) SELECT %s, {columns}"
                 " FROM jsonb_to_recordset(%s::jsonb) AS added ({typed})"
             )
-            .format(table=table, columns=columns, typed=typed(types))
+            .format(table=table, columns=columns, typed=_typed(types))
             .as_bytes()
         )
 
@@ -65,7 +64,7 @@ def records(objects: Sequence[Any]) -> str:
     return orjson.dumps(objects, default=_bytea).decode()
 
 
-def typed(types: Mapping[str, LiteralString]) -> sql.Composable:
+def _typed(types: Mapping[str, LiteralString]) -> sql.Composable:
     """The columns with their types, as jsonb_to_recordset is told them."""
     columns = [
         sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(kind)) for name, kind in types.items()

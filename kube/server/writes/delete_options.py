@@ -14,7 +14,7 @@ from kube.addresses import Target
 from kube.server.objects.versions import Version
 from kube.server.writes.bodies import body_of
 from kube.server.writes.written import part_of, seq_of, uid_of
-from kube.status import MODIFIED, bad_request, conflict
+from kube.status import MODIFIED, bad_request, conflict, other_uid
 
 _IN_QUERY = ("gracePeriodSeconds", "propagationPolicy", "orphanDependents")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
@@ -67,8 +67,7 @@ class DeleteOptions:
         """
         wanted, uid = self.command.get("uid"), uid_of(found)
         if wanted is not None and wanted != uid:
-            why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}"
-            raise conflict(target.resource, target.name, why)
+            raise other_uid(target.resource, target.name, wanted, uid)
         if self.command.get("expect", found.seq) != found.seq:
             raise conflict(target.resource, target.name, MODIFIED)
 

@@ -55,6 +55,7 @@ from kube.status import (
     invalid,
     method_not_allowed,
     not_found,
+    other_uid,
     timed_out,
 )
 from kube.strict import patch_refusal, unknown_fields
@@ -327,8 +328,7 @@ class Writer:
         uid = after.get("uid")
         if uid and uid != before.get("uid"):
             if self.objects.request.method == "PUT" or target.subresource == "scale":
-                why = f"UID in precondition: {uid}, UID in object meta: {before.get('uid')}"
-                raise conflict(target.resource, target.name, f"Precondition failed: {why}")
+                raise other_uid(target.resource, target.name, uid, before.get("uid"))
             message = f'Invalid value: "{uid}": field is immutable'
             raise invalid(
                 target.resource, target.name, [("FieldValueInvalid", message, "metadata.uid")]

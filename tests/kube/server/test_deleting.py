@@ -134,9 +134,7 @@ async def test_no_update_takes_a_deletion_back(
 
 async def test_no_update_begins_a_deletion(kube: Kube) -> None:
     await kube.ask("POST", MAPS, HELD)
-    mark = {"metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}
-    answer = await kube.ask("PATCH", f"{MAPS}/held", mark, content_type=MERGE)
-    assert (answer.status, answer.json["message"]) == (
+    assert await refused(kube, {"deletionTimestamp": "2020-01-01T00:00:00Z"}) == (
         422,
         'ConfigMap "held" is invalid: metadata.deletionTimestamp: Invalid value: '
         '"2020-01-01T00:00:00Z": field is immutable',
@@ -146,13 +144,17 @@ async def test_no_update_begins_a_deletion(kube: Kube) -> None:
 async def test_what_is_being_deleted_gets_no_new_finalizer(kube: Kube) -> None:
     await kube.ask("POST", MAPS, HELD)
     await kube.ask("DELETE", f"{MAPS}/held")
-    more = {"metadata": {"finalizers": ["a.b/c", "d.e/f"]}}
-    answer = await kube.ask("PATCH", f"{MAPS}/held", more, content_type=MERGE)
-    assert (answer.status, answer.json["message"]) == (
+    assert await refused(kube, {"finalizers": ["a.b/c", "d.e/f"]}) == (
         422,
         'ConfigMap "held" is invalid: metadata.finalizers: Forbidden: no new finalizers can be '
         'added if the object is being deleted, found new finalizers []string{"d.e/f"}',
     )
+
+
+async def refused(kube: Kube, metadata: dict[str, Any]) -> tuple[int, str]:
+    """The status and the message with which a patch of the held map's metadata is answered."""
+    answer = await kube.ask("PATCH", f"{MAPS}/held", {"metadata": metadata}, content_type=MERGE)
+    return answer.status, answer.json["message"]
 
 
 async def test_the_last_finalizer_goes_with_the_object(kube: Kube) -> None:

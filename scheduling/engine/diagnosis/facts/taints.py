@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from kscope.sim.objects.manifest_parts import items
-from kscope.sim.objects.objects import Node, Pod
+from kscope.sim.objects.objects import OUT_OF_SERVICE_TAINT, Node, Pod
 from scheduling.engine.diagnosis.facts.case import FEW, FEW_LEFT, Case, Refusal, listed
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.facts.labels import RENAMED
@@ -28,7 +28,7 @@ _ORIGINS: Final[Mapping[str, str]] = {
     "node.kubernetes.io/network-unavailable": "the node controller sets it until the network plugin "
     "reports that the network is available",
     "node.kubernetes.io/unschedulable": "the node controller sets it while the node is cordoned",
-    "node.kubernetes.io/out-of-service": "an administrator sets it for a node that was shut down",
+    OUT_OF_SERVICE_TAINT: "an administrator sets it for a node that was shut down",
     "node.cloudprovider.kubernetes.io/uninitialized": "the kubelet sets it at registration, and the "
     "cloud-controller-manager removes it once it has initialized the node",
     "node.cloudprovider.kubernetes.io/shutdown": "the cloud-controller-manager sets it while the "

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import (
+    OUT_OF_SERVICE_TAINT,
     ApiObject,
     Node,
     PersistentVolume,
@@ -234,11 +235,11 @@ def _for_attached_elsewhere(
 
 def _out_of_service(node: Node) -> Candidate:
     """Upstream: non-graceful node shutdown; the pods are deleted and their volumes detached."""
-    taint = {"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown"}
+    taint = {"key": OUT_OF_SERVICE_TAINT, "value": "nodeshutdown"}
     taints = [*node.taints, {**taint, "effect": "NoExecute"}]
     return Candidate(
         kind="taint",
-        text=f"Taint {node.name} with node.kubernetes.io/out-of-service, so that its volumes detach",
+        text=f"Taint {node.name} with {OUT_OF_SERVICE_TAINT}, so that its volumes detach",
         command=patched(node.id, {"spec": {"taints": taints}}),
         note="Be sure that the machine is off: its pods are deleted by force. Remove the taint later.",
     )

@@ -1,3 +1,5 @@
+import {isFinished} from "../shared/terminating.js";
+
 /**
  * The state machines of pods, claims, volumes and volume operations: states, edges, and where they are drawn.
  *
@@ -88,7 +90,7 @@ const CACHE = {
   leaves: {added: "deleted"},
   stateOf(pod, event) {
     if (!pod) return null;
-    if (pod.cache) return isOver(pod) ? "deleted" : pod.cache;
+    if (pod.cache) return isFinished(pod) ? "deleted" : pod.cache;
     return event?.kind === "AssumptionExpired" ? "expired" : "initial";
   },
 };
@@ -204,7 +206,3 @@ const OPERATION = {
 };
 
 export const MACHINES = [QUEUE, CACHE, VOLUME, CLAIM, OPERATION];
-
-function isOver({phase}) {
-  return phase === "Succeeded" || phase === "Failed";
-}

@@ -1,5 +1,6 @@
 import {mergePatch} from "../shared/fold.js";
 import {duration} from "../shared/format.js";
+import {isFinished} from "../shared/terminating.js";
 
 /**
  * The lanes of a pod's life from top to bottom. `when` returns the label of the slice while the pod is in the
@@ -66,7 +67,7 @@ const LANES = [
     family: "held",
     look: "wait",
     rare: true,
-    when: (pod) => (isOver(pod) ? pod.phase : null),
+    when: (pod) => (isFinished(pod) ? pod.phase : null),
   },
 ];
 
@@ -145,9 +146,5 @@ function unschedulable({queue, attempts}) {
 }
 
 function isStarting(pod) {
-  return Boolean(pod.node) && pod.deleting === undefined && pod.phase !== "Running" && !isOver(pod);
-}
-
-function isOver({phase}) {
-  return phase === "Succeeded" || phase === "Failed";
+  return Boolean(pod.node) && pod.deleting === undefined && pod.phase !== "Running" && !isFinished(pod);
 }
