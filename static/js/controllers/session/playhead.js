@@ -75,7 +75,7 @@ export class Playhead {
    * browser's back button returns here.
    */
   seek(place, {isJump = false} = {}) {
-    this.replaying.value = false;
+    this.#begin();
     const {head} = this.live;
     const beyond = place.seq !== undefined ? place.seq >= head.seq : place.at >= head.at;
     if (beyond && this.live.ready.value) {
@@ -168,6 +168,12 @@ export class Playhead {
     if (past && rests && !this.replaying.value && past.model.seq >= this.live.model.seq) this.jumpToNewest();
   }
 
+  /** What was said before belongs to an older request; what is said on the way has to stay. */
+  #begin() {
+    this.replaying.value = false;
+    this.notices.clear();
+  }
+
   #showPast(cursor, isJump = false) {
     if (this.live.ready.value && cursor.model.seq >= this.live.model.seq) {
       this.jumpToNewest({isJump});
@@ -177,7 +183,6 @@ export class Playhead {
       this.past.value = cursor;
       this.opening.value = null;
       this.aim.value = null;
-      this.notices.clear();
       this.onChange();
     });
     this.address.write({seq: cursor.model.seq}, {isJump});
@@ -234,7 +239,7 @@ export class Playhead {
   /** Take steps one after the other, after the current seek has ended. */
   #inOrder(step) {
     const {stepped, arriving} = this;
-    this.replaying.value = false;
+    this.#begin();
     this.stepped = (async () => {
       await stepped;
       if (arriving && !(await arriving)) return;
@@ -245,6 +250,7 @@ export class Playhead {
 
   /** Play recorded events at the speed of the run until the newest is reached. */
   async #replay() {
+    this.#begin();
     this.replaying.value = true;
     const cursor = this.past.value;
     let clock = cursor.model.at;

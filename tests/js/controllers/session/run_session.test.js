@@ -218,6 +218,16 @@ test("a step after a seek that failed does nothing", async () => {
   assert.equal(session.notices.message.value, "the server answered 500");
 });
 
+test("what is said during a seek stays after it", async () => {
+  session.notices.say("an older notice");
+  const sought = session.playhead.seek({seq: 10});
+  assert.equal(session.notices.message.value, "");
+  session.notices.say("“soon” is not a time");
+  api.release();
+  await sought;
+  assert.equal(session.notices.message.value, "“soon” is not a time");
+});
+
 test("pressing play during a seek replays recorded events", async () => {
   session.playhead.seek({seq: 0});
   const pressed = session.playhead.togglePlay();
