@@ -19,13 +19,13 @@ from kscope.sim.input.loader import load_files
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Pod, from_manifest
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.cycle.decisions import decide
 from scheduling.engine.diagnosis import diagnose
 from tests.conformance.vectors import parametrised
-from tests.scheduling_engine.comparer import cache_differences
 from tests.vectors import vector_set
 
 FIELDS = ("result", "node", "volumes", "preemption", "message", "devices")
@@ -182,7 +182,7 @@ def _play(path: Path, profile: str) -> None:
     loaded = _loaded(path)
     cluster = Cluster.create(Scenario.from_load(loaded, name=path.stem), profile=profile)
     cluster.advance(60 * SECOND)
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []
     pending = [
         pod.key
         for pod in cluster.store.objects(Pod.KIND)

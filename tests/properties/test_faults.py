@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from kscope.sim.kernel.recorder import Event
 from kscope.sim.kernel.units import MINUTE, SECOND
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.broken import UNTIL, broken_scenario
 from tests.properties.rules import (
@@ -17,7 +18,6 @@ from tests.properties.rules import (
     shown_wrongly,
     unmounted_without_reason,
 )
-from tests.scheduling_engine.comparer import cache_differences
 
 PROFILES = ("v1.34", "v1.34", "v1.20", "v1.16", "v1.11")
 # Before 1.21 the attach/detach controller forgot at a restart what it was about to attach or detach;
@@ -66,7 +66,7 @@ def test_faults_break_no_rule_and_no_run(seed: int) -> None:
     if not any(event.kind == "FaultInjected" and _is_pod_cut(event) for event in events):
         # A pod that was bound and has gone unseen stays in the cache for ever, as it does upstream:
         # kubernetes#106102.
-        assert cache_differences(cluster) == [], seed
+        assert cluster_findings(cluster) == [], seed
     cluster.take()
     assert shown_wrongly(cluster) == [], seed
 

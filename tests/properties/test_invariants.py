@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kscope.sim.kernel.units import MILLISECOND, SECOND
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.clusters import random_scenario
-from tests.scheduling_engine.comparer import cache_differences
 
 UNTIL = 60 * SECOND
 LANES = {"gated", "active", "backoff", "unschedulable", "in_flight"}
@@ -64,4 +64,4 @@ def test_a_quiet_runs_cache_equals_the_store(seed: int) -> None:
     cluster.advance(UNTIL)
     # What was written last is still on its way to the scheduler's watches.
     cluster.advance(UNTIL + 10 * MILLISECOND)
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []

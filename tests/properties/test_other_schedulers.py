@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.units import MILLISECOND, SECOND
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.clusters import random_scenario
 from tests.properties.rules import shown_wrongly
-from tests.scheduling_engine.comparer import cache_differences
 from tests.scheduling_engine.test_extension_points import everywhere, installed
 
 __all__ = ["installed"]
@@ -67,7 +67,7 @@ def test_no_pod_is_doubled_no_node_overcommitted(place: int, seed: int) -> None:
     cluster.advance(UNTIL + 10 * MILLISECOND)
     cluster.take()
     assert shown_wrongly(cluster) == []
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []
 
 
 @pytest.mark.parametrize("place", [0, 1])

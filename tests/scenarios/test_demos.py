@@ -3,9 +3,9 @@
 import pytest
 
 from kscope.sim.input.loader import load_files
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.configuration.scenario_schedulers import check_setup
 from tests.scenarios.played import FOLDER, Played, demo
-from tests.scheduling_engine.comparer import cache_differences
 
 DEMOS = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
@@ -15,7 +15,7 @@ def test_nothing_in_a_demo_is_refused_and_it_comes_to_its_end(name: str) -> None
     played = demo(name)
     assert played.story("CommandRejected") == []
     assert played.cluster.next_at is None
-    assert cache_differences(played.cluster) == []
+    assert cluster_findings(played.cluster) == []
 
 
 # One pod too many: report-0 wants 3 cpu in one piece. It is tried once, parked with what it lacks

@@ -8,6 +8,8 @@ import pytest
 
 from kscope.sim.input.scenario import Scenario, Step
 from kscope.sim.kernel.units import SECOND
+from scheduling.engine.checks.cache import cache_differences
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from tests.scenarios.cases import (
     at,
@@ -26,7 +28,6 @@ from tests.scenarios.cases import (
     volume,
 )
 from tests.scenarios.played import Played
-from tests.scheduling_engine.comparer import cache_differences
 
 NO_ROOM = "0/2 nodes are available: 2 Insufficient cpu."
 
@@ -566,7 +567,7 @@ def test_a_pod_that_is_gone_keeps_its_place_in_a_cache_that_did_not_hear_of_it()
     cluster = Cluster.create(missed_deletion(), tie_break="name")
     cluster.advance(25 * SECOND)
     assert cluster.store.find("Pod", "default/old") is None
-    assert cache_differences(cluster) == [
+    assert [str(found) for found in cache_differences(cluster)] == [
         "pod/default/old: the cache has the pod on n1, the store nothing"
     ]
     events = cluster.take().events
@@ -594,7 +595,7 @@ def test_a_new_list_frees_the_place(cure: dict[str, str], told: list[str]) -> No
     later = [event.kind for event in played.events if event.at >= 30 * SECOND]
     assert [kind for kind in later if kind in kinds] == told
     assert played.pods() == {"default/new": ("Running", "n1")}
-    assert cache_differences(played.cluster) == []
+    assert cluster_findings(played.cluster) == []
 
 
 @pytest.mark.parametrize(
@@ -625,7 +626,7 @@ def test_a_pod_bound_and_deleted_unseen_keeps_its_place_in_old_versions(
     )
     assert played.story("PodForgotten", "AssumptionExpired") == [freed]
     assert played.story("PodBound") == ["2 PodBound pod/default/brief", told]
-    assert cache_differences(played.cluster) == []
+    assert cluster_findings(played.cluster) == []
 
 
 def test_what_came_and_went_while_the_watch_was_cut_was_never_there() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from kscope.sim.input.loader import load_paths
 from kscope.sim.input.scenario import Scenario
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from tests.conformance.vectors import parametrised
 from tests.scenarios.played import Played
-from tests.scheduling_engine.comparer import cache_differences
 from tests.vectors import vector_set
 
 FOLDER = vector_set("control-plane-1.20")
@@ -50,7 +50,7 @@ def test_a_recorded_scenario_is_read_and_runs_to_its_end(path: Path) -> None:
     # The texts of refusals are those of the control plane that was recorded.
     played = Played(replace(scenario, profile="v1.20"))
     assert played.cluster.next_at is None
-    assert cache_differences(played.cluster) == []
+    assert cluster_findings(played.cluster) == []
     refused = [event.message for event in played.events if event.kind == "CommandRejected"]
     assert [message.partition(": ")[2] for message in refused] == recorded_refusals(path.parent)
 

@@ -6,6 +6,7 @@ import pytest
 
 from kscope.sim.kernel.recorder import Event
 from kscope.sim.kernel.units import MILLISECOND, SECOND
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cycle.binding.bind_queue import STARTED
@@ -22,7 +23,6 @@ from tests.builders import (
     storage_class,
     user_of,
 )
-from tests.scheduling_engine.comparer import cache_differences
 
 
 def cluster_of(*objects: Manifest, profile: str = "v1.11", **fields: object) -> Cluster:
@@ -115,7 +115,7 @@ def test_one_worker_binds_one_pod_after_the_other() -> None:
     assert len(set(writes)) == 3
     assert all(later - earlier >= 2 * MILLISECOND for earlier, later in pairwise(writes))
     assert [node_of(cluster, name) for name in names] == ["a"] * 3
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []
 
 
 def test_a_failed_write_returns_the_pod_to_the_queue() -> None:

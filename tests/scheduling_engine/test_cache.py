@@ -5,6 +5,8 @@ import pytest
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.pod_resources import HostPort
+from scheduling.engine.checks.cache import compare
+from scheduling.engine.checks.ledger import compare_table
 from scheduling.engine.nodes.cache import CacheMove, CachePlace, SchedulerCache
 from scheduling.engine.nodes.cache_rules import CacheError
 from scheduling.engine.nodes.gauges import NodeGauges
@@ -14,7 +16,6 @@ from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders.nodes import ZONE
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
-from tests.scheduling_engine.comparer import compare
 
 MODERN, CLASSIC = "v1.34", "v1.16"
 
@@ -263,12 +264,12 @@ def test_the_comparer_finds_each_kind_of_difference() -> None:
     pod, lost = make_pod("a", node="n1"), make_pod("lost", node="n1")
     cache.add_node(node)
     cache.add_pod(info_of(cache, pod))
-    assert compare(cache, table, [node], [pod]) == []
-    differences = compare(cache, table, [node, other], [lost])
-    subjects = [difference.subject for difference in differences]
+    assert compare(cache, [node], [pod]) == []
+    differences = compare(cache, [node, other], [lost])
+    subjects = [found.subject for found in differences]
     assert subjects == ["node/n2", "pod/default/a", "pod/default/lost"]
     table.requested[CPU, table.rows["n1"]] += 1
-    assert [str(difference) for difference in compare(cache, table, [node], [pod])] == [
+    assert [str(found) for found in compare_table(cache, table)] == [
         "requests of node/n1: the cache has {'cpu': 1, 'memory': 0, 'pods': 1}, "
         "the store {'cpu': 0, 'memory': 0, 'pods': 1}"
     ]

@@ -7,6 +7,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.selectors import LabelSelector
+from scheduling.engine.checks.cache import compare
+from scheduling.engine.checks.ledger import compare_table
 from scheduling.engine.nodes.cache import SchedulerCache
 from scheduling.engine.nodes.cache_rules import CacheError
 from scheduling.engine.nodes.gauges import NodeGauges
@@ -17,7 +19,6 @@ from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders.nodes import ZONE
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
-from tests.scheduling_engine.comparer import compare
 
 _PODS = st.sampled_from([f"p{number}" for number in range(6)])
 _NODES = st.sampled_from(["n1", "n2", "n3", "n4"])
@@ -211,7 +212,8 @@ class CacheMachine(RuleBasedStateMachine):
     @invariant()
     def the_cache_equals_the_store(self) -> None:
         pods = [pod for pod, _ in self.pods.values()]
-        assert compare(self.cache, self.table, self.nodes.values(), pods) == []
+        assert compare(self.cache, self.nodes.values(), pods) == []
+        assert [*compare_table(self.cache, self.table)] == []
 
     @invariant()
     def each_pod_is_where_the_model_has_it(self) -> None:

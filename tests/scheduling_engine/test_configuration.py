@@ -8,6 +8,7 @@ from kscope.sim.input.loader import load_files
 from kscope.sim.input.reading import ConfigurationError
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.units import SECOND
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.profiles import PROFILES
@@ -18,7 +19,6 @@ from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.builders import node, node_of, played, pod, scene
 from tests.scheduling_engine.builders import make_node, make_pod
-from tests.scheduling_engine.comparer import cache_differences
 
 
 def _document(*profiles: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -234,7 +234,7 @@ def test_profiles_share_one_queue_and_one_cache() -> None:
     assert len(cluster.schedulers) == 1
     assert node_of(cluster, "first") == "a"
     assert node_of(cluster, "second") == "a"
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []
 
 
 def test_without_default_preemption_nobody_is_evicted() -> None:

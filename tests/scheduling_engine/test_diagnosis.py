@@ -7,6 +7,7 @@ import pytest
 
 from kscope.sim.kernel.units import MINUTE, SECOND
 from kscope.sim.objects.objects import Pod
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose, trials
@@ -26,7 +27,6 @@ from tests.builders import (
     user_of,
     volume,
 )
-from tests.scheduling_engine.comparer import cache_differences
 
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
@@ -941,7 +941,7 @@ def test_a_diagnosis_leaves_no_trace_in_the_run() -> None:
         cluster.take()
     assert watched.digest() == alone.digest()
     assert watched.steps == alone.steps
-    assert cache_differences(watched) == []
+    assert cluster_findings(watched) == []
 
 
 def test_a_world_shares_the_clock_of_the_cluster() -> None:

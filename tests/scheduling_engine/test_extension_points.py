@@ -7,6 +7,7 @@ import pytest
 
 from kscope.sim.kernel.units import MINUTE, SECOND
 from kscope.sim.objects.objects import Pod
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration import registry
@@ -29,7 +30,6 @@ from scheduling.engine.queue.hints.registrations import Registration
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from scheduling.engine.versions.registry import DEFAULT
 from tests.builders import Manifest, host, local_disk, node, node_of, played, pod, scene, user_of
-from tests.scheduling_engine.comparer import cache_differences
 
 ANSWERS = {
     "ok": SUCCESS,
@@ -285,7 +285,7 @@ def test_a_refusal_at_reserve_undoes_all_reservations_in_reverse() -> None:
     ]
     attempt = slice_.attempts[0]
     assert (attempt.result, attempt.node) == ("unschedulable", "")
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []
 
 
 def test_a_refused_pod_comes_back_when_the_cluster_changes() -> None:
@@ -332,7 +332,7 @@ def test_failures_are_told_in_upstreams_words(
     assert (condition(cluster)["reason"], condition(cluster)["message"]) == (reason, message)
     asked = plugin(cluster, "Ledger").asked
     assert asked.count("unreserve a") == asked.count("reserve a") > 0
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []
 
 
 def test_a_bind_plugin_binds_in_place_of_the_default_binder() -> None:
@@ -426,7 +426,7 @@ def test_a_pod_that_is_deleted_does_not_wait_any_more() -> None:
     assert len(cluster.scheduler.handle.waiting_pods) == 0
     denied = [one for one in cluster.take().events if one.kind == "PermitDenied"]
     assert [one.message for one in denied] == ["removed"]
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []
 
 
 def test_a_waiting_victim_is_requeued_and_not_deleted() -> None:

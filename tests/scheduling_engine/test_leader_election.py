@@ -1,10 +1,10 @@
 """Replicas of one scheduler: one leads, the others wait for its Lease to run out."""
 
 from kscope.sim.kernel.units import SECOND
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from tests.builders import node, node_of, played, pod, scene
-from tests.scheduling_engine.comparer import cache_differences
 
 _PAIR = ({"name": "default-scheduler", "replicas": 2},)
 _FIRST, _SECOND = "scheduler/default-scheduler-0", "scheduler/default-scheduler-1"
@@ -44,7 +44,7 @@ def test_a_standby_takes_over_when_the_lease_has_run_out() -> None:
     assert _holder(cluster) == "default-scheduler-1"
     lease = cluster.store.get("Lease", "kube-system/kube-scheduler")
     assert lease.spec["leaseTransitions"] == 1
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []
 
 
 def test_without_a_standby_nobody_schedules_until_a_replica_starts() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.latency import Latency
 from kscope.sim.kernel.units import MILLISECOND, SECOND
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from tests.builders import claim, storage_class, user_of, volume
-from tests.scheduling_engine.comparer import cache_differences
 from tests.workloads.builders import Json, make_node
 
 NODES = (make_node("n1"), make_node("n2"))
@@ -65,7 +65,7 @@ def test_a_pod_deleted_while_its_volumes_are_bound_is_forgotten_at_the_next_look
         'running PreBind plugin "VolumeBinding": binding volumes: pod does not exist any more: '
         'pod "p" not found',
     ]
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []
 
 
 def test_a_pod_of_the_same_name_does_not_wait_for_the_one_that_was_deleted() -> None:
@@ -76,7 +76,7 @@ def test_a_pod_of_the_same_name_does_not_wait_for_the_one_that_was_deleted() -> 
     cluster.apply(Command(verb="create", manifest=bare))
     cluster.advance(SECOND)
     assert cluster.store.get("Pod", "default/p").spec.get("nodeName")
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []
 
 
 def test_a_pod_woken_before_the_caches_know_is_tried_with_what_was_known() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from kscope.sim.errors import Invalid
 from kscope.sim.input.loader import load_files
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from tests.builders import node, node_of, played, pod, scene
-from tests.scheduling_engine.comparer import cache_differences
 
 
 def _replace(cluster: Cluster, manifest: dict[str, Any]) -> str:
@@ -28,7 +28,7 @@ def test_a_running_pod_is_replaced_without_grace() -> None:
     cluster = played(Cluster.create(scene(node("n"), node("m"), pod("p"))))
     assert _replace(cluster, pod("p", nodeSelector={"none": "such"})) == ""
     assert node_of(played(cluster), "p") == ""
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []
 
 
 def test_what_is_not_there_is_created() -> None:

@@ -3,9 +3,9 @@
 import pytest
 
 from kscope.sim.input.reading import ConfigurationError
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from tests.builders import node, node_of, played, pod, scene
-from tests.scheduling_engine.comparer import cache_differences
 
 _TWO = ({"name": "default-scheduler"}, {"name": "second"})
 
@@ -16,7 +16,7 @@ def test_each_scheduler_places_the_pods_that_name_it() -> None:
     )
     played(cluster)
     assert (node_of(cluster, "one"), node_of(cluster, "two")) == ("a", "a")
-    assert cache_differences(cluster) == []
+    assert cluster_findings(cluster) == []
     cluster.take()
     assert cluster.view()["pod/default/two"]["scheduler"] == "second"
     assert cluster.view()["node/a"]["requested"]["cpu"] == 2000

@@ -330,7 +330,7 @@ class ApiFaults:
     `slows` says whether any write was ever slow: until then no write has to ask how slow.
     """
 
-    __slots__ = ("cuts", "_lags", "_slow", "_stream", "_writes", "on_refusal", "slows")
+    __slots__ = ("cuts", "_lags", "missed", "_slow", "_stream", "_writes", "on_refusal", "slows")
 
     def __init__(self, stream: Stream, on_refusal: Callable[[str, str, str], None]) -> None:
         self._stream = stream
@@ -339,6 +339,8 @@ class ApiFaults:
         self._lags: dict[str, int] = {}
         # Broken watches, by kind.
         self.cuts: dict[str, list[Cut]] = {}
+        # The ids of objects of which a broken watch has ever missed a write.
+        self.missed: dict[str, None] = {}
         self.slows = False
         # Called with the object's id, the author and the text of what was refused.
         self.on_refusal = on_refusal
@@ -392,6 +394,7 @@ class ApiFaults:
     ) -> list[Any]:
         """Those of *watchers* that hear of a write; the others will when they list again."""
         for cut in self.cuts.get(new.kind, ()):
+            self.missed[new.id] = None
             cut.known.setdefault(new.key, old)
             deaf = cut.watchers.get(latency, ())
             watchers = [one for one in watchers if one not in deaf]

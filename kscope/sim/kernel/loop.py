@@ -77,10 +77,10 @@ class EventLoop:
         self._at_once.append(timer)
         return timer
 
-    def pending_arguments(self, callback: Callback) -> Iterator[tuple[Any, ...]]:
-        """With what *callback* is going to be called, in no order that may matter."""
+    def pending_arguments(self, callback: Callback | None = None) -> Iterator[tuple[Any, ...]]:
+        """With what *callback*, or any, is going to be called, in no order that may matter."""
         for timer in self._timers():
-            if timer.callback == callback:
+            if timer.callback is not None and callback in (None, timer.callback):
                 yield timer.args
 
     def fail(self, reason: str) -> None:
