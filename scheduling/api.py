@@ -24,6 +24,7 @@ from scheduling.engine.diagnosis.why import KIND_OF
 from scheduling.models import SchedulingAttempt
 from scheduling.selectors import (
     attempt_evidence_by_id,
+    checks_by_id,
     diagnosis_by_id,
     diagnosis_parts_by_id,
     evidence_kept,
@@ -108,6 +109,21 @@ class AttemptDetail(EngineView):
             return Response(kept)
         arguments = {"attempt_id": attempt.pk}
         return EngineAnswer(Question(attempt_evidence_by_id, arguments, run_id, lasts=True))
+
+
+class RunChecks(EngineView):
+    """Whether the parts of a run agree with each other."""
+
+    @extend_schema(
+        operation_id="runs_checks",
+        responses=OpenApiResponse(
+            OpenApiTypes.OBJECT, "{run, seq, checks: [name], findings: [sentence]}"
+        ),
+    )
+    def get(self, request: Request, run_id: int) -> EngineAnswer:
+        """What the checks find at the head of the run; no findings when all is well."""
+        run = found_run(request, run_id)
+        return EngineAnswer(Question(checks_by_id, {"run_id": run.pk}, run.pk))
 
 
 _CHECK = {

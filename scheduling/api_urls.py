@@ -26,5 +26,6 @@ urlpatterns = [
         api.PodWhy.as_view(),
         name="api-pod-why",
     ),
+    path("runs/<int:run_id>/checks/", api.RunChecks.as_view(), name="api-checks"),
     path("runs/<int:run_id>/why/<path:entity>/", api.ObjectWhy.as_view(), name="api-why"),
 ]

@@ -23,6 +23,7 @@ from scheduling.engine.diagnosis.subjects.goals import Goal
 from scheduling.engine.diagnosis.why import explain_in_steps
 from scheduling.models import SchedulingAttempt
 from scheduling.process_forks import forks_of
+from scheduling.record_checks import NAMES, run_findings
 
 # A diagnosis holds a whole engine and its forks in memory, so only one may run at a time.
 _diagnosing = threading.Lock()
@@ -158,6 +159,19 @@ def _steps(run: Run, kind: str, key: str, seq: int | None) -> Iterator[tuple[Dia
 def _answer(run: Run, seq: int | None, found: Diagnosis, outcome: str) -> dict[str, Any]:
     shown = {"run": run.pk, "seq": run.head_seq if seq is None else seq, "outcome": outcome}
     return {**shown, **found.to_dict()}
+
+
+def checks_by_id(run_id: int) -> dict[str, Any]:
+    """What the checks find in the run at its head: {run, seq, checks: [name], findings: [sentence]}.
+
+    The engine is replayed, and everything recorded is read. Raises ApplicationError when the run
+    moves on meanwhile.
+    """
+    run = Run.objects.select_related("scenario").get(pk=run_id)
+    findings = run_findings(run, _cluster_at(run, None))
+    if Run.objects.values_list("head_seq", flat=True).get(pk=run_id) != run.head_seq:
+        raise ApplicationError("The run moved on while it was checked; pause it first.", status=409)
+    return {"run": run.pk, "seq": run.head_seq, "checks": [*NAMES], "findings": findings}
 
 
 def _cluster_at(run: Run, seq: int | None) -> Cluster:

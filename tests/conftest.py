@@ -1,6 +1,7 @@
 """Settings of all tests: the examples of Hypothesis, and short cuts around slow parts of Django."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.test import TransactionTestCase, override_settings
@@ -29,3 +30,27 @@ def quick_password_hashes() -> Iterator[None]:
     """Passwords are hashed at once; the real hash is slow on purpose."""
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
         yield
+
+
+@pytest.fixture(autouse=True)
+def checked_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each run that a test drives to its end in this process agrees with itself there."""
+    if not {"db", "transactional_db"} & {*request.fixturenames}:
+        yield
+        return
+    # Tests without a database need not wait until all this is loaded.
+    from kscope.runs.drive import runner
+    from kscope.runs.models import Run
+    from scheduling.record_checks import run_findings
+
+    keep, wrong = runner.engine_keep, list[str]()
+
+    def checked(run_id: int, live: Any) -> None:
+        keep(run_id, live)
+        run = Run.objects.filter(pk=run_id, status=Run.Status.FINISHED).first()
+        if run is not None:
+            wrong.extend(run_findings(run, live.engine))
+
+    monkeypatch.setattr(runner, "engine_keep", checked)
+    yield
+    assert wrong == []

@@ -7,6 +7,7 @@ import orjson
 
 from kscope.runs.drive.replay import go_to
 from kscope.runs.models import Run, Scenario
+from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.services import cluster_create, command_parse
 from tests.chaos.tree import Tree
 
@@ -129,6 +130,7 @@ class _Judge:
         )
         made = [(each.pod, each.number, each.seq) for each in piece.attempts]
         self.expect(sorted(attempts) == sorted(made), "the attempts differ")
+        self.wrong += [f"run {self.run_id}: {finding}" for finding in cluster_findings(engine)]
 
     def judge_stream(self) -> None:
         """A reader that comes back whenever it is cut off misses nothing and sees nothing twice."""

@@ -77,18 +77,6 @@ def held_without_reason(cluster: Cluster) -> list[str]:
     return found
 
 
-def shown_wrongly(cluster: Cluster) -> list[str]:
-    """Where the pages show something else than the engine holds."""
-    view = cluster.view()
-    no_volumes = {"volumes": None, "attachments": None}
-    return [
-        f"{entity}: {name} is {view.get(entity, {}).get(name)!r}, should be {value!r}"
-        for entity, held in cluster.held_view().items()
-        for name, value in ({**no_volumes, **held} if entity.startswith("node/") else held).items()
-        if view.get(entity, {}).get(name) != value
-    ]
-
-
 def _holds(cluster: Cluster, obj: ApiObject, finalizer: str) -> bool:
     if finalizer == "kubernetes.io/pvc-protection":
         return any(

@@ -132,6 +132,7 @@ RULES = {
     "api/runs/<int:run_id>/shadow-decisions/": READ,
     "api/runs/<int:run_id>/attempts/<int:attempt_id>/": READ,
     "api/runs/<int:run_id>/nodes/<str:name>/drain/": READ,
+    "api/runs/<int:run_id>/checks/": READ,
     "api/runs/<int:run_id>/pods/<str:namespace>/<str:name>/why/": READ,
     "api/runs/<int:run_id>/why/<path:entity>/": READ,
     "api/runs/<int:run_id>/claims/<str:namespace>/<str:name>/candidates/": READ,

@@ -337,7 +337,7 @@ class Cluster:
         """The view state folded over the events taken so far."""
         return self.recorder.view
 
-    # For the tests of invariants
+    # For checks
 
     def held_view(self) -> State:
         """What the view state must show, computed from the engine's state at this instant."""
