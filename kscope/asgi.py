@@ -28,28 +28,26 @@ if settings.DATABASE_POOL:
 # The routes reach models, which exist only once Django is set up.
 from kscope.accounts.sockets import own_origin_only  # noqa: E402
 from kscope.operations import presence  # noqa: E402
+from kscope.operations.headers import Application, answer_headers  # noqa: E402
 from kscope.runs.capacity.admission import admission  # noqa: E402
 from kscope.runs.stream.routing import websocket_urlpatterns  # noqa: E402
 from kscope.runs.web.body_limit import body_limit  # noqa: E402
 from kscope.static_files import static_files  # noqa: E402
-from kube.server.application import kubernetes_api  # noqa: E402
+from kube.server.application import Server, kubernetes_api  # noqa: E402
 
 presence.begin("web")
 
-application = static_files(
-    body_limit(
-        admission(
-            kubernetes_api(
-                ProtocolTypeRouter(
-                    {
-                        "http": http,
-                        "websocket": own_origin_only(URLRouter(websocket_urlpatterns)),
-                    }
-                )
-            )
-        )
+
+def serving(kubernetes: Server) -> Application:
+    """The whole application, with *kubernetes* as the Kubernetes API."""
+    routed = ProtocolTypeRouter(
+        {"http": http, "websocket": own_origin_only(URLRouter(websocket_urlpatterns))}
     )
-)
+    admitted = admission(kubernetes_api(routed, kubernetes))
+    return answer_headers(static_files(body_limit(admitted)))
+
+
+application = serving(Server())
 # What is loaded by now stays. To look for garbage in it again and again, while the objects of a long
 # list are made, took a quarter of the time. Processes that a loader forks begin with this.
 gc.freeze()

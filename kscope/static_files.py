@@ -7,20 +7,9 @@ files, their types and what a browser has already; only the way out is ours.
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from django.conf import settings
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
-
-# What Django's middleware adds to pages, as far as files have to do with it. The policy is the
-# strictest there is: a file that is opened by itself, such as a picture, may load nothing.
-_HEADERS = (
-    ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
-    ("Cross-Origin-Opener-Policy", settings.SECURE_CROSS_ORIGIN_OPENER_POLICY),
-    ("Referrer-Policy", settings.SECURE_REFERRER_POLICY),
-    ("X-Content-Type-Options", "nosniff"),
-    ("X-Frame-Options", settings.X_FRAME_OPTIONS),
-)
 
 
 def static_files(application: Application) -> Application:
@@ -50,7 +39,7 @@ async def _send(file: Any, scope: dict[str, Any], send: Any) -> None:
     response = file.get_response(scope["method"], asked)
     headers = [
         (name.lower().encode("latin-1"), value.encode("latin-1"))
-        for name, value in (*response.headers, *_HEADERS)
+        for name, value in response.headers
     ]
     start = {"type": "http.response.start", "status": int(response.status), "headers": headers}
     body = b""

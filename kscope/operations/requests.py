@@ -1,21 +1,17 @@
 """Gives every request an id, logs it, and counts it."""
 
 import logging
-import re
 import time
-import uuid
 from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
 
 from kscope.logs import bound, current_request
+from kscope.operations.headers import REQUEST_ID, request_id_of
 from kscope.runs import measures
 
-HEADER = "X-Request-ID"
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
-# An id that a proxy may have set. Other text is not accepted: a client could forge log lines.
-_GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 log = logging.getLogger(__name__)
 
 
@@ -32,7 +28,7 @@ class RequestMiddleware:
         try:
             with bound(request_id=request_id(request)):
                 response = self._get_response(request)
-                response[HEADER] = request_id(request)
+                response[REQUEST_ID] = request_id(request)
                 _count(request, response, time.monotonic() - began)
         finally:
             current_request.reset(token)
@@ -42,8 +38,7 @@ class RequestMiddleware:
 def request_id(request: Any) -> str:
     """The id that came with the request, else a new one."""
     if not hasattr(request, "request_id"):
-        given = request.headers.get(HEADER, "")
-        request.request_id = given if _GIVEN.fullmatch(given) else uuid.uuid4().hex
+        request.request_id = request_id_of(request.headers.get(REQUEST_ID, ""))
     found: str = request.request_id
     return found
 

@@ -8,7 +8,7 @@ are kept.
 
 from kube.openapi.documents import documents
 
-__all__ = ["PROTOBUF", "v2_json", "v2_protobuf", "v3", "v3_index", "wants_protobuf"]
+__all__ = ["PROTOBUF", "v2_json", "v2_protobuf", "v3", "v3_hash", "v3_index", "wants_protobuf"]
 
 # Clients ask for the first form and are given the second: an "@" in a Content-Type is an error to
 # kubectl 1.20. Upstream: kube-openapi, handler.go.
@@ -42,3 +42,8 @@ def v3_index(root: str) -> bytes:
 def v3(path: str) -> bytes | None:
     """The document of a group-version, at "api/v1" or "apis/apps/v1"; None for no such one."""
     return documents().v3.get(path)
+
+
+def v3_hash(path: str) -> str | None:
+    """The hash of the document of a group-version, as the index has it; None for no such one."""
+    return documents().v3_hashes.get(path)

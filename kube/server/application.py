@@ -9,12 +9,14 @@ import logging
 from asyncio import FIRST_COMPLETED, create_task, gather, wait
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
+from time import time
 from typing import Any
 
 import psycopg
 from django.db import DatabaseError
+from django.utils.http import http_date
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.websockets import WebSocket
 
 from kscope.accounts.access import Visitor
@@ -52,6 +54,7 @@ Scope = dict[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 _READS = ("GET", "HEAD")
+_YEAR = 365 * 24 * 3600  # seconds
 log = logging.getLogger(__name__)
 
 
@@ -214,10 +217,7 @@ class Server:
                 root = address.root
                 return Response(openapi.v3_index(root), media_type=JSON)
             case _ if path.startswith("/openapi/v3/"):
-                text = openapi.v3(path.removeprefix("/openapi/v3/"))
-                if text is None:
-                    raise no_such_path()
-                return Response(text, media_type=JSON)
+                return _schemas(path.removeprefix("/openapi/v3/"), request, address.root)
         host = request.headers.get("host", "")
         is_past = bool(address.instant)
         found = discovery.document(path, form_of(accept), host, is_past=is_past)
@@ -229,6 +229,23 @@ class Server:
             media_type = f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
             return answered(found, headers={"Content-Type": media_type})
         return answered(found)
+
+
+def _schemas(path: str, request: Request, root: str) -> Response:
+    """The document of a group-version. With its hash in the address, it is kept for good.
+
+    Upstream: kube-openapi, handler3/handler.go, HandleGroupVersion().
+    """
+    text, known = openapi.v3(path), openapi.v3_hash(path)
+    if text is None:
+        raise no_such_path()
+    asked = request.query_params.get("hash")
+    if not asked:
+        return Response(text, media_type=JSON)
+    if asked != known:
+        return RedirectResponse(f"{root}/openapi/v3/{path}?hash={known}", 301)
+    headers = {"Cache-Control": "public, immutable", "Expires": http_date(time() + _YEAR)}
+    return Response(text, headers=headers, media_type=JSON)
 
 
 async def _read(read: Read, instant: Instant) -> Response:

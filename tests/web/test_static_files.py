@@ -7,6 +7,7 @@ import pytest
 from django.conf import settings
 from starlette.responses import PlainTextResponse
 
+from kscope.operations.headers import answer_headers
 from kscope.static_files import static_files
 from kscope.static_version import static_version
 
@@ -28,7 +29,8 @@ async def _asked(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    await static_files(PlainTextResponse("from Django"))(scope, None, send)
+    application = answer_headers(static_files(PlainTextResponse("from Django")))
+    await application(scope, None, send)
     found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], found, sent[1]["body"]
 

@@ -1,0 +1,32 @@
+"""Runs in the test database, as tests/web has them, and the whole application."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connections
+
+from kube.server.application import Server
+from tests.security.client import Asgi
+from tests.web.conftest import (  # noqa: F401  # fixtures
+    driven,
+    no_workers,
+    no_writer_left,
+    nothing_aside,
+    patience,
+    scenario,
+    start,
+)
+
+
+@pytest.fixture
+async def asgi(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Asgi]:
+    """A client of the application that the web process serves."""
+    from kscope.asgi import serving
+
+    # Each request has a thread of its own, which would leave its connection behind.
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+    kubernetes = Server()
+    yield Asgi(serving(kubernetes))
+    await kubernetes.close()
+    await sync_to_async(connections.close_all)()
