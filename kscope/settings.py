@@ -11,6 +11,13 @@
 | KSCOPE_ORIGINS | none | comma-separated origins, with scheme, trusted behind a proxy |
 | KSCOPE_SECURE | 0 | 1 behind HTTPS: secure cookies, HSTS, plain HTTP is redirected |
 | KSCOPE_LOGIN | auto | required: everything needs an account; auto: see below |
+| KSCOPE_OIDC_ISSUER | none | address of an OpenID Connect provider whose accounts may log in |
+| KSCOPE_OIDC_CLIENT_ID | none | what the provider calls kscope; needed with KSCOPE_OIDC_ISSUER |
+| KSCOPE_OIDC_CLIENT_SECRET | none | the secret that the provider gave kscope, if it did |
+| KSCOPE_OIDC_SCOPES | openid profile | what kscope asks the provider for |
+| KSCOPE_OIDC_NAME_CLAIM | preferred_username | claim that a new account is named after |
+| KSCOPE_OIDC_ROLE_CLAIM | none | claim that gives the role at each login; none: admins give it |
+| KSCOPE_OIDC_ROLES | viewer=viewer,editor=editor,admin=admin | roles by the values of that claim |
 | KSCOPE_LOG | INFO | level of kscope's own log |
 | KSCOPE_LOG_FORMAT | lines | json: one JSON object a line |
 | KSCOPE_METRICS_TOKEN | none | lets a client read /metrics with `Authorization: Bearer …` |
@@ -24,6 +31,8 @@
 | KSCOPE_RATE_WRITE | 600/min | requests of an account that write; likewise |
 | KSCOPE_RATE_ANONYMOUS | 600/min | requests of an address that is not logged in |
 | KSCOPE_RATE_LOGIN | 10/5min | attempts to log in, for one name at one address |
+| KSCOPE_SESSION_IDLE_HOURS | 12 | a login ends when it is not used for so long |
+| KSCOPE_SESSION_HOURS | 168 | a login ends after so long in any case |
 | KSCOPE_SOCKETS | 100 | open sockets of an account; more where no login is required |
 | KSCOPE_QUOTA_UPLOADS | 100 | uploads an account may keep |
 | KSCOPE_QUOTA_UPLOAD_BYTES | 1073741824 | bytes of all uploads an account may keep |
@@ -49,6 +58,7 @@ from typing import Any
 from csp.constants import NONCE, NONE, SELF
 
 from kscope import env, logs
+from kscope.accounts.oidc.options import provider_of
 from kscope.static_version import static_version
 from kscope.up.address import known_servers
 
@@ -89,7 +99,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "kscope.accounts.sessions.UsedSessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "kscope.runs.web.body_limit.BodyLimitMiddleware",
     "kscope.runs.web.parsers.AddressMiddleware",
@@ -246,6 +256,8 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 LOGIN_REQUIRED = env.env_choice(
     os.environ, "KSCOPE_LOGIN", "auto", ("auto", "required")
 ) == "required" or not env.env_bool(os.environ, "KSCOPE_LOCAL", False)
+# None: only accounts of our own log in. See docs/adr/0029.
+OIDC = provider_of(os.environ)
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "/"
 KNOX_TOKEN_MODEL = "accounts.Token"
@@ -276,6 +288,9 @@ QUOTAS = {
 
 _SECURE = env.env_bool(os.environ, "KSCOPE_SECURE", False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE
+SESSION_ENGINE = "kscope.accounts.sessions"
+SESSION_COOKIE_AGE = 3600 * env.env_int(os.environ, "KSCOPE_SESSION_IDLE_HOURS", 12, lowest=1)
+SESSION_MOST_SECONDS = 3600 * env.env_int(os.environ, "KSCOPE_SESSION_HOURS", 168, lowest=1)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _SECURE else None
 SECURE_SSL_REDIRECT = _SECURE
 # What watches the process asks it directly, without the proxy.
@@ -310,9 +325,15 @@ PERMISSIONS_POLICY: dict[str, list[str]] = {
     )
 }
 
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "kscope.accounts.passwords.GuessedPasswordValidator"},
+    {"NAME": "kscope.accounts.passwords.EndOfTokens"},
 ]
 
 LANGUAGE_CODE = "en-gb"

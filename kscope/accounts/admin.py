@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 
 from kscope.accounts.access import role_of
-from kscope.accounts.models import Account, Token
+from kscope.accounts.models import Account, Identity, Token
 from kscope.accounts.usage import usage_of
 
 admin.site.unregister(User)
@@ -46,6 +46,13 @@ class AccountInline(admin.StackedInline):
         )
 
 
+class IdentityInline(admin.TabularInline):
+    """Who it is at the provider; written by a login, or here, for an account that was there before."""
+
+    model = Identity
+    extra = 0
+
+
 def _amount(number: int, is_bytes: bool) -> str:
     return filesizeformat(number) if is_bytes else f"{number:,}"
 
@@ -54,7 +61,7 @@ def _amount(number: int, is_bytes: bool) -> str:
 class AccountAdmin(UserAdmin):
     """Accounts. The role decides; Django's own groups and permissions are not used."""
 
-    inlines = (AccountInline,)
+    inlines = (AccountInline, IdentityInline)
     list_display = ("username", "role", "is_active", "last_login", "date_joined")
     list_filter = ("account__role", "is_active")
     list_select_related = ("account",)

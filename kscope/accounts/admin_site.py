@@ -17,8 +17,14 @@ class KscopeAdminSite(AdminSite):
     """Django's admin under the rule of access."""
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Only an admin who is logged in; being at the machine is not enough."""
-        return visitor_of(request).is_admin
+        """Only an admin who is logged in, and staff; being at the machine is not enough."""
+        return visitor_of(request).is_admin and bool(getattr(request.user, "is_staff", False))
+
+    def password_change(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """To the one page for it, whose attempts are limited."""
+        return HttpResponseRedirect(reverse("password"))
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

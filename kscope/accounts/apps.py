@@ -14,16 +14,33 @@ class AccountsConfig(AppConfig):
     verbose_name = "accounts"
 
     def ready(self) -> None:
-        """Listen for new users: there are many ways to make one, such as `createsuperuser`."""
+        """Listen for new users, as there are many ways to make one, and for logins."""
         from django.contrib.auth import get_user_model
 
-        post_save.connect(_give_account, sender=get_user_model(), dispatch_uid="give-account")
+        from kscope.accounts import sessions
+
+        post_save.connect(_settle_account, sender=get_user_model(), dispatch_uid="give-account")
+        sessions.listen()
 
 
-def _give_account(instance: Any, created: bool, raw: bool = False, **_: Any) -> None:
+def _settle_account(instance: Any, created: bool, raw: bool = False, **changed: Any) -> None:
+    """Give a new user an account; give an old one the flags that its role has."""
     from kscope.accounts.access import Role
     from kscope.accounts.models import Account
 
-    if created and not raw:
+    if raw:
+        return
+    if created:
         role = Role.ADMIN if instance.is_superuser else Role.VIEWER
         Account.objects.create(user=instance, role=role)
+    elif _FLAGS & set(changed.get("update_fields") or _FLAGS):
+        account = getattr(instance, "account", None)
+        if account is not None and _flags_of(instance) != {account.has_flags}:
+            account.save()
+
+
+_FLAGS = {"is_staff", "is_superuser"}
+
+
+def _flags_of(user: Any) -> set[bool]:
+    return {user.is_staff, user.is_superuser}

@@ -35,15 +35,44 @@ class Account(models.Model):
     def __str__(self) -> str:
         return f"{self.user}, {role_of(self.user)}"
 
+    @property
+    def has_flags(self) -> bool:
+        """Whether Django's flags `is_staff` and `is_superuser` are set for it."""
+        return self.role == Role.ADMIN
+
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Keep Django's own flags in step: admins, and they alone, are staff and superusers."""
+        """Keep Django's own flags in step with the role, which alone decides.
+
+        `is_staff`: may enter the admin site. `is_superuser`: may do there what Django asks a
+        permission for. Admins, and they alone, have both.
+        """
         super().save(*args, **kwargs)
-        is_admin = self.role == Role.ADMIN
+        is_admin = self.has_flags
         users = get_user_model().objects.filter(pk=self.user_id)
         users.exclude(is_superuser=is_admin, is_staff=is_admin).update(
             is_superuser=is_admin, is_staff=is_admin
         )
         self.user.is_superuser = self.user.is_staff = is_admin
+
+
+class Identity(models.Model):
+    """Who an account is at an OpenID Connect provider; kscope/accounts/oidc."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identities"
+    )
+    issuer = models.CharField(max_length=255)
+    subject = models.CharField(max_length=255)
+
+    class Meta:
+        ordering = ("issuer", "subject")
+        verbose_name_plural = "identities"
+        constraints = (
+            models.UniqueConstraint(fields=("issuer", "subject"), name="identity_issuer_subject"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.subject} at {self.issuer}"
 
 
 class Token(AbstractAuthToken):

@@ -5,13 +5,12 @@ from secrets import compare_digest
 from django.conf import settings
 from django.http import HttpRequest
 
+from kscope.accounts.access import visitor_of
+
 
 def may_operate(request: HttpRequest) -> bool:
     """Admins; every visitor where no login is required, as on one's own machine."""
-    if not getattr(settings, "LOGIN_REQUIRED", True):
-        return True
-    user = getattr(request, "user", None)
-    return bool(user is not None and user.is_active and user.is_staff)
+    return not settings.LOGIN_REQUIRED or visitor_of(request).is_admin
 
 
 def may_read_metrics(request: HttpRequest) -> bool:

@@ -64,7 +64,7 @@ ANSWERS: list[tuple[str, str, dict[str, str], int, str]] = [
 
 
 def assert_complete(answer: Answer, what: str) -> None:
-    assert ALWAYS <= answer.headers.keys(), (what, ALWAYS - answer.headers.keys())
+    assert answer.headers.keys() >= ALWAYS, (what, ALWAYS - answer.headers.keys())
     doubled = {name for name in answer.names if name in ALWAYS and answer.names.count(name) > 1}
     assert not doubled, what
     assert answer.headers["x-content-type-options"] == "nosniff"

@@ -72,7 +72,7 @@ class Rule:
             return role in CHANGERS
         if who == "forkers":
             return role in READERS[visibility] & EDITORS
-        groups = {"everybody": EVERYBODY, "editors": EDITORS, "accounts": ACCOUNTS}
+        groups = {"everybody": EVERYBODY, "editors": EDITORS, "accounts": ACCOUNTS, "nobody": set()}
         return role in groups.get(who, {"admin"})
 
 
@@ -91,6 +91,9 @@ RULES = {
     "": OPEN,
     "glossary/": OPEN,
     "login/": Rule(GET="everybody", POST="everybody"),
+    # There is no provider here.
+    "login/oidc/": Rule(GET="nobody"),
+    "login/oidc/back/": Rule(GET="nobody"),
     "logout/": Rule(POST="everybody"),
     "account/": Rule(GET="accounts", POST="accounts"),
     "account/password/": Rule(GET="accounts", POST="accounts"),
@@ -184,7 +187,7 @@ class World:
             ("owner", Role.EDITOR),
             ("admin", Role.ADMIN),
         ):
-            self.users[name] = account_create(name=name, role=role, password="p")[0]
+            self.users[name] = account_create(name=name, role=role)[0]
         owner = self.users["owner"]
         self.scenario = Scenario.objects.create(name="s", digest="s", document={}, owner=owner)
         self.run = Run.objects.create(scenario=self.scenario, name="r", owner=owner)

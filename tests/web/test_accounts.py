@@ -120,6 +120,8 @@ def test_the_admin_gives_roles_and_quotas(admin_client: Client) -> None:
     fields = {
         "username": "eva",
         "is_active": "on",
+        "identities-TOTAL_FORMS": "0",
+        "identities-INITIAL_FORMS": "0",
         "account-TOTAL_FORMS": "1",
         "account-INITIAL_FORMS": "1",
         "account-0-id": str(user.account.pk),

@@ -38,7 +38,7 @@ def checked_often(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 
 @pytest.fixture
 def user(transactional_db: Any) -> User:
-    return account_create(name="eva", role=Role.EDITOR, password="p")[0]
+    return account_create(name="eva", role=Role.EDITOR)[0]
 
 
 @pytest.fixture

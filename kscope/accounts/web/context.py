@@ -9,5 +9,9 @@ from kscope.accounts.access import visitor_of
 
 
 def visitor(request: HttpRequest) -> dict[str, Any]:
-    """`visitor`, and whether there is anything to log in for."""
-    return {"visitor": visitor_of(request), "login_required": settings.LOGIN_REQUIRED}
+    """`visitor`, whether there is anything to log in for, and whether a provider's accounts may."""
+    return {
+        "visitor": visitor_of(request),
+        "login_required": settings.LOGIN_REQUIRED,
+        "has_provider": settings.OIDC is not None,
+    }

@@ -2,10 +2,12 @@
 
 from django.urls import path
 
-from kscope.accounts.web import views
+from kscope.accounts.web import oidc, views
 
 urlpatterns = [
     path("login/", views.Login.as_view(), name="login"),
+    path("login/oidc/", oidc.oidc_begin, name="oidc-begin"),
+    path("login/oidc/back/", oidc.oidc_back, name="oidc-back"),
     path("logout/", views.Logout.as_view(), name="logout"),
     path("account/", views.account, name="account"),
     path("account/password/", views.Password.as_view(), name="password"),

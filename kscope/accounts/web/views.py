@@ -17,6 +17,7 @@ from kscope.accounts.access import role_of
 from kscope.accounts.models import Account, Token
 from kscope.accounts.usage import usage_of
 from kscope.accounts.web.forms import TokenForm
+from kscope.accounts.web.pages import too_many
 
 
 class Login(auth.LoginView):
@@ -50,15 +51,25 @@ class Logout(auth.LogoutView):
 
 
 class Password(auth.PasswordChangeView):
-    """Change one's password; other sessions of the account end."""
+    """Change one's password; other sessions and the tokens of the account end."""
 
     template_name = "accounts/password.html"
     http_method_names = ("get", "head", "post", "options")
     success_url = reverse_lazy("account")
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Change it, unless the old one was tried too often."""
+        wait = limits.take("login", f"password of account {request.user.pk}")
+        if wait:
+            return too_many(request, wait)
+        return super().post(request, *args, **kwargs)
+
     def form_valid(self, form: Any) -> HttpResponse:
         """Say that it was changed."""
-        messages.success(self.request, "Your password was changed.")
+        messages.success(
+            self.request,
+            "Your password was changed. Your other sessions have ended, your tokens are revoked.",
+        )
         return super().form_valid(form)
 
 

@@ -4,12 +4,15 @@ import json
 import os
 from argparse import ArgumentParser
 from pathlib import Path
-from secrets import token_urlsafe
 from typing import Any
 
-from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+
+from kscope.accounts.access import Role
+from kscope.accounts.models import Account
+from kscope.accounts.services import account_create
 
 
 class Command(BaseCommand):
@@ -33,13 +36,15 @@ class Command(BaseCommand):
 
 
 def first_admin() -> str:
-    """Make the account `admin` if there is no superuser; returns its password, else "".
+    """Make the account `admin` if no account has that role; returns its password, else "".
 
-    KSCOPE_ADMIN_PASSWORD sets the password; otherwise it is random.
+    KSCOPE_ADMIN_PASSWORD sets the password; otherwise it is random. Raises CommandError for one
+    against the rules.
     """
-    users = User.objects
-    if users.filter(is_superuser=True).exists():
+    if Account.objects.filter(role=Role.ADMIN).exists():
         return ""
-    password = os.environ.get("KSCOPE_ADMIN_PASSWORD") or token_urlsafe(12)
-    users.create_superuser("admin", email="", password=password)
-    return password
+    given = os.environ.get("KSCOPE_ADMIN_PASSWORD", "")
+    try:
+        return account_create(name="admin", role=Role.ADMIN, password=given)[1]
+    except ValidationError as problem:
+        raise CommandError(f"KSCOPE_ADMIN_PASSWORD: {' '.join(problem.messages)}") from None
