@@ -76,9 +76,11 @@ class Visitor:
 
     def owns(self, thing: Owned) -> bool:
         """Whether *thing* is theirs."""
-        if thing.owner_id is None:
-            return self.is_local
-        return thing.owner_id == self.account_id
+        return self.owns_of(thing.owner_id)
+
+    def owns_of(self, owner_id: int | None) -> bool:
+        """Whether what the account *owner_id* owns, or nobody, is theirs."""
+        return self.is_local if owner_id is None else owner_id == self.account_id
 
     def may_read(self, thing: Owned) -> bool:
         """Whether they may see *thing*; if not, it is as if it did not exist."""

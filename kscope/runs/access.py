@@ -1,7 +1,9 @@
 """Runs and scenarios that a visitor may read or change, for pages, the API and sockets."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from django.db import connection
 from django.db.models import QuerySet
 from django.http import Http404
 
@@ -33,6 +35,41 @@ def found_scenario(request: Any, scenario_id: int, *, to_change: bool = False) -
     """The scenario, under the same conditions as `found_run`."""
     visitor = visitor_of(request)
     return _found(readable_scenarios(visitor), "scenario", scenario_id, visitor, to_change)
+
+
+# SQL for the owners of what a run of the table runs_run is made of: its parents and its scenario.
+# Demos are nobody's.
+SOURCES = """ARRAY(
+    WITH RECURSIVE line AS (
+        SELECT id, parent_id, owner_id FROM runs_run AS one WHERE one.id = runs_run.parent_id
+        UNION ALL
+        SELECT one.id, one.parent_id, one.owner_id
+        FROM runs_run AS one JOIN line ON one.id = line.parent_id
+    )
+    SELECT owner_id FROM line
+    UNION ALL
+    SELECT owner_id FROM runs_scenario
+    WHERE runs_scenario.id = runs_run.scenario_id AND NOT is_demo
+)"""
+
+
+def may_see_values(visitor: Visitor, run: Run, sources: Sequence[int | None] | None = None) -> bool:
+    """Whether the visitor is shown what may be secret in the run; see `hidden_values`.
+
+    They may change the run, and all that it is made of is theirs: otherwise a reader would fork a
+    run, or start one of a shared scenario, and be shown it there. *sources* are the owners, if they
+    are known.
+    """
+    if not visitor.may_change(run) or visitor.is_admin:
+        return visitor.may_change(run)
+    return all(map(visitor.owns_of, _sources_of(run) if sources is None else sources))
+
+
+def _sources_of(run: Run) -> Sequence[int | None]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {SOURCES} FROM runs_run WHERE id = %s", [run.pk])
+        row = cursor.fetchone()
+    return row[0] if row else ()
 
 
 def _found(readable: Any, kind: str, key: int, visitor: Visitor, to_change: bool) -> Any:

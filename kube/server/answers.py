@@ -8,12 +8,14 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from kscope.runs.hidden_values import without_hidden
 from kube.status import ApiError
 
 JSON = "application/json"
 # From here on an answer is compressed where the client can, and sent before its end is known.
 LONG = 128 * 1024
 _GZIP_LEVEL = 1
+_OF_BODY = ("content-length", "content-type")
 
 
 def answered(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -24,6 +26,15 @@ def answered(content: Any, status: int = 200, headers: dict[str, str] | None = N
 def refused(error: ApiError) -> Response:
     """The Status object of an error."""
     return answered(error.body, error.code, error.headers)
+
+
+def without_values(response: Response) -> Response:
+    """An answer to a write, without what may be secret in its objects; see `hidden_values`."""
+    if response.media_type != JSON or isinstance(response, StreamingResponse):
+        return response
+    kept = without_hidden(orjson.loads(response.body))
+    headers = {name: value for name, value in response.headers.items() if name not in _OF_BODY}
+    return answered(kept, response.status_code, headers)
 
 
 async def joined(request: Request, pieces: AsyncIterator[bytes]) -> Response:

@@ -28,7 +28,7 @@ from kube import discovery, openapi
 from kube.addresses import Address, address_of, moment_of, target_of
 from kube.forms import form_of
 from kube.server import reviews
-from kube.server.answers import JSON, answered, refused
+from kube.server.answers import JSON, answered, refused, without_values
 from kube.server.objects.instants import Instant, Newest, Then, event_at, now
 from kube.server.objects.links import SnapshotLinks
 from kube.server.reading import Read, found_object, list_read, object_read, shift_of
@@ -149,7 +149,7 @@ class Server:
         target = target_of(address.path)
         changes = request.method not in _READS and not reviews.is_review(target)
         credential = credential_of(request.headers)
-        visitor, run = await self._runs.find(credential, address.run_id, to_change=changes)
+        visitor, run, hides = await self._runs.find(credential, address.run_id, to_change=changes)
         fixed = await self._fixed(request, address, run)
         if fixed is not None:
             return fixed
@@ -161,14 +161,15 @@ class Server:
             if address.instant:
                 raise _no_writes(run, address)
             line = await stack.enter_async_context(self._lines.of(run.pk))
-            objects = RunObjects(request, run, line, self._newest)
-            return await Writer(objects).answer(target)
+            objects = RunObjects(request, run, line, self._newest, hides)
+            written = await Writer(objects).answer(target)
+            return without_values(written) if hides else written
         if "get" not in target.resource.verbs:
             raise method_not_allowed(
                 "the server does not allow this method on the requested resource"
             )
         # The past is told by the clock of the run.
-        read = Read.of(request, target, 0 if moment is not None else shift_of(run))
+        read = Read.of(request, target, 0 if moment is not None else shift_of(run), hides=hides)
         is_watched = target.is_collection and is_watch(read)
         if moment is not None:
             seq, at = await event_at(run, moment)

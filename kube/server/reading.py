@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kscope.runs.engine import Manifest
+from kscope.runs.hidden_values import without_hidden
 from kscope.runs.models import Run
 from kscope.sim.kernel.units import EPOCH, MICROSECOND, SECOND
 from kube.addresses import Target
@@ -30,7 +31,8 @@ Item = Callable[[Manifest], Manifest]
 class Read:
     """What a client wants to read, and in which form.
 
-    Timestamps go out *shift* seconds later than the clock of the run has them.
+    Timestamps go out *shift* seconds later than the clock of the run has them. What may be secret
+    is left out where it *hides* values.
     """
 
     request: Request
@@ -38,15 +40,22 @@ class Read:
     form: Form
     selection: Selection
     shift: int = 0
+    hides: bool = False
 
     @classmethod
-    def of(cls, request: Request, target: Target, shift: int = 0) -> "Read":
+    def of(cls, request: Request, target: Target, shift: int = 0, *, hides: bool = False) -> "Read":
         """What *request* asks for. Raises ApiError for selectors that make no sense."""
         query = request.query_params
         selection = Selection.parse(
             target.resource, query.get("labelSelector", ""), query.get("fieldSelector", "")
         )
-        return cls(request, target, form_of(request.headers.get("accept", "")), selection, shift)
+        form = form_of(request.headers.get("accept", ""))
+        return cls(request, target, form, selection, shift, hides)
+
+    def shown(self, version: Version) -> Manifest:
+        """The object as the API gives it to this client."""
+        manifest = shown(self.target.resource, version, self.shift)
+        return without_hidden(manifest) if self.hides else manifest
 
     def rows(self, now: int) -> Rows:
         """Makes rows of objects, for a client that wants a Table at virtual time *now*."""
@@ -113,7 +122,7 @@ async def found_object(read: Read, instant: Instant) -> Manifest:
     found = await instant.find(target.resource, target.namespace, target.name)
     if found is None:
         raise not_found(target.resource, target.name)
-    return shown(target.resource, found, read.shift)
+    return read.shown(found)
 
 
 async def list_read(read: Read, instant: Instant) -> Response:
@@ -126,7 +135,7 @@ async def _pieces(read: Read, instant: Instant) -> AsyncIterator[bytes]:
     yield orjson.dumps(head)[:-1] + f',"{field}":['.encode()
     item, target, comma = read.item(instant.at), read.target, b""
     async for versions in instant.objects(target.resource, target.namespace):
-        manifests = (shown(target.resource, version, read.shift) for version in versions)
+        manifests = map(read.shown, versions)
         found = [orjson.dumps(item(one)) for one in manifests if read.selection.matches(one)]
         if found:
             yield comma + b",".join(found)

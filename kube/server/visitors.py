@@ -15,6 +15,7 @@ from psycopg import sql
 from kscope.accounts.access import Visitor
 from kscope.accounts.authentication import is_own_origin
 from kscope.accounts.sockets import Credential, is_allowed_host
+from kscope.runs.access import SOURCES, may_see_values
 from kscope.runs.models import Run
 from kube.server.objects.links import SnapshotLinks
 from kube.server.objects.together import Together
@@ -27,8 +28,8 @@ _COLUMNS = (
     *("head_seq", "head_at", "differs_from", "differs_for", "forked_at", "created"),
 )
 _SELECT = (
-    sql.SQL("SELECT {} FROM runs_run WHERE id = ANY(%s)")
-    .format(sql.SQL(", ").join(map(sql.Identifier, _COLUMNS)))
+    sql.SQL("SELECT {}, {} FROM runs_run WHERE id = ANY(%s)")
+    .format(sql.SQL(", ").join(map(sql.Identifier, _COLUMNS)), sql.SQL(SOURCES))
     .as_bytes()
 )
 
@@ -76,22 +77,26 @@ class Runs:
 
     async def find(
         self, credential: Credential, run_id: int, *, to_change: bool
-    ) -> tuple[Visitor, Run]:
-        """The run, and who asks. Raises ApiError when there is none for them to see, or to change."""
+    ) -> tuple[Visitor, Run, bool]:
+        """Who asks, the run, and whether values in it are hidden from them.
+
+        Raises ApiError when there is none for them to see, or to change.
+        """
         visitor = await _visitor_of(credential)
         if visitor is None:
             raise unauthorized()
-        run = await self._rows.of(run_id)
-        if run is None or not visitor.may_read(run):
+        found = await self._rows.of(run_id)
+        if found is None or not visitor.may_read(found[0]):
             raise ApiError(404, "NotFound", f"there is no run {run_id}")
+        run, sources = found
         if to_change and not visitor.may_change(run):
             raise forbidden(f"run {run_id} may only be read by you")
-        return visitor, run
+        return visitor, run, not may_see_values(visitor, run, sources)
 
-    async def _read(self, run_ids: Sequence[int]) -> Mapping[int, Run]:
+    async def _read(self, run_ids: Sequence[int]) -> Mapping[int, tuple[Run, list[int | None]]]:
         async with self._links.link() as link:
             rows = await (await link.execute(_SELECT, [[*run_ids]])).fetchall()
-        return {row[0]: Run.from_db("default", _COLUMNS, row) for row in rows}
+        return {row[0]: (Run.from_db("default", _COLUMNS, row[:-1]), row[-1]) for row in rows}
 
 
 async def _visitor_of(credential: Credential) -> Visitor | None:

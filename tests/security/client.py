@@ -26,20 +26,24 @@ class Asgi:
     headers: dict[str, str] = field(default_factory=dict)
 
     async def ask(
-        self, path: str, method: str = "GET", body: bytes = b"", **headers: str
+        self, path: str, method: str = "GET", body: bytes = b"", until: bytes = b"", **headers: str
     ) -> Answer:
-        """The answer to a request; "_" in the name of a header stands for "-"."""
+        """The answer to a request; "_" in the name of a header stands for "-".
+
+        The client leaves as soon as it has read *until*, if that is given.
+        """
         asked, _, query = path.partition("?")
         scope = self._scope("http", asked, query, headers) | {"method": method}
         link = ApplicationCommunicator(self.application, scope)
         await link.send_input({"type": "http.request", "body": body, "more_body": False})
-        start = await link.receive_output(HANG_SECONDS)
-        answer = _answer_of(start)
-        while True:
+        answer = _answer_of(await link.receive_output(HANG_SECONDS))
+        has_more = True
+        while has_more and not (until and until in answer.body):
             message = await link.receive_output(HANG_SECONDS)
             answer.body += message.get("body", b"")
-            if not message.get("more_body"):
-                break
+            has_more = message.get("more_body", False)
+        if has_more:
+            await link.send_input({"type": "http.disconnect"})
         await link.wait(HANG_SECONDS)
         return answer
 
@@ -57,6 +61,19 @@ class Asgi:
             return _answer_of({**start, "status": 101})
         assert start["type"] == "websocket.http.response.start", start
         return _answer_of(start)
+
+    async def frames(self, path: str, **headers: str) -> str:
+        """The texts that come over a socket, up to the snapshot of the run."""
+        asked, _, query = path.partition("?")
+        scope = self._scope("websocket", asked, query, headers) | {"subprotocols": []}
+        link = ApplicationCommunicator(self.application, scope)
+        await link.send_input({"type": "websocket.connect"})
+        texts: list[str] = []
+        while not texts or '"snapshot"' not in texts[-1]:
+            texts.append((await link.receive_output(HANG_SECONDS)).get("text") or "")
+        await link.send_input({"type": "websocket.disconnect", "code": 1000})
+        await link.wait(HANG_SECONDS)
+        return "\n".join(texts)
 
     def _scope(self, kind: str, path: str, query: str, headers: dict[str, str]) -> dict[str, Any]:
         given = {"host": "testserver", **self.headers, **headers}

@@ -24,7 +24,7 @@ from kube.server.objects import kubernetes_events
 from kube.server.objects.instants import Instant, now
 from kube.server.objects.links import SnapshotLinks
 from kube.server.objects.versions import Version
-from kube.server.reading import Read, shown
+from kube.server.reading import Read
 from kube.server.watches.changes import Change, Changes
 from kube.server.watches.feed import Feed
 from kube.status import bad_request
@@ -138,7 +138,7 @@ class Watcher:
             return
         async for versions in self._there(instant):
             for version in versions:
-                manifest = shown(self._resource, version, self._watch.read.shift)
+                manifest = self._watch.read.shown(version)
                 is_selected = self._selection.matches(manifest)
                 if after is None and is_selected:
                     yield self._text("ADDED", manifest, instant.at)
@@ -204,7 +204,7 @@ class Watcher:
 
     def _told_of(self, change: Change, changes: Changes) -> Iterator[bytes]:
         version, is_gone = change.version, change.is_gone
-        manifest = shown(self._resource, version, self._watch.read.shift)
+        manifest = self._watch.read.shown(version)
         is_new = version.created > self._cursor and not change.has_come
         if self._held is None:
             is_selected = True

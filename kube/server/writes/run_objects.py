@@ -37,6 +37,8 @@ class RunObjects:
     run: Run
     engine: EngineLine
     now: Newest
+    hides: bool = False
+    """Whether the client is not shown what may be secret; see `kscope/runs/hidden_values.py`."""
 
     @property
     def is_tried(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from starlette.responses import Response
 
 from kscope.runs.engine import Manifest
+from kscope.runs.hidden_values import reads_values
 from kscope.sim.api_server.metadata_update import metadata_faults, with_deletion_kept
 from kscope.sim.input.cleaning import without_values
 from kube import patching
@@ -52,6 +53,7 @@ from kube.status import (
     already_exists,
     bad_request,
     conflict,
+    forbidden,
     invalid,
     method_not_allowed,
     not_found,
@@ -216,6 +218,8 @@ class Writer:
     async def _patch(self, target: Target) -> Response:
         kind, patch = await patch_of(self.objects.request)
         check_writer(self.objects.request, is_apply=kind == "apply")
+        if kind == "json" and self.objects.hides and reads_values(patch):
+            raise forbidden("copy, move and test read values that you are not shown")
         resource = target.resource
         if kind == "apply" and resource.kind != "Event":
             return await self._apply(target, patch)

@@ -9,8 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kscope.accounts.access import visitor_of
 from kscope.runs import services
-from kscope.runs.access import found_run
+from kscope.runs.access import found_run, may_see_values
+from kscope.runs.hidden_values import command_without_hidden
 from kscope.runs.models import Command
 
 
@@ -38,8 +40,11 @@ class RunCommands(APIView):
     @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{commands: [Command]}"))
     def get(self, request: Request, run_id: int) -> Response:
         """All commands, oldest first."""
-        commands = Command.objects.filter(run=found_run(request, run_id))
-        return Response({"commands": [_command_dict(each) for each in commands]})
+        run = found_run(request, run_id)
+        shown = [_command_dict(each) for each in Command.objects.filter(run=run)]
+        if not may_see_values(visitor_of(request), run):
+            shown = [{**each, "body": command_without_hidden(each["body"])} for each in shown]
+        return Response({"commands": shown})
 
     @extend_schema(
         request=NewCommand,

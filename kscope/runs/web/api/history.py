@@ -15,10 +15,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kscope.accounts.access import visitor_of
 from kscope.runs import selectors
-from kscope.runs.access import found_run
+from kscope.runs.access import found_run, may_see_values
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
+from kscope.runs.hidden_values import without_hidden
 from kscope.runs.manifest_edits import without_managers
 from kscope.runs.models import Run
 from kscope.runs.stream.counters import run_counters
@@ -187,11 +189,14 @@ class RunObject(EngineView):
             raise ApplicationError(f"format is {form!r}; it must be json or yaml")
         run, seq = found_run(request, run_id), whole_number(request, "seq")
         when = "now" if seq is None else f"after event {seq}"
+        sees_values = may_see_values(visitor_of(request), run)
 
         def show(manifest: Any) -> tuple[bytes | str, str]:
             if manifest is None:
                 raise ApplicationError(f"{entity} is not there {when}", status=404)
             manifest = without_managers(manifest)
+            if not sees_values:
+                manifest = without_hidden(manifest)
             if form == "json":
                 return JSONRenderer().render(manifest), CONTENT_TYPES["json"]
             # Sorted, as kubectl does it.

@@ -1,0 +1,341 @@
+"""What may be a secret in an uploaded cluster: never stored, or shown to those who may change the run.
+
+The cluster has a marker in each such value, so that any answer can be searched for it.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+
+from kscope.accounts.access import Role, Scope, visitor_for
+from kscope.accounts.services import token_create
+from kscope.runs import services
+from kscope.runs.access import may_see_values
+from kscope.runs.drive import runner
+from kscope.runs.hidden_values import command_without_hidden, without_hidden
+from kscope.runs.models import Command, Run, Scenario
+from kscope.sim.input.loader import load_files
+from tests.security.accounts import an_account
+from tests.security.client import Asgi
+from tests.web.test_access_table import RULES
+
+HUSH, NEVER = "hush-hush", "never-stored"
+CLUSTER = f"""
+apiVersion: v1
+kind: Node
+metadata: {{name: n1}}
+status: {{allocatable: {{cpu: "2", memory: 4Gi, pods: "10"}}}}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {{name: pv1}}
+spec:
+  capacity: {{storage: 1Gi}}
+  accessModes: [ReadWriteOnce]
+  storageClassName: fast
+  csi:
+    driver: d.example
+    volumeHandle: h
+    volumeAttributes: {{password: {HUSH}}}
+    nodePublishSecretRef: {{name: of-the-driver, namespace: default}}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {{name: pv2}}
+spec:
+  capacity: {{storage: 1Gi}}
+  accessModes: [ReadWriteOnce]
+  flexVolume: {{driver: a/b, options: {{key: {HUSH}}}}}
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {{name: fast}}
+provisioner: kubernetes.io/glusterfs
+parameters: {{restuser: admin, restuserkey: {HUSH}}}
+---
+apiVersion: storage.k8s.io/v1
+kind: VolumeAttachment
+metadata: {{name: va}}
+spec: {{attacher: d.example, nodeName: n1, source: {{persistentVolumeName: pv1}}}}
+status: {{attached: true, attachmentMetadata: {{token: {HUSH}}}}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: s}}
+data: {{password: bmV2ZXItc3RvcmVk}}
+stringData: {{password: {NEVER}}}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  annotations:
+    kubectl.kubernetes.io/last-applied-configuration: '{{"kind": "Pod", "a": "{NEVER}"}}'
+spec:
+  volumes:
+  - {{name: v, csi: {{driver: d.example, volumeAttributes: {{password: {HUSH}}}}}}}
+  containers:
+  - {{name: c, image: "app:1", args: ["--key={NEVER}"], env: [{{name: KEY, value: {NEVER}}}]}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: d}}
+spec:
+  replicas: 0
+  selector: {{matchLabels: {{app: d}}}}
+  template:
+    metadata: {{labels: {{app: d}}}}
+    spec:
+      volumes:
+      - {{name: v, csi: {{driver: d.example, volumeAttributes: {{password: {HUSH}}}}}}}
+      containers: [{{name: c, image: "app:1"}}]
+"""
+LATER = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolume",
+    "metadata": {"name": "later"},
+    "spec": {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "csi": {"driver": "d", "volumeHandle": "l", "volumeAttributes": {"key": HUSH}},
+    },
+}
+CONFIG = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "made", "namespace": "default"},
+    "data": {"app.conf": f"password={HUSH}"},
+}
+OBJECTS = ("volume/pv1", "volume/pv2", "volume/later", "class/fast", "volumeattachment/va")
+OBJECTS += ("configmap/default/made", "pod/default/web", "deployment/default/d", "secret/default/s")
+LISTS = (
+    "api/v1/persistentvolumes",
+    "apis/storage.k8s.io/v1/storageclasses",
+    "apis/storage.k8s.io/v1/volumeattachments",
+    "api/v1/configmaps",
+    "api/v1/secrets",
+    "api/v1/pods",
+    "apis/apps/v1/deployments",
+)
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+@pytest.fixture
+def owner(transactional_db: Any) -> User:
+    return an_account("owner")
+
+
+@pytest.fixture
+def reader(transactional_db: Any) -> User:
+    return an_account("reader")
+
+
+@pytest.fixture
+def run(owner: User, settings: Any) -> Run:
+    """A run of the cluster, shared with all accounts, in which a command has made a volume."""
+    settings.LOGIN_REQUIRED = True
+    loaded = load_files([("cluster.yaml", CLUSTER.encode())])
+    assert not loaded.problems
+    scenario = services.scenario_store(name="c", result=loaded, owner_id=owner.pk)
+    Scenario.objects.update(visibility="shared")
+    run = services.run_create(scenario=scenario, owner_id=owner.pk, play=True, speed="max")
+    Run.objects.update(visibility="shared")
+    for manifest in (LATER, CONFIG):
+        services.command_submit(run=run, body={"verb": "create", "manifest": manifest})
+    runner.run_drive(run.pk)
+    assert {each.status for each in Command.objects.all()} == {"applied"}
+    return Run.objects.get(pk=run.pk)
+
+
+def browser_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def answers(client: Client, run: Run) -> Iterator[tuple[str, str]]:
+    """Every page and every REST answer about the run, with its address."""
+    for route, rule in RULES.items():
+        if "<int:run_id>" not in route or "<int:attempt_id>" in route or "GET" not in rule.methods:
+            continue
+        path = route.replace("<int:run_id>", str(run.pk))
+        path = path.replace("<str:namespace>", "default").replace("<str:name>", "web")
+        for entity in OBJECTS if "<path:entity>" in path else ("",):
+            for query in _queries(route, run):
+                address = f"/{path.replace('<path:entity>', entity)}{query}"
+                yield address, _text(client.get(address))
+
+
+def _queries(route: str, run: Run) -> tuple[str, ...]:
+    if not route.startswith("api/"):
+        return ("",)
+    if "/objects/" in route:
+        return ("", "?format=yaml", f"?seq={run.head_seq - 1}")
+    if route.endswith("/events/"):
+        return ("", "?format=ndjson", "?format=csv")
+    return (f"?with={run.pk}",) if "compare" in route else ("",)
+
+
+def _text(answer: Any) -> str:
+    return (async_to_sync(_joined)(answer) if answer.streaming else answer.content).decode()
+
+
+async def _joined(answer: Any) -> bytes:
+    return b"".join([part async for part in answer.streaming_content])
+
+
+@pytest.mark.usefixtures("nothing_aside")
+def test_no_page_and_no_rest_answer_shows_a_reader_such_values(run: Run, reader: User) -> None:
+    shown = dict(answers(browser_of(reader), run))
+    assert [path for path, text in shown.items() if HUSH in text or NEVER in text] == []
+    object_of_volume = shown[f"/api/runs/{run.pk}/objects/volume/pv1/"]
+    assert "of-the-driver" in object_of_volume
+    assert "volumeHandle" in object_of_volume
+
+
+@pytest.mark.usefixtures("nothing_aside")
+def test_who_may_change_the_run_sees_them_in_objects_and_commands(run: Run, owner: User) -> None:
+    shown = dict(answers(browser_of(owner), run))
+    assert not any(NEVER in text for text in shown.values())
+    places = {path.split("?")[0] for path, text in shown.items() if HUSH in text}
+    root = f"/api/runs/{run.pk}"
+    wanted = {f"{root}/objects/{one}/" for one in OBJECTS[:-1]}
+    assert wanted | {f"{root}/commands/"} <= places
+    # Events, states and what is computed from them hold none for anybody.
+    assert all("/objects/" in path or path.endswith("/commands/") for path in places)
+
+
+def test_a_token_that_only_reads_shows_none(run: Run, owner: User) -> None:
+    path = f"/api/runs/{run.pk}/objects/volume/pv1/"
+    for scope, is_shown in ((Scope.READ, False), (Scope.WRITE, True)):
+        _, token = token_create(user=owner, name=scope, scope=scope)
+        answer = Client().get(path, headers={"Authorization": f"Token {token}"})
+        assert (HUSH in _text(answer)) == is_shown
+
+
+def token_of(user: User, scope: str = Scope.WRITE) -> str:
+    return f"Bearer {token_create(user=user, name='kubectl', scope=scope)[1]}"
+
+
+async def kube_answers(asgi: Asgi, run: Run, token: str) -> dict[str, str]:
+    """Lists, tables and watches of the Kubernetes API, now and in the past."""
+    found: dict[str, str] = {}
+    for root in (f"/k8s/runs/{run.pk}", f"/k8s/runs/{run.pk}@{run.head_seq - 1}"):
+        for each in LISTS:
+            for query, accept, until in (
+                ("", "*/*", b""),
+                ("?includeObject=Object", TABLE, b""),
+                ("?watch=1&sendInitialEvents=true", "*/*", b"initial-events-end"),
+            ):
+                answer = await asgi.ask(
+                    f"{root}/{each}{query}", until=until, authorization=token, accept=accept
+                )
+                assert answer.status == 200, answer.body
+                found[f"{root}/{each}{query}"] = answer.body.decode()
+    return found
+
+
+async def test_the_kubernetes_api_shows_a_reader_none(asgi: Asgi, run: Run, reader: User) -> None:
+    shown = await kube_answers(asgi, run, await sync_to_async(token_of)(reader))
+    assert [path for path, text in shown.items() if HUSH in text or NEVER in text] == []
+    config = json.loads(shown[f"/k8s/runs/{run.pk}/api/v1/configmaps"])["items"][0]
+    assert config["data"] == {"app.conf": ""}
+
+
+async def test_the_kubernetes_api_shows_the_owner_all(asgi: Asgi, run: Run, owner: User) -> None:
+    shown = await kube_answers(asgi, run, await sync_to_async(token_of)(owner))
+    without = {path for path, text in shown.items() if HUSH not in text}
+    assert {path.split("?")[0].rsplit("/", 1)[1] for path in without} == {"secrets"}
+    assert not any(NEVER in text for text in shown.values())
+
+
+async def test_the_stream_holds_none_for_anybody(asgi: Asgi, run: Run, owner: User) -> None:
+    key = await sync_to_async(lambda: browser_of(owner).cookies["sessionid"].value)()
+    frames = await asgi.frames(f"/ws/runs/{run.pk}/?events=all", cookie=f"sessionid={key}")
+    assert "snapshot" in frames
+    assert HUSH not in frames
+
+
+# A reader who makes a run of it may change that, and is not shown more for it.
+
+
+@pytest.fixture
+def fork(run: Run, reader: User) -> Run:
+    made = services.run_fork(run=run, owner_id=reader.pk)
+    runner.run_drive(made.pk)
+    return Run.objects.get(pk=made.pk)
+
+
+def test_a_fork_of_a_shared_run_shows_none(fork: Run, reader: User, owner: User) -> None:
+    assert visitor_for(reader).may_change(fork)
+    assert not may_see_values(visitor_for(reader), fork)
+    path = f"/api/runs/{fork.pk}/objects/volume/pv1/"
+    assert HUSH not in _text(browser_of(reader).get(path))
+    assert HUSH not in _text(browser_of(reader).get(f"/api/runs/{fork.pk}/commands/"))
+    admin = an_account("boss", Role.ADMIN)
+    assert HUSH in _text(browser_of(admin).get(path))
+
+
+def test_a_run_of_a_shared_scenario_shows_none(run: Run, reader: User) -> None:
+    own = services.run_create(scenario=run.scenario, owner_id=reader.pk)
+    assert not may_see_values(visitor_for(reader), own)
+    Scenario.objects.update(is_demo=True)
+    assert may_see_values(visitor_for(reader), own)
+
+
+def test_ones_own_fork_shows_them(run: Run, owner: User) -> None:
+    own = services.run_fork(run=run, owner_id=owner.pk)
+    assert may_see_values(visitor_for(owner), own)
+
+
+JSON_PATCH = "application/json-patch+json"
+COPY = {"op": "copy", "from": "/spec/csi/volumeAttributes/password", "path": "/metadata/labels"}
+TEST = {"op": "test", "path": "/spec/csi/volumeAttributes/password", "value": HUSH}
+ADD = {"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "status"), [(COPY, 403), ({**COPY, "op": "move"}, 403), (TEST, 403), (ADD, 200)]
+)
+async def test_a_write_shows_none_either(
+    asgi: Asgi, fork: Run, reader: User, operation: Any, status: int
+) -> None:
+    answer = await asgi.ask(
+        f"/k8s/runs/{fork.pk}/api/v1/persistentvolumes/pv1?dryRun=All",
+        "PATCH",
+        json.dumps([operation]).encode(),
+        authorization=await sync_to_async(token_of)(reader),
+        content_type=JSON_PATCH,
+    )
+    assert answer.status == status, answer.body
+    assert HUSH not in answer.body.decode()
+
+
+# The values themselves
+
+
+def test_a_copy_of_the_manifest_in_an_annotation_is_cleaned() -> None:
+    note = "kubectl.kubernetes.io/last-applied-configuration"
+    applied = json.dumps({"kind": "PersistentVolume", "spec": LATER["spec"]})
+    given = {"kind": "PersistentVolume", "metadata": {"annotations": {note: applied, "a": "b"}}}
+    kept = without_hidden(given)
+    assert HUSH not in json.dumps(kept)
+    assert json.loads(kept["metadata"]["annotations"][note])["spec"]["csi"]["driver"] == "d"
+    given["metadata"]["annotations"][note] = f"no JSON, {HUSH}"
+    assert HUSH not in json.dumps(without_hidden(given))
+
+
+def test_what_holds_none_stays_the_same_object() -> None:
+    manifest = {"kind": "Pod", "spec": {"containers": [{"name": "c"}]}, "list": [1, [2]]}
+    assert without_hidden(manifest) is manifest
+
+
+@pytest.mark.parametrize("entity", ["ConfigMap/default/c", "configmap/default/c"])
+def test_a_patch_of_a_configmap_is_cleaned(entity: str) -> None:
+    body = {"verb": "patch", "object": entity, "patch": {"data": {"k": HUSH}}}
+    assert command_without_hidden(body)["patch"] == {"data": {"k": ""}}
