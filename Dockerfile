@@ -1,10 +1,14 @@
 # One image for web, worker and beat; docker-compose.yml says which it is.
-FROM node:22-slim AS modules
+# Which images they are: .ci/image-digests
+ARG NODE_IMAGE=node:22-slim
+ARG PYTHON_IMAGE=python:3.12-slim
+
+FROM ${NODE_IMAGE} AS modules
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund
 
-FROM python:3.12-slim
+FROM ${PYTHON_IMAGE}
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 KSCOPE_DATA=/data
 RUN useradd --no-create-home --uid 10001 --user-group kscope && mkdir /data && chown 10001:10001 /data
 WORKDIR /app

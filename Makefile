@@ -15,7 +15,7 @@ EXPLORE_SEEDS ?= $(shell first=$$(date +%s); seq $$first $$((first + 19)))
 # every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos soak explore fuzz check format bench lock clean clean-data
+.PHONY: sbom audit help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos soak explore fuzz check format bench lock clean clean-data
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -84,6 +84,12 @@ bench: setup-dev ## measure the engine, the database and the stream
 
 lock: setup-dev ## resolve requirements/*.in anew into exact, hashed *.txt
 	requirements/lock
+
+sbom: setup-dev ## write kscope.cdx.json: all packages with licences and hashes, in CycloneDX
+	@$(PY) .ci/sbom.py kscope.cdx.json
+
+audit: setup-dev ## look all packages up in lists of known vulnerabilities, where these can be reached
+	@$(PY) .ci/audit.py
 
 clean-data: ## delete the database and the logs of `make up`
 	rm -rf "$$(readlink -f .kscope/postgres || true)" .kscope

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,64 @@ def test_containers_have_no_rights_to_lose(name: str) -> None:
     assert int(gid) > 0
     assert "privileged" not in service
     assert any(each.startswith("/tmp") or name == "redis" for each in service["tmpfs"])
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_containers_have_bounds_of_memory_and_processes(name: str) -> None:
+    service = SERVICES[name]
+    memory = re.sub(r"^\$\{[A-Z_]+:-(.+)\}$", r"\1", service["mem_limit"])
+    assert re.fullmatch(r"[1-9][0-9]*[mg]", memory)
+    assert 32 <= service["pids_limit"] <= 1024
+
+
+def an_engine_fits_into(service: dict[str, Any]) -> bool:
+    """Whether a process that answers questions ends by its own bound, before its container does."""
+    engine = int(service["environment"]["KSCOPE_ENGINE_MEMORY"].partition(":-")[2].rstrip("}"))
+    web = int(service["mem_limit"].partition(":-")[2].rstrip("g}"))
+    return engine * 2 <= web * 1024
+
+
+def test_a_question_does_not_end_its_container() -> None:
+    assert an_engine_fits_into(SERVICES["web"])
+
+
+IMAGES = r"\$\{([A-Z]+_IMAGE):-([^}]+)\}"
+
+
+def test_every_image_can_be_named_by_its_digest(tmp_path: Path) -> None:
+    text = (ROOM / "docker-compose.yml").read_text()
+    known = dict(re.findall(IMAGES, text))
+    used = re.findall(r"^ +image: (.+)$", text, re.MULTILINE)
+    assert all(re.fullmatch(IMAGES, each) or each == "kscope" for each in used)
+    bases = re.findall(r"^FROM (\S+)", (ROOM / "Dockerfile").read_text(), re.MULTILINE)
+    assert {each.strip("${}") for each in bases} <= known.keys()
+    defaults = dict(re.findall(r"^ARG (\w+_IMAGE)=(\S+)", (ROOM / "Dockerfile").read_text(), re.M))
+    assert defaults.items() <= known.items()
+    # A docker that knows the digests.
+    docker = tmp_path / "docker"
+    docker.write_text('#!/bin/sh\necho "sha256:$(printf %s "$4" | sha256sum | cut -c1-64)"\n')
+    docker.chmod(0o755)
+    lines = digests(f"{tmp_path}:{os.environ['PATH']}").stdout.splitlines()
+    names = {line.partition("=")[0]: line.partition("=")[2] for line in lines}
+    assert names.keys() == known.keys()
+    assert all(re.fullmatch(rf"{known[name]}@sha256:[0-9a-f]{{64}}", names[name]) for name in names)
+
+
+def test_without_docker_the_digests_are_not_known(tmp_path: Path) -> None:
+    for name in ("bash", "dirname"):
+        (tmp_path / name).symlink_to(str(shutil.which(name)))
+    done = digests(str(tmp_path))
+    assert (done.returncode, "There is no docker here" in done.stderr) == (1, True)
+
+
+def digests(path: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [ROOM / ".ci" / "image-digests"],
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_only_the_web_process_is_reached_from_outside() -> None:
@@ -87,7 +146,7 @@ def test_django_warns_of_a_server_without_https(tmp_path: Path) -> None:
     environment = compose_environment(KSCOPE_SECRET_KEY=SECRET, KSCOPE_SECURE="0")
     done = checked({**environment, "KSCOPE_DATA": str(tmp_path)})
     assert done.returncode == 1
-    assert "security.W012" in done.stderr
+    assert "security.W010" in done.stderr
 
 
 def is_local(host: str, **environment: str) -> bool:
