@@ -222,6 +222,8 @@ STATICFILES_FINDERS = [
 # Files are served from where they lie, so that a fresh clone needs no collectstatic.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 0
+# Pages of other sites have no use for them.
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 # For those who change the front end: each request looks at the file, and browsers keep none.
 WHITENOISE_AUTOREFRESH = env.env_bool(os.environ, "KSCOPE_STATIC_RELOAD", False)
 if WHITENOISE_AUTOREFRESH:
@@ -256,7 +258,7 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 LOGIN_REQUIRED = env.env_choice(
     os.environ, "KSCOPE_LOGIN", "auto", ("auto", "required")
 ) == "required" or not env.env_bool(os.environ, "KSCOPE_LOCAL", False)
-# None: only accounts of our own log in. See docs/adr/0029.
+# None: only accounts of our own log in. See docs/adr/0033.
 OIDC = provider_of(os.environ)
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "/"
@@ -288,6 +290,9 @@ QUOTAS = {
 
 _SECURE = env.env_bool(os.environ, "KSCOPE_SECURE", False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE
+if _SECURE:
+    # Browsers take these names from this very host over HTTPS alone.
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
 SESSION_ENGINE = "kscope.accounts.sessions"
 SESSION_COOKIE_AGE = 3600 * env.env_int(os.environ, "KSCOPE_SESSION_IDLE_HOURS", 12, lowest=1)
 SESSION_MOST_SECONDS = 3600 * env.env_int(os.environ, "KSCOPE_SESSION_HOURS", 168, lowest=1)

@@ -12,6 +12,8 @@ from django.core.exceptions import ValidationError
 _LEAST_SCORE = 3
 # The time to judge a password grows with the square of its length.
 _JUDGED_LENGTH = 72
+# Words that come to mind here first.
+_WORDS_OF_OURS = ("kscope", "kubernetes", "k8s", "kubectl", "scheduler", "cluster", "changeme")
 
 
 class GuessedPasswordValidator:
@@ -21,7 +23,7 @@ class GuessedPasswordValidator:
         """Raise ValidationError for a password that is guessed soon."""
         from zxcvbn import zxcvbn  # Its lists take 70 ms and 20 MB, which few processes need.
 
-        known = [user.username, user.email] if user is not None else []
+        known = [*_WORDS_OF_OURS, *([user.username, user.email] if user is not None else ())]
         if zxcvbn(password[:_JUDGED_LENGTH], user_inputs=known)["score"] < _LEAST_SCORE:
             raise ValidationError(
                 "This password is too easy to guess. Four words that have nothing to do with each "

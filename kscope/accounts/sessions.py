@@ -7,11 +7,12 @@ database that leaked opens no session.
 """
 
 import hashlib
+import logging
 import time
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.signals import user_logged_in
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponseBase
@@ -22,6 +23,7 @@ _DIGEST_BYTES = 20
 _BEGAN, _USED = "began", "used"
 # A session that is used is written so often, and not at every request.
 NOTE_USE_SECONDS = 60
+log = logging.getLogger(__name__)
 
 
 class SessionStore(db.SessionStore):
@@ -108,8 +110,9 @@ def digest_of(key: str) -> str:
     return hashlib.blake2s(key.encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def begin_session(request: HttpRequest | None = None, **_: Any) -> None:
+def begin_session(user: Any, request: HttpRequest | None = None, **_: Any) -> None:
     """After a login: the session begins, and the rows of those that have ended go."""
+    log.info("login of account %s from %s", user.pk, _address(request))
     session: Any = getattr(request, "session", None)
     if session is not None:
         session.begin()
@@ -117,8 +120,23 @@ def begin_session(request: HttpRequest | None = None, **_: Any) -> None:
 
 
 def listen() -> None:
-    """Have every login, by whatever way, begin a session."""
+    """Have every login, by whatever way, begin a session, and note logins, failed ones and logouts."""
     user_logged_in.connect(begin_session, dispatch_uid="begin-session")
+    user_login_failed.connect(_note_failure, dispatch_uid="login-failed")
+    user_logged_out.connect(_note_logout, dispatch_uid="logout")
+
+
+def _note_failure(request: HttpRequest | None = None, **_: Any) -> None:
+    # Without the name: people write their password into the wrong field.
+    log.warning("login failed from %s", _address(request))
+
+
+def _note_logout(user: Any, request: HttpRequest | None = None, **_: Any) -> None:
+    log.info("logout of account %s from %s", getattr(user, "pk", None), _address(request))
+
+
+def _address(request: HttpRequest | None) -> str:
+    return request.META.get("REMOTE_ADDR") or "unknown" if request is not None else "unknown"
 
 
 def _now() -> float:

@@ -15,12 +15,14 @@ NAMES: Final = frozenset(
         "BindQueue",
         "GiB",
         "LimitRanger",
+        "OpenID",
         "OpenMetrics",
         "OutOfcpu",
         "PodsToActivate",
         "ProcessPool",
         "SchedulerPopFromBackoffQ",
         "SchedulerQueueingHints",
+        "WebAssembly",
         "to_process",
     }
 )

@@ -139,3 +139,16 @@ async def test_a_request_keeps_its_id_if_it_is_one(asgi: Asgi, given: str) -> No
     found = answer.headers["x-request-id"]
     assert (found == given) == (given == "mine-1")
     assert len(found) == (6 if given == "mine-1" else 32)
+
+
+async def test_trace_gives_nothing_back(asgi: Asgi, transactional_db: Any) -> None:
+    for path in ("/", "/login/", "/api/runs/", SCRIPT):
+        answer = await asgi.ask(path, "TRACE", secret_header="told-back")
+        assert (path, answer.status) == (path, 405)
+        assert b"told-back" not in answer.body
+
+
+async def test_no_answer_lets_other_sites_read_it(asgi: Asgi, driven: Run) -> None:
+    for path in ("/api/runs/", f"/k8s/runs/{driven.pk}/version", SCRIPT):
+        answer = await asgi.ask(path, origin="https://evil.example")
+        assert not any(name.startswith("access-control-") for name in answer.names)

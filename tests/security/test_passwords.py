@@ -24,6 +24,7 @@ REFUSED = {
     "leaked and lengthened": "password123456",
     "a row of keys": "qwertyuiop[]",
     "a word again and again": "scopescopescope",
+    "a word of ours": "kubernetes2026",
     "the name of the account": "eva.martinez.1",
 }
 

@@ -1,6 +1,9 @@
 """Sessions: what the database knows of them, when they begin, and when they end."""
 
 import json
+import os
+import subprocess
+import sys
 from datetime import timedelta
 from typing import Any
 
@@ -143,3 +146,31 @@ def test_cookies_are_kept_from_scripts_and_other_sites() -> None:
     cookie = Client().post("/login/", form).cookies["sessionid"]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
+
+
+def test_logins_are_logged_without_what_was_typed(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "kscope.accounts.sessions")
+    user = an_account()
+    client = browser(user)
+    client.login(username="a-password-in-the-wrong-field", password="x")
+    client.post("/logout/")
+    words = [record.getMessage() for record in caplog.records if "accounts" in record.name]
+    assert any(text.startswith(f"login of account {user.pk} from") for text in words)
+    assert any(text.startswith("login failed from") for text in words)
+    assert any(text.startswith(f"logout of account {user.pk} from") for text in words)
+    assert "wrong-field" not in " ".join(words)
+
+
+def test_over_https_cookies_are_of_this_host_alone() -> None:
+    program = (
+        "from kscope import settings as s;"
+        "print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, s.SESSION_COOKIE_SECURE)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "KSCOPE_SECURE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["__Host-sessionid", "__Host-csrftoken", "True"]

@@ -3,5 +3,5 @@
     /login/oidc/ ─▶ provider ─▶ /login/oidc/back/ ─ code, verifier ─▶ ID token ─▶ identity ─▶ account
 
 `options` reads the settings, `provider` talks to the provider through Authlib, `identities` finds or
-makes the account. docs/adr/0029 says why it is as it is.
+makes the account. docs/adr/0033 says why it is as it is.
 """

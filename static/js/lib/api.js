@@ -149,7 +149,8 @@ function fieldWords(fields) {
 }
 
 function csrfToken() {
-  const cookie = document.cookie.split("; ").find((each) => each.startsWith("csrftoken="));
-  if (cookie) return cookie.slice("csrftoken=".length);
+  // Over HTTPS its name says that no other host has set it.
+  const found = document.cookie.match(/(?:^|; )(?:__Host-)?csrftoken=([^;]*)/);
+  if (found) return found[1];
   return document.querySelector("meta[name=csrf-token]")?.content ?? "";
 }
