@@ -4,6 +4,7 @@
 |---|---|---|
 | DATABASE_URL | the embedded PostgreSQL of `make up` | postgresql://user:password@host/name |
 | REDIS_URL | the embedded Valkey of `make up` | redis://host:6379/0 or unix:///path |
+| KSCOPE_POSTGRES | auto | of `make up`: wheel or system allows only that PostgreSQL |
 | KSCOPE_DATA | .kscope beside manage.py | data directory of `make up` |
 | KSCOPE_DEBUG | 0 | Django's debug pages |
 | KSCOPE_SECRET_KEY | kept in the data directory | signs sessions |

@@ -14,6 +14,8 @@ NAMES: Final = frozenset(
         "BalanceAttachedNodeVolumes",
         "BindQueue",
         "GiB",
+        "GraphQL",
+        "LaTeX",
         "LimitRanger",
         "OpenID",
         "OpenMetrics",
@@ -23,6 +25,7 @@ NAMES: Final = frozenset(
         "SchedulerPopFromBackoffQ",
         "SchedulerQueueingHints",
         "WebAssembly",
+        "WebRTC",
         "to_process",
     }
 )
