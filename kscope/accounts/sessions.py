@@ -15,7 +15,7 @@ from django.conf import settings
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 # The column of Django's table has 40 characters; a key has 165 random bits.
@@ -95,9 +95,7 @@ class SessionStore(db.SessionStore):
 class UsedSessionMiddleware(SessionMiddleware):
     """Django's middleware, which also puts off the end of sessions that are used."""
 
-    def process_response(
-        self, request: HttpRequest, response: HttpResponseBase
-    ) -> HttpResponseBase:
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """See Django's middleware."""
         session: Any = getattr(request, "session", None)
         if session is not None and session.accessed:
