@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import HANG_SECONDS
+
 ROOM = Path(__file__).resolve().parents[2]
 
 
@@ -34,7 +36,9 @@ def sbom() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def audit() -> ModuleType:
-    return script("audit")
+    found = script("audit")
+    found.SECONDS = int(HANG_SECONDS)
+    return found
 
 
 # The bill of materials

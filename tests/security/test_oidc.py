@@ -24,6 +24,7 @@ from tests.security.provider import (
     key_named,
     serving,
 )
+from tests.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.django_db
 
@@ -38,6 +39,7 @@ def many_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     """All tests come from one address."""
     monkeypatch.setattr(limits, "take", lambda name, who: 0)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr("kscope.accounts.oidc.provider.SECONDS", HANG_SECONDS)
 
 
 @pytest.fixture
