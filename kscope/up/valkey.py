@@ -50,14 +50,15 @@ class Valkey:
                 *("--maxmemory", "256mb", "--maxmemory-policy", "noeviction"),
             ],
             log=self.log,
-            context=ProcessContext(
-                {"PATH": os.environ.get("PATH", os.defpath)}, self.sockets, user
-            ),
+            context=ProcessContext(self._env(), self.sockets, user),
             death_signal=signal.SIGTERM,
             stop_signals=((signal.SIGTERM, 5.0),),
         )
         wait_until(self._answers, child, patience_s=20, what="answer")
         return child
+
+    def _env(self) -> dict[str, str]:
+        return {"PATH": os.environ.get("PATH", os.defpath)}
 
     def _answers(self) -> bool:
         with socket.socket(socket.AF_UNIX) as client:

@@ -18,8 +18,10 @@ from kscope import env
 from kscope.sim.input.generate import synthetic
 from tests.chaos.clients import Api, Commander, Watcher
 from tests.chaos.judge import Evidence, judge
-from tests.chaos.plan import Act, Plan
+from tests.chaos.plan import WORLD_FAULTS, Act, Plan
 from tests.chaos.tree import SERVERS, Tree
+from tests.chaos.world import NotPermitted
+from tests.chaos.world_tree import WorldTree
 from tests.waiting import HANG_SECONDS, wait_for
 
 ROOM = Path(__file__).resolve().parents[2]
@@ -34,11 +36,14 @@ class Episode:
     def __init__(self, tree: Tree, plan: Plan) -> None:
         self.tree = tree
         self.plan = plan
-        self.api = Api(tree.port, tree.token)
+        self.apis = [Api(port, tree.token) for port in tree.ports]
+        self.api = self.apis[0]
         self.runs: list[int] = []
         self.found: dict[int, Evidence] = {}
         self.done: list[str] = []
         """The faults that found something to strike."""
+        self.skipped: list[str] = []
+        """The faults that this machine does not permit, and why."""
 
     def play(self) -> list[str]:
         """Everything that is wrong afterwards; nothing when all is well."""
@@ -46,7 +51,10 @@ class Episode:
             self._start_run(name, speed, seed)
         commander = Commander(self.api, list(self.plan.commands), self.runs, self.found)
         commander.nodes = {run: self._nodes(run) for run in self.runs}
-        watchers = [Watcher(self.api, run, self.found[run]) for run in self.runs]
+        watchers = [
+            Watcher(self.apis[place % len(self.apis)], run, self.found[run])
+            for place, run in enumerate(self.runs, start=1)
+        ]
         threads = [commander, *watchers]
         for thread in threads:
             thread.start()
@@ -65,7 +73,7 @@ class Episode:
         for run in self.runs:
             gone = self.api.request(f"runs/{run}/", method="DELETE")
             urlopen(gone, timeout=HANG_SECONDS).close()
-        return wrong + self.api.nonsense
+        return wrong + [each for api in self.apis for each in api.nonsense]
 
     def _start_run(self, name: str, speed: str, seed: int) -> None:
         body = {"scenario": self._scenario(name), "play": True, "speed": speed, "seed": seed}
@@ -122,6 +130,8 @@ class Episode:
     def _commit_fault(self, act: Act) -> bool:
         run = self.runs[act.run]
         what = act.what
+        if what in WORLD_FAULTS:
+            return self._let_the_world_fail(what)
         if what.startswith("kill ") and what != "kill backends":
             return self.tree.kill(what.removeprefix("kill "))
         if what == "kill backends":
@@ -143,6 +153,15 @@ class Episode:
         for _ in range(3):
             celery.send_task(TASK, args=[run], queue="kscope", countdown=delay_s)
         celery.close()
+        return True
+
+    def _let_the_world_fail(self, what: str) -> bool:
+        assert isinstance(self.tree, WorldTree)
+        try:
+            self.tree.strike(what)
+        except NotPermitted as reason:
+            self.skipped.append(f"{what}: {reason}")
+            return False
         return True
 
     def _stop_past_the_lease(self, run: int) -> bool:

@@ -33,6 +33,24 @@ LARGE_FAULTS = (
     "kill Valkey",
     "kill PostgreSQL",
 )
+# What only a tree with a world of its own can suffer; see world_tree.py.
+WORLD_FAULTS = (
+    "fill disk",
+    "freeze disk",
+    "fail disk",
+    "set PostgreSQL clock back",
+    "set PostgreSQL clock ahead",
+    "set Valkey clock back",
+    "set programs clock back",
+    "set programs clock ahead",
+    "requests to PostgreSQL",
+    "answers from PostgreSQL",
+    "requests to Valkey",
+    "answers from Valkey",
+    "break line to PostgreSQL",
+    "break line to Valkey",
+    "kill second up",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +93,18 @@ def plan_of(seed: int) -> Plan:
     else:
         faults.append(_fault(chance, SMALL_FAULTS[seed // 2 % len(SMALL_FAULTS)], len(runs)))
     return Plan(seed, runs, _in_order(commands), _in_order(faults))
+
+
+def world_plan_of(seed: int) -> Plan:
+    """The plan of an episode in a failing world: one fault of it, and a small one beside it."""
+    plan = plan_of(seed)
+    chance = Random(-seed)
+    runs = len(plan.runs)
+    faults = [
+        _fault(chance, WORLD_FAULTS[seed % len(WORLD_FAULTS)], runs),
+        _fault(chance, chance.choice(SMALL_FAULTS), runs),
+    ]
+    return Plan(seed, plan.runs, plan.commands, _in_order(faults))
 
 
 def is_embedded(seed: int) -> bool:

@@ -44,6 +44,7 @@ class Tree:
         self.servers: dict[str, Child] = {}
         self.seen: dict[int, psutil.Process] = {}
         self.port = free_port()
+        self.ports: tuple[int, ...] = (self.port,)
         self._link: psycopg.Connection[Any] | None = None
         if not embedded:
             for name in SERVERS:
@@ -68,11 +69,7 @@ class Tree:
         )
 
     def _start(self) -> Up:
-        env = {"KSCOPE_WRITER_EVENTS": "20", "TMPDIR": str(self.folder)}
-        if not self.embedded:
-            env["DATABASE_URL"] = self._given("PostgreSQL").url
-            env["REDIS_URL"] = self._given("Valkey").url
-        up = Up(self.data, self.port, workers=2, env=env)
+        up = Up(self.data, self.port, workers=2, env=self._environment())
         try:
             up.wait_until_serving()
         except BaseException:
@@ -80,6 +77,14 @@ class Tree:
             raise
         self.note_family(up)
         return up
+
+    def _environment(self) -> dict[str, str]:
+        """Of the programs, besides what they have from the machine."""
+        env = {"KSCOPE_WRITER_EVENTS": "20", "TMPDIR": str(self.folder)}
+        if not self.embedded:
+            env["DATABASE_URL"] = self._given("PostgreSQL").url
+            env["REDIS_URL"] = self._given("Valkey").url
+        return env
 
     def _made_token(self) -> str:
         made = subprocess.run(
@@ -227,13 +232,17 @@ class Tree:
         )
 
     def _orphans(self) -> list[str]:
-        """Processes that were started for our data directory, whoever their parent is."""
+        """Processes that were started for a data directory of ours, whoever their parent is."""
+        ours = {str(folder) for folder in self._data_folders()}
         found: list[str] = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error, OSError):
-                if process.environ().get("KSCOPE_DATA") == str(self.data) and is_alive(process):
+                if process.environ().get("KSCOPE_DATA") in ours and is_alive(process):
                     found.append(" ".join(process.cmdline()))
         return found
+
+    def _data_folders(self) -> tuple[Path, ...]:
+        return (self.data,)
 
 
 def _existing(pids: list[int]) -> list[psutil.Process]:
