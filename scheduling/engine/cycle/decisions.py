@@ -27,6 +27,7 @@ from scheduling.engine.cycle.decisions_mode.decided_cluster import DecidedCluste
 from scheduling.engine.cycle.decisions_mode.stored_objects import admitted
 from scheduling.engine.framework.framework import PodVolumes
 from scheduling.engine.framework.handle import Handle
+from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.pods.pod_info import PodInfo
 
@@ -64,6 +65,7 @@ def decide(
         cluster.claims = ClaimWork(devices, handle.listers)
     decisions = Decisions(by_name[profile.name], cluster, by_name, evidence, by_columns)
     pending = cluster.read(admitted(objects), profile)
+    decisions.order = cluster.rows_by_zone(beta_only=profile.rules.uses_predicates)
     # The sort keeps file order among pods of equal priority.
     pending.sort(key=_minus_priority)
     for info in pending:
@@ -85,20 +87,26 @@ class Decisions:
     """Decides on one pod after the other, and collects the attempts."""
 
     algorithm: SchedulingAlgorithm
-    """Of the newest pod; it also takes a pod whose schedulerName no profile has."""
+    """Of the newest pod."""
     cluster: DecidedCluster
     by_name: Mapping[str, SchedulingAlgorithm]
     """By schedulerName."""
     evidence: bool
     by_columns: bool
     """Whether evidence may come from columns that are kept per template."""
+    order: IntArray | None = None
+    """The rows in the order of the search, where it ends with the first node that fits."""
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     cycle: int = 0
     """How many scheduling cycles there were."""
 
     def decide(self, pod: PodInfo) -> None:
         """Schedule *pod*, preempting where that helps."""
-        self.algorithm = self.by_name.get(pod.pod.scheduler_name, self.algorithm)
+        if pod.pod.scheduler_name not in self.by_name:
+            # Another scheduler's, which does not run.
+            self.cluster.keep_pending(pod)
+            return
+        self.algorithm = self.by_name[pod.pod.scheduler_name]
         gated = self._gated(pod)
         if gated is not None:
             self.cluster.keep_pending(pod)
@@ -144,7 +152,11 @@ class Decisions:
     def _schedule(self, pod: PodInfo) -> ScheduleResult:
         self.cycle += 1
         result = self.algorithm.schedule(
-            pod, explain=self.evidence, by_columns=self.by_columns, cycle=self.cycle
+            pod,
+            self.order if self.algorithm.profile.takes_first_fit else None,
+            explain=self.evidence,
+            by_columns=self.by_columns,
+            cycle=self.cycle,
         )
         devices = self.algorithm.devices
         if devices is None or result.node is None or result.search is None:

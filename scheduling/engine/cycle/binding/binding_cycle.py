@@ -172,6 +172,9 @@ class BindingCycle:
         if not self._state.change_cache(trial.info.pod.id, self._cache.assume_pod, trial.info):
             self._calls.run(ExtensionPoint.UNRESERVE, trial)
             return None
+        # It has its place now, and gets a nomination anew where the group waits for one. Upstream:
+        # schedule_one.go assume(), also within the cycle of a group.
+        self._queue.nominator.delete(trial.info.uid)
         return partial(self._undo_trial, trial)
 
     def _undo_trial(self, trial: Binding) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from kscope.sim.objects.objects import (
     ApiObject,
     Node,
@@ -18,7 +20,9 @@ from scheduling.engine.cycle.decisions_mode.claim_work import ClaimWork
 from scheduling.engine.cycle.decisions_mode.stored_objects import settled
 from scheduling.engine.framework.framework import PodVolumes
 from scheduling.engine.framework.handle import Handle
+from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.node_info import NodeInfo
+from scheduling.engine.nodes.node_tree import NodeTree, zone_key
 from scheduling.engine.plugins.volumes.volume_zone import BETA_ZONE
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.dry_run import Candidate
@@ -58,6 +62,13 @@ class DecidedCluster:
                 else:
                     pending.append(info)
         return pending
+
+    def rows_by_zone(self, *, beta_only: bool) -> IntArray:
+        """The rows of all nodes, one from each zone in turn, as a scheduler's snapshot lists them."""
+        table, tree = self.handle.table, NodeTree()
+        for name, row in table.rows.items():
+            tree.add(name, zone_key(table.node(row).labels, beta_only=beta_only))
+        return np.array([table.rows[name] for name in tree.list()], np.int64)
 
     def _read_placed(self, pod: PodInfo) -> None:
         self.placed[pod.key] = pod.node_name

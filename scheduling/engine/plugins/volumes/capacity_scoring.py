@@ -13,7 +13,6 @@ import numpy as np
 
 from scheduling.engine.framework.framework import (
     MAX_NODE_SCORE,
-    Code,
     CycleState,
     Status,
 )
@@ -60,14 +59,16 @@ class CapacityScoring(VolumeBinding):
         return
 
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
-        """A pod without claims has no storage to score."""
-        return Status() if self.name in state.data else Status(Code.SKIP)
+        """Also of a pod without claims, whose nodes all get nothing."""
+        return Status()
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The mean over the classes of the volumes that would be bound; without any, of the
         storage in which volumes would be provisioned.
         """
-        claims: PodClaims = state.data[self.name]
+        claims: PodClaims | None = state.data.get(self.name)
+        if claims is None:
+            return np.zeros(len(rows), np.int64)
         storage = {claim.key: self._finder.free_storage(claim) or [] for claim in claims.delayed}
         scores = [self._score_row(state, row, storage) for row in rows.tolist()]
         return np.array(scores, np.int64)

@@ -11,7 +11,7 @@ from typing import Final
 
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from kscope.sim.objects.selectors import LabelSelector
-from scheduling.engine.pods.conditions import is_ready
+from scheduling.engine.pods.conditions import is_ready, ready_condition
 from scheduling.engine.workloads.controller import replicas_of, selector_of
 from scheduling.engine.workloads.owners import controller_of, refers_to
 from scheduling.engine.workloads.pods import count_of
@@ -134,6 +134,15 @@ def with_counted_budgets(objects: Iterable[ApiObject], rules: WorkloadRules) -> 
     ]
 
 
+def _placed_count(pods: Iterable[Pod]) -> int:
+    """How many are healthy, where files may leave out what a pod with a node says of itself."""
+    return sum(
+        not pod.deletion_timestamp
+        and (bool(pod.node_name) if ready_condition(pod) is None else is_ready(pod))
+        for pod in pods
+    )
+
+
 def _counted(budget: ApiObject, pods: Sequence[Pod], counter: BudgetCounter) -> ApiObject:
     selector = selector_of_budget(budget)
     covered = [
@@ -143,5 +152,5 @@ def _counted(budget: ApiObject, pods: Sequence[Pod], counter: BudgetCounter) -> 
         expected, desired = counter.expected(budget, covered)
     except CountFailed:
         return budget
-    count = BudgetCount(expected=expected, desired=desired, healthy=healthy_count(covered))
+    count = BudgetCount(expected=expected, desired=desired, healthy=_placed_count(covered))
     return budget.patched({"status": count.to_status()})
