@@ -41,7 +41,7 @@ from scheduling.engine.framework.messages import NO_NODES
 from scheduling.engine.framework.runtime import KnownVerdicts, Scores, Search, no_verdicts
 from scheduling.engine.framework.scoring import ScoringFailed
 from scheduling.engine.nodes.arrays import IntArray
-from scheduling.engine.nodes.node_table import without_requests
+from scheduling.engine.nodes.node_table import as_returned
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.plugins.volumes.volume_binding import holds_untranslatable
 from scheduling.engine.pods.pod_info import PodInfo
@@ -282,7 +282,7 @@ class SchedulingAlgorithm:
     def _scored(self, search: Search, feasible: IntArray) -> Scores:
         if not (search.is_sent_back and self.profile.kubernetes.extenders.scores_returned_nodes):
             return self.framework.score(search.state, feasible)
-        with without_requests(self.table, feasible):
+        with as_returned(self.table, feasible):
             return self.framework.score(search.state, feasible)
 
     def _on_first_node(

@@ -78,6 +78,8 @@ class NodeTable:
         self._name_rank: IntArray | None = None
         self.labels = NodeLabels(self.nodes, self._active_order)
         self.images = NodeImages(self.capacity)
+        # Whether nodes are scored as an extender returned them.
+        self.is_returned = False
         self.taints = NodeTaints(self.capacity)
         self.ports = NodePorts()
         self.volume_users = VolumeUsers()
@@ -340,13 +342,19 @@ class NodeTable:
 
 
 @contextmanager
-def without_requests(table: NodeTable, rows: IntArray) -> Generator[None]:
-    """While this lasts, nothing is requested of the nodes at *rows*, and no images are held."""
+def as_returned(table: NodeTable, rows: IntArray) -> Generator[None]:
+    """While this lasts, the nodes at *rows* are as an extender returned them: without pods.
+
+    Nothing is requested of them, and no images are held. What is counted over all nodes, as the
+    pods of a zone, is not read from them.
+    """
     requested, scored = table.requested[:, rows], table.scored[:, rows]
     states, table.images.states = table.images.states, {}
     table.requested[:, rows] = table.scored[:, rows] = 0
+    table.is_returned = True
     try:
         yield
     finally:
+        table.is_returned = False
         table.requested[:, rows], table.scored[:, rows] = requested, scored
         table.images.states = states

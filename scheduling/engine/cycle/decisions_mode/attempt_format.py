@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from scheduling.engine import names
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decision.result import ERROR, ScheduleResult
 from scheduling.engine.framework.framework import PodVolumes
@@ -58,7 +59,14 @@ class AttemptFormat:
             verdict = None
             if plugin:
                 status = framework.explain(search.state, plugin, code)
-                verdict = {"plugin": status.plugin, "reasons": list(status.reasons)}
+                is_extender = status.plugin == names.EXTENDER
+                if is_extender and not status.reasons:
+                    # Left out without a word, so nobody has a verdict on the node.
+                    continue
+                verdict = {
+                    "plugin": "" if is_extender else status.plugin,
+                    "reasons": list(status.reasons),
+                }
                 if not self._algorithm.profile.rules.uses_predicates:
                     verdict["code"] = status.code.value
             filters[table.name(row)] = verdict

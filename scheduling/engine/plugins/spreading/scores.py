@@ -209,7 +209,9 @@ class SpreadScores:
         return counts
 
     def _per_row(self, tally: Tally | None) -> Codes:
-        return np.zeros(self._table.capacity, np.int32) if tally is None else tally.counts
+        if tally is None or self._table.is_returned:
+            return np.zeros(self._table.capacity, np.int32)
+        return tally.counts
 
 
 @overload
