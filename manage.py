@@ -15,8 +15,17 @@ def main() -> int:
         return up(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
     from django.core.management import execute_from_command_line
+    from django.db import DatabaseError
 
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except DatabaseError as problem:
+        from kscope.database_format import reason_of
+
+        why = reason_of(problem)
+        if not why:
+            raise
+        sys.exit(f"{why}.")
     return 0
 
 

@@ -1,6 +1,7 @@
 """The ASGI application: HTTP by Django, WebSockets by Channels."""
 
 import gc
+import logging
 import os
 import resource
 import sys
@@ -26,6 +27,7 @@ if settings.DATABASE_POOL:
     }
 
 # The routes reach models, which exist only once Django is set up.
+from kscope import database_format  # noqa: E402
 from kscope.accounts.sockets import own_origin_only  # noqa: E402
 from kscope.operations import presence  # noqa: E402
 from kscope.operations.headers import Application, answer_headers  # noqa: E402
@@ -35,6 +37,9 @@ from kscope.runs.web.body_limit import body_limit  # noqa: E402
 from kscope.static_files import static_files  # noqa: E402
 from kube.server.application import Server, kubernetes_api  # noqa: E402
 
+database_format.check_start()
+# Pages, the API and streams then answer with the reason: who asks is told more than by an empty port.
+database_format.watch(logging.getLogger(__name__).critical)
 presence.begin("web")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import (
     beat_embedded_init,
+    beat_init,
     celeryd_init,
     setup_logging,
     task_postrun,
@@ -21,9 +22,10 @@ from celery.signals import (
 from django.conf import settings
 from structlog.contextvars import bind_contextvars, unbind_contextvars
 
+from kscope import database_format
 from kscope.runs.drive.stopping import is_stopping, stop_ask, stop_unask
 from kscope.up.children import die_with_parent
-from kscope.worker_steps import GoneSoon, TakesTasks
+from kscope.worker_steps import GoneSoon, ReadsDatabase, TakesTasks
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
 
@@ -33,7 +35,7 @@ app = Celery("kscope")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 assert app.steps is not None
-app.steps["worker"].update({GoneSoon, TakesTasks})
+app.steps["worker"].update({GoneSoon, ReadsDatabase, TakesTasks})
 
 
 @beat_embedded_init.connect
@@ -45,8 +47,18 @@ def tie_to_worker(**_kwargs: Any) -> None:
 
 @celeryd_init.connect
 def begin_anew(**_kwargs: Any) -> None:
-    """Before there are pool processes and a beat: nobody has asked this worker to stop."""
+    """Before there are pool processes and a beat: nobody has asked this worker to stop.
+
+    Ends here, with the reason, where the database is of another version.
+    """
+    database_format.check_start()
     stop_unask()
+
+
+@beat_init.connect
+def look_before_beat(**_kwargs: Any) -> None:
+    """A beat that is a process of its own starts as a worker does."""
+    database_format.check_start()
 
 
 @worker_process_init.connect

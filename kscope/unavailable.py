@@ -11,6 +11,8 @@ from django.template.loader import render_to_string
 from django.views.defaults import server_error
 from psycopg.errors import DiskFull
 
+from kscope.database_format import WrongFormat
+
 RETRY_SECONDS = 2
 _AWAY: dict[type[Exception], str] = {
     OperationalError: "The database does not answer.",
@@ -23,7 +25,7 @@ _AWAY: dict[type[Exception], str] = {
 
 def handle_server_error(request: HttpRequest) -> HttpResponseBase:
     """Django's handler of whatever no view has caught; 500 for all but a server that is away."""
-    message = _what_is_away(sys.exc_info()[1])
+    message = what_is_away(sys.exc_info()[1])
     if message is None:
         return server_error(request)
     status = HTTPStatus.SERVICE_UNAVAILABLE
@@ -37,7 +39,10 @@ def handle_server_error(request: HttpRequest) -> HttpResponseBase:
     return answer
 
 
-def _what_is_away(problem: BaseException | None) -> str | None:
+def what_is_away(problem: BaseException | None) -> str | None:
+    """Which server cannot do its work, in words for users; None for any other error."""
+    if isinstance(problem, WrongFormat):
+        return f"{problem}."
     if any(isinstance(each, DiskFull) for each in (problem, getattr(problem, "__cause__", None))):
         return "The disk of the database is full."
     return next((text for kind, text in _AWAY.items() if isinstance(problem, kind)), None)

@@ -15,6 +15,7 @@ from celery import bootsteps
 from celery.worker import state
 from kombu.connection import Connection
 
+from kscope import database_format
 from kscope.runs.drive.stopping import stop_ask
 
 LONGEST_STOP_S = 10.0
@@ -40,6 +41,19 @@ def _end_late() -> None:
     time.sleep(LONGEST_STOP_S)
     log.critical("stopping took more than %d s", LONGEST_STOP_S)
     _end()
+
+
+class ReadsDatabase(bootsteps.StartStopStep):
+    """A worker stops, and says why, once a newer version of kscope has migrated its database."""
+
+    def start(self, _worker: Any) -> None:
+        """Begin to look."""
+        database_format.watch(_stop_working)
+
+
+def _stop_working(why: str) -> None:
+    log.critical("%s. This worker stops", why)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 class TakesTasks(bootsteps.StartStopStep):

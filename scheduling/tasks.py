@@ -8,6 +8,7 @@ from celery import shared_task
 from django.db import connection
 from kombu.exceptions import OperationalError
 
+from kscope.database_format import check_connection
 from kscope.runs import nudges
 from kscope.runs.drive.runner import run_drive
 from kscope.runs.drive.slices import run_needs_driver
@@ -21,6 +22,7 @@ def run_simulation(run_id: int) -> None:
     """Drive the run until it is idle; nothing when another worker has it, or has done it all."""
     with ended_when_stuck():
         nudges.place_leave(run_id)
+        check_connection(connection)
         if _needs_driver(run_id):
             run_drive(run_id)
             # A command that came while the driver was leaving has only tried to wake it.

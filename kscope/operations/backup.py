@@ -4,6 +4,7 @@ The tools come with the embedded PostgreSQL, so they are there for given servers
 """
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import orjson
 from django.core.management import call_command
 from django.db import connection, transaction
 
+from kscope.database_format import TABLE, why_newer
 from kscope.runs.models import Run
 from kscope.sim.kernel.recorder import GENESIS, EventRow, chain, encode
 from kscope.up.children import StartError
@@ -70,6 +72,9 @@ def backup_restore(file: Path, *, replace: bool = False) -> None:
     if not file.is_file():
         raise BackupError(f"{file} is not a file")
     _run("pg_restore", "--list", file, connected=False)
+    why = why_newer(_format_in(file))
+    if why:
+        raise BackupError(f"{file} cannot be restored. {why.replace('The database', 'It', 1)}.")
     held = 0 if replace else _runs_held()
     if held:
         raise BackupError(
@@ -87,6 +92,13 @@ def backup_restore(file: Path, *, replace: bool = False) -> None:
     call_command("migrate", interactive=False, verbosity=0)
     # Those who held the runs were other processes, perhaps on another machine.
     Run.objects.update(lease_until=None)
+
+
+def _format_in(file: Path) -> int:
+    """The format of the database in a backup; 0 for one that was made before there was any."""
+    rows = _run("pg_restore", "--data-only", "--table", TABLE, "--file", "-", file, connected=False)
+    found = re.search(r"^COPY [^\n]*\(number,[^\n]*\n(\d+)\t", rows, re.MULTILINE)
+    return int(found[1]) if found else 0
 
 
 def histories_checked() -> Iterator[Checked]:

@@ -4,15 +4,13 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
-from functools import cache
 from time import monotonic
 from typing import Any
 
 import psycopg
 import redis
-from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 
+from kscope import database_format
 from kscope.operations import presence
 
 # The parts are checked in parallel, so this also limits the time of the whole answer.
@@ -60,31 +58,12 @@ def _checked(check: Callable[[], str]) -> dict[str, Any]:
 
 
 def _check_database() -> str:
-    """PostgreSQL answers, and has every migration that this version knows."""
-    parameters = connection.get_connection_params()
-    for name in ("cursor_factory", "context", "prepare_threshold", "server_side_binding", "pool"):
-        parameters.pop(name, None)
-    patience = {"connect_timeout": 2, "options": "-c statement_timeout=2000"}
-    with psycopg.connect(**{**parameters, **patience}, autocommit=True) as link:
-        rows = link.execute("SELECT to_regclass('django_migrations') IS NOT NULL").fetchone()
-        if not rows or not rows[0]:
-            raise NotReady("reachable, but not migrated: run `manage.py prepare`")
-        applied = set(link.execute("SELECT app, name FROM django_migrations").fetchall())
-    missing = sorted(known_migrations() - applied)
-    if missing:
-        app, name = missing[0]
-        raise NotReady(
-            f"reachable, but {len(missing)} migrations are missing, such as {app}.{name}: "
-            "run `manage.py prepare`"
-        )
+    """PostgreSQL answers, and has the format and every migration that this version knows."""
+    with database_format.connect() as link:
+        why = database_format.why_refused(link)
+    if why:
+        raise NotReady(why)
     return "reachable and migrated"
-
-
-@cache
-def known_migrations() -> frozenset[tuple[str, str]]:
-    """The migrations of this version: (app, name)."""
-    loader = MigrationLoader(None, ignore_no_migrations=True)
-    return frozenset(loader.disk_migrations)
 
 
 def _check_valkey() -> str:

@@ -11,9 +11,13 @@ class RunsConfig(AppConfig):
     verbose_name = "Runs"
 
     def ready(self) -> None:
-        """Say what counts for the quotas of an account."""
+        """Say what counts for quotas, and let no connection be made to a newer version's database."""
+        from django.db.backends.signals import connection_created
+
         from kscope.accounts.usage import counters
+        from kscope.database_format import look_at_new_connection
         from kscope.runs.capacity.quotas import quotas_used
 
         if quotas_used not in counters:
             counters.append(quotas_used)
+        connection_created.connect(look_at_new_connection, dispatch_uid="database-format")

@@ -174,6 +174,11 @@ class Run(OwnedModel):
         help_text="the change tried here, and what becomes of which pod, and when: docs/compare.md",
     )
     is_started = models.BooleanField(default=False, help_text="the engine was built once")
+    building = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="how far its first state is: attempt, objects, of, seconds",
+    )
     kept = models.BooleanField(default=False, help_text="never deleted or thinned out by age")
     engine_digest = models.CharField(
         max_length=64, blank=True, help_text="source of the engine that wrote the newest slice"

@@ -24,6 +24,7 @@ from kscope.accounts.sockets import address_of as address_of_client
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
 from kscope.runs.stream.watching import open_sockets, watcher_of
+from kscope.unavailable import what_is_away
 from kube import discovery, openapi
 from kube.addresses import Address, address_of, moment_of, target_of
 from kube.forms import form_of
@@ -109,7 +110,8 @@ class Server:
                 response = refused(unavailable(error.message, error.retry_after or 1))
             except (psycopg.Error, DatabaseError, OSError) as problem:
                 log.warning("kubernetes api: %s", problem)
-                response = refused(unavailable("the database of this server is away"))
+                text = what_is_away(problem) or "The database does not answer."
+                response = refused(unavailable(text.rstrip(".")))
             except ClientDisconnect:
                 raise
             except Exception:

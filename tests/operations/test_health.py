@@ -7,6 +7,7 @@ import redis
 from django.db import connection
 from django.test import Client
 
+from kscope import database_format
 from kscope.celery import role_of
 from kscope.operations import health, presence
 
@@ -65,8 +66,8 @@ def test_readyz_looks_only_at_the_parts_asked_for(client: Client) -> None:
 def test_readyz_names_a_migration_that_is_missing(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = frozenset({*health.known_migrations(), ("runs", "9999_of_tomorrow")})
-    monkeypatch.setattr(health, "known_migrations", lambda: known)
+    known = frozenset({*database_format.known_migrations(), ("runs", "9999_of_tomorrow")})
+    monkeypatch.setattr(database_format, "known_migrations", lambda: known)
     status, parts = ready(client, "database")
     assert status == 503
     assert "1 migrations are missing, such as runs.9999_of_tomorrow" in parts["database"]["detail"]

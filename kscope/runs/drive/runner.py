@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from django.db import InterfaceError, OperationalError, connection
 
+from kscope.database_format import WrongFormat, check_connection
 from kscope.logs import bound
 from kscope.runs import measures
 from kscope.runs.drive import slices
@@ -29,12 +30,22 @@ log = logging.getLogger(__name__)
 def run_drive(run_id: int) -> None:
     """Take the run if it has no owner, and drive it until it has nothing to do for a while.
 
+    Raises WrongFormat where the database is a newer version's.
+
     When other runs wait for a worker it stops after a turn and queues up again behind them; when
     this worker is asked to stop, another one goes on.
     """
+    check_connection(connection, afresh=True)
     epoch = slices.lease_take(run_id, f"{socket.gethostname()}:{os.getpid()}")
     if epoch is None:
         return
+    try:
+        # Again: a newer version may have migrated the database just before the lease was taken. One
+        # that does so afterwards takes the lease away.
+        check_connection(connection, afresh=True)
+    except WrongFormat:
+        slices.lease_release(run_id, epoch)
+        raise
     with bound(run=run_id, epoch=epoch, seq=None):
         end = _drive_owned(run_id, epoch)
         log.info("given back: %s", end)

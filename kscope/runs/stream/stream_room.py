@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg_pool import AsyncConnectionPool
 
+from kscope.database_format import refusal
 from kscope.runs.nudges import HEADS, run_of_head_channel
 from kscope.runs.stream.ending import end
 
@@ -47,7 +48,9 @@ class Links:
 
     @contextlib.asynccontextmanager
     async def link(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        """A connection. Raises psycopg.Error."""
+        """A connection. Raises psycopg.Error, also where a newer version migrated the database."""
+        if why := refusal():
+            raise psycopg.OperationalError(why)
         async with self._opening:
             if self._pool is None:
                 self._pool = AsyncConnectionPool(
