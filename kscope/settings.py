@@ -56,11 +56,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+from celery.schedules import schedule
 from csp.constants import NONCE, NONE, SELF
 
 from kscope import env, logs
 from kscope.accounts.oidc.options import provider_of
 from kscope.static_version import static_version
+from kscope.steady_clock import steady_now
 from kscope.up.address import known_servers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -174,17 +176,18 @@ CELERY_TASK_ROUTES = {
     "scheduling.tasks.sweep_runs": {"queue": CELERY_SWEEP_QUEUE},
     "kscope.operations.tasks.apply_retention": {"queue": CELERY_SWEEP_QUEUE},
 }
-# Whatever was lost, a worker, a nudge or the broker's memory: playing runs go on within seconds.
+# Whatever was lost, a worker, a nudge or the broker's memory: playing runs go on within seconds,
+# also when the machine's clock is set back.
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {
         "task": "scheduling.tasks.sweep_runs",
-        "schedule": 3.0,
+        "schedule": schedule(3.0, nowfun=steady_now),
         "options": {"expires": 3},
     },
     # Does nothing unless one of the settings below asks for it.
     "apply-retention": {
         "task": "kscope.operations.tasks.apply_retention",
-        "schedule": 600.0,
+        "schedule": schedule(600.0, nowfun=steady_now),
         "options": {"expires": 600},
     },
 }

@@ -9,6 +9,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from kscope.operations import presence
+from kscope.runs import leases
 from kscope.runs.measures import REGISTRY
 from kscope.runs.models import Command, Run
 
@@ -72,8 +73,8 @@ def _gauge(name: str, help_: str, **labels: Iterable[tuple[tuple[str, ...], floa
     return metric
 
 
-_COUNT_RUNS = """
-SELECT status, count(*), count(*) FILTER (WHERE lease_until > clock_timestamp()) FROM runs_run
+_COUNT_RUNS = f"""
+SELECT status, count(*), count(*) FILTER (WHERE {leases.held()}) FROM runs_run
 GROUP BY status
 """
 

@@ -7,6 +7,7 @@ import redis
 from django.db import connection
 
 from kscope.operations import presence, retention
+from kscope.runs import leases
 from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
@@ -15,11 +16,11 @@ SHOWN = 20
 # The larger ones of these are worth a row; others are a few kilobytes.
 _BIG_TABLES = 8
 
-_LEASES = """
+_LEASES = f"""
 SELECT id, name, status, lease_owner, lease_epoch,
     extract(epoch FROM clock_timestamp() - lease_since)::float8,
     extract(epoch FROM lease_until - clock_timestamp())::float8
-FROM runs_run WHERE lease_until > clock_timestamp() ORDER BY lease_since
+FROM runs_run WHERE {leases.held()} ORDER BY lease_since
 """
 _PENDING = """
 SELECT c.id, c.run_id, c.verb, c.object, extract(epoch FROM clock_timestamp() - c.created)::float8

@@ -147,12 +147,17 @@ def end() -> None:
 def processes() -> list[Process]:
     """Those that spoke lately, in order of role and since when they live. Raises redis.RedisError."""
     keys = sorted(client().scan_iter(match=f"{_PROCESSES}*", count=1_000))
-    texts = client().mget(keys) if keys else []
-    known = [orjson.loads(text) for text in texts if text]
-    found = [
+    with client().pipeline(transaction=False) as pipeline:
+        for key in keys:
+            pipeline.get(key).ttl(key)
+        found = pipeline.execute()
+    # What is kept for longer than anything is was said before the server's clock was set back.
+    pairs = zip(found[::2], found[1::2], strict=True)
+    known = [orjson.loads(text) for text, left in pairs if text and left <= SECONDS_KNOWN]
+    spoke = [
         Process(**{**state, "since": datetime.fromisoformat(state["since"])}) for state in known
     ]
-    return sorted(found, key=lambda process: (process.role, process.since, process.owner))
+    return sorted(spoke, key=lambda process: (process.role, process.since, process.owner))
 
 
 def counts() -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

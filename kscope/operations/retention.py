@@ -19,7 +19,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 
-from kscope.runs import services
+from kscope.runs import leases, services
 from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
@@ -124,10 +124,10 @@ def retention_apply(policy: Policy) -> Plan:
     return done
 
 
-_OLD = """
+_OLD = f"""
 SELECT r.id FROM runs_run r
 WHERE NOT r.kept AND r.status <> 'playing' AND r.is_started AND r.goal_at IS NULL
-    AND (r.lease_until IS NULL OR r.lease_until < clock_timestamp())
+    AND {leases.free("r")}
     AND greatest(r.created, r.lease_since) < clock_timestamp() - make_interval(days => %s)
     AND NOT EXISTS (SELECT FROM runs_run f WHERE f.parent_id = r.id AND f.goal_at IS NOT NULL)
     AND (%s::bigint IS NULL OR r.id = %s)

@@ -1,13 +1,22 @@
 """The periodic task of operations; it runs on the sweeper, which drives no runs."""
 
+import logging
+
 from celery import shared_task
 
+from kscope.operations.clock import clock_doubt
 from kscope.operations.retention import policy_of_settings, retention_apply
+
+log = logging.getLogger(__name__)
 
 
 @shared_task(ignore_result=True)
 def apply_retention() -> None:
     """Delete and thin out runs as the settings say; by default they say nothing."""
     policy = policy_of_settings()
-    if not policy.is_empty:
-        retention_apply(policy)
+    if policy.is_empty:
+        return
+    if why := clock_doubt():
+        log.error("nothing is deleted for its age: %s", why)
+        return
+    retention_apply(policy)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
 
 import orjson
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Max, ProtectedError, Q
-from django.db.models.functions import Now
 
 from kscope.accounts.access import Visibility
+from kscope.runs import leases
 from kscope.runs.capacity.quotas import quotas_check
 from kscope.runs.capacity.waiting import moments
 from kscope.runs.drive.forks import commands_plan, history_copy
@@ -486,10 +486,18 @@ def _wake_for_command(run_id: int) -> None:
 
     A driver that is about to leave is followed by another: the worker looks once more afterwards.
     """
-    if Run.objects.filter(pk=run_id, lease_until__gt=Now()).exists():
+    if run_has_worker(run_id):
         wake_drivers(run_id)
     else:
         _wake(run_id)
+
+
+def run_has_worker(run_id: int) -> bool:
+    """Whether a worker has the run at this moment."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {leases.held()} FROM runs_run WHERE id = %s", [run_id])
+        found = cursor.fetchone()
+    return bool(found and found[0])
 
 
 def _named(manifest: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db.models.functions import Now
 from django.test import Client
 
 from kscope.celery import app as celery
@@ -67,7 +68,7 @@ def test_a_plan_changes_nothing_and_tells_the_size(driven: Run) -> None:
         {"kept": True},
         {"status": "playing"},
         {"steps_wanted": 1},
-        {"lease_until": datetime.now(UTC) + timedelta(days=1)},
+        {"lease_until": Now() + timedelta(seconds=30)},
         {"lease_since": datetime.now(UTC)},
     ],
 )

@@ -153,7 +153,7 @@ def test_a_slow_commit_ends_with_a_whole_lease(
     writing: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def later(*_slice: Any) -> None:
-        monkeypatch.setattr(slices, "LEASE", "1 hour")
+        monkeypatch.setattr(slices, "LEASE", "30 seconds")
 
     monkeypatch.setattr(slices, "LEASE", "0 seconds")
     monkeypatch.setattr(slices, "SLOW_SECONDS", 0.0)

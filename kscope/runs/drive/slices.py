@@ -18,7 +18,7 @@ from psycopg.errors import (
     InvalidSqlStatementName,
 )
 
-from kscope.runs import measures
+from kscope.runs import leases, measures
 from kscope.runs.drive.checkpoints import checkpoint_insert
 from kscope.runs.drive.run_table import FEW_ROWS, RunTable, records
 from kscope.runs.engine import EngineSlice, Manifest, wiring
@@ -27,9 +27,8 @@ from kscope.runs.nudges import Outcome
 from kscope.sim.api_server.write_record import Written
 from kscope.sim.input.budget import Budget, Stop
 
-LEASE = "5 seconds"
-# The lease cannot be renewed while an engine is built, restored or frozen, which may take seconds.
-LONG_LEASE = "30 seconds"
+LEASE = f"{leases.LEASE_SECONDS} seconds"
+LONG_LEASE = f"{leases.LONG_LEASE_SECONDS} seconds"
 _NEVER = 2**31 - 1
 SLOW_SECONDS = 1.0  # of a commit, after which its lease is renewed
 
@@ -341,7 +340,10 @@ def lease_take(run_id: int, owner: str) -> int | None:
         cursor.execute(
             "UPDATE runs_run SET lease_epoch = lease_epoch + 1, lease_owner = %s,"
             " lease_since = clock_timestamp(), lease_until = clock_timestamp() + %s::interval"
-            " WHERE id = %s AND (lease_until IS NULL OR lease_until < clock_timestamp())"
+            # A row that is locked is being written, by its owner most likely: who waited for that
+            # would find an old lease, and take the run from an owner that lives.
+            " WHERE id = (SELECT id FROM runs_run"
+            f"  WHERE id = %s AND {leases.free()} FOR NO KEY UPDATE SKIP LOCKED)"
             " RETURNING lease_epoch",
             [owner, LONG_LEASE, run_id],
         )
@@ -485,7 +487,7 @@ def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]
     only = "AND r.id = ANY(%s)" if run_ids is not None else ""
     cursor.execute(
         "SELECT r.id FROM runs_run r WHERE r.status <> 'failed'"
-        " AND (r.lease_until IS NULL OR r.lease_until < clock_timestamp())"
+        f" AND {leases.free('r')}"
         " AND (r.differs_from IS NULL OR r.differs_for <> %s)"
         " AND (r.status = 'playing' OR r.steps_wanted > 0 OR NOT r.is_started"
         "  OR r.goal_at IS NOT NULL OR EXISTS"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import orjson
 from channels.db import database_sync_to_async
 
+from kscope.runs import leases
 from kscope.runs.nudges import Waker
 from kscope.runs.services import CommandColumns, run_wake
 from kube.server.objects.links import SnapshotLinks
@@ -20,7 +21,7 @@ _INSERT = (
     " SELECT %(run)s, one->'body', one->>'verb', one->>'object', 'pending', '', clock_timestamp()"
     " FROM jsonb_array_elements(%(commands)s::text::jsonb) WITH ORDINALITY AS given (one, place)"
     " ORDER BY place RETURNING id)"
-    " SELECT id, (SELECT lease_until > clock_timestamp() FROM runs_run WHERE id = %(run)s)"
+    f" SELECT id, (SELECT {leases.held()} FROM runs_run WHERE id = %(run)s)"
     " FROM stored ORDER BY id"
 )
 
