@@ -1,7 +1,7 @@
 """The engine, as the runner of `kscope.runs` is given it."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
@@ -33,14 +33,18 @@ _ATTEMPTS = RunTable(
 )
 
 
-def cluster_create(run: Run) -> Cluster:
-    """The cluster at the beginning of *run*. Raises ApiError for an object that is refused."""
+def cluster_create(run: Run, progress: Callable[[int, int], None] | None = None) -> Cluster:
+    """The cluster at the beginning of *run*. Raises ApiError for an object that is refused.
+
+    *progress* is told how many of its objects are there, and of how many.
+    """
     chosen = {"feature_gates": run.feature_gates, "external_scheduler": run.external_scheduler}
     cluster = Cluster.create(
         Scenario.from_dict({**run.scenario.document, **chosen}),
         profile=run.profile,
         seed=run.seed,
         tie_break="name" if run.tie_break == "name" else "random",
+        progress=progress,
     )
     cluster_prepare(cluster, run.pk)
     return cluster

@@ -141,7 +141,8 @@ class Wiring:
     Runs and models are Any here: this module stands below the models.
     """
 
-    create: Callable[[Any], Engine] | None = None
+    # Is told how many objects of the first state are there, and of how many; may raise.
+    create: Callable[[Any, Callable[[int, int], None]], Engine] | None = None
     # Of the engine's source: what was written under another digest may have been decided otherwise.
     engine_digest: Callable[[], str] = str
     restore: Callable[[bytes], Engine] | None = None

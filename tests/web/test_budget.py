@@ -8,6 +8,7 @@ from django.test import Client
 
 from kscope.runs import services
 from kscope.runs.drive import engines, memory, runner
+from kscope.runs.drive.replay import Progress
 from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
@@ -125,8 +126,8 @@ def test_a_corrupted_cache_ends_the_run_with_reason(
     run = start(speed="max", play=True)
     create = engines.engine_created
 
-    def broken(run: Run) -> object:
-        engine = create(run)
+    def broken(run: Run, progress: Progress) -> object:
+        engine = create(run, progress)
         engine.loop.call_at(SECOND, engine.loop.fail, "the scheduler's process has ended")  # type: ignore[attr-defined]
         return engine
 

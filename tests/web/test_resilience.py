@@ -154,10 +154,10 @@ def test_the_lease_holds_while_an_engine_is_built(
     build = engines.engine_created
     building, was_tried = threading.Event(), threading.Event()
 
-    def slowly(run: Run) -> Any:
+    def slowly(run: Run, progress: Any) -> Any:
         building.set()
         was_tried.wait(HANG_SECONDS)
-        return build(run)
+        return build(run, progress)
 
     monkeypatch.setattr(slices, "LEASE", "0 seconds")
     monkeypatch.setattr(engines, "engine_created", slowly)

@@ -18,10 +18,11 @@ from kscope.runs.drive import slices
 from kscope.runs.drive.checkpoints import CheckpointSchedule
 from kscope.runs.drive.committer import Committer
 from kscope.runs.drive.decided import Attempts
-from kscope.runs.drive.engines import engine_for
+from kscope.runs.drive.engines import Progress, engine_for
 from kscope.runs.drive.forks import GoalReplay, follows_another_engine, parting_seq, replay_to_goal
-from kscope.runs.drive.garbage import uncollected
-from kscope.runs.drive.memory import BudgetGuard
+from kscope.runs.drive.garbage import GrowthCollector, uncollected
+from kscope.runs.drive.keeper import Build, Keeper
+from kscope.runs.drive.memory import BudgetGuard, Memory
 from kscope.runs.drive.replay import Diverged, RecordedOtherwise
 from kscope.runs.drive.stopping import Stopping, is_stopping
 from kscope.runs.drive.stuck import moved_on
@@ -38,6 +39,7 @@ TURN_SECONDS = 3.0
 SHORTEST_TURN = 0.5
 LINGER_SECONDS = 2.0  # an idle owner waits this long for something to do
 RENEWAL_SECONDS = 1.0  # how old a lease may be; each commit renews it
+BUILDING_TIMES = 2  # the first state may take so many times the run's budget of memory
 QUIET_COMMIT_SECONDS = 0.2  # how often time alone is worth a commit
 SPEEDS = {"1": 1, "10": 10, "100": 100}
 
@@ -83,9 +85,15 @@ class Driver:
             next_at=run.next_at,
         )
         self._committed = self._began = time.monotonic()
-        self._renewed = 0.0
+        self._memory = Memory()
+        self._keeper = Keeper(run_id, epoch, None if run.is_started else Build(run.building))
         began = time.monotonic()
-        self.engine = engine_for(run, epoch, self._alive)
+        self._keeper.start()
+        try:
+            self.engine = self._keeper.engine = self._built(run, epoch)
+        except BaseException:
+            self._keeper.stop()
+            raise
         self._turn = min(TURN_SECONDS, max(SHORTEST_TURN, 10 * (time.monotonic() - began)))
         self._pace = Pace(self.engine.now, self.controls.speed)
         self._committer = Committer(run_id, epoch)
@@ -93,9 +101,35 @@ class Driver:
         self._goal_replay: GoalReplay | None = replay_to_goal(run)
         self._follows_another_engine = follows_another_engine(run)
         self._budget = BudgetGuard(self.engine)
+        self._growth = GrowthCollector()
+
+    def _built(self, run: Run, epoch: int) -> Engine:
+        """The engine. Raises EngineEnded where it cannot be built."""
+        build = self._keeper.build
+        if build and build.why_not:
+            raise EngineEnded(build.why_not)
+        # An engine has half a million long-lived objects in cycles, none of which is garbage.
+        with uncollected():
+            return engine_for(run, epoch, Progress(self._alive, self._note_objects))
+
+    def _note_objects(self, done: int, of: int) -> None:
+        """So many objects of the first state are there. Raises LostLease, Stopping, EngineEnded."""
+        build = self._keeper.build
+        if build:
+            build.objects, build.of = done, of
+        if is_stopping():
+            raise Stopping
+        if self._keeper.is_lost:
+            raise slices.LostLease(f"run {self.run_id} has another owner than epoch {self.epoch}")
+        most = BUILDING_TIMES * self.controls.memory
+        if self._memory.is_over(most) and self._memory.measure_again() > most:
+            raise EngineEnded(
+                f"The first state could not be built: at object {done:,} of {of:,} it takes "
+                f"{self._memory.text}, more than {BUILDING_TIMES} times the run's budget of memory."
+            )
 
     def _alive(self) -> None:
-        """Renew the lease during long work. Raises LostLease, Stopping."""
+        """Renew the lease before and during long work. Raises LostLease, Stopping."""
         if is_stopping():
             raise Stopping
         slices.lease_renew(self.run_id, self.epoch, lease=slices.LONG_LEASE)
@@ -104,6 +138,7 @@ class Driver:
     def close(self) -> None:
         """End what was started for this ownership."""
         self._committer.close()
+        self._keeper.stop()
 
     def drive(self) -> None:
         """Slices, until nothing was wanted for a while or another run has waited for a turn."""
@@ -167,11 +202,10 @@ class Driver:
     def _look(self) -> None:
         """Read what the user wants now, and renew the lease unless that was done a moment ago."""
         self._committer.wait()
-        now = time.monotonic()
-        renews = now - self._renewed > RENEWAL_SECONDS
+        renews = self._keeper.renewed_ago > RENEWAL_SECONDS
         self.controls = slices.controls_read(self.run_id, self.epoch, renews=renews)
         if renews:
-            self._renewed = now
+            self._keeper.renewed()
 
     # One slice
 
@@ -195,6 +229,7 @@ class Driver:
                 decided = self._stretch_to_decision()
             elif not done:
                 return False
+        self._growth.look(self._budget.memory.used)
         if self.engine.failure:
             self._commit(done, steps)
             self._committer.wait()
@@ -387,7 +422,7 @@ class Driver:
             stop=stop,
             checkpoint=self._checkpoints.take(engine, self.commands, self._alive),
         )
-        self._renewed = time.monotonic()
+        self._keeper.renewed()
         known = self._committer.begin(commit)
         waits = done or steps or at_end or at_decision or stop
         if waits or self.controls.status != Run.Status.PLAYING:

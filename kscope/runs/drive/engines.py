@@ -1,9 +1,8 @@
 """Engines of runs: the few that this process keeps between two tasks, and how one is built."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from kscope.runs.drive.replay import engine_at_head, engine_created
+from kscope.runs.drive.replay import Progress, engine_at_head, engine_created
 from kscope.runs.engine import Engine, wiring
 from kscope.runs.models import Run
 
@@ -38,10 +37,10 @@ def engines_forget() -> None:
     _live.clear()
 
 
-def engine_for(run: Run, epoch: int, alive: Callable[[], None]) -> Engine:
+def engine_for(run: Run, epoch: int, progress: Progress) -> Engine:
     """The engine of *run* at its head, for its owner of this *epoch*; a kept one if it is there.
 
-    *alive* is called again and again while an engine is computed, and may raise.
+    *progress* is told of while an engine is computed, and may raise.
     """
     live = _live.pop(run.pk, None)
     if (
@@ -52,11 +51,11 @@ def engine_for(run: Run, epoch: int, alive: Callable[[], None]) -> Engine:
     ):
         return live.engine
     if run.is_started:
-        return engine_at_head(run, alive=alive)
+        return engine_at_head(run, progress=progress)
     if run.head_seq == 0:
-        return engine_created(run)
+        return engine_created(run, progress)
     # A fork whose first events are copies: there are no rows of its objects yet.
-    engine = engine_at_head(run, alive=alive)
+    engine = engine_at_head(run, progress=progress)
     assert wiring.touch_objects, "no engine is registered"
     wiring.touch_objects(engine)
     return engine

@@ -7,6 +7,7 @@ compared with the record, event by event, before anything is built on it.
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -42,11 +43,24 @@ class RecordedOtherwise(Diverged):
         self.seq = seq
 
 
-def _nothing() -> None:
+def _nothing(*_: int) -> None:
     pass
 
 
-def engine_at_head(run: Run, *, alive: Callable[[], None] = _nothing) -> Engine:
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Who is told that an engine gets on while it is computed; either may raise."""
+
+    alive: Callable[[], None] = _nothing
+    """Now and then, and before what cannot be interrupted."""
+    objects: Callable[[int, int], None] = _nothing
+    """How many objects of the first state are there, and of how many."""
+
+
+SILENT = Progress()
+
+
+def engine_at_head(run: Run, *, progress: Progress = SILENT) -> Engine:
     """An engine that stands exactly at the committed head of *run*.
 
     1. Restore the newest checkpoint that this version of the code wrote, or build the engine anew.
@@ -54,27 +68,28 @@ def engine_at_head(run: Run, *, alive: Callable[[], None] = _nothing) -> Engine:
     3. Go on to the head and compare the digest of the history; what is computed again on the way
        was committed before and is thrown away.
 
-    *alive* is called now and then. Raises Diverged, RecordedOtherwise, Stopping, LostLease.
+    *progress* is told. Raises Diverged, RecordedOtherwise, Stopping, LostLease.
     """
     found, is_stale = _restored_before(run, seq=run.head_seq)
     if found:
         try:
             with _measured("checkpoint"):
-                return _replayed(*found, run, alive)
+                return _replayed(*found, run, progress.alive)
         except _NOT_THE_ENGINE:
             raise
         except Exception as problem:  # noqa: BLE001 whatever an engine raises
             log.warning("run %s: %s; replaying from the start", run.pk, problem)
     if is_stale or _is_of_another_engine(run):
-        return _compared(run, run.head_seq, alive)
+        return _compared(run, run.head_seq, progress)
     with _measured("start"):
-        return _replayed(engine_created(run), 0, run, alive)
+        return _replayed(engine_created(run, progress), 0, run, progress.alive)
 
 
-def engine_created(run: Run) -> Engine:
-    """The engine of *run* before its first step."""
+def engine_created(run: Run, progress: Progress = SILENT) -> Engine:
+    """The engine of *run* before its first step. Raises what *progress* raises."""
     assert wiring.create, "no engine is registered"
-    return wiring.create(run)
+    with uncollected():
+        return wiring.create(run, progress.objects)
 
 
 def engine_at_seq(
@@ -204,24 +219,24 @@ def _check_history(run: Run, seq: int) -> None:
     """Raises RecordedOtherwise when this engine differs from the record by event *seq*."""
     key = run.pk, run.engine_digest
     if _known.get(key, 0) < seq:
-        _compared(run, seq, _nothing)
+        _compared(run, seq, SILENT)
         while len(_known) >= _MOST_KNOWN:
             del _known[next(iter(_known))]
         _known[key] = seq
 
 
 @_measured("compared")
-def _compared(run: Run, seq: int, alive: Callable[[], None]) -> Engine:
+def _compared(run: Run, seq: int, progress: Progress) -> Engine:
     """The engine after event *seq*, from the beginning of the run, every event as on the record.
 
     Raises RecordedOtherwise with the first that is not.
     """
     comparison = _Comparison(run)
     try:
-        comparison.engine = engine = engine_created(run)
+        comparison.engine = engine = engine_created(run, progress)
 
         def look() -> None:
-            alive()
+            progress.alive()
             comparison.take()
 
         if seq < run.head_seq:

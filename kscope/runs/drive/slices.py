@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 import psycopg
@@ -155,7 +155,7 @@ _MOVE_HEAD = (
     " head_seq = %(seq)s, head_at = %(at)s, head_steps = %(steps)s, head_commands = %(commands)s,"
     " head_digest = %(digest)s, next_at = %(next_at)s, head_objects = %(objects)s,"
     " memory_used = CASE WHEN %(memory)s > 0 THEN %(memory)s ELSE memory_used END,"
-    " is_started = true, engine_digest = %(engine)s, differs_from = NULL, differs_for = '',"
+    " is_started = true, building = NULL, engine_digest = %(engine)s, differs_from = NULL, differs_for = '',"
     " goal_at = CASE WHEN %(at_goal)s THEN NULL ELSE goal_at END,"
     " until_pod = CASE WHEN %(forgets_pod)s THEN '' ELSE until_pod END,"
     " stopped_by = CASE WHEN %(stops)s THEN %(stopped_by)s ELSE stopped_by END,"
@@ -173,6 +173,14 @@ _RENEW = (
     "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
     f" WHERE id = %s AND lease_epoch = %s RETURNING {CONTROLS}"
 ).encode()
+# A long lease stays as it is.
+_KEEP = (
+    "UPDATE runs_run SET lease_until = greatest(clock_timestamp() + %(lease)s::interval,"
+    f" least(lease_until, clock_timestamp() + interval '{LONG_LEASE}')),"
+    " building = CASE WHEN is_started THEN NULL ELSE coalesce(%(text)s::jsonb, building) END"
+    " WHERE id = (SELECT id FROM runs_run WHERE id = %(run_id)s AND lease_epoch = %(epoch)s"
+    "  FOR NO KEY UPDATE SKIP LOCKED)"
+)
 _READ_COMMANDS = (
     b"SELECT id, object, body::text FROM runs_command"
     b" WHERE run_id = %s AND status = 'pending' ORDER BY id"
@@ -363,6 +371,22 @@ def lease_renew(run_id: int, epoch: int, *, lease: str = "") -> None:
             raise _not_ours(run_id, epoch)
 
 
+def lease_keep(
+    run_id: int, epoch: int, building: dict[str, Any] | None
+) -> Literal["kept", "locked", "lost"]:
+    """Renew the lease beside its driver, unless that is writing the row; never waits for that.
+
+    *building* says how far the first state is; it stays where the run has begun.
+    """
+    text = None if building is None else orjson.dumps(building).decode()
+    with connection.cursor() as cursor:
+        cursor.execute(_KEEP, {"run_id": run_id, "epoch": epoch, "lease": LEASE, "text": text})
+        if cursor.rowcount == 1:
+            return "kept"
+        cursor.execute("SELECT lease_epoch FROM runs_run WHERE id = %s", [run_id])
+        return "locked" if cursor.fetchone() == (epoch,) else "lost"
+
+
 def controls_read(run_id: int, epoch: int, *, renews: bool) -> Controls:
     """What the user wants now; *renews* the lease, too, if told so. Raises LostLease."""
     with _own_link() as link:
@@ -388,7 +412,8 @@ def lease_release(run_id: int, epoch: int) -> None:
     """Let the next worker take the run at once. Harmless when the lease was lost."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE runs_run SET lease_until = NULL WHERE id = %s AND lease_epoch = %s",
+            "UPDATE runs_run SET lease_until = NULL, building = NULL"
+            " WHERE id = %s AND lease_epoch = %s",
             [run_id, epoch],
         )
 
@@ -503,7 +528,7 @@ def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]
 def run_fail(*, run_id: int, epoch: int, error: str) -> None:
     """Write down that the engine broke, if the run is still ours."""
     Run.objects.filter(pk=run_id, lease_epoch=epoch).update(
-        status=Run.Status.FAILED, error=error, lease_until=None, steps_wanted=0
+        status=Run.Status.FAILED, error=error, lease_until=None, steps_wanted=0, building=None
     )
 
 

@@ -25,7 +25,7 @@ from scheduling.engine.cluster import checkpoints
 from scheduling.engine.cluster.budget_limit import BudgetLimit
 from scheduling.engine.cluster.commands import Command, CommandExecutor, Outcome
 from scheduling.engine.cluster.faults import FaultInjector
-from scheduling.engine.cluster.initial_objects import create_initial_objects
+from scheduling.engine.cluster.initial_objects import Progress, create_initial_objects
 from scheduling.engine.cluster.replicas import SchedulerReplicas, scheduler_replicas
 from scheduling.engine.configuration.extenders import ExtenderCalls
 from scheduling.engine.configuration.scenario_schedulers import read_schedulers
@@ -67,7 +67,14 @@ class Slice:
 class Cluster:
     """A simulated control plane with its nodes, at one instant of virtual time."""
 
-    def __init__(self, scenario: Scenario, profile: str, seed: int, tie_break: TieBreak) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        profile: str,
+        seed: int,
+        tie_break: TieBreak,
+        progress: Progress | None = None,
+    ) -> None:
         version = with_gates(VERSIONS[profile], scenario.feature_gates)
         entries, external = scenario.schedulers, scenario.external_scheduler
         specs = read_schedulers(entries, scenario.configuration, version, external=external)
@@ -95,7 +102,7 @@ class Cluster:
         # Only the process that drives the run can call extenders; see ExtenderCalls.
         self.extender_calls = ExtenderCalls(self.recorder)
         create_initial_objects(
-            scenario.objects, self.loop, self.store, self.admission, workload_rules
+            scenario.objects, self.loop, self.store, self.admission, workload_rules, progress
         )
         for step in scenario.steps:
             self.loop.cause = 0
@@ -154,14 +161,18 @@ class Cluster:
         profile: str = DEFAULT.name,
         seed: int = 0,
         tie_break: TieBreak = "random",
+        progress: Progress | None = None,
     ) -> "Cluster":
         """A cluster at the beginning of *scenario*; without a *profile*, of the newest version.
+
+        *progress* is told how many objects are there, and of how many. What it raises ends the
+        building.
 
         Raises KeyError for a profile that does not exist, ApiError naming the object when an
         initial object would be refused by the API server, and ConfigurationError naming the path
         when the scenario's configuration of a scheduler, or a feature gate, is not one.
         """
-        return cls(scenario, profile or DEFAULT.name, seed, tie_break)
+        return cls(scenario, profile or DEFAULT.name, seed, tie_break, progress)
 
     # Schedulers
 

@@ -1,6 +1,6 @@
 """The objects that a cluster starts with."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import ApiError
@@ -11,6 +11,9 @@ from scheduling.engine.workloads.disruption.budget_count import with_counted_bud
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.phases import settled
 
+# Told how many objects are there, and of how many.
+Progress = Callable[[int, int], None]
+TOLD_EVERY = 500  # objects
 # Admission looks these up.
 _ADMITTED_FIRST = ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass", "LimitRange")
 
@@ -21,14 +24,19 @@ def create_initial_objects(
     store: ObjectStore,
     admission: Admission,
     rules: WorkloadRules,
+    progress: Progress | None = None,
 ) -> None:
     """Create the objects of *manifests*: classes first, quotas last, because they count the others.
+
+    *progress* is told now and then.
 
     Raises ApiError naming the object when the API server would refuse one.
     """
     objects = with_counted_budgets((from_manifest(raw) for raw in manifests), rules)
-    for obj in sorted(objects, key=_turn):
+    for done, obj in enumerate(sorted(objects, key=_turn)):
         loop.cause = 0
+        if progress and done % TOLD_EVERY == 0:
+            progress(done, len(objects))
         try:
             store.create(settled(admission.admit(obj)), by="scenario")
         except ApiError as refusal:

@@ -11,7 +11,8 @@ from typing import Any, BinaryIO
 import orjson
 from django.core.management.base import BaseCommand, CommandError
 
-from kscope.runs.drive.memory import Memory
+from kscope.runs.drive.garbage import GrowthCollector, uncollected
+from kscope.runs.drive.memory import Memory, resident_bytes
 from kscope.sim.errors import SimError
 from kscope.sim.input.budget import Budget, Stop, read_amount
 from kscope.sim.input.load_result import LoadResult, SetupReport
@@ -107,7 +108,8 @@ class Command(BaseCommand):
         if decides and options["why"]:
             raise _bad("--why needs a run; --mode decisions has none")
         try:
-            (self._decisions if decides else self._run)(paths, options)
+            with uncollected():
+                (self._decisions if decides else self._run)(paths, options)
         except OSError as error:
             if error.filename is None:
                 raise
@@ -123,7 +125,9 @@ class Command(BaseCommand):
                 raise _bad("several scenarios need -o FOLDER")
             _one_result_each(paths)
             target.mkdir(parents=True, exist_ok=True)
+        growth = GrowthCollector()
         for path in paths:
+            growth.look(resident_bytes())
             decided = orjson.dumps(self._decide(path, options))
             if target is None:
                 sys.stdout.buffer.write(decided + b"\n")
@@ -353,7 +357,7 @@ def _play(
 
     Returns what of *budget* was used up before *until*.
     """
-    memory = Memory()
+    memory, growth = Memory(), GrowthCollector()
     while True:
         due = cluster.next_at
         done = due is None or due > until
@@ -368,6 +372,7 @@ def _play(
         if done or cluster.failure:
             return None
         stop = cluster.budget_stop
+        growth.look(memory.used)
         if memory.is_over(budget.memory) and memory.measure_again() > budget.memory:
             stop = Stop.at("memory", budget.memory, f"It takes {memory.text}")
         due = cluster.next_at
