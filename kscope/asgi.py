@@ -29,6 +29,7 @@ if settings.DATABASE_POOL:
 # The routes reach models, which exist only once Django is set up.
 from kscope import database_format  # noqa: E402
 from kscope.accounts.sockets import own_origin_only  # noqa: E402
+from kscope.clean_ends import clean_ends  # noqa: E402
 from kscope.operations import presence  # noqa: E402
 from kscope.operations.headers import Application, answer_headers  # noqa: E402
 from kscope.runs.capacity.admission import admission  # noqa: E402
@@ -49,7 +50,7 @@ def serving(kubernetes: Server) -> Application:
         {"http": http, "websocket": own_origin_only(URLRouter(websocket_urlpatterns))}
     )
     admitted = admission(kubernetes_api(routed, kubernetes))
-    return answer_headers(static_files(body_limit(admitted)))
+    return answer_headers(clean_ends(static_files(body_limit(admitted))))
 
 
 application = serving(Server())

@@ -5,6 +5,7 @@ Every line carries what is bound to the work at hand: `run`, `seq` and `epoch` i
 object; otherwise a line is for people. Used by the settings, so it imports no Django.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -45,15 +46,38 @@ def logging_settings(form: str, level: str) -> dict[str, Any]:
                 ],
             }
         },
+        "filters": {"clients": {"()": ClientsFaults}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "kscope"}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
             **{name: {"level": level} for name in ("kscope", "scheduling", "volumes", "kube")},
             **{name: {"handlers": [], "level": "INFO", "propagate": True} for name in _OTHERS},
+            "uvicorn.error": {
+                "handlers": [],
+                "level": "INFO",
+                "propagate": True,
+                "filters": ["clients"],
+            },
             # A line for each request would take a tenth of its time.
             "uvicorn.access": {"handlers": [], "propagate": False},
         },
     }
+
+
+class ClientsFaults(logging.Filter):
+    """What a client did wrong is no error of the server: one quiet line, and no traceback."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """See logging.Filter."""
+        if record.msg == _NO_UTF_8:
+            record.levelno, record.levelname = logging.INFO, "INFO"
+            record.exc_info = record.exc_text = None
+        return record.msg != _NO_HANDSHAKE
+
+
+# As uvicorn says it. The second comes whenever a socket is refused with an answer, as it should be.
+_NO_UTF_8 = "Invalid UTF-8 sequence received from client."
+_NO_HANDSHAKE = "ASGI callable returned without completing handshake."
 
 
 @contextmanager

@@ -1,20 +1,31 @@
 """Health: `/healthz` says that the web process serves, `/readyz` that it can do its work."""
 
 import logging
+import os
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
+from contextlib import suppress
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import psycopg
 import redis
+from django.conf import settings
+from psycopg.errors import DiskFull
 
 from kscope import database_format
 from kscope.operations import presence
+from kscope.runs.nudges import has_room, was_full
 
 # The parts are checked in parallel, so this also limits the time of the whole answer.
 PATIENCE_SECONDS = 3.0
+_MIB = 1_048_576
+# An upload may take twice as much; below this, writes that are under way will fail.
+LEAST_BYTES = 32 * _MIB
+LEAST_FILES = 100
 log = logging.getLogger(__name__)
 _pool = ThreadPoolExecutor(6, thread_name_prefix="health")
 
@@ -61,9 +72,67 @@ def _check_database() -> str:
     """PostgreSQL answers, and has the format and every migration that this version knows."""
     with database_format.connect() as link:
         why = database_format.why_refused(link)
-    if why:
-        raise NotReady(why)
+        if why:
+            raise NotReady(why)
+        if _was_full():
+            _check_room(link)
     return "reachable and migrated"
+
+
+def _was_full() -> bool:
+    try:
+        return was_full()
+    except redis.RedisError:  # Valkey's own part says so
+        return False
+
+
+def _check_room(link: "psycopg.Connection[Any]") -> None:
+    """A database that has refused to write is asked to, a megabyte that goes at once."""
+    try:
+        with link.transaction():
+            link.execute(_WRITE)
+    except DiskFull:
+        raise NotReady("the disk of the database is full") from None
+    with suppress(redis.RedisError):
+        has_room()
+
+
+_WRITE = (
+    "CREATE TEMPORARY TABLE kscope_room ON COMMIT DROP AS"
+    " SELECT md5(line::text) AS text FROM generate_series(1, 20000) AS line"
+)
+
+
+def _check_disk() -> str:
+    """The folders that this process and the servers of `up` write to have room."""
+    for name, folder in _folders():
+        try:
+            found = os.statvfs(folder)
+        except OSError:  # it is not there, or another account's
+            continue
+        free = found.f_bavail * found.f_frsize
+        if free < LEAST_BYTES:
+            raise NotReady(
+                f"the disk of the {name} is full: {free / _MIB:.1f} MiB are free, "
+                f"{LEAST_BYTES // _MIB} MiB are needed"
+            )
+        if found.f_files and found.f_favail < LEAST_FILES:
+            raise NotReady(f"the disk of the {name} is full: it takes no more files")
+    return "has room"
+
+
+def _folders() -> list[tuple[str, Path]]:
+    data = Path(settings.DATA_DIR)
+    try:
+        temporary = Path(tempfile.gettempdir())
+    except FileNotFoundError:
+        raise NotReady("no temporary folder can be written to") from None
+    return [
+        ("data folder", data),
+        ("database", data / "postgres"),
+        ("log folder", data / "log"),
+        ("temporary folder", temporary),
+    ]
 
 
 def _check_valkey() -> str:
@@ -82,6 +151,7 @@ def _check_worker() -> str:
 
 CHECKS: dict[str, Callable[[], str]] = {
     "database": _check_database,
+    "disk": _check_disk,
     "valkey": _check_valkey,
     "worker": _check_worker,
 }

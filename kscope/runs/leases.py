@@ -37,3 +37,16 @@ def _between(alias: str, least: int) -> str:
         f"coalesce({until} > clock_timestamp() + interval '{least} seconds'"
         f" AND {until} <= clock_timestamp() + interval '{_MOST} seconds', false)"
     )
+
+
+DRIVING, BUILDING, WAITING = "driving", "building", "waiting"
+# What a worker is to do for a run, and whether one does: "" where there is nothing to do. A run
+# that was given back, to take turns, waits only for a moment most of the time.
+WORKER = (
+    "CASE WHEN status = 'failed' OR (differs_from IS NOT NULL AND differs_for = %s)"
+    "  OR (goal_at IS NOT NULL AND stopped_by <> '')"
+    "  OR NOT (status = 'playing' OR steps_wanted > 0 OR NOT is_started OR goal_at IS NOT NULL)"
+    "  THEN ''"
+    f" WHEN NOT {driven()} THEN '{WAITING}'"
+    f" WHEN is_started THEN '{DRIVING}' ELSE '{BUILDING}' END"
+)

@@ -9,6 +9,7 @@ import orjson
 import redis
 import redis.asyncio
 from django.conf import settings
+from psycopg.errors import DiskFull
 
 WAKE = "wake"
 HEADS = "head:*"  # the channels of all runs
@@ -88,6 +89,31 @@ def place_leave(run_id: int) -> None:
         _client().delete(f"queued:{run_id}")
     except redis.RedisError as problem:
         log.warning("run %s keeps its place in the line for a while: %s", run_id, problem)
+
+
+_FULL = "database-full"
+_FULL_SECONDS = 3600
+
+
+def note_if_full(problem: BaseException | None) -> bool:
+    """Whether *problem* is that the database's disk is full; `/readyz` looks at that from then on."""
+    if not any(isinstance(one, DiskFull) for one in (problem, getattr(problem, "__cause__", None))):
+        return False
+    try:
+        _client().set(_FULL, 1, ex=_FULL_SECONDS)
+    except redis.RedisError as away:
+        log.warning("the disk of the database is full: %s", away)
+    return True
+
+
+def was_full() -> bool:
+    """Whether the database has refused to write lately. Raises redis.RedisError."""
+    return bool(_client().exists(_FULL))
+
+
+def has_room() -> None:
+    """The database writes again. Raises redis.RedisError."""
+    _client().delete(_FULL)
 
 
 class WakeListener:

@@ -8,7 +8,9 @@ import orjson
 from django.db import connection
 from django.db.models import QuerySet
 
+from kscope.runs import leases
 from kscope.runs.drive.checkpoints import checkpoint_before, checkpoint_view
+from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.sim.kernel.view import State, fold
@@ -67,7 +69,21 @@ def run_dict(run: Run) -> dict[str, Any]:
         "owner": run.owner.get_username() if run.owner else "",
         "visibility": run.visibility,
         "created": run.created.isoformat(),
+        "worker": run_worker(run),
+        "building": run.building,
     }
+
+
+def run_worker(run: Run) -> str:
+    """What a worker does for the run at this moment: see `leases.WORKER`."""
+    rests = run.status in (Run.Status.PAUSED, Run.Status.FINISHED) and not run.steps_wanted
+    if run.status == Run.Status.FAILED or (rests and run.is_started and run.goal_at is None):
+        return ""
+    with connection.cursor() as cursor:
+        statement = f"SELECT {leases.WORKER} FROM runs_run WHERE id = %s"
+        cursor.execute(statement, [wiring.engine_digest(), run.pk])
+        found = cursor.fetchone()
+    return found[0] if found else ""
 
 
 def budget_used(run: Run) -> dict[str, int]:

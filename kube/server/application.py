@@ -13,6 +13,7 @@ from time import time
 from typing import Any
 
 import psycopg
+from channels.db import database_sync_to_async
 from django.db import DatabaseError
 from django.utils.http import http_date
 from starlette.requests import ClientDisconnect, Request
@@ -21,8 +22,10 @@ from starlette.websockets import WebSocket
 
 from kscope.accounts.access import Visitor
 from kscope.accounts.sockets import address_of as address_of_client
+from kscope.runs import leases
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
+from kscope.runs.selectors import run_worker
 from kscope.runs.stream.watching import open_sockets, watcher_of
 from kscope.unavailable import what_is_away
 from kube import discovery, openapi
@@ -210,6 +213,9 @@ class Server:
         match path:
             case "/version":
                 return answered(version_info(run.profile))
+            case "/readyz" if not address.instant and await _waits_for_worker(run):
+                text = f"[-]worker failed: run {run.pk} waits for a worker\n"
+                return PlainTextResponse(text, status_code=503)
             case "/healthz" | "/livez" | "/readyz":
                 return PlainTextResponse("ok")
             case "/openapi/v2" if openapi.wants_protobuf(accept):
@@ -249,6 +255,10 @@ def _schemas(path: str, request: Request, root: str) -> Response:
         return RedirectResponse(f"{root}/openapi/v3/{path}?hash={known}", 301)
     headers = {"Cache-Control": "public, immutable", "Expires": http_date(time() + _YEAR)}
     return Response(text, headers=headers, media_type=JSON)
+
+
+async def _waits_for_worker(run: Run) -> bool:
+    return await database_sync_to_async(run_worker)(run) == leases.WAITING
 
 
 async def _read(read: Read, instant: Instant) -> Response:

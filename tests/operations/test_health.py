@@ -1,15 +1,20 @@
 """/healthz, /readyz: what they say when a part is away."""
 
+import tempfile
 import threading
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import redis
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
+from psycopg.errors import DiskFull
 
 from kscope import database_format
 from kscope.celery import role_of
 from kscope.operations import health, presence
+from kscope.runs.nudges import note_if_full, was_full
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nobody_reports")]
 
@@ -37,6 +42,7 @@ def test_readyz_tells_the_state_of_each_part(client: Client) -> None:
     assert status == 200
     assert {name: part["detail"] for name, part in parts.items()} == {
         "database": "reachable and migrated",
+        "disk": "has room",
         "valkey": "reachable",
         "worker": "1 alive",
     }
@@ -58,9 +64,9 @@ def test_a_sweeper_is_no_worker(client: Client) -> None:
 
 def test_readyz_looks_only_at_the_parts_asked_for(client: Client) -> None:
     assert ready(client, "database,valkey")[0] == 200
-    refused = client.get("/readyz?parts=disk")
+    refused = client.get("/readyz?parts=disks")
     assert refused.status_code == 400
-    assert refused.json()["message"].startswith("parts is 'disk'")
+    assert refused.json()["message"].startswith("parts is 'disks'")
 
 
 def test_readyz_names_a_migration_that_is_missing(
@@ -103,3 +109,49 @@ def test_readyz_waits_no_longer_than_its_patience(
     finally:
         over.set()
     assert (status, parts["database"]["detail"]) == (503, "no answer within 0.05 s")
+
+
+@pytest.mark.parametrize(
+    ("figures", "why"),
+    [
+        ({"f_bavail": 100}, "0.4 MiB are free, 32 MiB are needed"),
+        ({"f_favail": 0}, "it takes no more files"),
+    ],
+)
+def test_readyz_says_which_disk_is_full(
+    client: Client, monkeypatch: pytest.MonkeyPatch, figures: dict[str, int], why: str
+) -> None:
+    usual = {"f_bavail": 10**9, "f_frsize": 4096, "f_files": 10**6, "f_favail": 10**6}
+    full = tempfile.gettempdir()
+
+    def statvfs(folder: Path) -> SimpleNamespace:
+        return SimpleNamespace(**(usual | figures if str(folder) == full else usual))
+
+    monkeypatch.setattr(health.os, "statvfs", statvfs)
+    status, parts = ready(client, "disk")
+    assert status == 503
+    assert parts["disk"]["detail"] == f"the disk of the temporary folder is full: {why}"
+
+
+def test_a_disk_without_files_to_count_is_not_full(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = SimpleNamespace(f_bavail=10**9, f_frsize=4096, f_files=0, f_favail=0)
+    monkeypatch.setattr(health.os, "statvfs", lambda _folder: found)
+    assert ready(client, "disk")[0] == 200
+
+
+@pytest.mark.usefixtures("nobody_reports")
+def test_readyz_says_that_the_database_is_full_until_it_writes(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = OperationalError("could not extend file")
+    problem.__cause__ = DiskFull("could not extend file")
+    assert note_if_full(problem)
+    with monkeypatch.context() as patch:
+        refuse = "DO $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$"
+        patch.setattr(health, "_WRITE", refuse)
+        status, parts = ready(client, "database")
+        assert (status, parts["database"]["detail"]) == (503, "the disk of the database is full")
+    assert ready(client, "database")[0] == 200
+    assert not was_full()

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from random import Random
 
 import pytest
@@ -115,13 +116,13 @@ def test_who_lost_the_lease_writes_nothing(start: Callable[..., Run]) -> None:
     run = start()
     epoch = slices.lease_take(run.pk, "first")
     assert epoch is not None
-    driver = Driver(run.pk, epoch)
-    Run.objects.filter(pk=run.pk).update(lease_until=None)
-    assert slices.lease_take(run.pk, "second") == epoch + 1
-    head = Run.objects.get(pk=run.pk).head_seq
-    driver.engine.advance(10**10)
-    with pytest.raises(slices.LostLease):
-        driver._commit()
+    with closing(Driver(run.pk, epoch)) as driver:
+        Run.objects.filter(pk=run.pk).update(lease_until=None)
+        assert slices.lease_take(run.pk, "second") == epoch + 1
+        head = Run.objects.get(pk=run.pk).head_seq
+        driver.engine.advance(10**10)
+        with pytest.raises(slices.LostLease):
+            driver._commit()
     assert Run.objects.get(pk=run.pk).head_seq == head == len(seqs(run))
 
 

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import copy
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -15,8 +16,10 @@ from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 from django.db import connections
+from django.db.models.functions import Now
 
-from kscope.runs import services
+from kscope.runs import leases, services
+from kscope.runs.drive import driver, slices
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.selectors import run_state_at
 from kscope.runs.stream import consumers, frames, stream_room, streaming
@@ -458,7 +461,11 @@ async def test_a_reader_that_stops_answering_is_dropped(
     monkeypatch.setattr(consumers, "DEAF_SECONDS", 0.05)
     socket = await connected(driven)
     await message(socket, "heartbeat")
+    monkeypatch.setattr(consumers, "FAREWELL_SECONDS", 0.05)
     await socket.send_input({"type": "websocket.receive", "text": "{}"})
+    while (sent := await socket.receive_output(timeout=HANG_SECONDS))["type"] == "websocket.send":
+        pass
+    assert (sent["type"], sent["code"]) == ("websocket.close", consumers.TOO_SLOW)
     await socket.wait(timeout=HANG_SECONDS)
     assert hubs_of(driven) == []
 
@@ -477,6 +484,7 @@ async def test_a_reader_that_takes_no_message_is_dropped(
     driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumers, "DEAF_SECONDS", 0.05)
+    monkeypatch.setattr(consumers, "FAREWELL_SECONDS", 0.05)
 
     async def stuck(*_: Any) -> None:
         await asyncio.Event().wait()
@@ -491,6 +499,7 @@ async def test_a_dropped_reader_loses_its_pending_messages(
     driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumers, "DEAF_SECONDS", 0.05)
+    monkeypatch.setattr(consumers, "FAREWELL_SECONDS", 0.05)
 
     async def stuck(*_: Any) -> None:
         await asyncio.Event().wait()
@@ -508,3 +517,38 @@ async def test_a_dropped_reader_loses_its_pending_messages(
 async def test_a_query_of_nonsense_gets_a_snapshot(driven: Run, query: str) -> None:
     async with watching(driven, query) as socket:
         assert (await message(socket, "snapshot"))["seq"] == driven.head_seq
+
+
+async def told_of(socket: ApplicationCommunicator, worker: str) -> None:
+    """Wait until the client is told that the run's worker is at this."""
+    while (await message(socket, "run"))["run"]["worker"] != worker:
+        pass
+
+
+async def test_a_run_without_a_worker_is_shown_as_waiting(start: Callable[..., Run]) -> None:
+    run = await sync_to_async(start)(play=True)
+    async with watching(run) as socket:
+        assert (await message(socket, "snapshot"))["run"]["worker"] == "waiting"
+        assert await sync_to_async(slices.lease_take)(run.pk, "a worker") == 1
+        await told_of(socket, "building")
+        # As it stands three seconds after the worker was killed.
+        await Run.objects.filter(pk=run.pk).aupdate(
+            lease_until=Now() + timedelta(seconds=2), is_started=True
+        )
+        await told_of(socket, "waiting")
+
+
+def test_a_run_between_two_turns_is_not_shown_as_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub, now = new_hub(), [100.0]
+    monkeypatch.setattr(streaming.time, "monotonic", lambda: now[0])
+    assert hub._worker("waiting", was_given_back=True) == "driving"
+    assert hub._worker("waiting", was_given_back=False) == "waiting"
+    now[0] += 2 * streaming.BRIEFLY_SECONDS
+    assert hub._worker("waiting", was_given_back=True) == "waiting"
+    assert hub._worker("driving", was_given_back=False) == "driving"
+    assert hub._worker("waiting", was_given_back=True) == "driving"
+
+
+def test_a_dead_worker_is_noticed_within_three_seconds() -> None:
+    assert leases.SILENT_SECONDS + streaming.POLL_SECONDS <= 3.0
+    assert driver.RENEWAL_SECONDS < leases.SILENT_SECONDS

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any, NoReturn
 
 import pytest
@@ -63,12 +64,12 @@ def test_the_process_reports_a_lost_lease(start: Start) -> None:
     run = start()
     epoch = slices.lease_take(run.pk, "first")
     assert epoch is not None
-    driver = Driver(run.pk, epoch)
-    Run.objects.filter(pk=run.pk).update(lease_until=None)
-    assert slices.lease_take(run.pk, "second") == epoch + 1
-    driver.engine.advance(10**10)
-    with pytest.raises(slices.LostLease):
-        driver._commit()
+    with closing(Driver(run.pk, epoch)) as driver:
+        Run.objects.filter(pk=run.pk).update(lease_until=None)
+        assert slices.lease_take(run.pk, "second") == epoch + 1
+        driver.engine.advance(10**10)
+        with pytest.raises(slices.LostLease):
+            driver._commit()
     assert not RunEvent.objects.filter(run=run).exists()
 
 

@@ -22,7 +22,7 @@ from kscope.runs.drive.replay import RecordedOtherwise
 from kscope.runs.drive.stopping import Stopping
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
-from kscope.runs.nudges import publish_head
+from kscope.runs.nudges import note_if_full, publish_head
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +79,7 @@ def _drive_owned(run_id: int, epoch: int) -> str:
     except (OperationalError, InterfaceError) as problem:
         # The database cannot be reached, or ended our transaction to resolve a deadlock. The run
         # itself is intact: its lease expires, and the sweeper gives it to a worker again.
+        note_if_full(problem)
         log.warning("run %s is left to the sweeper: %s", run_id, problem)
         engine_forget(run_id)
         connection.close()

@@ -21,7 +21,7 @@ from kscope.logs import bound
 from kscope.runs.drive import slices
 from kscope.runs.drive.same_database import database_name, database_use
 from kscope.runs.engine import wiring
-from kscope.runs.nudges import publish_slice
+from kscope.runs.nudges import note_if_full, publish_slice
 from kscope.up.processes import Call, start_function
 
 IDLE_SECONDS = 120.0
@@ -144,6 +144,7 @@ def _written(message: dict[str, Any]) -> tuple[str, Any]:
     except slices.LostLease as lost:
         return "lost", str(lost)
     except (OperationalError, InterfaceError) as problem:
+        note_if_full(problem)
         connection.close()
         return "database", str(problem)
     except Exception:  # noqa: BLE001 the worker reports any of them

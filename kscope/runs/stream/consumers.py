@@ -19,6 +19,7 @@ from kscope.runs.stream.streaming import FAR_BEHIND, PIECES, Hub, hubs
 from kscope.runs.stream.watching import RECHECK_SECONDS, open_sockets, watcher_of
 
 NO_SUCH_RUN = 4404  # also for a run that the visitor may not see
+TOO_SLOW = 4408
 TOO_MANY = 4429
 TRY_AGAIN = 1011
 TRY_LATER = 1013
@@ -26,8 +27,12 @@ TRY_LATER = 1013
 HEARTBEAT_SECONDS = 2.0
 # Who takes no message for so long, or stops answering heartbeats, is dropped.
 DEAF_SECONDS = 30.0
+# So long may it take a reader that is dropped to hear why.
+FAREWELL_SECONDS = 2.0
 HEARTBEAT = '{"type": "heartbeat"}'
 STALLED_HEARTBEAT = '{"type": "heartbeat", "stalled": true}'
+# What a server raises where something is sent on a connection that is closed.
+_CLOSED = (OSError, RuntimeError)
 log = logging.getLogger(__name__)
 
 
@@ -96,7 +101,12 @@ class RunConsumer(AsyncWebsocketConsumer):
     async def _refuse(self, code: int) -> None:
         """Close, so that the client learns the code, which it would not before accepting."""
         await self.accept()
-        await self.close(code)
+        await self._close(code)
+
+    async def _close(self, code: int) -> None:
+        """Close, unless the client has done so, or the server: for a frame that is no UTF-8."""
+        with contextlib.suppress(*_CLOSED):
+            await self.close(code)
 
     async def _close_when_hidden(self) -> None:
         """Close once the visitor may not see the run any more: logged out, or not shared now."""
@@ -104,7 +114,7 @@ class RunConsumer(AsyncWebsocketConsumer):
             await asyncio.sleep(RECHECK_SECONDS)
             with contextlib.suppress(DatabaseError):  # then the hub has nothing to send, either
                 if await watcher_of(self.credential, self.run_id) is None:
-                    await self.close(NO_SUCH_RUN)
+                    await self._close(NO_SUCH_RUN)
                     return
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -133,13 +143,11 @@ class RunConsumer(AsyncWebsocketConsumer):
         try:
             await self._send_for_ever()
         except ReaderGone:
-            # Closing would wait for the same reader: the connection is left to the server.
             log.info("a reader of run %s is gone without a word", self.hub.run_id)
-            self._drop()
+            await self._drop()
         except Exception:
             log.exception("connection to run %s", self.hub.run_id)
-            with contextlib.suppress(Exception):
-                await self.close(TRY_AGAIN)
+            await self._close(TRY_AGAIN)
 
     async def _send_for_ever(self) -> None:
         hub = self.hub
@@ -157,7 +165,7 @@ class RunConsumer(AsyncWebsocketConsumer):
                 await self._say(orjson.dumps({"type": "run", "run": told_run}).decode())
             if self.cursor == hub.last:
                 await self._wait(change)
-        await self.close(NO_SUCH_RUN)
+        await self._close(NO_SUCH_RUN)
 
     async def _wait(self, change: asyncio.Event) -> None:
         """Until there is something new, with a heartbeat now and then."""
@@ -189,10 +197,20 @@ class RunConsumer(AsyncWebsocketConsumer):
                     await self.send(text)
         except TimeoutError as late:
             raise ReaderGone from late
+        except _CLOSED as closed:
+            raise ReaderGone from closed
 
-    def _drop(self) -> None:
-        """End the connection without its help."""
+    async def _drop(self) -> None:
+        """End the connection without its help.
+
+        A reader that still takes what is sent learns the reason: the close comes after that. No
+        frame can come between the bytes of one that a reader does not take.
+        """
         self.is_dropped = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FAREWELL_SECONDS):
+                await self._close(TOO_SLOW)
+                await asyncio.sleep(FAREWELL_SECONDS)
         self._abort()
         if self.serving:
             self.serving.cancel()

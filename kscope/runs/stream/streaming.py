@@ -18,6 +18,7 @@ import orjson
 import psycopg
 from django.db import DatabaseError, connection
 
+from kscope.runs import leases
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 from kscope.runs.selectors import NEWEST, run_dict, run_state_at
@@ -29,6 +30,7 @@ from kscope.sim.kernel.view import State
 
 FRAME_SECONDS = 0.05
 POLL_SECONDS = 1.0
+BRIEFLY_SECONDS = 0.8  # a run may be without a worker before anybody is told
 RANGE = 2_000  # events of one frame at most
 RING = 200  # frames kept for those who are a little behind
 RING_BYTES = 16_000_000  # of memory; a ring holds at least one frame
@@ -75,6 +77,8 @@ class Hub:
         self.ready = asyncio.Event()
         self.gone = False
         self._read_at = time.monotonic()
+        # Since when the run waits for a worker, as far as was read.
+        self._waits_since: float | None = None
         # Rises when the run is no longer what was read; readers then start again.
         self.generation = 0
         self._changed = asyncio.Event()
@@ -267,16 +271,33 @@ class Hub:
     async def _read_run(self, link: "psycopg.AsyncConnection[Any]") -> dict[str, Any]:
         found = await link.execute(
             "SELECT status, speed, head_seq, head_at, next_at, goal_at, error, visibility, stopped_by,"
-            " stop_reason, CASE WHEN differs_for = %s THEN differs_from END"
+            " stop_reason, CASE WHEN differs_for = %s THEN differs_from END, building,"
+            f" lease_until IS NULL, {leases.WORKER}"
             " FROM runs_run WHERE id = %s",
-            [wiring.engine_digest(), self.run_id],
+            [wiring.engine_digest(), wiring.engine_digest(), self.run_id],
         )
         row = await found.fetchone()
         if row is None:
             raise Run.DoesNotExist
         names = ("status", "speed", "head", "head_at", "next_at", "goal_at", "error")
-        names += ("visibility", "stopped_by", "stop_reason", "differs_from")
-        return {**self.run, **dict(zip(names, row, strict=True))}
+        names += ("visibility", "stopped_by", "stop_reason", "differs_from", "building")
+        *facts, was_given_back, worker = row
+        worker = self._worker(worker, was_given_back=was_given_back)
+        return {**self.run, **dict(zip(names, facts, strict=True)), "worker": worker}
+
+    def _worker(self, worker: str, *, was_given_back: bool) -> str:
+        """What is said of the run's worker: that it waits for one, only where that lasts.
+
+        A run that was just played, or given back for another one's turn, has one in a moment.
+        """
+        if worker != leases.WAITING:
+            self._waits_since = None
+            return worker
+        now = time.monotonic()
+        if self._waits_since is None:
+            self._waits_since = now
+        is_brief = was_given_back and now - self._waits_since < BRIEFLY_SECONDS
+        return leases.DRIVING if is_brief else worker
 
     def _tell(self) -> None:
         self._snapshot = None

@@ -1,6 +1,7 @@
 import {effect} from "@preact/signals";
 
 import {RunApi, streamUrl} from "../../lib/api.js";
+import {connectionLook} from "../../model/run/connection.js";
 import {connectBudget} from "../run/budget.js";
 import {connectFork} from "../run/fork.js";
 import {connectShare} from "../run/share.js";
@@ -42,19 +43,12 @@ function aimTabs(session, tabs) {
   });
 }
 
-const CONNECTION = {
-  connecting: "Connecting…",
-  waiting: "Reconnecting…",
-  stalled: "The server cannot read the run",
-  gone: "This run was deleted",
-};
-
 /** The connection in the top bar: "Live" at the newest event, "Connected" while looking back. */
 function showConnection(session, element) {
   const text = element.querySelector("span");
   effect(() => {
-    const state = session.live.connection.value;
-    const words = CONNECTION[state] ?? (session.place.past ? "Connected" : "Live");
+    const {connection, run} = session.live;
+    const {state, words} = connectionLook(connection.value, run.value, session.place.past);
     element.dataset.state = state;
     if (text.textContent !== words) text.textContent = words;
   });

@@ -44,7 +44,7 @@ export class RunList {
     const cell = (field) => row.querySelector(`[data-field=${field}]`);
     cell("at").textContent = `${moment(run.head_at)} s`;
     cell("head").textContent = count(run.head);
-    replace(cell("status"), html`<${RunStatus} status=${run.status} />`);
+    replace(cell("status"), html`<${RunStatus} status=${run.status} worker=${run.worker} />`);
     const answer = await this.read(`${run.id}/histogram/?buckets=40`);
     if (!answer) return;
     const histogram = new Histogram();

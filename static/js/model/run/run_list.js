@@ -21,7 +21,7 @@ export function listedRuns(answer) {
 
 /** Whether the row of a run is out of date; `drawn` is the run it was drawn from, if any. */
 export function isStale(run, drawn) {
-  return !drawn || drawn.head !== run.head || drawn.status !== run.status;
+  return !drawn || drawn.head !== run.head || drawn.status !== run.status || drawn.worker !== run.worker;
 }
 
 /** The bars of a trend in a picture of *width* × *height*, from the bars of a histogram (0 to 1). */

@@ -4,10 +4,11 @@ import {Mark} from "../shared/mark.js";
 
 const TREND = {width: 160, height: 20};
 
-/** The status of a run: its mark and the word. */
-export function RunStatus({status}) {
+/** The status of a run: its mark and the word, and whether it waits for a worker. */
+export function RunStatus({status, worker}) {
   const [mark, family] = statusLook(status);
-  return html`<span class="state"><${Mark} name=${mark} family=${family} />${status}</span>`;
+  const words = worker === "waiting" ? `${status}, waiting for a worker` : status;
+  return html`<span class="state"><${Mark} name=${mark} family=${family} />${words}</span>`;
 }
 
 /** The number of events over the time of a run, as bars. */

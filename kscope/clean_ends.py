@@ -1,0 +1,80 @@
+"""The outermost ASGI application: what ends a request that is nobody's mistake leaves no traceback.
+
+A client may leave at any moment, and the folder for temporary files may be full. Whatever else is
+raised goes on to the server, which logs it.
+"""
+
+import errno
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+from django.core.exceptions import RequestAborted
+from starlette.requests import ClientDisconnect
+from starlette.websockets import WebSocketDisconnect
+from uvicorn.protocols.utils import ClientDisconnected
+
+FULL = "The disk of this server is full: nothing was saved."
+INSUFFICIENT_STORAGE = 507
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+_LEFT = (ClientDisconnect, ClientDisconnected, WebSocketDisconnect, RequestAborted)
+log = logging.getLogger(__name__)
+
+Message = dict[str, Any]
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+def is_disk_full(problem: BaseException | None) -> bool:
+    """Whether a file could not be written for want of room."""
+    return isinstance(problem, OSError) and problem.errno in _DISK_FULL
+
+
+def clean_ends(application: Application) -> Application:
+    """*application*, without tracebacks for clients that leave and for a disk that is full."""
+
+    async def served(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        ends = _Ends(receive, send)
+        try:
+            await application(scope, ends.receive, ends.send)
+        except Exception as problem:
+            if ends.client_left or isinstance(problem, _LEFT):
+                log.debug("%s: its client has left: %r", scope["path"], problem)
+            elif is_disk_full(problem) and scope["type"] == "http" and not ends.has_begun:
+                log.error("%s: %s", scope["path"], problem)
+                await _refuse(scope, send)
+            else:
+                raise
+
+    return served
+
+
+class _Ends:
+    """What passed between the server and the application, as far as it tells how that ended."""
+
+    def __init__(self, receive: Any, send: Any) -> None:
+        self._receive = receive
+        self._send = send
+        self.client_left = self.has_begun = False
+        # Who closes connections without waiting looks for it here: see capacity/sending.py.
+        self.transport = getattr(getattr(send, "__self__", None), "transport", None)
+
+    async def receive(self) -> Message:
+        message: Message = await self._receive()
+        if message["type"] in ("http.disconnect", "websocket.disconnect"):
+            self.client_left = True
+        return message
+
+    async def send(self, message: Message) -> None:
+        self.has_begun = True
+        await self._send(message)
+
+
+async def _refuse(scope: dict[str, Any], send: Any) -> None:
+    is_json = scope["path"].startswith("/api/")
+    body = orjson.dumps({"message": FULL}) if is_json else f"{FULL}\n".encode()
+    kind = b"application/json" if is_json else b"text/plain"
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+    start = {"type": "http.response.start", "status": INSUFFICIENT_STORAGE, "headers": headers}
+    await send(start)
+    await send({"type": "http.response.body", "body": body})

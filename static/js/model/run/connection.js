@@ -1,0 +1,25 @@
+import {count} from "../shared/format.js";
+
+const WORDS = {
+  connecting: "Connecting…",
+  waiting: "Reconnecting…",
+  stalled: "The server cannot read the run",
+  gone: "This run was deleted",
+};
+
+/**
+ * What the top bar says: the state of the connection, and where that is fine, whether a worker moves
+ * the run on. "Live" is only a run that needs none, or has one. Returns {state, words}.
+ */
+export function connectionLook(connection, {worker, building}, past) {
+  if (WORDS[connection]) return {state: connection, words: WORDS[connection]};
+  if (past) return {state: connection, words: "Connected"};
+  if (worker === "waiting") return {state: "stalled", words: "Waiting for a worker"};
+  if (worker === "building") return {state: "connecting", words: buildingWords(building)};
+  return {state: connection, words: "Live"};
+}
+
+function buildingWords(building) {
+  if (!building?.of) return "Building the first state…";
+  return `Building the first state: ${count(building.objects)} of ${count(building.of)} objects`;
+}
