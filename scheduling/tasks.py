@@ -1,6 +1,8 @@
 """Celery tasks: thin wrappers around the runner."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import redis
@@ -8,7 +10,7 @@ from celery import shared_task
 from django.db import connection
 from kombu.exceptions import OperationalError
 
-from kscope.database_format import check_connection
+from kscope.database_format import WrongFormat, check_connection
 from kscope.runs import nudges
 from kscope.runs.drive.runner import run_drive
 from kscope.runs.drive.slices import run_needs_driver
@@ -20,7 +22,7 @@ log = logging.getLogger(__name__)
 @shared_task(ignore_result=True)
 def run_simulation(run_id: int) -> None:
     """Drive the run until it is idle; nothing when another worker has it, or has done it all."""
-    with ended_when_stuck():
+    with ended_when_stuck(), _refused_quietly():
         nudges.place_leave(run_id)
         check_connection(connection)
         if _needs_driver(run_id):
@@ -28,6 +30,15 @@ def run_simulation(run_id: int) -> None:
             # A command that came while the driver was leaving has only tried to wake it.
             if _needs_driver(run_id):
                 enqueue(run_id)
+
+
+@contextmanager
+def _refused_quietly() -> Iterator[None]:
+    """A task whose worker must not work with the database is not done; the worker says why."""
+    try:
+        yield
+    except WrongFormat as refusal:
+        log.warning("nothing is done: %s", refusal)
 
 
 def _needs_driver(run_id: int) -> bool:
@@ -38,7 +49,8 @@ def _needs_driver(run_id: int) -> bool:
 @shared_task(ignore_result=True)
 def sweep_runs() -> None:
     """Give every run without a living owner to a worker: after a crash, a restart, a lost nudge."""
-    with ended_when_stuck():
+    with ended_when_stuck(), _refused_quietly():
+        check_connection(connection)
         with connection.cursor() as cursor:
             waiting = run_needs_driver(cursor)
         for run_id in waiting:

@@ -21,6 +21,7 @@ from kscope.operations import backup
 from kscope.runs.drive import runner, slices
 from kscope.runs.models import Run
 from kscope.runs.stream.stream_room import Links
+from scheduling import tasks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., Run]
@@ -128,6 +129,14 @@ def test_a_worker_of_an_older_version_takes_no_run(
     assert (run.lease_epoch, run.lease_until, run.status) == (0, None, "paused")
 
 
+@pytest.mark.usefixtures("newer")
+def test_tasks_of_an_older_version_do_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    for do in (tasks.sweep_runs, lambda: tasks.run_simulation(1)):
+        do()
+    assert [one.levelname for one in caplog.records] == ["WARNING", "WARNING"]
+    assert f"nothing is done: The database has format {FORMAT + 1}" in caplog.text
+
+
 def test_a_worker_that_was_overtaken_gives_the_run_back(
     start: Start, set_format: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,7 +181,7 @@ def test_a_stream_reads_nothing_of_a_newer_database() -> None:
         async with Links().link():
             pass
 
-    with pytest.raises(psycopg.OperationalError, match=f"has format {FORMAT + 1}"):
+    with pytest.raises(WrongFormat, match=f"has format {FORMAT + 1}"):
         asyncio.run(read())
 
 

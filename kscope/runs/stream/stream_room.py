@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg_pool import AsyncConnectionPool
 
-from kscope.database_format import refusal
+from kscope.database_format import WrongFormat, refusal
 from kscope.runs.nudges import HEADS, run_of_head_channel
 from kscope.runs.stream.ending import end
 
@@ -48,9 +48,9 @@ class Links:
 
     @contextlib.asynccontextmanager
     async def link(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        """A connection. Raises psycopg.Error, also where a newer version migrated the database."""
+        """A connection. Raises psycopg.Error, and WrongFormat once a newer version has migrated."""
         if why := refusal():
-            raise psycopg.OperationalError(why)
+            raise WrongFormat(why)
         async with self._opening:
             if self._pool is None:
                 self._pool = AsyncConnectionPool(

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import psycopg
+from django.db import DatabaseError
 
 from kscope.runs.stream.ending import end
 from kscope.runs.stream.stream_room import HeadNews
@@ -85,7 +86,7 @@ class Feed:
             news.clear()
             try:
                 is_gone = await self._catch_up()
-            except (psycopg.Error, OSError) as problem:
+            except (psycopg.Error, DatabaseError, OSError) as problem:
                 log.warning("changes of run %s: %s", self.run_id, problem)
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
