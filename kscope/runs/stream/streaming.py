@@ -48,6 +48,12 @@ _SELECT = (
     "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
     " FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
 )
+_READ_RUN = (
+    "SELECT status, speed, head_seq, head_at, next_at, goal_at, error, visibility, stopped_by,"
+    " stop_reason, CASE WHEN differs_for = %s THEN differs_from END, building,"
+    f" lease_until IS NULL, {leases.WORKER}"
+    " FROM runs_run WHERE id = %s"
+).encode()
 
 
 class _Rewound(Exception):
@@ -270,10 +276,7 @@ class Hub:
 
     async def _read_run(self, link: "psycopg.AsyncConnection[Any]") -> dict[str, Any]:
         found = await link.execute(
-            "SELECT status, speed, head_seq, head_at, next_at, goal_at, error, visibility, stopped_by,"
-            " stop_reason, CASE WHEN differs_for = %s THEN differs_from END, building,"
-            f" lease_until IS NULL, {leases.WORKER}"
-            " FROM runs_run WHERE id = %s",
+            _READ_RUN,
             [wiring.engine_digest(), wiring.engine_digest(), self.run_id],
         )
         row = await found.fetchone()
