@@ -9,7 +9,9 @@ import pytest
 from django.conf import settings
 
 from kscope.runs.capacity import admission as gate
-from kscope.runs.capacity.admission import Places, admission, request_key
+from kscope.runs.capacity import askers, places
+from kscope.runs.capacity.admission import admission, request_key
+from kscope.runs.capacity.places import Places
 from kscope.runs.capacity.sending import Sending
 from kscope.runs.errors import ApplicationError
 from tests.waiting import HANG_SECONDS
@@ -117,14 +119,81 @@ async def test_long_computations_leave_places_for_other_requests(busy: Any) -> N
 
 async def test_requests_without_a_run_pass_a_busy_run() -> None:
     runs = [request_key(scope(path)) for path in ("/api/runs/7/state/", "/api/runs/")]
-    assert runs[0][:2] == runs[1][:2]
-    assert [key[2] for key in runs] == ["7", ""]
-    assert request_key(scope(cookie="a"))[1] != request_key(scope(cookie="b"))[1]
+    assert runs[0][:3] == runs[1][:3]
+    assert [key[3] for key in runs] == ["7", ""]
+    assert request_key(scope(cookie="a"))[2] != request_key(scope(cookie="b"))[2]
+
+
+def test_credentials_that_nobody_accepted_count_as_one_account() -> None:
+    invented = [request_key(scope(cookie=f"sessionid={text}"))[1] for text in "abc"]
+    assert invented == ["nobody at 1.1.1.1"] * 3
+
+
+def test_one_account_counts_once_at_all_addresses() -> None:
+    for address in ("1.1.1.1", "2.2.2.2"):
+        askers.remember(scope(address=address, cookie=f"sessionid={address}"), 7)
+    keys = [
+        request_key(scope(address=each, cookie=f"sessionid={each}"))
+        for each in ("1.1.1.1", "2.2.2.2")
+    ]
+    assert [key[1] for key in keys] == ["account 7", "account 7"]
+
+
+async def taken(line: Places, *keys: tuple[str, ...]) -> list[bool]:
+    """Which of those who ask for a place have one at once."""
+    tasks = [asyncio.ensure_future(line.take(key)) for key in keys]
+    await turns()
+    found = [task.done() for task in tasks]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return found
+
+
+async def test_an_account_leaves_half_of_the_places() -> None:
+    line = Places(8)
+    account = [(str(address), "account 1") for address in range(5)]
+    assert await taken(line, *account) == [True] * 4 + [False]
+    others = [(str(address), f"account {address}") for address in range(2, 7)]
+    assert await taken(line, *others) == [True] * 4 + [False]
+
+
+async def test_an_address_leaves_a_quarter_of_the_places() -> None:
+    line = Places(8)
+    accounts = [("1.1.1.1", f"account {number}") for number in range(7)]
+    assert await taken(line, *accounts) == [True] * 6 + [False]
+    assert await taken(line, ("2.2.2.2", "account 9")) == [True]
+
+
+async def test_who_has_a_share_waits_for_own_places() -> None:
+    line = Places(4)
+    one, other = ("1.1.1.1", "account 1"), ("2.2.2.2", "account 2")
+    assert await taken(line, one, one) == [True, True]
+    third = asyncio.ensure_future(line.take(one))
+    await turns()
+    assert await taken(line, other) == [True]
+    line.give_back(other)
+    await turns()
+    assert not third.done()
+    line.give_back(one)
+    await asyncio.wait_for(third, HANG_SECONDS)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+async def test_health_stands_outside_the_line(busy: Any, path: str) -> None:
+    application, served, may_end = busy
+    asked = [asyncio.create_task(request(application, Reader(), path=each)) for each in "abc"]
+    await turns()
+    asked.append(asyncio.create_task(request(application, Reader(), path=path)))
+    await turns()
+    assert served == ["a", path]
+    may_end.set()
+    await asyncio.gather(*asked)
 
 
 async def test_too_many_waiting_requests_are_refused_for_now(busy: Any) -> None:
     application, _, may_end = busy
-    readers = [Reader() for _ in range(gate.WAITING + 2)]
+    readers = [Reader() for _ in range(places.WAITING + 2)]
     asked = [asyncio.create_task(request(application, reader)) for reader in readers]
     await turns()
     start, body = readers[-1].messages
@@ -140,24 +209,24 @@ async def test_too_many_waiting_requests_are_refused_for_now(busy: Any) -> None:
 
 
 async def test_the_place_of_a_departed_client_is_reused() -> None:
-    places = Places(1)
-    await places.take(("a",))
-    left, stays = (asyncio.create_task(places.take((name,))) for name in "bc")
+    line = Places(1)
+    await line.take(("a",))
+    left, stays = (asyncio.create_task(line.take((name,))) for name in "bc")
     await turns()
-    places.give_back()
+    line.give_back(("a",))
     left.cancel()
     await asyncio.gather(left, return_exceptions=True)
     await asyncio.wait_for(stays, 5)
 
 
 async def test_waiting_too_long_for_a_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "WAIT_SECONDS", 0.01)
-    places = Places(1)
-    await places.take(("a",))
+    monkeypatch.setattr(places, "WAIT_SECONDS", 0.01)
+    line = Places(1)
+    await line.take(("a",))
     with pytest.raises(ApplicationError, match="busy"):
-        await places.take(("b",))
-    places.give_back()
-    await asyncio.wait_for(places.take(("c",)), 5)
+        await line.take(("b",))
+    line.give_back(("a",))
+    await asyncio.wait_for(line.take(("c",)), 5)
 
 
 async def test_a_slow_reader_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> None:

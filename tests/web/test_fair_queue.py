@@ -34,9 +34,15 @@ def test_runs_of_one_account_take_turns_as_well() -> None:
 
 def test_who_is_skipped_keeps_the_place() -> None:
     queue = filled(("a",), ("a",), ("b",))
-    assert queue.take(skip=lambda name: name == "a") == "b 2"
-    assert queue.take(skip=lambda name: name == "a") is None
+    assert queue.take(skip=lambda key: key[0] == "a") == "b 2"
+    assert queue.take(skip=lambda key: key[0] == "a") is None
     assert (len(queue), emptied(queue)) == (2, ["a 0", "a 1"])
+
+
+def test_who_is_skipped_delays_no_neighbour() -> None:
+    queue = filled(("a", "1"), ("a", "1"), ("a", "2"))
+    assert queue.take(skip=lambda key: key == ("a", "1")) == "a/2 2"
+    assert queue.take(skip=lambda key: key == ("a", "1")) is None
 
 
 def test_what_was_removed_is_not_served() -> None:

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from kscope.runs.aside.process import EngineProcess, OnPart, ProcessEnded, ignored
 from kscope.runs.aside.question import Question
-from kscope.runs.capacity.fair_queue import FairQueue, QueueFull
+from kscope.runs.capacity.fair_queue import FairQueue, Key, QueueFull
 from kscope.runs.errors import ApplicationError
 
 WAITING = 64  # questions of all askers
@@ -177,8 +177,9 @@ class Pool:
                 return idle
         return process
 
-    def _has_its_share(self, asker: str) -> bool:
-        """Whether *asker* has all processes that one may have: one is always left for others."""
+    def _has_its_share(self, key: Key) -> bool:
+        """Whether an asker has all processes that one may have: one is always left for others."""
+        asker = key[0]
         own = sum(job.asker == asker and not job.is_abandoned for job in self._computing)
         return own >= max(1, self.size - 1)
 

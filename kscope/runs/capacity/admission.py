@@ -14,23 +14,26 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from hashlib import blake2s
 from typing import Any
 
 import orjson
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.functional import SimpleLazyObject
 
-from kscope.runs.capacity.fair_queue import FairQueue, Key, QueueFull
+from kscope.runs.capacity import askers
+from kscope.runs.capacity.fair_queue import Key
+from kscope.runs.capacity.places import Places, busy
 from kscope.runs.capacity.sending import abort_of, bound_silence, sending
 from kscope.runs.errors import ApplicationError
 
-WAITING = 256  # requests
-WAIT_SECONDS = 15.0
 STALL_SECONDS = 30.0  # for a reader to take a piece
 PIECE_BYTES = 65_536
 HEAVY_PART = 4  # heavy requests have their own places: WEB_PLACES divided by this
-RETRY_AFTER = 2
+# Whoever watches the process asks these, and starts it again where it gets no answer. So each has
+# a few places of its own, however many wait for the others.
+HEALTH = ("/healthz", "/readyz")
+HEALTH_PLACES = 4
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -44,18 +47,19 @@ _HEAVY = re.compile(
     r"(state|events|histogram|attempts|compare|objects|pods|claims|volumes)/"
 )
 _RUN = re.compile(r"/runs/(\d+)/")
-_BUSY = "kscope is busy; try again in a moment."
 
 
 def admission(application: Application) -> Application:
     """*application*, limited to as many requests and sockets at once as the settings allow."""
     places = Places(settings.WEB_PLACES)
     few_places = Places(max(1, settings.WEB_PLACES // HEAVY_PART))
+    health_places = {path: Places(HEALTH_PLACES) for path in HEALTH}
     sockets = Sockets(settings.WEB_SOCKETS)
 
     async def admitted(scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             own = few_places if _HEAVY.search(scope["path"]) else places
+            own = health_places.get(scope["path"], own)
             await _serve(application, own, scope, receive, send)
         elif scope["type"] == "websocket":
             await sockets.serve(application, scope, receive, send)
@@ -63,48 +67,6 @@ def admission(application: Application) -> Application:
             await application(scope, receive, send)
 
     return admitted
-
-
-class Places:
-    """The places at which requests are served; when all are taken, requests take turns."""
-
-    def __init__(self, count: int) -> None:
-        self._free = count
-        self._waiting: FairQueue[asyncio.Future[None]] = FairQueue(WAITING)
-
-    async def take(self, key: Key) -> None:
-        """Return when a place is free. Raises ApplicationError when none will be free in time."""
-        if self._free > 0:
-            self._free -= 1
-            return
-        turn = asyncio.get_running_loop().create_future()
-        try:
-            dropped = self._waiting.put(key, turn)
-        except QueueFull:
-            raise _busy() from None
-        if dropped:
-            dropped.set_exception(_busy())
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                await turn
-        except (TimeoutError, asyncio.CancelledError) as over:
-            if not self._waiting.remove(key, turn) and _was_given(turn):
-                self.give_back()
-            if isinstance(over, TimeoutError):
-                raise _busy() from None
-            raise
-
-    def give_back(self) -> None:
-        """Let the next request have the place."""
-        while (turn := self._waiting.take()) is not None:
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._free += 1
-
-
-def _was_given(turn: "asyncio.Future[None]") -> bool:
-    return turn.done() and not turn.cancelled() and turn.exception() is None
 
 
 class Turn:
@@ -140,7 +102,7 @@ class Turn:
         self._is_over = True
         if self._held:
             self._held = False
-            self._places.give_back()
+            self._places.give_back(self._key)
 
     def leave_from_anywhere(self) -> None:
         """The same, from any thread: at once from that of the loop, soon from another one."""
@@ -184,12 +146,9 @@ async def _serve(
 
 
 def request_key(scope: dict[str, Any]) -> Key:
-    """Whose turn a request needs: its address, then what identifies its account, then its run."""
-    client = scope.get("client") or ("",)
-    headers = dict(scope["headers"])
-    account = headers.get(b"authorization", b"") + headers.get(b"cookie", b"")
+    """Whose turn a request needs: what is known of who asks, then its run."""
     run = _RUN.search(scope["path"])
-    return (client[0], blake2s(account, digest_size=8).hexdigest(), run[1] if run else "")
+    return askers.asker_key(scope, run[1] if run else "")
 
 
 class _Response:
@@ -255,7 +214,7 @@ class Sockets:
         """Serve one until it is closed."""
         if self._open >= self._limit:
             await receive()  # websocket.connect
-            await _refuse(send, _busy(), "websocket.http.response")
+            await _refuse(send, busy(), "websocket.http.response")
             return
         bound_silence(send, STALL_SECONDS)
         self._open += 1
@@ -279,11 +238,16 @@ class OneThreadMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self._get_response(request)
+        response = self._get_response(request)
+        if hasattr(request, "scope"):
+            askers.remember(request.scope, _account_of(request))
+        return response
 
 
-def _busy() -> ApplicationError:
-    return ApplicationError(_BUSY, status=503, retry_after=RETRY_AFTER)
+def _account_of(request: HttpRequest) -> int | None:
+    """The account that a view has found. Where no view has looked, nobody is looked up for this."""
+    user = request.__dict__.get("_cached_user", request.__dict__.get("user"))
+    return None if type(user) is SimpleLazyObject else getattr(user, "pk", None)
 
 
 async def _refuse(send: Send, refusal: ApplicationError, kind: str = "http.response") -> None:

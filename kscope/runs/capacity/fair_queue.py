@@ -65,23 +65,28 @@ class FairQueue(Generic[Item]):
             raise QueueFull(own=False)
         return self._drop_newest_of(longest)
 
-    def take(self, skip: Callable[[str], bool] = lambda _: False) -> Item | None:
+    def take(self, skip: Callable[[Key], bool] = lambda _: False) -> Item | None:
         """Remove and return the next item; None when there is none.
 
-        An item stays in the queue if *skip* returns True for the first part of its key.
+        An item stays in the queue if *skip* returns True for its key, or for the first parts of it.
         """
+        return self._take(skip, ())
+
+    def _take(self, skip: Callable[[Key], bool], parts: Key) -> Item | None:
         if self._items:
             self._count -= 1
             return self._items.popleft()
-        name = next((name for name in self._branches if not skip(name)), None)
-        if name is None:
-            return None
-        branch = self._branches.pop(name)
-        item = branch.take()
-        if branch:
-            self._branches[name] = branch  # Behind the others, whose turn comes first.
-        self._count -= 1
-        return item
+        for name, branch in self._branches.items():
+            if skip((*parts, name)):
+                continue
+            item = branch._take(skip, (*parts, name))
+            if item is not None:
+                del self._branches[name]
+                if branch:
+                    self._branches[name] = branch  # Behind the others, whose turn comes first.
+                self._count -= 1
+                return item
+        return None
 
     def remove(self, key: Key, item: Item) -> bool:
         """Remove *item*, which was put in under *key*; False when it is no longer there."""
