@@ -28,4 +28,5 @@ USER 10001:10001
 EXPOSE 8000
 CMD ["python", "-m", "uvicorn", "kscope.asgi:application", "--host", "0.0.0.0", "--port", "8000", \
      "--lifespan", "off", "--ws-per-message-deflate", "false", "--no-access-log", \
-     "--ws-max-size", "16384", "--limit-concurrency", "4096"]
+     "--ws-max-size", "16384", "--limit-concurrency", "4096", \
+     "--http", "kscope.runs.capacity.connections:HttpProtocol"]

@@ -35,6 +35,7 @@ class Servers:
         options = (
             "--lifespan off --ws-per-message-deflate false --no-access-log --log-level warning"
             " --ws-max-size 16384 --limit-concurrency 4096"
+            " --http kscope.runs.capacity.connections:HttpProtocol"
         )
         child = self._start("web", *words.split(), *options.split())
         wait_until(self._answers, child, patience_s=60, what="answer")

@@ -34,7 +34,7 @@ from kscope.operations import presence  # noqa: E402
 from kscope.operations.headers import Application, answer_headers  # noqa: E402
 from kscope.runs.capacity.admission import admission  # noqa: E402
 from kscope.runs.stream.routing import websocket_urlpatterns  # noqa: E402
-from kscope.runs.web.body_limit import body_limit  # noqa: E402
+from kscope.runs.web.bodies import bodies  # noqa: E402
 from kscope.static_files import static_files  # noqa: E402
 from kube.server.application import Server, kubernetes_api  # noqa: E402
 
@@ -50,7 +50,7 @@ def serving(kubernetes: Server) -> Application:
         {"http": http, "websocket": own_origin_only(URLRouter(websocket_urlpatterns))}
     )
     admitted = admission(kubernetes_api(routed, kubernetes))
-    return answer_headers(clean_ends(static_files(body_limit(admitted))))
+    return answer_headers(clean_ends(static_files(bodies(admitted))))
 
 
 application = serving(Server())

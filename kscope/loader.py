@@ -33,6 +33,7 @@ MODULES = (
     "kscope.celery",
     "kscope.runs.aside.child",
     "kscope.runs.capacity.admission",
+    "kscope.runs.capacity.connections",
     "kscope.runs.drive.runner",
     "kscope.runs.drive.writer",
     "kscope.runs.stream.routing",
@@ -42,7 +43,6 @@ MODULES = (
     "kube.server.application",
     "uvicorn.loops.auto",
     "uvicorn.main",
-    "uvicorn.protocols.http.auto",
     "uvicorn.protocols.websockets.auto",
 )
 

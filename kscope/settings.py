@@ -42,6 +42,7 @@
 | KSCOPE_ENGINE_PROCESSES | one more than cores, 3 to 8 | processes that answer pages' questions about engines |
 | KSCOPE_ENGINE_MEMORY | 4096 | MiB that one of these may use; at rest it is replaced above a quarter |
 | KSCOPE_WEB_PLACES | 8 | requests that a web process serves at once; others take turns |
+| KSCOPE_WEB_UPLOADS | 4 | uploads that a web process receives or reads at once; others take turns |
 | KSCOPE_WEB_SOCKETS | 2000 | WebSockets of a web process |
 | KSCOPE_WEB_STREAMS | 512 | MiB that the live streams of a web process may keep |
 | KSCOPE_WEB_SENDING | 256 | MiB that may be on their way to readers before the slowest are cut off |
@@ -247,13 +248,15 @@ ENGINE_PROCESSES = env.env_int(
 )
 ENGINE_MEMORY_MIB = env.env_int(os.environ, "KSCOPE_ENGINE_MEMORY", 4096, lowest=256)
 WEB_PLACES = env.env_int(os.environ, "KSCOPE_WEB_PLACES", 8, lowest=1, highest=256)
+WEB_UPLOADS = env.env_int(os.environ, "KSCOPE_WEB_UPLOADS", 4, lowest=1, highest=256)
 WEB_SOCKETS = env.env_int(os.environ, "KSCOPE_WEB_SOCKETS", 2_000, lowest=1)
 WEB_STREAMS_MIB = env.env_int(os.environ, "KSCOPE_WEB_STREAMS", 512, lowest=16)
 WEB_SENDING_MIB = env.env_int(os.environ, "KSCOPE_WEB_SENDING", 256, lowest=16)
 
-# A form field may hold a pasted manifest; files above 2.5 MB go to disk, not to memory.
+# A body without files is an object, a command or a form: as long as an API server takes it. Files
+# above 2.5 MB go to disk, not to memory.
 UPLOAD_MAX_BYTES = env.env_int(os.environ, "KSCOPE_UPLOAD_MAX", 64 * 1024 * 1024, lowest=1024)
-DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = 3 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = env.env_int(os.environ, "KSCOPE_UPLOAD_FILES", 2_000, lowest=1)
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 

@@ -24,13 +24,24 @@ log = logging.getLogger(__name__)
 
 def take(name: str, who: str) -> int:
     """Count one use of the limit *name* by *who*. Returns the seconds to wait; 0 if it is allowed."""
+    rate, key, wait = _window(name, who)
+    return 0 if _count(key, rate.seconds) <= rate.number else wait
+
+
+def foresee(name: str, who: str) -> int:
+    """The seconds that *who* would have to wait, as `take` would return them; counts nothing."""
+    rate, key, wait = _window(name, who)
+    return 0 if _counted(key) < rate.number else wait
+
+
+def _window(name: str, who: str) -> tuple[Rate, str, int]:
+    """The rate, the key under which uses are counted now, and the seconds until the next one."""
     rate: Rate = settings.RATE_LIMITS[name]
     now = _now()
     window = int(now // rate.seconds)
     digest = hashlib.sha256(f"{who}\0{window}".encode()).hexdigest()
-    if _count(f"limit:{name}:{digest}", rate.seconds) <= rate.number:
-        return 0
-    return max(1, math.ceil((window + 1) * rate.seconds - now))
+    wait = max(1, math.ceil((window + 1) * rate.seconds - now))
+    return rate, f"limit:{name}:{digest}", wait
 
 
 def request_limit(request: Any, visitor: Visitor) -> int:
@@ -74,6 +85,13 @@ def _count(key: str, seconds: int) -> int:
     except redis.RedisError as problem:
         log.warning("rate limits are counted in this process alone: %s", problem)
         return _count_in("process", key, seconds)
+
+
+def _counted(key: str) -> int:
+    try:
+        return int(caches["default"].get(key, 0))
+    except redis.RedisError:
+        return int(caches["process"].get(key, 0))
 
 
 def _count_in(alias: str, key: str, seconds: int) -> int:

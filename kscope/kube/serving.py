@@ -65,6 +65,7 @@ def _serve(control: Path) -> None:
         config = uvicorn.Config(
             application,
             lifespan="off",
+            http="kscope.runs.capacity.connections:HttpProtocol",
             access_log=False,
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=1,

@@ -75,6 +75,7 @@ class Services:
             *("--ws-per-message-deflate", "false", "--log-level", "info", "--no-access-log"),
             # Pages send next to nothing over a socket. Sockets are bounded by kscope itself.
             *("--ws-max-size", "16384", "--limit-concurrency", "4096"),
+            *("--http", "kscope.runs.capacity.connections:HttpProtocol"),
             # Sockets of open pages do not close by themselves.
             *("--timeout-graceful-shutdown", "1"),
         )

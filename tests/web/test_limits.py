@@ -95,3 +95,4 @@ def test_every_start_of_the_web_process_bounds_it() -> None:
     for name in files:
         words = re.sub(r'[",\\\s]+', " ", (ROOM / name).read_text())
         assert "--ws-max-size 16384 --limit-concurrency 4096" in words, name
+        assert "--http kscope.runs.capacity.connections:HttpProtocol" in words, name

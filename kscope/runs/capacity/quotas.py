@@ -1,5 +1,7 @@
 """Quotas: how many uploads and runs an account may keep, and how many may play at once."""
 
+from collections.abc import Mapping
+
 from django.db.models import Count, Q, Sum
 
 from kscope.accounts.models import Account
@@ -41,7 +43,17 @@ def quotas_check(owner_id: int | None, **wanted: int) -> None:
     if owner_id is None:
         return
     account, _ = Account.objects.select_for_update().get_or_create(user_id=owner_id)
-    used = quotas_used(owner_id)
+    _compare(account, wanted)
+
+
+def quotas_foresee(owner_id: int | None, **wanted: int) -> None:
+    """The same, as far as it can be known before an upload has come. Locks nothing."""
+    if owner_id is not None:
+        _compare(Account.objects.get_or_create(user_id=owner_id)[0], wanted)
+
+
+def _compare(account: Account, wanted: Mapping[str, int]) -> None:
+    used = quotas_used(account.user_id)
     for quota, more in wanted.items():
         limit = limit_of(account, quota)
         if more and used[quota] + more > limit:

@@ -5,12 +5,19 @@ from typing import Any
 from django.conf import settings
 from starlette.requests import Request
 
-from kscope.runs.web.body_limit import TOO_LONG
+from kscope.runs.errors import ApplicationError
+from kscope.runs.web.bodies import REFUSED
 from kscope.sim.objects.documents import DocumentError, Limits, read_documents
 from kube import protobuf, strict
 from kube.decoding import decoding_problem, undecodable
 from kube.resources import Resource
-from kube.status import bad_request, too_large, unsupported_media_type
+from kube.status import (
+    ApiError,
+    bad_request,
+    too_large,
+    too_many_requests,
+    unsupported_media_type,
+)
 
 _JSON = ("application/json", "")
 _YAML = ("application/yaml",)
@@ -61,11 +68,19 @@ async def body_of(request: Request, resource: Resource) -> dict[str, Any]:
 
 
 async def _content(request: Request) -> bytes:
-    """The body. Raises ApiError when it is longer than the server takes."""
+    """The body. Raises ApiError when it is longer than the server takes, or comes too slowly."""
     content = await request.body()
-    if request.scope.get(TOO_LONG):
-        raise too_large(f"limit is {settings.UPLOAD_MAX_BYTES}")
-    return content
+    refusal: ApplicationError | None = request.scope.get(REFUSED)
+    match refusal.status if refusal else 200:
+        case 200:
+            return content
+        case 413:
+            raise too_large(f"limit is {settings.DATA_UPLOAD_MAX_MEMORY_SIZE}")
+        case 408:
+            raise ApiError(408, "Timeout", f"the body was not read: {refusal}")
+        case _:
+            # Nothing was stored, so the client may send it again.
+            raise too_many_requests("too many large bodies are being received")
 
 
 def _document(content: bytes) -> Any:
