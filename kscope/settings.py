@@ -253,12 +253,12 @@ WEB_SOCKETS = env.env_int(os.environ, "KSCOPE_WEB_SOCKETS", 2_000, lowest=1)
 WEB_STREAMS_MIB = env.env_int(os.environ, "KSCOPE_WEB_STREAMS", 512, lowest=16)
 WEB_SENDING_MIB = env.env_int(os.environ, "KSCOPE_WEB_SENDING", 256, lowest=16)
 
-# A body without files is an object, a command or a form: as long as an API server takes it. Files
-# above 2.5 MB go to disk, not to memory.
+# A body without files is an object, a command or a form: as long as an API server takes it.
 UPLOAD_MAX_BYTES = env.env_int(os.environ, "KSCOPE_UPLOAD_MAX", 64 * 1024 * 1024, lowest=1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 3 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = env.env_int(os.environ, "KSCOPE_UPLOAD_FILES", 2_000, lowest=1)
-FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440  # of a body; a longer one is on disk while it is received
+FILE_UPLOAD_HANDLERS = ["kscope.runs.web.spool.SpoolHandler"]
 
 # -- Accounts and protection ----------------------------------------------------------------------
 

@@ -82,11 +82,18 @@ def nothing_aside(monkeypatch: pytest.MonkeyPatch) -> None:
 def answer_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have questions to engines answered in this process."""
 
-    def answer(question: aside.Question) -> bytes:
-        return orjson.dumps(question.function(**question.arguments))
+    def answer(question: aside.Question, on_part: aside.OnPart) -> bytes:
+        found = question.function(**question.arguments)
+        if not isinstance(found, Iterator):
+            return orjson.dumps(found)
+        for part in found:
+            on_part(orjson.dumps(part))
+        return b""
 
-    async def ask(question: aside.Question, asker: str) -> bytes:
-        return await sync_to_async(answer)(question)
+    async def ask(
+        question: aside.Question, asker: str, on_part: aside.OnPart = lambda _: None
+    ) -> bytes:
+        return await sync_to_async(answer)(question, on_part)
 
     monkeypatch.setattr(aside, "ask", ask)
 

@@ -1,6 +1,7 @@
 """The processes beside the web process: answers, refusals, turns, deadlines, and how they end."""
 
 import asyncio
+import json
 import os
 import signal
 import threading
@@ -14,9 +15,10 @@ from django.db import connections
 
 from kscope.runs.aside import Pool, Question, pool
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Run, RunEvent
+from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.web import past
 from kscope.runs.web.past import object_at
+from kscope.runs.web.uploads import upload_read
 from tests.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -208,3 +210,20 @@ async def test_it_ends_with_its_pipe(engines: Pool) -> None:
     assert process._running
     process._running.questions.close()
     assert await asyncio.to_thread(process._running.process.wait, HANG_SECONDS) == 0
+
+
+async def test_files_are_read_beside_the_web(engines: Pool, tmp_path: Any) -> None:
+    text = b"apiVersion: v1\nkind: Node\nmetadata: {name: %s}\n"
+    spool = tmp_path / "spool"
+    spool.write_bytes(text % b"n1" + text % b"n2")
+    length = len(text)  # of each, as the names have two letters
+    pieces = [("a.yaml", str(spool), 0, length), ("b.yaml", str(spool), length, length)]
+    arguments = {"pieces": pieces, "name": "two", "owner_id": None}
+    parts: list[bytes] = []
+    await engines.ask(question(upload_read, arguments=arguments), "a", parts.append)
+    told = [json.loads(part) for part in parts]
+    assert [each.get("doing") for each in told] == [
+        *("reading", "reading", "checking", "storing", None)
+    ]
+    stored = await Scenario.objects.aget()
+    assert (stored.pk, stored.summary) == (told[-1]["scenario"], {"Node": 2})

@@ -79,7 +79,7 @@ async def test_a_head_that_does_not_come_is_not_awaited(
 
 
 async def test_a_rest_that_nobody_reads_is_not_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "REST_SECONDS", 0.01)
     async with served() as port:
         link = await connected(port, HEAD, b"Content-Length: 999999\r\n\r\nbegun")
         assert b"200 OK" in await link[0].readuntil(b"ok")

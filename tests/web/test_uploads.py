@@ -1,14 +1,23 @@
 """Uploads: what was understood, what is wrong and where, and that nothing is half saved."""
 
 import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
+from django.db import connections
+from django.test import AsyncClient, Client
 
 from kscope.asgi import application
+from kscope.runs import aside
+from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
+from kscope.runs.web import uploads
 from tests.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.django_db
@@ -198,3 +207,68 @@ def test_an_overlong_name_in_a_header_is_refused(client: Client, header: str, fi
 def test_a_long_file_name_is_cut_to_fit(client: Client) -> None:
     assert upload(client, ("n" * 250 + ".yaml", NODE)).status_code == 200
     assert len(Scenario.objects.get().name) == 200
+
+
+async def told(*files: tuple[str, str]) -> list[dict[str, Any]]:
+    """The lines that a page gets, which accepts them."""
+    given = [SimpleUploadedFile(name, text.encode()) for name, text in files]
+    accept = {"Accept": "application/x-ndjson"}
+    answer = await AsyncClient().post("/scenarios/upload/", {"files": given}, headers=accept)
+    lines = b"".join([piece async for piece in answer])
+    await sync_to_async(connections.close_all)()
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_page_is_told_what_is_being_done() -> None:
+    *doing, last = await told(("a.yaml", NODE), ("b.yaml", NODE.replace("n1", "n2")))
+    assert doing == [
+        {"doing": "waiting"},
+        {"doing": "reading", "file": "a.yaml", "number": 1, "of": 2},
+        {"doing": "reading", "file": "b.yaml", "number": 2, "of": 2},
+        {"doing": "checking"},
+        {"doing": "storing"},
+    ]
+    assert (last["status"], "a is ready: Node 2" in last["page"]) == (200, True)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_page_is_told_why_nothing_was_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask(*_: Any) -> bytes:
+        raise ApplicationError("That takes too much.", status=503)
+
+    monkeypatch.setattr(aside, "ask", ask)
+    *_, last = await told(("a.yaml", NODE))
+    assert (last["status"], "That takes too much." in last["page"]) == (503, True)
+
+
+@pytest.mark.parametrize("status", [503, 504])
+def test_an_upload_that_takes_too_much_is_told(
+    client: Client, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    async def ask(*_: Any) -> bytes:
+        raise ApplicationError("That takes too much.", status=status, retry_after=3)
+
+    monkeypatch.setattr(aside, "ask", ask)
+    words = "Reading the files takes longer" if status == 504 else "That takes too much."
+    given = SimpleUploadedFile("a.yaml", NODE.encode())
+    answer = client.post("/api/scenarios/", {"files": [given]})
+    assert answer.status_code == status
+    assert answer.json()["message"].startswith(f"Nothing was saved. {words}")
+    page = upload(client, ("a.yaml", NODE))
+    assert (page.status_code, words in page.content.decode()) == (status, True)
+    assert not Scenario.objects.exists()
+
+
+def test_a_file_lies_on_the_disk_until_it_was_read(client: Client, settings: Any) -> None:
+    left: list[str] = []
+
+    def note(**_: Any) -> Iterator[dict[str, Any]]:
+        left.extend(each.name for each in Path(gettempdir()).glob("kscope-upload-*"))
+        yield {"report": {"files": [], "warnings": []}, "scenario": None}
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(uploads, "upload_read", note)
+        upload(client, ("a.yaml", NODE), ("b.yaml", NODE))
+    assert left
+    assert not any((Path(gettempdir()) / name).exists() for name in left)

@@ -20,7 +20,7 @@ from kscope.runs.errors import ApplicationError
 
 WAITING = 64  # questions of all askers
 WAITING_EACH = 16  # of one asker
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 30.0  # unless the question has more patience
 RETRY_AFTER = 3
 _TOO_MANY = "Too many questions wait for an answer; try again in a moment."
 _TOO_MANY_OF_YOURS = f"{WAITING_EACH} of your questions wait already; try again in a moment."
@@ -120,7 +120,8 @@ class Pool:
             raise ApplicationError(words, status=status, retry_after=RETRY_AFTER) from None
         if dropped:
             self._refuse(dropped, _TOO_MANY, 503)
-        job.patience = loop.call_later(WAIT_SECONDS, self._lose_patience, job)
+        patience = question.patience or WAIT_SECONDS
+        job.patience = loop.call_later(patience, self._lose_patience, job)
         return job
 
     def _lose_patience(self, job: Job) -> None:

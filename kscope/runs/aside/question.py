@@ -17,8 +17,8 @@ class Question:
     """A call of *function*, one of a module, with *arguments*; both they and the answer are JSON.
 
     It is about run *run_id*: the process that answered about the run before is preferred, because it
-    keeps what it replayed. Computing may take *seconds*. *lasts* says that the answer
-    never changes, because it is about a given event of the history.
+    keeps what it replayed; 0 is about none. Computing may take *seconds*, waiting *patience* seconds.
+    *lasts* says that the answer never changes, because it is about a given event of the history.
     """
 
     function: Callable[..., Any]
@@ -26,6 +26,7 @@ class Question:
     run_id: int
     seconds: float = REPLAY_SECONDS
     lasts: bool = False
+    patience: float | None = None
     name: str = field(init=False)
 
     def __post_init__(self) -> None:

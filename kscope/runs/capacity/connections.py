@@ -2,8 +2,8 @@
 
 uvicorn waits for a head for ever, and keeps whatever comes of it. So `--http` names the protocol
 here, which is uvicorn's with three bounds: how long a head may take (that of a WebSocket, too), how
-long it may be, and how many connections one address may have. What a client sends after it has its
-answer is thrown away for as long as a head may take; then the connection is closed.
+long it may be, and how many connections one address may have. What a client goes on to send after it has
+its answer is thrown away for a while, so that it comes to read the answer.
 
 How fast the body of a request must come is bounded where it is asked for: see `web.body_limit`.
 """
@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 65_536
+REST_SECONDS = 30.0  # of a body whose request was answered without it
 _REFUSAL = (
     b"HTTP/1.1 %s\r\ncontent-type: text/plain\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"
 )
@@ -37,7 +38,7 @@ class HttpProtocol(HttpToolsProtocol):
         if limit is not None and self._open[self._address] > limit * 3 // 4:
             self._refuse(b"503 Service Unavailable", b"This address has too many connections.\n")
         else:
-            self._wait()
+            self._wait(HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio."""
@@ -55,7 +56,8 @@ class HttpProtocol(HttpToolsProtocol):
                 words = b"The head of a request may hold %d bytes.\n" % HEAD_BYTES
                 self._refuse(b"431 Request Header Fields Too Large", words)
         if self._waiting is None and (self.cycle is None or self.cycle.response_complete):
-            self._wait()
+            has_rest = self.cycle is not None and self.cycle.more_body
+            self._wait(REST_SECONDS if has_rest else HEAD_SECONDS)
 
     def on_message_begin(self) -> None:
         """See httptools."""
@@ -73,8 +75,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._leave()
         super().handle_websocket_upgrade()
 
-    def _wait(self) -> None:
-        self._waiting = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+    def _wait(self, seconds: float) -> None:
+        self._waiting = self.loop.call_later(seconds, self.transport.abort)
 
     def _wait_no_longer(self) -> None:
         if self._waiting is not None:

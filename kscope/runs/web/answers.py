@@ -29,7 +29,7 @@ def _as_it_is(text: bytes) -> tuple[bytes, str]:
 class EngineAnswer(HttpResponse):
     """A response that waits for the answer to a question; *show* makes content of it.
 
-    Only an `EngineView` may return it. It holds nothing until `fill`.
+    Only an `EngineView` or a `filled` view may return it. It holds nothing until `fill`.
     """
 
     def __init__(self, question: Question, show: Show = _as_it_is) -> None:
@@ -52,7 +52,7 @@ class EngineAnswer(HttpResponse):
 class EngineParts(StreamingHttpResponse):
     """The parts of an answer, each a line of JSON that is sent as soon as it is known.
 
-    Only an `EngineView` may return it. A refusal after the first part is the last line:
+    Only an `EngineView` or a `filled` view may return it. A refusal after the first part is the last line:
     {"message": …}.
     """
 
@@ -117,20 +117,24 @@ class EngineView(APIView):
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:
         """See APIView."""
-        view = super().as_view(**initkwargs)
+        return filled(super().as_view(**initkwargs))
 
-        @wraps(view)
-        async def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            response = await sync_to_async(view)(request, *args, **kwargs)
-            if isinstance(response, EngineAnswer | EngineParts):
-                asker = await sync_to_async(_leave)(request)
-                admission.leave()
-                if isinstance(response, EngineParts):
-                    return await response.begin(asker)
-                await response.fill(asker)
-            return response
 
-        return answered
+def filled(view: Callable[..., Any]) -> Callable[..., Any]:
+    """*view*, which may return an `EngineAnswer` or `EngineParts`."""
+
+    @wraps(view)
+    async def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = await sync_to_async(view)(request, *args, **kwargs)
+        if isinstance(response, EngineAnswer | EngineParts):
+            asker = await sync_to_async(_leave)(request)
+            admission.leave()
+            if isinstance(response, EngineParts):
+                return await response.begin(asker)
+            await response.fill(asker)
+        return response
+
+    return answered
 
 
 def _leave(request: HttpRequest) -> str:

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.bodies import REFUSED, announced_of, limit_of, too_long
-from kscope.runs.web.upload_report import upload_report
+from kscope.runs.web.upload_report import UploadReport, upload_report
 from kscope.sim.input.load_result import LoadResult, Problem
 
 _MIB = 1_048_576
@@ -79,7 +79,11 @@ def _answer(request: HttpRequest, refusal: ApplicationError) -> HttpResponse:
         return redirect_to_login("/")
     if request.path != reverse("scenario-upload"):
         return HttpResponse(f"{words}\n", content_type="text/plain", status=status)
-    result = LoadResult()
-    result.problems.append(Problem(file="Your files", message=words))
-    context = {"report": upload_report(["Your files"], result), "scenario": None}
+    context = {"report": problem_report(words), "scenario": None}
     return render(request, "runs/upload.html", context, status=status)
+
+
+def problem_report(words: str) -> UploadReport:
+    """The report on an upload of which nothing was read, and why."""
+    result = LoadResult(problems=[Problem(file="Your files", message=words)])
+    return upload_report(["Your files"], result)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from kscope.sim.input.load_result import FileContents, LoadResult, Problem
 
@@ -23,6 +24,15 @@ class UploadReport:
 
     files: list[FileReport]
     warnings: list[str]
+
+    @classmethod
+    def from_dict(cls, raw: dict[str, Any]) -> "UploadReport":
+        """The report of which `asdict` made *raw*."""
+        files = [
+            FileReport(**{**file, "problems": [Problem(**each) for each in file["problems"]]})
+            for file in raw["files"]
+        ]
+        return cls(files=files, warnings=raw["warnings"])
 
     @property
     def problem_count(self) -> int:

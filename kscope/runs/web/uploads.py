@@ -1,62 +1,163 @@
-"""From uploaded files to a scenario, or to a report on what is wrong with them."""
+"""From uploaded files to a scenario, or to a report on what is wrong with them.
+
+    view ── where the files lie ──▶ Question ──▶ an engine process: `upload_read`
+     ◀── what is being done, at last what came of it ──────────┘
+
+Reading takes long and holds the interpreter's lock, so it is done beside the web process.
+"""
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import PurePath
+from typing import Any
 
+import orjson
+from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpResponse
 
-from kscope.runs import services
+from kscope.runs import aside, services
+from kscope.runs.aside import Question
 from kscope.runs.engine import wiring
-from kscope.runs.models import Scenario
+from kscope.runs.errors import ApplicationError
+from kscope.runs.web.answers import EngineAnswer, EngineParts
+from kscope.runs.web.spool import Piece, SpooledFile, content_of
 from kscope.runs.web.upload_report import UploadReport, upload_report
 from kscope.sim.input.load_result import LoadResult, Problem
-from kscope.sim.input.loader import load_files
+from kscope.sim.input.loader import Loader
 from kscope.sim.input.scenario import LONGEST_NAME
+from kscope.sim.objects.documents import Limits
 from kscope.sim.objects.validation.report import shown, text_fault
+
+READ_SECONDS = 180.0
+PATIENCE_SECONDS = 120.0  # until an engine process is free
+_SLOW = f"Reading the files takes longer than {READ_SECONDS:.0f} s."
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
-    """What came of an upload: a report always, a scenario if there was nothing wrong."""
+class Outcome:
+    """What came of an upload: a report always, the id of a scenario if there was nothing wrong."""
 
     report: UploadReport
-    scenario: Scenario | None
+    scenario_id: int | None
 
 
-def upload_take(
-    files: Iterable[UploadedFile],
-    *,
-    name: str = "",
-    question: str = "",
-    owner_id: int | None = None,
-) -> Upload:
-    """Read the files and keep them as a scenario; with any problem nothing is saved.
+# Makes a response of what came of an upload, or of the refusal.
+Show = Callable[[Outcome | ApplicationError], HttpResponse]
 
-    Raises ApplicationError when the owner keeps too much already.
+
+class UploadAnswer(EngineAnswer):
+    """A response that waits until the files of an upload are read."""
+
+    def __init__(self, question: Question, show: Show) -> None:
+        super().__init__(question)
+        self._show_end = show
+
+    async def fill(self, asker: str) -> None:
+        """See EngineAnswer."""
+        parts: list[bytes] = []
+        try:
+            await aside.ask(self.question, asker, parts.append)
+            end: Outcome | ApplicationError = _outcome(orjson.loads(parts[-1]))
+        except ApplicationError as refusal:
+            end = _nothing_saved(refusal)
+        made = await sync_to_async(self._show_end)(end)
+        self.content, self.status_code = made.content, made.status_code
+        for name, value in made.headers.items():
+            self.headers[name] = value
+
+
+class UploadParts(EngineParts):
+    """The same for a page: lines of JSON that tell what is being done, at last the page to show.
+
+    {"doing": "waiting"}, {"doing": "reading", "file", "number", "of"}, {"doing": "checking"},
+    {"doing": "storing"}; {"status", "page"}.
     """
-    given = list(files)
-    names = _names(given)
-    problem = _too_much(given) or _bad_name(name)
+
+    def __init__(self, question: Question, show: Show) -> None:
+        super().__init__(question)
+        self._show_end = show
+
+    async def _lines(self, asker: str) -> AsyncGenerator[bytes]:
+        yield b'{"doing":"waiting"}\n'
+        end: Outcome | ApplicationError | None = None
+        try:
+            async for line in super()._lines(asker):
+                told = orjson.loads(line)
+                if "doing" in told:
+                    yield line
+                else:
+                    end = _outcome(told)
+        except ApplicationError as refusal:
+            end = _nothing_saved(refusal)
+        assert end is not None, "an upload ends with what came of it"
+        made = await sync_to_async(self._show_end)(end)
+        page = {"status": made.status_code, "page": made.content.decode()}
+        yield orjson.dumps(page) + b"\n"
+
+
+def upload_ask(
+    files: Sequence[SpooledFile], *, name: str = "", owner_id: int | None = None
+) -> Question | Outcome:
+    """The question that reads the files, or what came of them if that is known without reading."""
+    names = _names(files)
+    problem = _too_much(files) or _bad_name(name)
     if problem is not None:
         result = LoadResult()
         result.problems.append(problem)
-        return Upload(upload_report(names, result), None)
-    contents = [(name, file.read()) for name, file in zip(names, given, strict=True)]
-    result = load_files(contents, check=wiring.check_setup)
-    report = upload_report(names, result)
-    if not result.ok or not result.objects:
-        return Upload(report, None)
-    title = name or PurePath(names[0]).stem[:LONGEST_NAME]
-    scenario = services.scenario_store(
-        name=title, result=result, question=question, owner_id=owner_id
+        return Outcome(upload_report(names, result), None)
+    pieces = [(name, *file.piece) for name, file in zip(names, files, strict=True)]
+    arguments = {"pieces": pieces, "name": name, "owner_id": owner_id}
+    return Question(
+        upload_read, arguments, run_id=0, seconds=READ_SECONDS, patience=PATIENCE_SECONDS
     )
-    return Upload(report, scenario)
 
 
-def _names(files: list[UploadedFile]) -> list[str]:
+def upload_read(
+    pieces: Sequence[tuple[str, str, int, int]], name: str, owner_id: int | None
+) -> Iterator[dict[str, Any]]:
+    """Read the files and keep them as a scenario; with any problem nothing is saved.
+
+    Each of *pieces* is a file: its name and its `Piece`. For an engine process. Raises
+    ApplicationError when the owner keeps too much already.
+    """
+    loader = Loader(wiring.check_setup)
+    for number, (file, *piece) in enumerate(pieces, 1):
+        yield {"doing": "reading", "file": file, "number": number, "of": len(pieces)}
+        loader.read(file, content_of(_piece(piece)), Limits())
+    yield {"doing": "checking"}
+    result = loader.finish()
+    names = [file for file, *_ in pieces]
+    scenario_id = None
+    if result.ok and result.objects:
+        yield {"doing": "storing"}
+        title = name or PurePath(names[0]).stem[:LONGEST_NAME]
+        scenario = services.scenario_store(name=title, result=result, owner_id=owner_id)
+        scenario_id = scenario.pk
+    yield {"report": asdict(upload_report(names, result)), "scenario": scenario_id}
+
+
+def _piece(parts: Sequence[Any]) -> Piece:
+    path, start, length = parts
+    return path, start, length
+
+
+def _outcome(told: dict[str, Any]) -> Outcome:
+    return Outcome(UploadReport.from_dict(told["report"]), told["scenario"])
+
+
+def _nothing_saved(refusal: ApplicationError) -> ApplicationError:
+    """The refusal in words for those who upload; what the owner may not do says enough by itself."""
+    if refusal.status < 500:
+        return refusal
+    words = _SLOW if refusal.status == 504 else refusal.message
+    return ApplicationError(
+        f"Nothing was saved. {words}", refusal.extra, refusal.status, refusal.retry_after
+    )
+
+
+def _names(files: Sequence[SpooledFile]) -> list[str]:
     """The names of the files; the second and later ones of a name get a number."""
     names: list[str] = []
     counts: Counter[PurePath] = Counter()
@@ -75,7 +176,7 @@ def _bad_name(name: str) -> Problem | None:
     return Problem(file="Your upload", field="name", value=shown(name), message=fault)
 
 
-def _too_much(files: list[UploadedFile]) -> Problem | None:
+def _too_much(files: Sequence[SpooledFile]) -> Problem | None:
     """The problem of files that are too large together, found before any of them is read."""
     total = 0
     for file in files:

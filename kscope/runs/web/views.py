@@ -1,6 +1,7 @@
 """The pages of runs and scenarios. What they show live is drawn by static/js."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -16,8 +17,11 @@ from kscope.runs.access import found_run, found_scenario, readable_runs, readabl
 from kscope.runs.compare.comparing import runs_to_compare
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Scenario
 from kscope.runs.selectors import run_dict
-from kscope.runs.web.uploads import upload_take
+from kscope.runs.web.answers import JSON_LINES, filled
+from kscope.runs.web.body_limit import problem_report
+from kscope.runs.web.uploads import Outcome, UploadAnswer, UploadParts, upload_ask
 from kscope.sim.input.scenario import parse_gates
 
 SHOWN_RUNS = 10  # more would hide what can be started
@@ -167,10 +171,14 @@ def _gates_chosen(request: HttpRequest) -> dict[str, bool] | None:
         raise ApplicationError(f"Feature gates: {wrong}") from wrong
 
 
+@filled
 @require_http_methods(["GET", "POST"])
 @for_editors
-def scenario_upload(request: HttpRequest) -> HttpResponse:
-    """Read uploaded files and report what was understood, or what is wrong and where."""
+def scenario_upload(request: HttpRequest) -> HttpResponse | UploadParts:
+    """Read uploaded files and report what was understood, or what is wrong and where.
+
+    A page that accepts lines of JSON is told meanwhile what is being done.
+    """
     if request.method == "GET":
         return render(request, "runs/upload.html", {"versions": wiring.versions})
     files = request.FILES.getlist("files")
@@ -178,16 +186,24 @@ def scenario_upload(request: HttpRequest) -> HttpResponse:
         messages.error(request, "Choose at least one file.")
         return render(request, "runs/upload.html", {"versions": wiring.versions}, status=400)
     name = request.POST.get("name", "").strip()
-    try:
-        upload = upload_take(files, name=name, owner_id=visitor_of(request).account_id)
-    except ApplicationError as refusal:
-        return refused(request, refusal.message, refusal.status)
-    context = {
-        "report": upload.report,
-        "scenario": upload.scenario,
-        "versions": wiring.versions,
-    }
-    return render(request, "runs/upload.html", context, status=200 if upload.scenario else 422)
+    question = upload_ask(files, name=name, owner_id=visitor_of(request).account_id)
+    if isinstance(question, Outcome):
+        return _upload_page(request, "runs/upload.html", question)
+    if JSON_LINES in request.headers.get("Accept", ""):
+        return UploadParts(question, partial(_upload_page, request, "runs/upload_main.html"))
+    return UploadAnswer(question, partial(_upload_page, request, "runs/upload.html"))
+
+
+def _upload_page(
+    request: HttpRequest, template: str, end: Outcome | ApplicationError
+) -> HttpResponse:
+    """What came of an upload, as a page or as the part of it that a page puts in its place."""
+    if isinstance(end, ApplicationError):
+        context = {"report": problem_report(end.message), "versions": wiring.versions}
+        return render(request, template, context, status=end.status)
+    scenario = Scenario.objects.filter(pk=end.scenario_id).defer("document").first()
+    context = {"report": end.report, "scenario": scenario, "versions": wiring.versions}
+    return render(request, template, context, status=200 if scenario else 422)
 
 
 @require_POST

@@ -80,7 +80,7 @@ def load_paths(
 
     Raises OSError for a file that cannot be read.
     """
-    loader, limits = _Loader(check), limits or Limits()
+    loader, limits = Loader(check), limits or Limits()
     for path in paths:
         with path.open("rb") as file:
             # One byte over the limit is enough to know, even without a size (a pipe).
@@ -99,13 +99,18 @@ def load_files(
     check: SetupCheck | None = None,
 ) -> LoadResult:
     """Read and check files of (name, content)."""
-    loader = _Loader(check)
+    loader = Loader(check)
     for name, data in files:
         loader.read(name, data, limits or Limits())
     return loader.finish()
 
 
-class _Loader:
+class Loader:
+    """Reads files one by one; `finish` checks them together.
+
+    *check* is the check of how a run is configured. See `load_files`.
+    """
+
     def __init__(self, check: SetupCheck | None = None) -> None:
         self._result = LoadResult()
         # Where among the objects each stands.
@@ -118,6 +123,7 @@ class _Loader:
         self._configuration_path: Path = ()
 
     def read(self, name: str, data: bytes, limits: Limits) -> None:
+        """Read one file."""
         contents = self._result.files.setdefault(name, FileContents())
         try:
             documents = read_documents(name, data, limits)
@@ -147,9 +153,11 @@ class _Loader:
         self._note(name, data, reports)
 
     def refuse(self, name: str, message: str) -> None:
+        """A file that is not read; *message* says why."""
         self._result.problems.append(Problem(file=name, message=message))
 
     def finish(self) -> LoadResult:
+        """What the files hold, once all are read."""
         result = self._result
         if not result.problems and self._check_setup is not None:
             report = self._check_setup(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.http import HttpResponse, JsonResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
 from rest_framework import serializers
@@ -15,12 +16,13 @@ from kscope.runs import services
 from kscope.runs.access import found_scenario, readable_scenarios
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Scenario
+from kscope.runs.web.answers import EngineView, refused
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
 from kscope.runs.web.parsers import JSONParser
-from kscope.runs.web.uploads import upload_take
+from kscope.runs.web.uploads import Outcome, UploadAnswer, upload_ask
 
 
-class ScenarioList(APIView):
+class ScenarioList(EngineView):
     """The scenarios, from which runs start."""
 
     parser_classes = (MultiPartParser, JSONParser)
@@ -46,31 +48,42 @@ class ScenarioList(APIView):
         },
         responses={201: OpenApiResponse(OpenApiTypes.OBJECT, "the scenario")},
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> HttpResponse:
         """Read files; with any problem nothing is saved and all problems are reported."""
         files = request.FILES.getlist("files")
         if not files:
             raise ApplicationError("No files were sent; they go into the field `files`.")
-        upload = upload_take(
+        question = upload_ask(
             files,
             name=str(request.data.get("name") or ""),
             owner_id=visitor_of(request).account_id,
         )
-        if upload.scenario is None:
-            problems = [
-                {
-                    "file": each.file,
-                    "document": each.document,
-                    "line": each.line,
-                    "field": each.field,
-                    "value": each.value,
-                    "message": each.message,
-                }
-                for file in upload.report.files
-                for each in file.problems
-            ]
-            raise ApplicationError("Nothing was saved.", {"problems": problems}, 422)
-        return Response(_scenario_dict(upload.scenario), status=201)
+        if isinstance(question, Outcome):
+            return _upload_response(question)
+        return UploadAnswer(question, _upload_response)
+
+
+def _upload_response(end: Outcome | ApplicationError) -> HttpResponse:
+    if isinstance(end, ApplicationError):
+        return refused(end)
+    if end.scenario_id is not None:
+        scenario = (
+            Scenario.objects.select_related("owner").defer("document").get(pk=end.scenario_id)
+        )
+        return JsonResponse(_scenario_dict(scenario), status=201)
+    problems = [
+        {
+            "file": each.file,
+            "document": each.document,
+            "line": each.line,
+            "field": each.field,
+            "value": each.value,
+            "message": each.message,
+        }
+        for file in end.report.files
+        for each in file.problems
+    ]
+    return refused(ApplicationError("Nothing was saved.", {"problems": problems}, 422))
 
 
 class ScenarioDetail(APIView):

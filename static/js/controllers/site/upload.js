@@ -1,0 +1,98 @@
+import {doingWords, sentWords, whyTooMuch} from "../../model/shared/upload.js";
+import {connectDrop} from "./drop.js";
+
+const LINES = "application/x-ndjson";
+const UNREACHABLE = "The server could not be reached, or has closed the connection. Nothing may have been saved.";
+
+/**
+ * Connects the upload forms of a page: they accept dropped files, and say what is being done with files until the
+ * report is there. Without this the form is an ordinary one.
+ */
+export function connectUploads(root = document) {
+  for (const form of root.querySelectorAll(".drop")) {
+    connectDrop(form);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      new Upload(form).send();
+    });
+  }
+}
+
+/** One upload. */
+class Upload {
+  constructor(form) {
+    this.form = form;
+    this.button = form.querySelector("button");
+    this.status = form.querySelector(".doing");
+    /** How much of what the server has said was read. */
+    this.read = 0;
+    this.page = "";
+  }
+
+  send() {
+    const files = [...this.form.querySelector("input[type=file]").files];
+    const sizes = files.map((file) => file.size);
+    const problem = whyTooMuch(sizes, Number(this.form.dataset.most));
+    this.#say(problem);
+    if (problem) return;
+    this.button.disabled = true;
+    // Only this tells how much has been sent.
+    const request = new XMLHttpRequest();
+    request.upload.onprogress = ({loaded, total}) => this.#say(sentWords(loaded, total));
+    request.onprogress = () => this.#readLines(request);
+    request.onload = () => this.#end(request);
+    request.onerror = () => this.#fail(UNREACHABLE);
+    request.open("POST", this.form.action);
+    request.setRequestHeader("Accept", `${LINES}, text/html`);
+    request.send(new FormData(this.form));
+  }
+
+  #readLines(request) {
+    if (!isLines(request)) return;
+    const lines = request.responseText.slice(this.read).split("\n");
+    lines.pop(); // not complete yet
+    for (const line of lines) {
+      this.read += line.length + 1;
+      const told = JSON.parse(line);
+      if (told.doing) this.#say(doingWords(told));
+      else this.page = told.page ?? "";
+    }
+  }
+
+  #end(request) {
+    this.#readLines(request);
+    const text = isLines(request) ? this.page : request.responseText;
+    const shown = new DOMParser().parseFromString(text, "text/html");
+    const main = shown.querySelector("main");
+    if (request.responseURL && new URL(request.responseURL).pathname !== new URL(this.form.action).pathname) {
+      location.assign(request.responseURL); // to the login, for example
+    } else if (main) {
+      this.#show(main);
+    } else {
+      this.#fail(shown.body.textContent.trim() || UNREACHABLE);
+    }
+  }
+
+  /** Show the page that the form would have led to. */
+  #show(main) {
+    document.title = `${main.querySelector("h1").textContent} · kscope`;
+    document.querySelector("main").replaceWith(main);
+    history.pushState(null, "", this.form.action);
+    window.addEventListener("popstate", () => location.reload(), {once: true});
+    window.scrollTo(0, 0);
+    connectUploads(main);
+  }
+
+  #fail(words) {
+    this.button.disabled = false;
+    this.#say(words);
+  }
+
+  #say(words) {
+    this.status.textContent = words;
+  }
+}
+
+function isLines(request) {
+  return (request.getResponseHeader("Content-Type") ?? "").startsWith(LINES);
+}
