@@ -30,6 +30,8 @@
 | KSCOPE_UPLOAD_FILES | 2000 | files of one upload |
 | KSCOPE_RATE_READ | 6000/min | requests of an account that read; more where no login is required |
 | KSCOPE_RATE_WRITE | 600/min | requests of an account that write; likewise |
+| KSCOPE_RATE_KUBE_READ | 5000/10s | the same for the Kubernetes API of runs |
+| KSCOPE_RATE_KUBE_WRITE | 1000/10s | likewise |
 | KSCOPE_RATE_ANONYMOUS | 600/min | requests of an address that is not logged in |
 | KSCOPE_RATE_LOGIN | 10/5min | attempts to log in, for one name at one address |
 | KSCOPE_SESSION_IDLE_HOURS | 12 | a login ends when it is not used for so long |
@@ -281,6 +283,9 @@ _LOGIN = env.env_rate(os.environ, "KSCOPE_RATE_LOGIN", "10/5min")
 RATE_LIMITS = {
     "read": env.env_rate(os.environ, "KSCOPE_RATE_READ", f"{6000 * _MORE}/min"),
     "write": env.env_rate(os.environ, "KSCOPE_RATE_WRITE", f"{600 * _MORE}/min"),
+    # A controller or a scheduler writes several times for each pod.
+    "kube_read": env.env_rate(os.environ, "KSCOPE_RATE_KUBE_READ", f"{5000 * _MORE}/10s"),
+    "kube_write": env.env_rate(os.environ, "KSCOPE_RATE_KUBE_WRITE", f"{1000 * _MORE}/10s"),
     "anonymous_read": _ANONYMOUS,
     "anonymous_write": _ANONYMOUS,
     "login": _LOGIN,

@@ -23,9 +23,12 @@ from starlette.websockets import WebSocket
 from kscope.accounts.access import Visitor
 from kscope.accounts.sockets import address_of as address_of_client
 from kscope.runs import leases
+from kscope.runs.capacity.admission import request_key
+from kscope.runs.capacity.places import Places
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
 from kscope.runs.selectors import run_worker
+from kscope.runs.stream.stream_room import CONNECTIONS
 from kscope.runs.stream.watching import open_sockets, watcher_of
 from kscope.unavailable import what_is_away
 from kube import discovery, openapi
@@ -36,7 +39,7 @@ from kube.server.answers import JSON, answered, refused, without_values
 from kube.server.objects.instants import Instant, Newest, Then, event_at, now
 from kube.server.objects.links import SnapshotLinks
 from kube.server.reading import Read, found_object, list_read, object_read, shift_of
-from kube.server.visitors import Runs, check_origin, credential_of
+from kube.server.visitors import Runs, Visitors, check_origin, credential_of
 from kube.server.watches.feed import FAR_BEHIND, Feed, Feeds
 from kube.server.watches.watching import Watch, Watcher, is_watch
 from kube.server.writes.engine_line import EngineLines
@@ -90,7 +93,10 @@ class Server:
         self._links = SnapshotLinks()
         self._feeds = Feeds()
         self._short_links = SnapshotLinks()
+        self._visitors = Visitors()
         self._runs = Runs(self._short_links)
+        # As many as there are connections for them.
+        self._lists = Places(CONNECTIONS)
         self._newest = Newest(self._short_links)
         self._lines = EngineLines()
 
@@ -153,8 +159,8 @@ class Server:
             )
         target = target_of(address.path)
         changes = request.method not in _READS and not reviews.is_review(target)
-        credential = credential_of(request.headers)
-        visitor, run, hides = await self._runs.find(credential, address.run_id, to_change=changes)
+        visitor = await self._visitors.find(request, to_change=changes)
+        run, hides = await self._runs.find(visitor, address.run_id, to_change=changes)
         fixed = await self._fixed(request, address, run)
         if fixed is not None:
             return fixed
@@ -187,11 +193,18 @@ class Server:
         if is_watched:
             stack.enter_context(_counted(visitor, request))
             feed = await stack.enter_async_context(self._feeds.of(run.pk))
-            return _stream(await self._begun(read, feed))
+            # What there is when the watch begins is read as a list is.
+            place = await stack.enter_async_context(AsyncExitStack())
+            await place.enter_async_context(self._lists.hold(request_key(request.scope)))
+            return _stream(await self._begun(read, feed, place.aclose))
+        if target.is_collection:
+            await stack.enter_async_context(self._lists.hold(request_key(request.scope)))
         instant = await stack.enter_async_context(now(self._links, run.pk))
         return await _read(read, instant)
 
-    async def _begun(self, read: Read, feed: Feed) -> AsyncIterator[bytes]:
+    async def _begun(
+        self, read: Read, feed: Feed, has_listed: Callable[[], Awaitable[None]]
+    ) -> AsyncIterator[bytes]:
         """The texts of a watch. Raises ApiError where it begins too far behind."""
         await feed.ready.wait()
         watch = Watch.of(read)
@@ -204,7 +217,7 @@ class Server:
                 return await watcher_of(credential, feed.run_id) is not None
             return True
 
-        return _watcher(read, watch).texts(feed, self._links, may_watch)
+        return _watcher(read, watch).texts(feed, self._links, may_watch, has_listed)
 
     async def _fixed(self, request: Request, address: Address, run: Run) -> Response | None:
         """What is the same for all instants: health, version, discovery and schemas."""

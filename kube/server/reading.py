@@ -18,7 +18,7 @@ from kube.forms import Form, form_of
 from kube.resources import Resource
 from kube.selecting import Selection
 from kube.server.answers import answered, joined
-from kube.server.objects.instants import Instant
+from kube.server.objects.instants import Instant, in_turns
 from kube.server.objects.versions import Version
 from kube.status import not_found
 from kube.tables import Rows, partial
@@ -134,7 +134,7 @@ async def _pieces(read: Read, instant: Instant) -> AsyncIterator[bytes]:
     head, field = read.head(instant)
     yield orjson.dumps(head)[:-1] + f',"{field}":['.encode()
     item, target, comma = read.item(instant.at), read.target, b""
-    async for versions in instant.objects(target.resource, target.namespace):
+    async for versions in in_turns(instant.objects(target.resource, target.namespace)):
         manifests = map(read.shown, versions)
         found = [orjson.dumps(item(one)) for one in manifests if read.selection.matches(one)]
         if found:

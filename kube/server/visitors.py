@@ -11,15 +11,18 @@ from collections.abc import Mapping, Sequence
 
 from channels.db import database_sync_to_async
 from psycopg import sql
+from starlette.requests import Request
 
+from kscope.accounts import limits
 from kscope.accounts.access import Visitor
 from kscope.accounts.authentication import is_own_origin
 from kscope.accounts.sockets import Credential, is_allowed_host
 from kscope.runs.access import SOURCES, may_see_values
+from kscope.runs.capacity.askers import address_of, remember
 from kscope.runs.models import Run
 from kube.server.objects.links import SnapshotLinks
 from kube.server.objects.together import Together
-from kube.status import ApiError, forbidden, unauthorized
+from kube.status import ApiError, forbidden, too_many_requests, unauthorized
 
 _OWN_SITE = ("", "none", "same-origin")
 # What is read of a run, in the order of the model; its number comes first.
@@ -75,23 +78,18 @@ class Runs:
         self._links = links
         self._rows = Together(self._read)
 
-    async def find(
-        self, credential: Credential, run_id: int, *, to_change: bool
-    ) -> tuple[Visitor, Run, bool]:
-        """Who asks, the run, and whether values in it are hidden from them.
+    async def find(self, visitor: Visitor, run_id: int, *, to_change: bool) -> tuple[Run, bool]:
+        """The run, and whether values in it are hidden from the visitor.
 
-        Raises ApiError when there is none for them to see, or to change.
+        Raises ApiError when there is none for the visitor to see, or to change.
         """
-        visitor = await _visitor_of(credential)
-        if visitor is None:
-            raise unauthorized()
         found = await self._rows.of(run_id)
         if found is None or not visitor.may_read(found[0]):
             raise ApiError(404, "NotFound", f"there is no run {run_id}")
         run, sources = found
         if to_change and not visitor.may_change(run):
             raise forbidden(f"run {run_id} may only be read by you")
-        return visitor, run, not may_see_values(visitor, run, sources)
+        return run, not may_see_values(visitor, run, sources)
 
     async def _read(self, run_ids: Sequence[int]) -> Mapping[int, tuple[Run, list[int | None]]]:
         async with self._links.link() as link:
@@ -99,7 +97,36 @@ class Runs:
         return {row[0]: (Run.from_db("default", _COLUMNS, row[:-1]), row[-1]) for row in rows}
 
 
+class Visitors:
+    """Finds out who asks, and counts how often they do."""
+
+    def __init__(self) -> None:
+        self._batches = limits.Batches()
+
+    async def find(self, request: Request, *, to_change: bool) -> Visitor:
+        """Who asks. Raises ApiError for a wrong token, and for those who ask too often."""
+        address = address_of(request.scope)
+        credential = credential_of(request.headers)
+        visitor = await _visitor_of(credential)
+        if visitor is None:
+            wait = await self._batches.take("login", f"token {address}")
+            raise _too_often(wait) if wait else unauthorized()
+        remember(request.scope, visitor.account_id)
+        kind = "write" if to_change else "read"
+        name = f"anonymous_{kind}" if visitor.role is None else f"kube_{kind}"
+        wait = await self._batches.take(name, limits.visitor_key(visitor, address))
+        if wait:
+            raise _too_often(wait)
+        return visitor
+
+
 async def _visitor_of(credential: Credential) -> Visitor | None:
     if credential == Credential():
         return credential.visitor()  # without a question to the database
     return await database_sync_to_async(credential.visitor)()
+
+
+def _too_often(wait: int) -> ApiError:
+    """Upstream: NewTooManyRequests()."""
+    message = "The server has received too many requests and has asked us to try again later"
+    return too_many_requests(message, wait)

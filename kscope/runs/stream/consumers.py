@@ -8,9 +8,11 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import orjson
+from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import DatabaseError
 
+from kscope.accounts import limits
 from kscope.accounts.sockets import address_of, credential_of
 from kscope.runs.capacity.sending import sending
 from kscope.runs.stream.ending import end
@@ -78,7 +80,7 @@ class RunConsumer(AsyncWebsocketConsumer):
             await self._refuse(TRY_AGAIN)
             return
         if visitor is None:
-            await self._refuse(NO_SUCH_RUN)
+            await self._refuse(TOO_MANY if await self._guesses() else NO_SUCH_RUN)
             return
         self.counted = open_sockets.enter(visitor, address_of(self.scope))
         if self.counted is None:
@@ -97,6 +99,13 @@ class RunConsumer(AsyncWebsocketConsumer):
         await self.accept()
         self.sender = asyncio.create_task(self._send())
         self.guard = asyncio.create_task(self._close_when_hidden())
+
+    @database_sync_to_async
+    def _guesses(self) -> bool:
+        """Whether the address has sent too many wrong tokens, this one counted."""
+        if not self.credential.token or self.credential.visitor() is not None:
+            return False
+        return limits.take("login", f"token {address_of(self.scope)}") > 0
 
     async def _refuse(self, code: int) -> None:
         """Close, so that the client learns the code, which it would not before accepting."""

@@ -7,6 +7,7 @@ Now: rows of the database, read in one transaction, so that all are of one event
 the checkpoint before, in a process beside this one; what was asked once is kept there for a while.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ from kube.server.objects.together import Together
 from kube.server.objects.versions import Version
 from kube.status import ApiError
 
-BATCH = 200  # objects that are read, made into text and sent at a time
+BATCH = 200  # objects that are read at a time
+TURN = 50  # objects that are made into text before others have their turn
 
 
 class Instant(Protocol):
@@ -53,6 +55,14 @@ class Instant(Protocol):
     async def find(self, resource: Resource, namespace: str, name: str) -> Version | None:
         """One object, or None."""
         ...
+
+
+async def in_turns(batches: AsyncIterator[list[Version]]) -> AsyncIterator[list[Version]]:
+    """The same objects in pieces, between which the event loop serves others."""
+    async for versions in batches:
+        for start in range(0, len(versions), TURN):
+            yield versions[start : start + TURN]
+            await asyncio.sleep(0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from kscope.runs.stream.watching import RECHECK_SECONDS
 from kscope.sim.objects.kinds import entity_id
 from kube.resources import Resource
 from kube.server.objects import kubernetes_events
-from kube.server.objects.instants import Instant, now
+from kube.server.objects.instants import Instant, in_turns, now
 from kube.server.objects.links import SnapshotLinks
 from kube.server.objects.versions import Version
 from kube.server.reading import Read
@@ -37,6 +37,7 @@ _TRUE = ("true", "1", "t")
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 MayWatch = Callable[[], Awaitable[bool]]
+HasListed = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +94,19 @@ class Watcher:
         self._cursor = 0
 
     async def texts(
-        self, feed: Feed, links: SnapshotLinks, may_watch: MayWatch
+        self, feed: Feed, links: SnapshotLinks, may_watch: MayWatch, has_listed: HasListed
     ) -> AsyncIterator[bytes]:
-        """The events as JSON, each on a line, until the client may not watch any more."""
+        """The events as JSON, each on a line, until the client may not watch any more.
+
+        *has_listed* is called once what there was at the beginning has been told.
+        """
         watch = self._watch
         ends = time.monotonic() + watch.seconds
         async with now(links, feed.run_id) as instant:
             async for text in self._begin(instant):
                 yield text
             yield b""  # the client learns at once that the watch has begun
+        await has_listed()
         await feed.ready.wait()
         bookmark_at = time.monotonic() + BOOKMARK_SECONDS
         while not feed.is_gone:
@@ -153,7 +158,7 @@ class Watcher:
             found = await instant.find(self._resource, self._namespace, self._name)
             yield [found] if found else []
         else:
-            async for versions in instant.objects(self._resource, self._namespace):
+            async for versions in in_turns(instant.objects(self._resource, self._namespace)):
                 yield versions
 
     def _had(self, version: Version, after: int | None, is_selected: bool) -> bool:
