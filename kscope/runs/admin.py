@@ -60,6 +60,11 @@ class ScenarioAdmin(ReadOnlyAdmin):
     list_display = ("name", "question", "is_demo", "created")
     list_filter = ("is_demo",)
     search_fields = ("name", "question")
+    exclude = ("document",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Scenario]:
+        """Without the documents, which can be large and are not shown here."""
+        return super().get_queryset(request).defer("document")
 
 
 @admin.register(Run)
@@ -79,6 +84,11 @@ class RunAdmin(ReadOnlyAdmin):
     list_select_related = ("parent",)
     list_filter = ("status", "profile")
     search_fields = ("name", "scenario__name")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
+        """Without the documents of scenarios, which can be large."""
+        found = super().get_queryset(request).select_related("scenario")
+        return found.defer("scenario__document")
 
     @admin.display(description="time")
     def virtual_time(self, run: Run) -> str:
@@ -116,6 +126,10 @@ class CommandAdmin(ReadOnlyAdmin):
     list_filter = ("status", "verb")
     list_select_related = ("run",)
     search_fields = ("object", "reason")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Command]:
+        """Without what was sent, which can be large; the page of one command reads its own."""
+        return super().get_queryset(request).defer("body")
 
 
 @admin.register(Checkpoint)

@@ -23,6 +23,13 @@ class StoredJSON(json.JSONDecoder):
         return orjson.loads(s)
 
 
+class ScenarioHeader(models.Func):
+    """SQL for the document of a scenario without what can be large."""
+
+    template = "(%(expressions)s - ARRAY['objects', 'steps'])"
+    output_field = models.JSONField(decoder=StoredJSON)
+
+
 class ManifestText(models.Func):
     """SQL for the text at a path of the manifest, to define a generated column.
 
@@ -108,6 +115,13 @@ class Scenario(OwnedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """The document without its objects and steps: these stay in the database, as they can be large."""
+        kept = Scenario.objects.annotate(header=ScenarioHeader("document"))
+        header: dict[str, Any] = kept.values_list("header", flat=True).get(pk=self.pk)
+        return header
 
 
 class Run(OwnedModel):

@@ -129,7 +129,7 @@ def run_create(
 
     Raises ApplicationError for a bad choice, or when its owner has too many.
     """
-    document = scenario.document
+    document = scenario.header
     profile = options.get("profile") or document.get("profile") or _default_version()
     gates = options.get("feature_gates")
     if gates is None:
@@ -233,7 +233,7 @@ def run_fork(
 
     Raises ApplicationError for a bad choice, or when the run has no such event (any more).
     """
-    parent = Run.objects.select_related("scenario").get(pk=run.pk)
+    parent = Run.described().get(pk=run.pk)
     play, seed = options.get("play", False), options.get("seed")
     profile, gates = options.get("profile") or parent.profile, options.get("feature_gates")
     chosen: dict[str, Any] = {
@@ -243,7 +243,7 @@ def run_fork(
         "seed": parent.seed if seed is None else seed,
         "tie_break": options.get("tie_break") or parent.tie_break,
     }
-    _check_choice(parent.scenario.document, **chosen)
+    _check_choice(parent.scenario.header, **chosen)
     seq = parent.head_seq if seq is None else seq
     at = _moment_of(parent, seq)
     is_same = all(getattr(parent, field) == value for field, value in chosen.items())

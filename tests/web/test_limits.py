@@ -10,14 +10,16 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from kscope.runs import services
 from kscope.runs.capacity import waiting
-from kscope.runs.models import Command, Run
+from kscope.runs.models import Command, Run, Scenario
 from kscope.runs.selectors import EventFilter
 from kscope.runs.stream import export
 from kscope.runs.stream.stream_room import CONNECTIONS, Links
 from kscope.up import supervisor
+from tests.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOM = Path(supervisor.__file__).resolve().parents[2]
@@ -75,19 +77,37 @@ async def test_streams_share_a_few_connections(links: Links) -> None:
         await asyncio.wait([one_more])
 
 
-async def test_an_export_beyond_the_limit_waits(start: Start) -> None:
+async def test_exports_of_one_account_leave_places(start: Start) -> None:
     run = await sync_to_async(start)()
     query = await sync_to_async(export.event_query)(
         run, EventFilter(), descending=False, limit=None
     )
-    for _ in range(export.AT_ONCE):
-        await export._turns().acquire()
-    lines = asyncio.ensure_future(anext(export.event_lines(query, "ndjson"), b"none"))
-    await asyncio.wait([lines], timeout=0.1)
-    assert not lines.done()
-    export._turns().release()
-    assert await asyncio.wait_for(lines, 60) == b"none"
+    one, other = ("1.1.1.1", "account 1"), ("2.2.2.2", "account 2")
+    for _ in range(export.AT_ONCE // 2):
+        await export._turns().take(one)
+    waiting = asyncio.ensure_future(anext(export.event_lines(query, "ndjson", one), b"none"))
+    assert await anext(export.event_lines(query, "ndjson", other), b"none") == b"none"
+    assert not waiting.done()
+    export._turns().give_back(one)
+    assert await asyncio.wait_for(waiting, HANG_SECONDS) == b"none"
     await sync_to_async(connections.close_all)()
+
+
+def test_a_new_run_leaves_the_objects_of_its_scenario(start: Start, scenario: Scenario) -> None:
+    lean = Scenario.objects.defer("document").get(pk=scenario.pk)
+    run = services.run_create(scenario=lean)
+    assert lean.get_deferred_fields() == {"document"}
+    assert set(scenario.document) - set(lean.header) == {"objects", "steps"}
+    assert services.run_fork(run=run).name == run.name
+
+
+@pytest.mark.parametrize("page", ["runs/scenario", "runs/run", "runs/command"])
+def test_the_admin_reads_nothing_large(admin_client: Client, start: Start, page: str) -> None:
+    services.command_submit(run=start(), body={"verb": "cordon", "object": "node/n1"})
+    with CaptureQueriesContext(connections["default"]) as asked:
+        assert admin_client.get(f"/admin/{page}/").status_code == 200
+    large = [one for one in asked if re.search(r'"(document|body)"', one["sql"])]
+    assert large == []
 
 
 def test_every_start_of_the_web_process_bounds_it() -> None:

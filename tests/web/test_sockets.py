@@ -10,10 +10,12 @@ from django.contrib.auth.models import User
 from django.db import connections
 from django.test import Client
 
+from kscope.accounts import limits
 from kscope.accounts.access import Role
 from kscope.accounts.models import Token
 from kscope.accounts.services import account_create, token_create
 from kscope.asgi import application
+from kscope.env import Rate
 from kscope.runs import services
 from kscope.runs.models import Run, Scenario
 from kscope.runs.stream import consumers, watching
@@ -145,3 +147,21 @@ async def first_of(host: str, origin: str) -> str:
     await socket.wait(timeout=HANG_SECONDS)
     await sync_to_async(connections.close_all)()
     return str(answer["type"])
+
+
+async def test_wrong_tokens_are_counted(
+    run: Run, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "_now", lambda: 10_000_000_120.0)
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "login": Rate(2, 60)}
+    codes = []
+    for number in range(3):
+        headers = [(b"authorization", b"Token kscope_%d" % number)]
+        socket = opened(run.pk, headers=headers)
+        await socket.send_input({"type": "websocket.connect"})
+        await socket.receive_output(timeout=HANG_SECONDS)  # accepted, to tell the code
+        codes.append((await socket.receive_output(timeout=HANG_SECONDS))["code"])
+        await socket.send_input({"type": "websocket.disconnect", "code": codes[-1]})
+        await socket.wait(timeout=HANG_SECONDS)
+    assert codes == [NO_SUCH_RUN, NO_SUCH_RUN, TOO_MANY]
+    await sync_to_async(connections.close_all)()

@@ -34,6 +34,7 @@ HEAVY_PART = 4  # heavy requests have their own places: WEB_PLACES divided by th
 # a few places of its own, however many wait for the others.
 HEALTH = ("/healthz", "/readyz")
 HEALTH_PLACES = 4
+NOBODY: Key = ("unknown", "nobody")  # who asks, where there is no request
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -46,6 +47,7 @@ _HEAVY = re.compile(
     r"^/api/runs/\d+/"
     r"(state|events|histogram|attempts|compare|objects|pods|claims|volumes)/"
 )
+_HEAVY_TO_READ = re.compile(r"^/api/runs/\d+/commands/")
 _RUN = re.compile(r"/runs/(\d+)/")
 
 
@@ -58,7 +60,7 @@ def admission(application: Application) -> Application:
 
     async def admitted(scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            own = few_places if _HEAVY.search(scope["path"]) else places
+            own = few_places if _is_heavy(scope) else places
             own = health_places.get(scope["path"], own)
             await _serve(application, own, scope, receive, send)
         elif scope["type"] == "websocket":
@@ -69,12 +71,17 @@ def admission(application: Application) -> Application:
     return admitted
 
 
+def _is_heavy(scope: dict[str, Any]) -> bool:
+    is_read = scope.get("method") == "GET"
+    return bool(_HEAVY.search(scope["path"]) or (is_read and _HEAVY_TO_READ.search(scope["path"])))
+
+
 class Turn:
     """The place of one request, from the end of its body until Django has its response."""
 
     def __init__(self, places: Places, key: Key) -> None:
         self._places = places
-        self._key = key
+        self.key = key
         self._held = False
         self._asked = False
         self._is_over = False
@@ -89,7 +96,7 @@ class Turn:
             # A response that streams listens for the client's leaving by reading on.
             if is_end and not self._asked and not self._is_over:
                 self._asked = True
-                await self._places.take(self._key)
+                await self._places.take(self.key)
                 self._held = True
                 if self._is_over:
                     self.leave()
@@ -102,7 +109,7 @@ class Turn:
         self._is_over = True
         if self._held:
             self._held = False
-            self._places.give_back(self._key)
+            self._places.give_back(self.key)
 
     def leave_from_anywhere(self) -> None:
         """The same, from any thread: at once from that of the loop, soon from another one."""
@@ -127,6 +134,12 @@ def leave() -> None:
     turn = _turn.get()
     if turn is not None:
         turn.leave_from_anywhere()
+
+
+def asker() -> Key:
+    """Who takes turns with others, of the request that is being served."""
+    turn = _turn.get()
+    return NOBODY if turn is None else turn.key
 
 
 async def _serve(

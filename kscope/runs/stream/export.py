@@ -2,7 +2,7 @@
 
 import csv
 import io
-from asyncio import AbstractEventLoop, Semaphore, get_running_loop
+from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import AsyncIterator
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -11,6 +11,9 @@ import orjson
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 
+from kscope.runs.capacity.admission import NOBODY
+from kscope.runs.capacity.fair_queue import Key
+from kscope.runs.capacity.places import Places
 from kscope.runs.models import Run
 from kscope.runs.selectors import EventFilter
 from kscope.runs.stream.streaming import connect
@@ -23,7 +26,8 @@ CONTENT_TYPES = {
 }
 _BATCH = 1_000
 AT_ONCE = 8  # each has a connection of its own for as long as its reader takes; others wait
-_semaphores: "WeakKeyDictionary[AbstractEventLoop, Semaphore]" = WeakKeyDictionary()
+WAIT_SECONDS = 3_600.0  # A slow reader waits no less than those before it take.
+_places: "WeakKeyDictionary[AbstractEventLoop, Places]" = WeakKeyDictionary()
 
 
 def event_query(
@@ -47,15 +51,20 @@ def event_query(
         return None
 
 
-async def event_lines(query: tuple[str, tuple[Any, ...]] | None, form: str) -> AsyncIterator[bytes]:
-    """The export, some hundred events at a time. An async generator: nothing piles up in memory."""
+async def event_lines(
+    query: tuple[str, tuple[Any, ...]] | None, form: str, asker: Key = NOBODY
+) -> AsyncIterator[bytes]:
+    """The export, some hundred events at a time. An async generator: nothing piles up in memory.
+
+    *asker* is who takes turns with others.
+    """
     if form == "csv":
         yield _csv_rows([COLUMNS])
     if query is None:
         return
     encode = _csv_rows if form == "csv" else _ndjson_rows
     async with (
-        _turns(),
+        _turns().hold(asker),
         await connect() as link,
         link.transaction(),
         link.cursor(name="export") as cursor,
@@ -65,8 +74,8 @@ async def event_lines(query: tuple[str, tuple[Any, ...]] | None, form: str) -> A
             yield encode(rows)
 
 
-def _turns() -> Semaphore:
-    return _semaphores.setdefault(get_running_loop(), Semaphore(AT_ONCE))
+def _turns() -> Places:
+    return _places.setdefault(get_running_loop(), Places(AT_ONCE, wait_seconds=WAIT_SECONDS))
 
 
 def event_json(row: tuple[Any, ...]) -> bytes:

@@ -19,6 +19,7 @@ from kscope.accounts.access import visitor_of
 from kscope.runs import selectors
 from kscope.runs.access import found_run, may_see_values
 from kscope.runs.aside import Question
+from kscope.runs.capacity import admission
 from kscope.runs.errors import ApplicationError
 from kscope.runs.hidden_values import without_hidden
 from kscope.runs.manifest_edits import without_managers
@@ -99,7 +100,8 @@ class RunEvents(APIView):
         if form == "json":
             return Response(_event_page(run, wanted, descending=descending, limit=limit))
         query = event_query(run, wanted, descending=descending, limit=limit)
-        response = StreamingHttpResponse(event_lines(query, form), content_type=CONTENT_TYPES[form])
+        lines = event_lines(query, form, admission.asker())
+        response = StreamingHttpResponse(lines, content_type=CONTENT_TYPES[form])
         # A name may hold what a header may not.
         name = re.sub(r"[^\w.-]+", "-", f"{run.name}-{run.pk}-events.{form}")
         response["Content-Disposition"] = f'attachment; filename="{name}"'
