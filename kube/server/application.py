@@ -30,6 +30,7 @@ from kscope.runs.models import Run
 from kscope.runs.selectors import run_worker
 from kscope.runs.stream.stream_room import CONNECTIONS
 from kscope.runs.stream.watching import open_sockets, watcher_of
+from kscope.runs.web.bodies import MOST, SHORT_BYTES
 from kscope.unavailable import what_is_away
 from kube import discovery, openapi
 from kube.addresses import Address, address_of, moment_of, target_of
@@ -167,6 +168,8 @@ class Server:
         if target is None:
             raise no_such_path()
         if reviews.is_review(target):
+            # Whoever may read the run may ask.
+            request.scope[MOST] = SHORT_BYTES
             return await reviews.answer(request, target, visitor, run, address.instant)
         if request.method not in _READS:
             if address.instant:

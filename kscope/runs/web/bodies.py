@@ -33,6 +33,7 @@ WAIT_SECONDS = 120.0  # of a large body for its turn
 GRACE_SECONDS = 15.0
 BYTES_PER_SECOND = 32_768
 REFUSED = "kscope.body_refused"  # in the scope of a request: the ApplicationError
+MOST = "kscope.body_most"  # likewise: how many bytes the body may have at most, if fewer than usual
 UPLOADS = ("/scenarios/upload/", "/api/scenarios/")
 KUBERNETES = "/k8s/"
 _MIB = 1_048_576
@@ -116,7 +117,8 @@ class _Body:
 
     async def _check(self, length: int) -> None:
         """Return when so many bytes may come. Raises ApplicationError if they may not."""
-        if length > limit_of(self._scope["method"], self._scope["path"]):
+        limit = limit_of(self._scope["method"], self._scope["path"])
+        if length > self._scope.get(MOST, limit):
             raise too_long(self._scope["method"], self._scope["path"], self._announced)
         if length <= SHORT_BYTES or self._is_allowed:
             return

@@ -6,11 +6,12 @@ from django.conf import settings
 from starlette.requests import Request
 
 from kscope.runs.errors import ApplicationError
-from kscope.runs.web.bodies import REFUSED
+from kscope.runs.web.bodies import MOST, REFUSED
 from kscope.sim.objects.documents import DocumentError, Limits, read_documents
 from kube import protobuf, strict
 from kube.decoding import decoding_problem, undecodable
 from kube.resources import Resource
+from kube.server.writes.heavy import computed
 from kube.status import (
     ApiError,
     bad_request,
@@ -42,7 +43,7 @@ async def patch_of(request: Request) -> tuple[str, Any]:
         raise unsupported_media_type(_PATCHES)
     content = await _content(request)
     try:
-        return kind, _document(content)
+        return kind, await computed(request, content, _document, content)
     except ValueError as problem:
         raise bad_request(f"the patch cannot be read: {problem}") from problem
 
@@ -53,13 +54,13 @@ async def body_of(request: Request, resource: Resource) -> dict[str, Any]:
     content = await _content(request)
     if media_type == _PROTOBUF:
         try:
-            return protobuf.decoded(content)
+            return await computed(request, content, protobuf.decoded, content)
         except protobuf.NotProtobuf as problem:
             raise bad_request(f"the body cannot be read: {problem}") from problem
     if media_type not in (*_JSON, *_YAML):
         raise unsupported_media_type(_READ)
     try:
-        found = _document(content)
+        found = await computed(request, content, _document, content)
     except ValueError as problem:
         raise bad_request(f"the body cannot be read: {problem}") from problem
     if not isinstance(found, dict):
@@ -75,7 +76,8 @@ async def _content(request: Request) -> bytes:
         case 200:
             return content
         case 413:
-            raise too_large(f"limit is {settings.DATA_UPLOAD_MAX_MEMORY_SIZE}")
+            most = request.scope.get(MOST, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+            raise too_large(f"limit is {most}")
         case 408:
             raise ApiError(408, "Timeout", f"the body was not read: {refusal}")
         case _:
@@ -117,14 +119,19 @@ def problems_of(request: Request) -> list[str]:
 async def object_of(request: Request, resource: Resource) -> dict[str, Any]:
     """The object in the body of *request*. Raises ApiError, also for fields that it cannot have."""
     found = await body_of(request, resource)
+    text = await request.body()
+    await computed(request, text, _check_object, request, resource, found, text)
+    return found
+
+
+def _check_object(request: Request, resource: Resource, found: dict[str, Any], text: bytes) -> None:
     is_of_kind = found.get("kind", resource.kind) == resource.kind
     if is_of_kind and (problem := decoding_problem(resource, found)):
         raise undecodable(resource, problem)
     looks = is_strict(request) or warns(request)
     if looks and is_of_kind:
-        repeated = strict.repeated_fields(await request.body())
+        repeated = strict.repeated_fields(text)
         if problems := [*repeated, *strict.unknown_fields(resource, found)]:
             if is_strict(request):
                 raise strict.refusal(resource, problems)
             warn(request, problems)
-    return found

@@ -8,6 +8,7 @@ is done again with the newer version, as an API server does, unless the client n
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -34,6 +35,7 @@ from kube.server.writes.applying import (
 from kube.server.writes.bodies import body_of, is_strict, object_of, patch_of, warn, warns
 from kube.server.writes.delete_options import DeleteOptions
 from kube.server.writes.deleting import Deleter
+from kube.server.writes.heavy import computed
 from kube.server.writes.pod_writes import check_pod_update, completed
 from kube.server.writes.run_objects import RunObjects
 from kube.server.writes.written import (
@@ -137,7 +139,8 @@ class Writer:
             metadata["name"] = f"{metadata['generateName']}{suffix}"
         if not isinstance(metadata["name"], str) or "/" in metadata["name"]:
             raise bad_request(f"metadata.name is no name: {metadata['name']!r}")
-        metadata["managedFields"] = self.objects.fields(target).created(manifest)
+        made = self.objects.fields(target).created
+        metadata["managedFields"] = await self._computed(manifest, made, manifest)
         return await self._make(Target(resource, target.namespace, metadata["name"]), manifest)
 
     async def _make(self, named: Target, manifest: Manifest) -> Response:
@@ -262,9 +265,11 @@ class Writer:
             applying = self._applying(target, scaled, force)
             return answered(scale_of(await self._changed(target, applying, is_apply=True)))
         text = await self.objects.request.body()
-        config = configuration_of(self.objects.request, target, text, given)
+        request = self.objects.request
+        config = await self._computed(text, configuration_of, request, target, text, given)
         if not target.subresource and await self.objects.find(target, target.name) is None:
-            new = self.objects.fields(target).applied(None, config, force=force)
+            applied = partial(self.objects.fields(target).applied, None, config, force=force)
+            new = await self._computed(config, applied)
             return await self._make(target, placed(new, target))
         applying = self._applying(target, config, force)
         new = await self._changed(target, applying, version_in(config), is_apply=True)
@@ -293,20 +298,8 @@ class Writer:
             old = self.objects.shown(target.resource, found)
             if version and version != old["metadata"]["resourceVersion"]:
                 raise conflict(target.resource, target.name, MODIFIED)
-            new = change(old)
-            if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
-                raise bad_request("the patch leaves no object")
-            check_place(new, target)
-            if version_in(new) not in ("", old["metadata"]["resourceVersion"]):
-                raise conflict(target.resource, target.name, MODIFIED)
-            new = self._with_checked_metadata(target, old, new)
-            # As a server does before it compares: what is absent, or written in another way, is no
-            # change. Nor is what a run does not keep, such as a command.
-            new = without_values(completed(target, old, new), target.resource.kind, keeps_copy=True)
-            new = defaulted(target.resource, new)
-            patch = changeable(patching.difference(old, new), target.subresource)
-            patch = with_managers(self.objects.fields(target), patch, old, new, is_applied=is_apply)
-            check_pod_update(target, old, patching.merge_patched(old, patch))
+            sizes = [old, await self.objects.request.body()]
+            patch = await self._computed(sizes, self._patch_of, target, old, change, is_apply)
             if not patch or self.objects.is_tried:
                 return patching.merge_patched(old, patch)
             verb = "resize" if target.subresource == "resize" else "patch"
@@ -325,6 +318,27 @@ class Writer:
             changed = patching.merge_patched(found.manifest, command["patch"])
             return await self.objects.written(target, outcome, changed)
         raise timed_out("request did not complete within the allotted timeout")
+
+    async def _computed(self, size_of: Any, function: Callable[..., Any], *given: Any) -> Any:
+        return await computed(self.objects.request, size_of, function, *given)
+
+    def _patch_of(self, target: Target, old: Manifest, change: Change, is_apply: bool) -> Manifest:
+        """The merge patch that *change* comes to. Raises ApiError where it makes no object."""
+        new = change(old)
+        if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
+            raise bad_request("the patch leaves no object")
+        check_place(new, target)
+        if version_in(new) not in ("", old["metadata"]["resourceVersion"]):
+            raise conflict(target.resource, target.name, MODIFIED)
+        new = self._with_checked_metadata(target, old, new)
+        # As a server does before it compares: what is absent, or written in another way, is no
+        # change. Nor is what a run does not keep, such as a command.
+        new = without_values(completed(target, old, new), target.resource.kind, keeps_copy=True)
+        new = defaulted(target.resource, new)
+        patch = changeable(patching.difference(old, new), target.subresource)
+        patch = with_managers(self.objects.fields(target), patch, old, new, is_applied=is_apply)
+        check_pod_update(target, old, patching.merge_patched(old, patch))
+        return patch
 
     def _with_checked_metadata(self, target: Target, old: Manifest, new: Manifest) -> Manifest:
         """*new* with what no update changes of the metadata. Raises ApiError for other changes."""

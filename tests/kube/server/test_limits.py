@@ -1,6 +1,7 @@
 """Limits of the Kubernetes API: requests, wrong tokens, lists, bodies."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,8 @@ from kscope.runs.web.bodies import bodies
 from kube.server.application import kubernetes_api
 from kube.server.objects.instants import TURN, in_turns
 from kube.server.objects.versions import Version
+from kube.server.writes import heavy
+from kube.server.writes.applying import ObjectFields
 from tests.kube.server.client import Kube, not_ours
 from tests.waiting import HANG_SECONDS
 from tests.web.test_bodies import Sender
@@ -150,3 +153,34 @@ async def test_a_slow_body_gets_a_status(kube: Kube, monkeypatch: pytest.MonkeyP
     sender.comes.clear()
     await sender.ask(bodies(kubernetes_api(not_ours, kube.server)))
     assert (sender.status, '"reason":"Timeout"' in sender.text) == (408, True)
+
+
+async def test_a_question_by_a_reader_is_short(kube: Kube) -> None:
+    review = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    sender = Sender(100_000, path=f"{kube.root}{review}")
+    sender.headers["content-type"] = "application/json"
+    await sender.ask(bodies(kubernetes_api(not_ours, kube.server)))
+    assert (sender.status, sender.taken) == (413, 0)
+
+
+def _pod(name: str, labels: int) -> dict[str, Any]:
+    metadata = {"name": name, "labels": {f"l{number}": "x" for number in range(labels)}}
+    spec = {"containers": [{"name": "c", "image": "app:1"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(("labels", "is_in_thread"), [(10, False), (heavy.LARGE_PARTS, True)])
+async def test_a_large_object_is_made_in_a_thread(
+    kube: Kube, monkeypatch: pytest.MonkeyPatch, labels: int, is_in_thread: bool
+) -> None:
+    threads: set[bool] = set()
+    made = ObjectFields.created
+
+    def created(fields: ObjectFields, manifest: Any) -> Any:
+        threads.add(threading.current_thread() is not threading.main_thread())
+        return made(fields, manifest)
+
+    monkeypatch.setattr(ObjectFields, "created", created)
+    answer = await kube.ask("POST", f"{PODS}?dryRun=All", _pod("big", labels))
+    assert (answer.status, threads) == (201, {is_in_thread})
+    assert len(answer.json["metadata"]["labels"]) == labels
