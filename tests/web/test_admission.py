@@ -342,3 +342,26 @@ def test_all_middleware_runs_in_one_go() -> None:
     """The last one decides whether Django changes threads between them."""
     assert settings.MIDDLEWARE[-1] == "kscope.runs.capacity.admission.OneThreadMiddleware"
     assert not gate.OneThreadMiddleware.async_capable
+
+
+async def test_one_address_leaves_sockets_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "WEB_SOCKETS", 4)
+    may_end = asyncio.Event()
+
+    async def serve(scope: Message, receive: Any, send: Any) -> None:
+        await may_end.wait()
+
+    application = admission(serve)
+    readers = [Reader() for _ in range(6)]
+    addresses = ["1.1.1.1"] * 4 + ["2.2.2.2"] * 2
+    asked = [
+        asyncio.create_task(
+            application({**scope(address=each), "type": "websocket"}, one.receive, one.send)
+        )
+        for one, each in zip(readers, addresses, strict=True)
+    ]
+    await turns()
+    refused = [one.messages[0]["status"] if one.messages else 0 for one in readers]
+    assert refused == [0, 0, 0, 503, 0, 503]
+    may_end.set()
+    await asyncio.gather(*asked)

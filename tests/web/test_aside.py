@@ -13,7 +13,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 
-from kscope.runs.aside import Pool, Question, pool
+from kscope.runs.aside import Pool, Question, pool, process
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.web import past
@@ -227,3 +227,12 @@ async def test_files_are_read_beside_the_web(engines: Pool, tmp_path: Any) -> No
     ]
     stored = await Scenario.objects.aget()
     assert (stored.pk, stored.summary) == (told[-1]["scenario"], {"Node": 2})
+
+
+async def test_an_answer_may_only_be_so_long(
+    engines: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "ANSWER_BYTES", 0)
+    with pytest.raises(ApplicationError, match="The answer is too large") as refused:
+        await answer(engines, process_id)
+    assert refused.value.status == 413

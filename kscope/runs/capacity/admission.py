@@ -12,6 +12,7 @@ text, which counts against the budget in `sending`, but neither a thread nor a c
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any
@@ -215,26 +216,33 @@ class _Response:
 
 
 class Sockets:
-    """Serves at most *limit* WebSockets at once; refuses others before any work is done."""
+    """Serves at most *limit* WebSockets at once; refuses others before any work is done.
+
+    One address has at most three quarters of them.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._open = 0
+        self._limit_each = max(1, limit * 3 // 4)
+        self._open: Counter[str] = Counter()
 
     async def serve(
         self, application: Application, scope: dict[str, Any], receive: Receive, send: Send
     ) -> None:
         """Serve one until it is closed."""
-        if self._open >= self._limit:
+        address = askers.address_of(scope)
+        if self._open[address] >= self._limit_each or self._open.total() >= self._limit:
             await receive()  # websocket.connect
             await _refuse(send, busy(), "websocket.http.response")
             return
         bound_silence(send, STALL_SECONDS)
-        self._open += 1
+        self._open[address] += 1
         try:
             await application({**scope, "kscope.abort": abort_of(send)}, receive, send)
         finally:
-            self._open -= 1
+            self._open[address] -= 1
+            if not self._open[address]:
+                del self._open[address]
 
 
 class OneThreadMiddleware:

@@ -18,7 +18,7 @@ from kscope.runs.web.bodies import bodies
 from kube.server.application import kubernetes_api
 from kube.server.objects.instants import TURN, in_turns
 from kube.server.objects.versions import Version
-from kube.server.writes import heavy
+from kube.server.writes import engine_line, heavy
 from kube.server.writes.applying import ObjectFields
 from tests.kube.server.client import Kube, not_ours
 from tests.waiting import HANG_SECONDS
@@ -184,3 +184,20 @@ async def test_a_large_object_is_made_in_a_thread(
     answer = await kube.ask("POST", f"{PODS}?dryRun=All", _pod("big", labels))
     assert (answer.status, threads) == (201, {is_in_thread})
     assert len(answer.json["metadata"]["labels"]) == labels
+
+
+async def test_watches_count_as_sockets(kube: Kube, settings: Any) -> None:
+    settings.SOCKETS_PER_ACCOUNT = 1
+    async with kube.watching(f"{PODS}?watch=1") as events:
+        await asyncio.wait_for(anext(events), HANG_SECONDS)
+        answer = await kube.get(f"{PODS}?watch=1")
+        assert (answer.status, answer.json["reason"]) == (429, "TooManyRequests")
+
+
+async def test_an_engine_that_does_not_answer_is_told(
+    kube_of: Callable[..., Kube], start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_line, "WAIT_SECONDS", 0.01)
+    kube = kube_of(await sync_to_async(start)())  # nobody drives it
+    answer = await kube.ask("POST", PODS, _pod("late", 1))
+    assert (answer.status, answer.json["reason"]) == (504, "Timeout")
