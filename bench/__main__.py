@@ -12,7 +12,7 @@ from importlib import import_module
 from bench.servers import servers
 from bench.table import Row, print_table
 
-# Name → (module with a function `bench`, title). The last four share a database and a web process.
+# Name → (module with a function `bench`, title). The last five share a database and a web process.
 BENCHES = {
     "engine": ("bench.engine", "Scheduling, every node examined (given: kube-scheduler 1.34.1)"),
     "growth": ("bench.growth", "Growth with nodes and with placed pods, and memory"),
@@ -23,8 +23,9 @@ BENCHES = {
     "stream": ("bench.stream", "Fan-out to many browsers"),
     "api": ("bench.api", "The Kubernetes API of a run: writes, lists and watches"),
     "board": ("bench.board", "What a browser waits for when it opens a large run"),
+    "share": ("bench.share", "What one account takes from another, and what nobody may send"),
 }
-ON_SERVERS = {"pipeline", "stream", "api", "board"}
+ON_SERVERS = {"pipeline", "stream", "api", "board", "share"}
 
 
 def main() -> int:

@@ -125,7 +125,7 @@ def _lists(stack: Servers) -> list[Row]:
     import psutil
 
     web = psutil.Process(next(one for one in stack.children if one.name == "web").pid)
-    fewer, many = (_run_of_pods(count) for count in (FEWER_PODS, PODS))
+    fewer, many = (run_of_pods(count) for count in (FEWER_PODS, PODS))
     _listed(stack, fewer)
     short = _listed(stack, fewer)
     with _most_memory(web) as grown:
@@ -154,7 +154,7 @@ def _lists(stack: Servers) -> list[Row]:
     ]
 
 
-def _run_of_pods(count: int) -> Any:
+def run_of_pods(count: int) -> Any:
     """A run whose record has so many running pods."""
     run = store_run(synthetic(1, 0))
     committer, manifest = Committer(run), _running_pod()

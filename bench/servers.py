@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import shutil
 import socket
 import sys
@@ -28,17 +29,22 @@ class Servers:
 
     def start_web(self) -> None:
         """The web process as `make up` starts it; returns when it answers."""
+        self.port, _ = self.start_another_web()
+
+    def start_another_web(self, **environment: str) -> tuple[int, int]:
+        """A web process with other settings; returns its port and its pid when it answers."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        words = f"-m uvicorn kscope.asgi:application --host 127.0.0.1 --port {self.port}"
+            port: int = probe.getsockname()[1]
+        words = f"-m uvicorn kscope.asgi:application --host 127.0.0.1 --port {port}"
         options = (
             "--lifespan off --ws-per-message-deflate false --no-access-log --log-level warning"
             " --ws-max-size 16384 --limit-concurrency 4096"
             " --http kscope.runs.capacity.connections:HttpProtocol"
         )
-        child = self._start("web", *words.split(), *options.split())
-        wait_until(self._answers, child, patience_s=60, what="answer")
+        child = self._start("web", *words.split(), *options.split(), **environment)
+        wait_until(lambda: _answers(port), child, patience_s=60, what="answer")
+        return port, child.pid
 
     def start_python(self, name: str, *words: str) -> Child:
         """A Python process with the settings of these servers."""
@@ -53,21 +59,22 @@ class Servers:
         wait_until(is_started, worker, patience_s=180, what="begin the run")
         return worker
 
-    def _start(self, name: str, *words: str) -> Child:
+    def _start(self, name: str, *words: str, **environment: str) -> Child:
         log = self.folder / f"{name}.log"
-        context = ProcessContext({**os.environ, "PYTHONUNBUFFERED": "1"}, ROOM)
+        context = ProcessContext({**os.environ, "PYTHONUNBUFFERED": "1", **environment}, ROOM)
         child = start_child(name, [sys.executable, *words], log=log, context=context)
         self.children.append(child)
         return child
 
-    def _answers(self) -> bool:
-        with (
-            contextlib.suppress(OSError),
-            socket.create_connection(("127.0.0.1", self.port), 5) as s,
-        ):
-            s.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
-            return b" 200 " in s.recv(64)
-        return False
+
+def _answers(port: int) -> bool:
+    with (
+        contextlib.suppress(OSError),
+        socket.create_connection(("127.0.0.1", port), 5) as s,
+    ):
+        s.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        return b" 200 " in s.recv(64)
+    return False
 
 
 @contextlib.contextmanager
@@ -92,6 +99,7 @@ def servers() -> Iterator[Servers]:
             "REDIS_URL": valkey.url,
             "KSCOPE_DATA": str(folder),
             "KSCOPE_LOCAL": "1",
+            "KSCOPE_SECRET_KEY": secrets.token_urlsafe(),
             "KSCOPE_LOG": "WARNING",
             "DJANGO_SETTINGS_MODULE": "kscope.settings",
         }

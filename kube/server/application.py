@@ -63,6 +63,7 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 _READS = ("GET", "HEAD")
 _YEAR = 365 * 24 * 3600  # seconds
+LIST_WAIT_SECONDS = 60.0  # for a place where lists are read
 log = logging.getLogger(__name__)
 
 
@@ -97,7 +98,7 @@ class Server:
         self._visitors = Visitors()
         self._runs = Runs(self._short_links)
         # As many as there are connections for them.
-        self._lists = Places(CONNECTIONS)
+        self._lists = Places(CONNECTIONS, wait_seconds=LIST_WAIT_SECONDS)
         self._newest = Newest(self._short_links)
         self._lines = EngineLines()
 

@@ -24,6 +24,7 @@ from kube.status import not_found
 from kube.tables import Rows, partial
 from kube.timestamps import shifted, timestamps_of
 
+PIECE = 100  # objects that are sent at a time, at least
 Item = Callable[[Manifest], Manifest]
 
 
@@ -134,10 +135,11 @@ async def _pieces(read: Read, instant: Instant) -> AsyncIterator[bytes]:
     head, field = read.head(instant)
     yield orjson.dumps(head)[:-1] + f',"{field}":['.encode()
     item, target, comma = read.item(instant.at), read.target, b""
+    found: list[bytes] = []
     async for versions in in_turns(instant.objects(target.resource, target.namespace)):
         manifests = map(read.shown, versions)
-        found = [orjson.dumps(item(one)) for one in manifests if read.selection.matches(one)]
-        if found:
+        found += [orjson.dumps(item(one)) for one in manifests if read.selection.matches(one)]
+        if len(found) >= PIECE:
             yield comma + b",".join(found)
-            comma = b","
-    yield b"]}"
+            found, comma = [], b","
+    yield (comma if found else b"") + b",".join(found) + b"]}"

@@ -25,7 +25,8 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "such places of one account": PLACES[:1],
     "such places of one address": PLACES[1:],
     "requests that read much of a run or ask an engine about it": ("a quarter",),
-    "`/healthz` and `/readyz`": (f"{admission.HEALTH_PLACES} each",),
+    "`/healthz`": ("none",),
+    "`/readyz`": (f"{admission.READY_PLACES}, besides",),
     "requests that wait": (f"{places.WAITING}, each for {places.WAIT_SECONDS:.0f} s",),
     "connections": ("4,096, three quarters",),
     "the head of a request": (

@@ -31,10 +31,10 @@ from kscope.runs.errors import ApplicationError
 STALL_SECONDS = 30.0  # for a reader to take a piece
 PIECE_BYTES = 65_536
 HEAVY_PART = 4  # heavy requests have their own places: WEB_PLACES divided by this
-# Whoever watches the process asks these, and starts it again where it gets no answer. So each has
-# a few places of its own, however many wait for the others.
-HEALTH = ("/healthz", "/readyz")
-HEALTH_PLACES = 4
+# Whoever watches the process asks these, and starts it again where it gets no answer. That it serves
+# is answered at once, without a thread; whether it can do its work has a few places of its own.
+ALIVE, READY = "/healthz", "/readyz"
+READY_PLACES = 4
 NOBODY: Key = ("unknown", "nobody")  # who asks, where there is no request
 
 Message = dict[str, Any]
@@ -50,19 +50,22 @@ _HEAVY = re.compile(
 )
 _HEAVY_TO_READ = re.compile(r"^/api/runs/\d+/commands/")
 _RUN = re.compile(r"/runs/(\d+)/")
+_READS = ("GET", "HEAD")
 
 
 def admission(application: Application) -> Application:
     """*application*, limited to as many requests and sockets at once as the settings allow."""
     places = Places(settings.WEB_PLACES)
     few_places = Places(max(1, settings.WEB_PLACES // HEAVY_PART))
-    health_places = {path: Places(HEALTH_PLACES) for path in HEALTH}
+    ready_places = Places(READY_PLACES)
     sockets = Sockets(settings.WEB_SOCKETS)
 
     async def admitted(scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
+        if scope["type"] == "http" and scope["path"] == ALIVE and scope["method"] in _READS:
+            await _answer_alive(send)
+        elif scope["type"] == "http":
             own = few_places if _is_heavy(scope) else places
-            own = health_places.get(scope["path"], own)
+            own = ready_places if scope["path"] == READY else own
             await _serve(application, own, scope, receive, send)
         elif scope["type"] == "websocket":
             await sockets.serve(application, scope, receive, send)
@@ -73,7 +76,7 @@ def admission(application: Application) -> Application:
 
 
 def _is_heavy(scope: dict[str, Any]) -> bool:
-    is_read = scope.get("method") == "GET"
+    is_read = scope["method"] == "GET"
     return bool(_HEAVY.search(scope["path"]) or (is_read and _HEAVY_TO_READ.search(scope["path"])))
 
 
@@ -269,6 +272,17 @@ def _account_of(request: HttpRequest) -> int | None:
     """The account that a view has found. Where no view has looked, nobody is looked up for this."""
     user = request.__dict__.get("_cached_user", request.__dict__.get("user"))
     return None if type(user) is SimpleLazyObject else getattr(user, "pk", None)
+
+
+async def _answer_alive(send: Send) -> None:
+    """What the view `healthz` answers."""
+    headers = [
+        (b"Content-Type", b"text/plain"),
+        (b"Content-Length", b"2"),
+        (b"Cache-Control", b"no-store"),
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"ok"})
 
 
 async def _refuse(send: Send, refusal: ApplicationError, kind: str = "http.response") -> None:

@@ -28,7 +28,7 @@ MULTIPART_BYTES = 1_048_576  # what a form puts around its files
 SHORT_BYTES = 65_536
 # Large bodies that are no uploads and are being received.
 LARGE_AT_ONCE = 64
-WAIT_SECONDS = 120.0  # of a large body for its turn
+WAIT_SECONDS = 300.0  # of a large body for its turn
 # A sender may take so long, and besides as long as so many bytes a second take.
 GRACE_SECONDS = 15.0
 BYTES_PER_SECOND = 32_768

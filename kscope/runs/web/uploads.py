@@ -30,7 +30,7 @@ from kscope.sim.input.scenario import LONGEST_NAME
 from kscope.sim.objects.documents import Limits
 from kscope.sim.objects.validation.report import shown, text_fault
 
-READ_SECONDS = 180.0
+READ_SECONDS = 300.0
 PATIENCE_SECONDS = 120.0  # until an engine process is free
 _SLOW = f"Reading the files takes longer than {READ_SECONDS:.0f} s."
 

@@ -37,7 +37,7 @@ from kube.server.objects.versions import Version
 from kube.status import ApiError
 
 BATCH = 200  # objects that are read at a time
-TURN = 50  # objects that are made into text before others have their turn
+TURN = 10  # objects that are made into text before others have their turn
 
 
 class Instant(Protocol):
