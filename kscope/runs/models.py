@@ -27,7 +27,6 @@ class ScenarioHeader(models.Func):
     """SQL for the document of a scenario without what can be large."""
 
     template = "(%(expressions)s - ARRAY['objects', 'steps'])"
-    output_field = models.JSONField(decoder=StoredJSON)
 
 
 class ManifestText(models.Func):
@@ -119,7 +118,8 @@ class Scenario(OwnedModel):
     @property
     def header(self) -> dict[str, Any]:
         """The document without its objects and steps: these stay in the database, as they can be large."""
-        kept = Scenario.objects.annotate(header=ScenarioHeader("document"))
+        field = models.JSONField(decoder=StoredJSON)
+        kept = Scenario.objects.annotate(header=ScenarioHeader("document", output_field=field))
         header: dict[str, Any] = kept.values_list("header", flat=True).get(pk=self.pk)
         return header
 

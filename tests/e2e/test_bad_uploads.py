@@ -6,7 +6,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Site
-from tests.e2e.stories import PATIENCE_MS, cluster_file, get_json, node, pod, upload
+from tests.e2e.stories import cluster_file, get_json, node, pod, upload
 
 
 def _scenario_names(site: Site) -> list[str]:

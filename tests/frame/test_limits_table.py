@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from kscope.operations import health
 from kscope.runs.aside import pool, process
 from kscope.runs.aside.question import QUERY_SECONDS, REPLAY_SECONDS
 from kscope.runs.capacity import admission, connections, places, waiting
+from kscope.runs.drive import stuck
 from kscope.runs.services import ANSWER_SECONDS
 from kscope.runs.stream import consumers, export, stream_room
 from kscope.runs.web import bodies, uploads
@@ -78,7 +80,11 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "texts that are being sent to readers": (
         f"KSCOPE_WEB_SENDING` ({settings.WEB_SENDING_MIB} MiB)",
     ),
-    "a reader that receives nothing": (f"{consumers.DEAF_SECONDS:.0f} s",),
+    "the first state of a run": ("twice its budget", f"{stuck.STUCK_CPU_SECONDS:.0f} s of CPU", "three processes"),
+    "a disk with room for files": (f"{health.LEAST_BYTES // MIB} MiB, {health.LEAST_FILES} files",),
+    "a reader that receives nothing, or stops answering heartbeats": (
+        f"{consumers.DEAF_SECONDS:.0f} s",
+    ),
 }
 
 

@@ -6,20 +6,21 @@ from typing import Any
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from rest_framework.permissions import SAFE_METHODS
 
 from kscope.accounts.access import visitor_of
 from kscope.accounts.limits import request_limit
 
-Page = Callable[..., HttpResponse]
+Page = Callable[..., HttpResponseBase]
 
 
 def for_editors(view: Page) -> Page:
     """Limit *view* to accounts that may create; others are sent to the login page or get a 403."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         visitor = visitor_of(request)
         wait = request_limit(request, visitor)
         if wait:

@@ -13,7 +13,7 @@ text, which counts against the budget in `sending`, but neither a thread nor a c
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -162,7 +162,7 @@ async def _serve(
     await response.send_rest()
 
 
-def request_key(scope: dict[str, Any]) -> Key:
+def request_key(scope: Mapping[str, Any]) -> Key:
     """Whose turn a request needs: what is known of who asks, then its run."""
     run = _RUN.search(scope["path"])
     return askers.asker_key(scope, run[1] if run else "")
@@ -263,8 +263,9 @@ class OneThreadMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
-        if hasattr(request, "scope"):
-            askers.remember(request.scope, _account_of(request))
+        scope = getattr(request, "scope", None)  # of a request that came by ASGI
+        if scope is not None:
+            askers.remember(scope, _account_of(request))
         return response
 
 

@@ -7,7 +7,7 @@ Reading takes long and holds the interpreter's lock, so it is done beside the we
 """
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 
 from kscope.runs import aside, services
@@ -98,9 +99,10 @@ class UploadParts(EngineParts):
 
 
 def upload_ask(
-    files: Sequence[SpooledFile], *, name: str = "", owner_id: int | None = None
+    given: Iterable[UploadedFile], *, name: str = "", owner_id: int | None = None
 ) -> Question | Outcome:
     """The question that reads the files, or what came of them if that is known without reading."""
+    files = [file for file in given if isinstance(file, SpooledFile)]  # all, by the settings
     names = _names(files)
     problem = _too_much(files) or _bad_name(name)
     if problem is not None:

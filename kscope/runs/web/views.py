@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -174,7 +175,7 @@ def _gates_chosen(request: HttpRequest) -> dict[str, bool] | None:
 @filled
 @require_http_methods(["GET", "POST"])
 @for_editors
-def scenario_upload(request: HttpRequest) -> HttpResponse | UploadParts:
+def scenario_upload(request: HttpRequest) -> HttpResponseBase:
     """Read uploaded files and report what was understood, or what is wrong and where.
 
     A page that accepts lines of JSON is told meanwhile what is being done.
