@@ -1,12 +1,17 @@
 """A scheduler's configuration that cannot be used is refused when it is uploaded, with its place."""
 
+from dataclasses import dataclass
+from tempfile import NamedTemporaryFile
+
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 
 from kscope.runs import services
+from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
-from kscope.runs.web.uploads import Upload, upload_take
+from kscope.runs.web.spool import SpooledFile
+from kscope.runs.web.upload_report import UploadReport
+from kscope.runs.web.uploads import upload_ask
 from kscope.sim.input.scenario import Scenario as LoadedScenario
 from scheduling.engine.cluster.cluster import Cluster
 
@@ -19,9 +24,28 @@ kind: KubeSchedulerConfiguration
 HEADER = "apiVersion: kscope.dev/v1\nkind: Scenario\nmetadata: {name: mine}\n"
 
 
+@dataclass
+class Upload:
+    """What came of an upload."""
+
+    report: UploadReport
+    scenario: Scenario | None
+
+
 def upload(*texts: str) -> Upload:
-    files = [SimpleUploadedFile(f"{place}.yaml", text.encode()) for place, text in enumerate(texts)]
-    return upload_take(files)
+    """What an engine process makes of the files."""
+    with NamedTemporaryFile() as spool:
+        files: list[SpooledFile] = []
+        for place, text in enumerate(texts):
+            piece = (spool.name, spool.tell(), len(text.encode()))
+            spool.write(text.encode())
+            files.append(SpooledFile(spool, f"{place}.yaml", piece))
+        spool.flush()
+        question = upload_ask(files)
+        assert isinstance(question, Question)
+        *_, told = question.function(**question.arguments)
+    report = UploadReport.from_dict(told["report"])
+    return Upload(report, Scenario.objects.filter(pk=told["scenario"]).first())
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from kscope.runs import aside
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
 from kscope.runs.web import uploads
+from kscope.runs.web.spool import content_of
 from tests.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.django_db
@@ -260,15 +260,16 @@ def test_an_upload_that_takes_too_much_is_told(
     assert not Scenario.objects.exists()
 
 
-def test_a_file_lies_on_the_disk_until_it_was_read(client: Client, settings: Any) -> None:
-    left: list[str] = []
+def test_a_file_lies_on_the_disk_until_it_was_read(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[tuple[str, bytes]] = []
 
-    def note(**_: Any) -> Iterator[dict[str, Any]]:
-        left.extend(each.name for each in Path(gettempdir()).glob("kscope-upload-*"))
+    def note(pieces: Any, **_: Any) -> Iterator[dict[str, Any]]:
+        found.extend((path, content_of((path, *place))) for _, path, *place in pieces)
         yield {"report": {"files": [], "warnings": []}, "scenario": None}
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(uploads, "upload_read", note)
-        upload(client, ("a.yaml", NODE), ("b.yaml", NODE))
-    assert left
-    assert not any((Path(gettempdir()) / name).exists() for name in left)
+    monkeypatch.setattr(uploads, "upload_read", note)
+    upload(client, ("a.yaml", NODE), ("b.yaml", BAD))
+    assert [content for _, content in found] == [NODE.encode(), BAD.encode()]
+    assert not any(Path(path).exists() for path, _ in found)
