@@ -117,8 +117,7 @@ class Server:
             except ApiError as error:
                 response = refused(error)
             except ApplicationError as error:
-                # No place was free for the request.
-                response = refused(unavailable(error.message, error.retry_after or 1))
+                response = refused(_busy(error))
             except (psycopg.Error, DatabaseError, OSError) as problem:
                 log.warning("kubernetes api: %s", problem)
                 text = what_is_away(problem) or "The database does not answer."
@@ -139,6 +138,9 @@ class Server:
                     raise bad_request("only watches are served over a WebSocket")
             except ApiError as error:
                 await socket.send_denial_response(refused(error))
+                return
+            except ApplicationError as error:
+                await socket.send_denial_response(refused(_busy(error)))
                 return
             # Clients of Kubernetes offer protocols that differ in how frames are encoded.
             offered = socket.scope.get("subprotocols") or []
@@ -327,6 +329,11 @@ async def _until_left(socket: WebSocket) -> None:
     """Return when the client closes; a watch ignores what it sends."""
     while (await socket.receive())["type"] != "websocket.disconnect":
         pass
+
+
+def _busy(error: ApplicationError) -> ApiError:
+    """No place was free for the request."""
+    return unavailable(error.message, error.retry_after or 1)
 
 
 def _no_writes(run: Run, address: Address) -> ApiError:
