@@ -15,7 +15,7 @@ EXPLORE_SEEDS ?= $(shell first=$$(date +%s); seq $$first $$((first + 19)))
 # every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: sbom audit help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos soak explore fuzz check format bench lock clean clean-data
+.PHONY: sbom audit help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos test-bench soak explore fuzz check format bench lock clean clean-data
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,7 +33,7 @@ test: setup-dev ## the whole suite, on servers of its own; all parts, also when 
 	@.ci/parts test-py "test-js test-e2e test-chaos"
 
 test-py: setup-dev
-	@$(PY) -u -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
+	@$(PY) -u -m pytest -rs -n 3 --dist worksteal $(PYTEST_ARGS)
 
 test-js: setup-dev
 	@$(NODE) --test $(sort $(wildcard tests/js/*/*/*.test.js))
@@ -42,10 +42,13 @@ test-kubectl: setup-dev ## the commands of every kubectl that is found; writes d
 	@$(PY) -u -m pytest -rs -o addopts="-p tests.plugin -p kscope.kube.plugin --import-mode=importlib" tests/kubectl
 
 test-e2e: setup-dev
-	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -u -m pytest -o addopts="-p tests.plugin --import-mode=importlib" tests/e2e
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -u -m pytest -rs -o addopts="-p tests.plugin --import-mode=importlib" tests/e2e
 
 test-chaos: setup-dev ## kill what runs, at random moments with a seed, and look for what was lost
-	@$(PY) -u -m pytest -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/chaos
+	@$(PY) -u -m pytest -rs -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/chaos
+
+test-bench: setup-dev ## try every part of the bench at its least size; its figures mean nothing
+	@$(PY) -m bench --least
 
 soak: setup-dev ## 200 such episodes; SOAK_ARGS="--episodes 50 --seed 7" for others
 	@$(PY) -m tests.chaos.soak $(SOAK_ARGS)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from bench.servers import servers
+from bench.size import LEAST
 from bench.table import Row, print_table
 
 # Name → (module with a function `bench`, title). The last five share a database and a web process.
@@ -31,6 +32,8 @@ ON_SERVERS = {"pipeline", "stream", "api", "board", "share"}
 def main() -> int:
     """Run what is asked for; 1 when a bench broke. A missed aim is not a failure."""
     options = _options()
+    if options.least:
+        os.environ[LEAST] = "1"
     print(
         f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start, "
         f"Python {platform.python_version()}"
@@ -63,6 +66,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHES)}")
     parser.add_argument("--full", action="store_true", help="larger sizes; takes minutes")
+    parser.add_argument("--least", action="store_true", help="only try whether each works")
     parser.add_argument("--trace", action="store_true", help="stop at the first that breaks")
     options = parser.parse_args()
     unknown = sorted(set(options.names) - set(BENCHES))

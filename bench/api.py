@@ -20,18 +20,19 @@ import orjson
 
 from bench.commits import Committer, Manifest, paced
 from bench.servers import ROOM, Servers, servers, store_run
+from bench.size import usual
 from bench.table import Row, rows_of_waits
 from kscope.sim.input.generate import synthetic
 from kscope.sim.kernel.recorder import EventRow
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 
-CLIENTS = 16
-ALONE = 100  # writes of a client that is alone
-WATCHERS = 200
+CLIENTS = usual(16, least=2)
+ALONE = usual(100, least=3)  # writes of a client that is alone
+WATCHERS = usual(200, least=2)
 PER_SECOND = 20
 NODES = 50
-PODS = 50_000
-FEWER_PODS = 5_000
+PODS = usual(50_000, least=50)
+FEWER_PODS = usual(5_000, least=5)
 
 
 def bench(full: bool = False) -> list[Row]:
@@ -40,9 +41,9 @@ def bench(full: bool = False) -> list[Row]:
         if not stack.port:
             stack.start_web()
         return [
-            *_writes(stack, 200 if full else 60),
+            *_writes(stack, 200 if full else usual(60, least=2)),
             *_lists(stack),
-            *_watches(stack, 1_200 if full else 200),
+            *_watches(stack, 1_200 if full else usual(200, least=4)),
         ]
 
 
@@ -158,7 +159,7 @@ def run_of_pods(count: int) -> Any:
     """A run whose record has so many running pods."""
     run = store_run(synthetic(1, 0))
     committer, manifest = Committer(run), _running_pod()
-    piece = 5_000
+    piece = min(count, 5_000)
     for place, first in enumerate(range(0, count, piece)):
         pods: dict[str, Manifest | None] = {}
         for number in range(first, first + piece):

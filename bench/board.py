@@ -16,9 +16,13 @@ import orjson
 from websockets.asyncio.client import connect
 
 from bench.servers import Servers, origin_of, servers, store_run
+from bench.size import usual
 from bench.table import Row, median
 from kscope.sim.input.generate import synthetic
 from kscope.sim.kernel.view import State, fold
+
+NODES = usual(5_000, least=10)
+PODS = usual(10_000, least=30)
 
 
 def bench(full: bool = False) -> list[Row]:
@@ -27,7 +31,7 @@ def bench(full: bool = False) -> list[Row]:
         from kscope.runs.drive.runner import run_drive
         from kscope.runs.models import RunEvent
 
-        run = store_run(synthetic(5_000, 10_000))
+        run = store_run(synthetic(NODES, PODS))
         run_drive(run.pk)  # it is paused: only its beginning is committed
         if not stack.port:
             stack.start_web()
@@ -107,7 +111,8 @@ def _drawn(stack: Servers, run: Any) -> list[Row]:
         still = _frames(page)
         page.get_by_role("button", name="Play", exact=True).click()
         stack.start_python("drive", "-m", "bench.drive", str(run.pk))
-        page.wait_for_function("() => Number(document.querySelector('#seq').value) > 16_000")
+        beyond = f"() => Number(document.querySelector('#seq').value) > {NODES + PODS}"
+        page.wait_for_function(beyond)
         playing = _frames(page)
         browser.close()
     return [

@@ -14,6 +14,7 @@ from typing import Any
 
 from bench.alone import SchedulerAlone
 from bench.shapes import SHAPES, Manifest, Shape, node, scenario
+from bench.size import is_least, usual
 from bench.table import Row, cpu_seconds, median, seconds
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
@@ -24,13 +25,13 @@ from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.decision.result import ScheduleResult
 
 PATIENCE = 120 * SECOND
-PILOT = 10
+PILOT = usual(10, least=1)
 # The version of the figures beside ours, and the newest, which is measured beside it in turns.
 VERSION, NEWEST = "v1.34", "v1.36"
 # How much of the rate under VERSION the newest should keep.
 NEWEST_KEEPS = 0.9
 # The two take turns so short that whatever slows the machine down slows both of them.
-TURN = 20
+TURN = usual(20, least=2)
 
 
 class Recomputing(SchedulingAlgorithm):
@@ -44,10 +45,11 @@ class Recomputing(SchedulingAlgorithm):
         explain: bool = True,
         by_columns: bool = False,
         keep: bool = False,
+        cycle: int = 0,
     ) -> ScheduleResult:
         """Like the base class, but with nothing kept from earlier pods."""
         self.room_verdicts.forget()
-        return super().schedule(pod, order, explain=True, keep=keep)
+        return super().schedule(pod, order, explain=True, keep=keep, cycle=cycle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,7 @@ def measure(
     pilot = min(PILOT, most)
     rate = place(cluster, shape, f"{name}-pilot", pilot).rate
     count = max(1, min(most, int(rate * budget_s / 3)))
-    turns = 3 if rate * budget_s > 3 else 1
+    turns = 3 if rate * budget_s > 3 and not is_least() else 1
     return [place(cluster, shape, f"{name}-{turn}", count) for turn in range(turns)]
 
 

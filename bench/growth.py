@@ -11,38 +11,42 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench.shapes import SHAPES, pod
+from bench.size import usual
 from bench.table import Row, median, most_mib
 
-SIZES = ((1_000, 0), (5_000, 0), (5_000, 1_000), (5_000, 10_000), (5_000, 50_000))
-PODS = 500
+# One unit of placed pods, or of nodes.
+UNIT = usual(1_000, least=4)
+FEW, MANY = UNIT, 5 * UNIT
+SIZES = ((FEW, 0), (MANY, 0), *((MANY, times * UNIT) for times in (1, 10, 50)))
+PODS = usual(500, least=5)
 
 
 def bench(full: bool = False) -> list[Row]:
     """Microseconds per pod by size, and the memory of the largest."""
     found = {size: _in_a_process(*size) for size in SIZES}
-    small = found[1_000, 0]
+    small = found[FEW, 0]
     rows = [
         Row(
-            name="5,000 nodes, nothing placed",
-            figure=found[5_000, 0]["us"],
+            name=f"{MANY:,} nodes, nothing placed",
+            figure=found[MANY, 0]["us"],
             unit="µs/pod",
             baseline=small["us"],
-            against="1,000 nodes",
+            against=f"{FEW:,} nodes",
             aim=5 * small["us"],
             at_least=False,
         )
     ]
-    few = found[5_000, 1_000]
+    few = found[MANY, UNIT]
     for (nodes, placed), measured in found.items():
-        if placed > 1_000:
+        if placed > UNIT:
             rows.append(
                 Row(
                     name=f"{nodes:,} nodes, {placed:,} placed",
                     figure=measured["us"],
                     unit="µs/pod",
                     baseline=few["us"],
-                    against="1,000 placed",
-                    aim=placed / 1_000 * few["us"],
+                    against=f"{UNIT:,} placed",
+                    aim=placed / UNIT * few["us"],
                     at_least=False,
                 )
             )
@@ -53,7 +57,7 @@ def bench(full: bool = False) -> list[Row]:
             figure=found[nodes, placed]["mib"],
             unit="MiB",
             baseline=small["mib"],
-            against="1,000 nodes, nothing placed",
+            against=f"{FEW:,} nodes, nothing placed",
             aim=1_024,
             at_least=False,
             note="the largest the process ever was",
@@ -80,7 +84,7 @@ def _measure(nodes: int, placed: int) -> dict[str, float]:
         names = (f"node-{index % nodes}" for index in range(placed))
         return [pod(f"old-{i}", cpu="10m", node=name) for i, name in enumerate(names)]
 
-    shape = replace(SHAPES[0], nodes=nodes, warm_up=100, objects=already_placed)
+    shape = replace(SHAPES[0], nodes=nodes, warm_up=usual(100, least=1), objects=already_placed)
     cluster = prepared(shape)
     rates = [place(cluster, shape, f"round-{turn}", PODS).rate for turn in range(3)]
     return {"us": 1e6 / median(rates), "mib": most_mib()}

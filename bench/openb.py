@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.shapes import Manifest
+from bench.size import usual
 from bench.table import Row, seconds
 from kscope.sim.kernel.rng import Streams
 from kscope.sim.objects.objects import from_manifest
@@ -31,8 +32,8 @@ def bench(full: bool = False) -> list[Row]:
     if not folder().is_dir():
         print(f"\n  skipped: no trace in {folder()}; set KSCOPE_OPENB")
         return []
-    placed, quick_s = _decide(evidence=False)
-    share = 1 if full else 8
+    placed, quick_s = _decide(evidence=False, every=usual(1, least=500))
+    share = 1 if full else usual(8, least=500)
     _, slow_s = _decide(evidence=True, every=share)
     return [
         Row(

@@ -13,11 +13,15 @@ import orjson
 from websockets.asyncio.client import connect
 
 from bench.servers import Servers, origin_of, servers, store_run
+from bench.size import usual
 from bench.table import Row
 from kscope.sim.input.generate import synthetic
-from kscope.sim.kernel.units import MILLISECOND
+from kscope.sim.kernel.units import MILLISECOND, SECOND
 
 PATIENCE_S = 180.0
+NODES = usual(5_000, least=10)
+PODS = usual(10_000, least=30)
+COMMITTED = usual(1_500, least=30)
 MOST_SLICES = 60
 STEPS_PER_SLICE = 400
 STRETCH = 100 * MILLISECOND
@@ -64,14 +68,14 @@ class Watcher:
 
 def bench(full: bool = False) -> list[Row]:
     """The sustained rate, and what a commit costs."""
-    nodes, pods = (5_000, 30_000) if full else (5_000, 10_000)
+    nodes, pods = NODES, 30_000 if full else PODS
     with servers() as stack:
         from django.db import connections
 
         watcher, cpu_s = _through_everything(stack, nodes, pods)
-        copied, by_orm = _commits(nodes, 1_500)
+        copied, by_orm = _commits(nodes, COMMITTED)
         connections.close_all()
-    seconds = watcher.last - watcher.first
+    seconds = max(watcher.last - watcher.first, MILLISECOND / SECOND)
     return [
         Row(
             name=f"engine to client, {nodes:,} nodes, {pods:,} pods",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bench.size import usual
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latency
 from kscope.sim.kernel.units import HOUR
@@ -242,9 +243,9 @@ class Shape:
     make: MakePod
     aim: float
     real: tuple[str, str] = ("", "")
-    nodes: int = 5_000
-    warm_up: int = 1_000
-    pods: int = 1_000
+    nodes: int = usual(5_000, least=30)
+    warm_up: int = usual(1_000, least=2)
+    pods: int = usual(1_000, least=4)
     own: Callable[[str], Manifest] | None = None
     has_volumes: bool = False
     profile: str = "v1.34"
@@ -315,9 +316,9 @@ SHAPES = (
         make=with_claim,
         aim=2_000,
         real=("38", "54"),
-        nodes=500,
-        warm_up=100,
-        pods=100,
+        nodes=usual(500, least=30),
+        warm_up=usual(100, least=5),
+        pods=usual(100, least=4),
         own=claim,
         has_volumes=True,
         objects=_local_volumes,

@@ -16,19 +16,20 @@ from websockets.asyncio.client import connect
 
 from bench.commits import Committer, paced
 from bench.servers import Servers, origin_of, servers, store_run
+from bench.size import usual
 from bench.table import Row, rows_of_waits
 from kscope.sim.input.generate import synthetic
 from kscope.sim.kernel.recorder import EventRow
 from kscope.sim.kernel.units import MILLISECOND
 
-CLIENTS = 50
+CLIENTS = usual(50, least=2)
 PER_SECOND = 20
 EVENTS = 10
 
 
 def bench(full: bool = False) -> list[Row]:
     """p50 and p99, beside what one client alone sees."""
-    frames = 1_200 if full else 300
+    frames = 1_200 if full else usual(300, least=4)
     with servers() as stack:
         if not stack.port:
             stack.start_web()

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, cast
 
 from bench.shapes import Manifest, claim, node, pod, scenario, volume
+from bench.size import usual
 from bench.table import Row, cpu_seconds, median, most_mib
 from kscope.runs.drive.garbage import uncollected
 from kscope.sim.api_server.store import ObjectStore
@@ -31,14 +32,14 @@ from volumes.engine.matching.index import VolumeIndex
 from volumes.engine.matching.rules import find_matching_volume
 from volumes.engine.phases import protected, settled
 
-VOLUMES = 10_000
-ASKED = 2_000
-SCANNED = 20
-PROVISIONED = 3_000
+VOLUMES = usual(10_000, least=20)
+ASKED = usual(2_000, least=5)
+SCANNED = usual(20, least=2)
+PROVISIONED = usual(3_000, least=10)
 
-NODES = 5_000
+NODES = usual(5_000, least=10)
 PODS_ON_NODE = 2
-CHANGED = 200
+CHANGED = usual(200, least=4)
 # Upstream's kubelet runs its populator and its reconciler every 100 ms.
 LOOPS_AN_HOUR = 2 * 10 * 3600
 

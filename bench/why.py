@@ -22,6 +22,7 @@ from bench.shapes import (
     scenario,
     volume,
 )
+from bench.size import usual
 from bench.table import Row, seconds
 from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latency
 from kscope.sim.kernel.units import SECOND
@@ -32,7 +33,7 @@ from scheduling.engine.diagnosis.inquiry import diagnose_in_steps
 from scheduling.engine.diagnosis.world import World
 from scheduling.process_forks import forks_of
 
-NODES, PODS_EACH = 5_000, 4
+NODES, PODS_EACH = usual(5_000, least=9), 4
 # Volumes are provisioned as they usually are, so that a fix that leads to a volume is seen to help.
 LATENCIES = {**NO_LATENCY, "provision": Latency("fixed", DEFAULT_LATENCIES["provision"])}
 ASKED = (
