@@ -49,3 +49,45 @@ def test_a_failed_part_is_shown_in_one_piece(tmp_path: Path) -> None:
     assert shown[heading + 1] == "a bad part ran"
     assert "good       | a good part ran" in shown
     assert "== what good printed" not in shown
+
+
+SKIPS = """
+== short test summary info ==
+SKIPPED [2] tests/e2e/conftest.py:105: no browser
+SKIPPED [1] tests/e2e/test_board.py:7: no browser
+SKIPPED [1] tests/web/test_pages.py:9: no /proc on this system
+"""
+
+
+def summary_of(folder: Path, printed: str) -> list[str]:
+    """The end of what is shown of a target that prints this."""
+    (folder / "printed").write_text(printed)
+    (folder / "Makefile").write_text("told: ; @cat printed\n")
+    env = {key: value for key, value in os.environ.items() if key not in ("MAKE", "MAKEFLAGS")}
+    done = subprocess.run(
+        [PARTS, "told"], cwd=folder, env=env, capture_output=True, text=True, check=True
+    )
+    lines = done.stdout.splitlines()
+    return lines[next(place for place, line in enumerate(lines) if line.endswith(" summary")) + 1 :]
+
+
+def test_skipped_tests_are_counted_by_reason(tmp_path: Path) -> None:
+    part, *reasons = summary_of(tmp_path, f"{SKIPS}=== 5 passed, 4 skipped in 1.20s (0:01) ===\n")
+    assert part.split()[1] == "passed"
+    assert part.endswith("; 5 passed, 4 skipped")
+    assert [line.strip() for line in reasons] == [
+        "1 skipped: no /proc on this system",
+        "3 skipped: no browser",
+    ]
+
+
+def test_a_part_that_skipped_all_has_not_passed(tmp_path: Path) -> None:
+    part, *_ = summary_of(tmp_path, f"{SKIPS}=== 4 skipped in 1.20s ===\n")
+    assert part.split()[1] == "SKIPPED"
+
+
+def test_tests_of_node_are_counted_as_well(tmp_path: Path) -> None:
+    printed = "ok 1 - a\nok 2 - b # SKIP no time zones\n# pass 1\n# fail 0\n# skipped 1\n"
+    part, reason = summary_of(tmp_path, printed)
+    assert part.endswith("; 1 passed, 1 skipped")
+    assert reason.strip() == "1 skipped: no time zones"
