@@ -140,7 +140,8 @@ def test_one_that_outlives_its_asker_goes_on() -> None:
 
 @pytest.mark.usefixtures("with_loader")
 def test_a_forked_process_has_no_other_files() -> None:
-    with started("wait_for_signal") as (first, output), started("wait_for_signal") as (second, _):
+    with started("wait_for_signal") as (first, _), started("wait_for_signal") as (second, output):
+        # Its number is known before it has closed what was the loader's; once it speaks it has.
         output.readline()
         paths = Path(f"/proc/{second.pid}/fd")
         if not paths.exists():
