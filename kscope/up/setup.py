@@ -148,9 +148,12 @@ def _make_venv(python):
     shutil.rmtree(VENV, ignore_errors=True)
     made = subprocess.run([python, "-m", "venv", VENV], **_CAPTURED)
     if made.returncode:
+        shutil.rmtree(VENV, ignore_errors=True)
+        minor = ".".join(_version_of(python).split(".")[:2])
         raise SetupError(
-            f"Python could not make a virtual environment:\n{made.stdout.strip()}\n"
-            "On Debian and Ubuntu: apt install python3-venv"
+            f"Python could not make a virtual environment:\n{made.stdout.strip()}\n\n"
+            "Where its module venv or ensurepip is missing, as on a new Debian or Ubuntu: apt install "
+            f"python3-venv (python{minor}-venv, where that is not the system's own Python)."
         )
 
 
@@ -234,14 +237,39 @@ def _npm_ci(kind):
     command = [*_npm(), "ci", "--no-audit", "--no-fund"]
     if kind != "dev":
         command.append("--omit=dev")
-    _stream(command, "", 0, "npm ci failed")
+    _stream(command, "", 0, "npm ci failed", env={**os.environ, **_npm_cache()})
 
 
-def _stream(command, prefix, total, failure):
+def _npm_cache():
+    """Variables that give npm a cache of our own, where its own, in HOME, cannot be written.
+
+    That a HOME is missing, read-only or another account's is common for accounts of services.
+    """
+    if any(name.lower() == "npm_config_cache" for name in os.environ):
+        return {}
+    try:
+        folder = Path.home() / ".npm"
+    except RuntimeError:  # neither HOME nor an account
+        folder = None
+    while folder is not None and not folder.exists():
+        folder = folder.parent
+    if folder is not None and folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
+        return {}
+    # With the variable HOME, because npm looks there for settings as well.
+    return {"npm_config_cache": str(VENV / "npm-cache"), "HOME": str(VENV)}
+
+
+def _stream(command, prefix, total, failure, env=None):
     """Run *command* and count its lines that begin with *prefix*; show its end when it fails."""
     lines, seen = [], 0
     process = subprocess.Popen(
-        command, cwd=ROOM, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=ROOM,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
     )
     assert process.stdout is not None
     for line in process.stdout:

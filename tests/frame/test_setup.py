@@ -1,5 +1,6 @@
 """Which Python the virtual environment is made of."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -59,3 +60,34 @@ def test_a_build_that_makes_no_environments_is_passed_over(tmp_path: Path) -> No
     lacking.chmod(0o755)
     assert setup._seconds_to_compute(lacking) == float("inf")
     assert setup._seconds_to_compute(sys.executable) < float("inf")
+
+
+def test_npm_keeps_its_cache_where_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("npm_config_cache", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert setup._npm_cache() == {}
+
+
+@pytest.mark.parametrize("home", ["a file", "read only", "no account"])
+def test_npm_gets_a_cache_where_home_is_none(
+    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("npm_config_cache", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    if home == "a file":
+        (tmp_path / "home").touch()
+    elif home == "read only":
+        monkeypatch.setattr(os, "access", lambda *_: False)
+    else:
+        monkeypatch.setattr(Path, "home", _no_home)
+    assert setup._npm_cache()["npm_config_cache"] == str(setup.VENV / "npm-cache")
+
+
+def test_a_cache_that_was_named_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NPM_CONFIG_CACHE", "/somewhere")
+    monkeypatch.setenv("HOME", "/dev/null")
+    assert setup._npm_cache() == {}
+
+
+def _no_home() -> Path:
+    raise RuntimeError("Could not determine home directory.")
