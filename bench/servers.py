@@ -6,12 +6,11 @@ import secrets
 import shutil
 import socket
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kscope.up.account import own_directory, server_account
+from kscope.up.account import own_directory, server_account, sockets_folder
 from kscope.up.children import Child, ProcessContext, start_child, wait_until
 from kscope.up.postgres import Postgres
 from kscope.up.valkey import Valkey
@@ -86,8 +85,8 @@ def servers() -> Iterator[Servers]:
     if _current:
         yield _current[0]
         return
-    folder = Path(tempfile.mkdtemp(prefix="kscope-bench-"))
     user = server_account()
+    folder = sockets_folder("kscope-bench-", user)
     sockets = own_directory(folder, user)
     started = Servers(folder)
     postgres = Postgres(folder / "postgres", sockets, folder / "postgres.log", user)

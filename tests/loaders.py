@@ -3,13 +3,13 @@
 import atexit
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from kscope.up.account import sockets_folder
 from kscope.up.children import wait_until
 from kscope.up.processes import LOADER, ROOM
 from kscope.up.services import loader_answers, start_loader
@@ -19,7 +19,7 @@ from tests.waiting import HANG_SECONDS
 @cache
 def loader(hash_seed: str = "random") -> Path:
     """The address of a loader with that seed of string hashes. It ends with this process."""
-    folder = Path(tempfile.mkdtemp(prefix="kscope-loader-"))
+    folder = sockets_folder("kscope-loader-", None)
     address = folder / "loader.sock"
     env = {
         **os.environ,

@@ -8,13 +8,11 @@ by DATABASE_URL and REDIS_URL are used instead.
 import gc
 import os
 import shutil
-import tempfile
 from collections.abc import Generator
-from pathlib import Path
 
 import pytest
 
-from kscope.up.account import own_directory, server_account
+from kscope.up.account import own_directory, server_account, sockets_folder
 from kscope.up.children import Child
 from kscope.up.postgres import Postgres
 from kscope.up.valkey import Valkey
@@ -26,8 +24,8 @@ class Servers:
     """The temporary servers of one process of the session."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="kscope-test-"))
         self.user = server_account()
+        self.folder = sockets_folder("kscope-test-", self.user)
         self.sockets = own_directory(self.folder, self.user)
         self.children: list[Child] = []
 

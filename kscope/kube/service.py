@@ -7,14 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from multiprocessing.connection import Client
 from pathlib import Path
 from typing import Any
 
-from kscope.up.account import own_directory, server_account
+from kscope.up.account import own_directory, server_account, sockets_folder
 
 START_SECONDS = 120.0
 STOP_SECONDS = 15.0
@@ -31,8 +30,8 @@ class Service:
     """The service process, and the folders that go when it ends."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="kscope-kube-"))
-        self._servers = Path(tempfile.mkdtemp(prefix="kscope-kube-servers-"))
+        self.folder = sockets_folder("kscope-kube-", None)
+        self._servers = sockets_folder("kscope-kube-servers-", server_account())
         self._log = self.folder / LOG
         own_directory(self._servers, server_account())
         with self._log.open("wb") as log:

@@ -10,6 +10,7 @@ import os
 import pwd
 import shutil
 import stat
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,10 @@ from kscope.up.children import StartError, User
 ACCOUNTS = ("postgres", "nobody")
 ROOT_STATE = Path("/var/lib/kscope")
 ROOT_CACHE = Path("/var/cache/kscope")
+# Of the path of a unix socket, by the system that allows fewer (macOS); Linux allows 107.
+MOST_SOCKET_BYTES = 103
+# The longest that is made in a folder of `sockets_folder`.
+LONGEST_SOCKET = "/servers/.s.PGSQL.5432"
 
 
 def server_account() -> User | None:
@@ -71,6 +76,24 @@ def reachable_copy(base: Path, parts: Sequence[str], user: User | None, version:
     if not can_enter(copy, user):
         raise StartError(f"{copy} cannot be read by {user.name}; check the rights of {ROOT_CACHE}.")
     return copy
+
+
+def sockets_folder(prefix: str, user: User | None) -> Path:
+    """A new folder for unix sockets: in the temporary folder, or where paths are short enough.
+
+    Raises StartError where *user* can go nowhere like that.
+    """
+    bases = dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp"))
+    for base in bases:
+        longest = f"{base}/{prefix}12345678{LONGEST_SOCKET}"
+        is_short = len(os.fsencode(longest)) <= MOST_SOCKET_BYTES
+        is_open = os.access(base, os.W_OK | os.X_OK)
+        if is_short and is_open and (user is None or can_enter(Path(base), user)):
+            return Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+    raise StartError(
+        f"There is no folder for the sockets of the servers: none of {', '.join(bases)} has a path "
+        "short enough and can be written and entered. Set TMPDIR to one that is."
+    )
 
 
 def own_directory(path: Path, user: User | None, mode: int = 0o700) -> Path:

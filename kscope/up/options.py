@@ -35,7 +35,7 @@ class Options:
     def address(self) -> str:
         """As people write it."""
         shown = "localhost" if self.host in ("127.0.0.1", "0.0.0.0", "::") else self.host
-        return f"http://{shown}:{self.port}/"
+        return f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}/"
 
     @property
     def logs(self) -> Path:

@@ -17,12 +17,11 @@ import secrets
 import shutil
 import socket
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from kscope.up.account import own_directory, server_account, state_directory
+from kscope.up.account import own_directory, server_account, sockets_folder, state_directory
 from kscope.up.address import Servers
 from kscope.up.children import Child, StartError, describe_exit, wait_for_end, wait_until
 from kscope.up.command_line import say
@@ -62,7 +61,7 @@ def serve(options: Options) -> int:
         if swept:
             say(f"stopped what an earlier start left running: {', '.join(swept)}")
         _check_port_is_free(options)
-        sockets = Path(tempfile.mkdtemp(prefix="kscope-"))
+        sockets = sockets_folder("kscope-", server_account())
         sockets.chmod(0o711)  # The servers have a folder in it, whose account may differ.
         try:
             services = _start_all(options, sockets, started)
@@ -143,8 +142,8 @@ def _prepare(options: Options, services: Services) -> None:
         return
     stamp.unlink(missing_ok=True)
     say("preparing the database and the demo scenarios")
+    # It stays until its password was shown, also when this start is stopped before.
     report = options.data / "prepared.json"
-    report.unlink(missing_ok=True)
     child = services.start_preparing(report)
     wait_for_end(child, failure="The database could not be prepared:")
     password = json.loads(report.read_text())["password"]

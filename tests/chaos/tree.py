@@ -7,14 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any, LiteralString
 
 import psutil
 import psycopg
 
-from kscope.up.account import own_directory, server_account
+from kscope.up.account import own_directory, server_account, sockets_folder
 from kscope.up.children import Child
 from kscope.up.postgres import Postgres
 from kscope.up.valkey import Valkey
@@ -34,7 +33,7 @@ class Tree:
     def __init__(self, *, embedded: bool, disk: Path | None = None) -> None:
         """*disk*: an empty folder for everything that is written, in place of a new one in /tmp."""
         self.embedded = embedded
-        self.folder = disk or Path(tempfile.mkdtemp(prefix="kscope-chaos-"))
+        self.folder = disk or sockets_folder("kscope-chaos-", server_account())
         self.folder.chmod(0o755)
         self.data = self.folder / "data"
         self.sockets = self.folder / "sockets"
