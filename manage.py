@@ -3,8 +3,9 @@
 
 import os
 import sys
+from pathlib import Path
 
-from kscope.up.command_line import run_command
+from kscope.up.command_line import run_command, say
 
 
 def main() -> int:
@@ -13,6 +14,21 @@ def main() -> int:
         from kscope.up.__main__ import main as up
 
         return up(sys.argv[2:])
+    from kscope.operations.at_rest import COMMANDS, database_at_rest
+    from kscope.up.children import StartError
+
+    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
+        data = os.environ.get("KSCOPE_DATA") or Path(__file__).with_name(".kscope")
+        try:
+            with database_at_rest(Path(data).resolve()):
+                return _run_django()
+        except StartError as error:
+            say(f"\n{error}", sys.stderr)
+            return 1
+    return _run_django()
+
+
+def _run_django() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
     from django.core.management import execute_from_command_line
     from django.db import DatabaseError

@@ -1,9 +1,12 @@
 """What `make up` promises: it starts, says why it cannot, and leaves nothing behind."""
 
 import contextlib
+import os
+import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kscope.up.started import RESTARTS
-from tests.frame.up_process import Up, free_port, wait_until_ended
+from tests.frame.up_process import LEFT_OUT, ROOM, Up, free_port, wait_until_ended
 from tests.waiting import wait_for
 
 
@@ -60,6 +63,21 @@ def test_several_signals_at_once_stop_it_once(moment: str, data: Path) -> None:
         assert "stopping" in up.output
         assert "Traceback" not in up.output
         assert not (data / "run.json").exists()
+
+
+def test_a_password_is_set_while_it_is_down(data: Path) -> None:
+    environment = {key: value for key, value in os.environ.items() if key not in LEFT_OUT}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "account", "password", "admin"],
+        cwd=ROOM,
+        env={**environment, "KSCOPE_DATA": str(data)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"account admin, password \S+ \(shown only now\)\n", done.stdout)
+    assert not (data / "postgres" / "postmaster.pid").exists()
 
 
 def test_it_serves_on_when_its_output_is_unread(data: Path) -> None:
@@ -161,5 +179,8 @@ def test_data_in_a_long_path_with_spaces_works() -> None:
         data = Path(folder, "a directory with spaces " + "and a long name " * 8, "data")
         data.parent.mkdir()
         assert len(str(data)) > 140
-        with Up(data) as up:
+        # So long, too, that no socket could be in it.
+        temporary = data.parent.with_name("temporary " * 12)
+        temporary.mkdir(mode=0o755)
+        with Up(data, env={"TMPDIR": str(temporary)}) as up:
             assert up.wait_until_serving().answers()

@@ -6,9 +6,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
 from kscope.accounts.access import Role
 from kscope.accounts.models import Account
@@ -27,12 +29,34 @@ class Command(BaseCommand):
         """Migrate, load the demos, make the admin; then report or print the new password."""
         call_command("migrate", interactive=False, verbosity=options["verbosity"])
         call_command("load_demos")
-        password = first_admin()
         if options["report"]:
-            options["report"].touch(mode=0o600)
-            options["report"].write_text(json.dumps({"password": password}))
-        elif password:
+            first_admin_reported(options["report"])
+        elif password := first_admin():
             self.stdout.write(f"admin account: user admin, password {password} (shown only now)")
+
+
+def first_admin_reported(report: Path) -> None:
+    """Like `first_admin`; writes the password to *report*, which stays until its reader deletes it.
+
+    It is written before the account is there for good: whenever this, or the reader, is interrupted,
+    the next call makes the account with another password or leaves the one that was never shown.
+    """
+    with transaction.atomic():
+        password = first_admin()
+        if not password and _is_unread(report):
+            return
+        report.touch(mode=0o600)
+        report.write_text(json.dumps({"password": password}))
+
+
+def _is_unread(report: Path) -> bool:
+    """Whether *report* holds the password with which the first admin can log in."""
+    try:
+        password = json.loads(report.read_text())["password"]
+    except (OSError, ValueError):  # There is none, or it was cut short.
+        return False
+    admin = User.objects.filter(username="admin").first()
+    return bool(password) and admin is not None and admin.check_password(password)
 
 
 def first_admin() -> str:

@@ -1,4 +1,4 @@
-"""`manage.py account`: make accounts, change their role, list them."""
+"""`manage.py account`: make accounts, change their role and password, list them."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -11,7 +11,7 @@ from kscope.accounts.access import Role, role_of
 
 
 class Command(BaseCommand):
-    help = "Create accounts, change their role, deactivate and list them."
+    help = "Create accounts, change their role and password, deactivate and list them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the subcommands."""
@@ -22,6 +22,10 @@ class Command(BaseCommand):
         role = actions.add_parser("role", help="change the role of an account")
         role.add_argument("name")
         role.add_argument("role", choices=Role.values)
+        password = actions.add_parser(
+            "password", help="give an account a new password, and print it; its sessions end"
+        )
+        password.add_argument("name")
         for action, words in (
             ("deactivate", "refuse its password, sessions and tokens"),
             ("activate", "accept them again"),
@@ -46,6 +50,9 @@ class Command(BaseCommand):
         user = found_user(name)
         if action == "role":
             services.account_set_role(user=user, role=options["role"])
+        elif action == "password":
+            password = services.password_set(user=user)
+            self.stdout.write(f"account {name}, password {password} (shown only now)")
         else:
             user.is_active = action == "activate"
             user.save(update_fields=["is_active"])
