@@ -8,13 +8,8 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund
 
-FROM ${PYTHON_IMAGE}
-ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 KSCOPE_DATA=/data
-RUN useradd --no-create-home --uid 10001 --user-group kscope && mkdir /data && chown 10001:10001 /data
-WORKDIR /app
-COPY requirements/runtime.txt requirements/
-RUN pip install --no-cache-dir --require-hashes --no-deps -r requirements/runtime.txt
-COPY --from=modules /app/node_modules node_modules
+# A checkout made under umask 077 can be read by its owner alone; the image is run by another account.
+FROM modules AS files
 COPY manage.py ./
 COPY kscope kscope
 COPY scheduling scheduling
@@ -24,6 +19,15 @@ COPY templates templates
 COPY static static
 COPY scenarios scenarios
 COPY docs docs
+RUN chmod -R u=rwX,go=rX /app
+
+FROM ${PYTHON_IMAGE}
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 KSCOPE_DATA=/data
+RUN useradd --no-create-home --uid 10001 --user-group kscope && mkdir /data && chown 10001:10001 /data
+WORKDIR /app
+COPY requirements/runtime.txt requirements/
+RUN pip install --no-cache-dir --require-hashes --no-deps -r requirements/runtime.txt
+COPY --from=files /app ./
 USER 10001:10001
 EXPOSE 8000
 CMD ["python", "-m", "uvicorn", "kscope.asgi:application", "--host", "0.0.0.0", "--port", "8000", \

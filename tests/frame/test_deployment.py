@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from kscope.up.options import Options
 
@@ -108,6 +109,48 @@ def test_valkey_asks_for_a_password() -> None:
 def test_the_image_runs_as_an_ordinary_account() -> None:
     lines = (ROOM / "Dockerfile").read_text().splitlines()
     assert [line for line in lines if line.startswith("USER")] == ["USER 10001:10001"]
+
+
+def test_one_service_builds_the_image_of_all() -> None:
+    ours = [name for name, service in SERVICES.items() if service["image"] == "kscope"]
+    assert ours == ["web", "worker", "beat"]
+    assert [name for name, service in SERVICES.items() if "build" in service] == ["web"]
+    assert all(SERVICES[name]["pull_policy"] == "never" for name in ("worker", "beat"))
+    assert all("web" in SERVICES[name]["depends_on"] for name in ("worker", "beat"))
+
+
+def test_the_image_can_be_read_whatever_the_umask_was() -> None:
+    """Everything comes from a stage that opens it, and nothing from the checkout itself."""
+    _, _, files, last = (ROOM / "Dockerfile").read_text().split("\nFROM ")
+    assert "RUN chmod -R u=rwX,go=rX /app" in files
+    copied = [line for line in last.splitlines() if line.startswith("COPY")]
+    assert copied == ["COPY requirements/runtime.txt requirements/", "COPY --from=files /app ./"]
+
+
+async def seen_address(peer: str, forwarded: str) -> str:
+    """The address that kscope sees of a client, as uvicorn tells it with the settings of compose."""
+    seen: list[str] = []
+
+    async def kscope(scope: Any, _receive: Any, _send: Any) -> None:
+        seen.append(scope["client"][0])
+
+    trusted = compose_environment()["FORWARDED_ALLOW_IPS"]
+    header = (b"x-forwarded-for", forwarded.encode())
+    scope: Any = {"type": "http", "scheme": "http", "client": (peer, 1), "headers": [header]}
+    nothing: Any = None
+    await ProxyHeadersMiddleware(kscope, trusted)(scope, nothing, nothing)
+    return seen[0]
+
+
+async def test_visitors_behind_the_proxy_of_compose_are_told_apart() -> None:
+    gateway = COMPOSE["networks"]["outside"]["ipam"]["config"][0]["gateway"]
+    assert await seen_address(gateway, "203.0.113.7") == "203.0.113.7"
+    # A proxy writes what it knows behind what the client has claimed.
+    assert await seen_address(gateway, "198.51.100.1, 203.0.113.8") == "203.0.113.8"
+
+
+async def test_others_claim_no_address() -> None:
+    assert await seen_address("192.168.211.2", "203.0.113.7") == "192.168.211.2"
 
 
 def compose_environment(**given: str) -> dict[str, str]:
