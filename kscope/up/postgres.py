@@ -100,6 +100,12 @@ class Postgres:
         return child
 
     def _create(self, binaries: Path) -> None:
+        # initdb has a shell start the server beside it, by its path in double quotes.
+        if any(sign in str(binaries) for sign in '"$`\\'):
+            raise StartError(
+                f'PostgreSQL makes no database from {binaries}: its path has one of " $ ` \\ in it. '
+                "Move the checkout to a path without these, or set DATABASE_URL."
+            )
         # Made beside and moved into place: a start that was killed here leaves nothing to trip over.
         draft = self.data.with_name(f"{self.data.name}.new")
         shutil.rmtree(draft, ignore_errors=True)

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from kscope.up.account import LONGEST_SOCKET, MOST_SOCKET_BYTES, sockets_folder
+from kscope.up.children import StartError
 from kscope.up.options import Options
+from kscope.up.postgres import Postgres
 
 
 @pytest.mark.parametrize(
@@ -34,3 +36,10 @@ def test_sockets_get_a_path_that_is_short_enough(
     folder = sockets_folder("kscope-", None)
     folder.rmdir()
     assert len(os.fsencode(f"{folder}{LONGEST_SOCKET}")) <= MOST_SOCKET_BYTES
+
+
+@pytest.mark.parametrize("sign", ['"', "$", "`", "\\"])
+def test_a_path_that_initdb_cannot_use_is_named(sign: str, tmp_path: Path) -> None:
+    postgres = Postgres(tmp_path / "data", tmp_path, tmp_path / "log")
+    with pytest.raises(StartError, match="Move the checkout"):
+        postgres._create(Path(f"/srv/odd{sign}path/bin"))
