@@ -80,7 +80,11 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "texts that are being sent to readers": (
         f"KSCOPE_WEB_SENDING` ({settings.WEB_SENDING_MIB} MiB)",
     ),
-    "the first state of a run": ("twice its budget", f"{stuck.STUCK_CPU_SECONDS:.0f} s of CPU", "three processes"),
+    "the first state of a run": (
+        "twice its budget",
+        f"{stuck.STUCK_CPU_SECONDS:.0f} s of CPU",
+        "three processes",
+    ),
     "a disk with room for files": (f"{health.LEAST_BYTES // MIB} MiB, {health.LEAST_FILES} files",),
     "a reader that receives nothing, or stops answering heartbeats": (
         f"{consumers.DEAF_SECONDS:.0f} s",
