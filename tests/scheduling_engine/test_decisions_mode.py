@@ -1,5 +1,6 @@
 """Decisions mode where it has to do what a running control plane would have done."""
 
+from dataclasses import replace
 from typing import Any
 
 from kscope.sim.objects.objects import from_manifest
@@ -112,3 +113,39 @@ def test_a_budget_without_a_status_allows_what_its_pods_allow() -> None:
 
 def test_in_1_11_a_budget_without_a_status_allows_nothing() -> None:
     assert preempted("v1.11") == "default/dear"
+
+
+def test_pods_of_an_unknown_scheduler_are_ignored() -> None:
+    mine, theirs = make_pod("mine"), make_pod("theirs", spec={"schedulerName": "other"})
+    decided = decide([make_node("n1"), theirs, mine], PROFILES["v1.36"])
+    assert [each["pod"] for each in decided["attempts"]] == ["default/mine"]
+    assert decided["final"]["pods"]["default/theirs"] == ""
+
+
+def test_the_first_fit_follows_the_zones_in_turn() -> None:
+    nodes = [
+        make_node(name, labels={ZONE: zone}) for name, zone in (("a", "x"), ("b", "x"), ("c", "y"))
+    ]
+    unscored = replace(PROFILES["v1.36"], scores=())
+    pods = [make_pod(f"p{number}") for number in range(3)]
+    placed = decide([*nodes, *pods], unscored)["final"]["pods"]
+    assert list(placed.values()) == ["a", "c", "b"]
+
+
+def test_a_placed_pod_without_conditions_is_healthy() -> None:
+    labels = {"app": "web"}
+    objects = [
+        make_node("n1", cpu="1"),
+        make_pod("victim", node="n1", labels=labels, cpu="1"),
+        from_manifest(
+            {
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": {"name": "web", "namespace": "default"},
+                "spec": {"minAvailable": 0, "selector": {"matchLabels": labels}},
+            }
+        ),
+        make_pod("high", priority=10, cpu="1"),
+    ]
+    first = attempts_on("high", decide(objects, PROFILES["v1.34"]))[0]
+    assert first["preemption"]["candidates"]["n1"]["pdb_violations"] == 0

@@ -1,5 +1,6 @@
 """Pods that are scheduled together, behind the gates GenericWorkload and GangScheduling of v1.36."""
 
+import random
 from typing import Any
 
 import pytest
@@ -208,3 +209,48 @@ def test_without_the_gate_no_gang_is_a_cause() -> None:
     cluster = _cluster(_group(), node("n", cpu="3"), *_gang(cpu="1"), feature_gates={})
     (waiting,) = [f"w{number}" for number in range(4) if not node_of(cluster, f"w{number}")]
     assert all(each.plugin == "NodeResourcesFit" for each in _why(cluster, waiting).causes[:1])
+
+
+def _crowded(seed: int) -> list[Manifest]:
+    """Gangs that have to preempt, some of them apart from one another."""
+    draw = random.Random(seed)
+    nodes = [
+        node(f"n{number}", cpu=str(draw.randint(1, 3))) for number in range(draw.randint(1, 3))
+    ]
+    running = [
+        pod(f"r{number}", nodeName=f"n{number % len(nodes)}", cpu="500m", priority=0)
+        for number in range(draw.randint(2, 5))
+    ]
+    gangs: list[Manifest] = []
+    for name in ("g0", "g1"):
+        size = draw.randint(2, 4)
+        gangs.append(_group(name, draw.randint(1, size)))
+        spec = {"cpu": draw.choice(["500m", "1"]), "priority": draw.choice([0, 100])}
+        gangs += [_member(f"{name}-{number}", name, **spec) for number in range(size)]
+    return [*nodes, *running, *gangs]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_gang_that_preempts_ends_the_run(seed: int) -> None:
+    cluster = _cluster(*_crowded(seed), seconds=60)
+    assert cluster.store.objects("PodGroup")
+
+
+def test_a_member_on_trial_is_no_longer_nominated() -> None:
+    gang = _gang(4, cpu="500m", priority=100)
+    victims = [pod(f"r{number}", nodeName=f"n{number}", cpu="100m") for number in range(2)]
+    nodes = [node(f"n{number}", cpu="1") for number in range(2)]
+    cluster = _cluster(_group(minimum=3), *nodes, *victims, *gang, seconds=60)
+    assert sum(bool(each) for each in _nodes_of(cluster)) == 4
+
+
+def test_anti_affinity_of_members_on_trial_is_not_seen() -> None:
+    term = {
+        "labelSelector": {"matchLabels": {"app": "quiet"}},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    loud = _member("w0", affinity=apart, priority=10)
+    quiet = _member("w1", labels={"app": "quiet"})
+    cluster = _cluster(_group(minimum=2), node("n"), loud, quiet)
+    assert _nodes_of(cluster, 2) == ["n", "n"]

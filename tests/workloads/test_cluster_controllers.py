@@ -143,6 +143,20 @@ def test_pods_leave_an_unready_node_when_tolerations_expire() -> None:
     assert world.facts("TaintManagerEviction") == [20.001, 310.001]
 
 
+def test_an_untolerated_taint_cancels_the_waiting_deletion() -> None:
+    world = World(*NODES, make_pod("p", "n1"))
+    world.patch("node/n1", status=not_ready("Unknown"))
+    world.run(60)
+    taints = world.store.get("Node", "n1").spec["taints"]
+    harsh = {"key": "harsh", "effect": "NoExecute"}
+    world.patch("node/n1", spec={"taints": [*taints, harsh]})
+    world.run(1)
+    assert world.said("taint-controller") == [
+        "TaintManagerEviction: Cancelling deletion of Pod default/p",
+        "TaintManagerEviction: Marking for deletion Pod default/p",
+    ]
+
+
 def test_a_node_that_recovers_in_time_keeps_its_pods() -> None:
     world = World(*NODES, make_pod("p", "n1"))
     world.patch("node/n1", status=not_ready("Unknown"))

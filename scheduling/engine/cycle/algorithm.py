@@ -109,6 +109,11 @@ class SchedulingAlgorithm:
             self._batch = OpportunisticBatch(signer, self.framework, ties)
 
     @property
+    def takes_first_fit(self) -> bool:
+        """Whether a search ends with the first node that fits, as nothing scores the nodes."""
+        return self._takes_first and not self._rules.examines_all_nodes
+
+    @property
     def wanted_nodes(self) -> int:
         """After how many feasible nodes a search of the whole cluster stops."""
         return self._nodes_to_find(len(self.table))

@@ -89,6 +89,8 @@ class NodeTable:
         # pod has more labels than before.
         self.lister: Callable[[str], Sequence[PodInfo]] | None = None
         self.reordered: dict[int, bool] = {}
+        # Pods on trial whose required anti-affinity is not counted, by key, and their rows.
+        self._hidden: dict[str, int] = {}
         self._sums = Sums(self.requested, self.scored, self.pod_count)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -306,6 +308,32 @@ class NodeTable:
         pod = self.pods[row].pop(key)
         self._count(row, pod, -1)
         return pod
+
+    def hide_on_trial(self, node: str, pod: PodInfo) -> None:
+        """Leave *pod*, just added on trial, out of what the snapshot lists apart from its nodes.
+
+        That are the claims in use, and the nodes with pods that have required anti-affinity: a node
+        that was not in that list when the cycle of a group began is not in it at the end either.
+        Upstream: v1.36 Snapshot.AssumePod().
+        """
+        row = self.rows[node]
+        if pod.pod.volumes:
+            self.volume_users.count_claims(pod.pod, -1)
+        others = (each for key, each in self.pods[row].items() if key not in self._hidden)
+        if not pod.affinity.required_anti or any(
+            each.affinity.required_anti for each in others if each.key != pod.key
+        ):
+            return
+        self._hidden[pod.key] = row
+        self.pod_counts.count_required_anti(row, pod, -1)
+        self.touch(row)
+
+    def show_again(self, node: str, pod: PodInfo) -> None:
+        """End what `hide_on_trial` began."""
+        if pod.pod.volumes:
+            self.volume_users.count_claims(pod.pod, 1)
+        if self._hidden.pop(pod.key, None) is not None:
+            self.pod_counts.count_required_anti(self.rows[node], pod, 1)
 
     def _count(self, row: int, pod: PodInfo, delta: int) -> None:
         resources = pod.resources

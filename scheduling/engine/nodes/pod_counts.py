@@ -112,6 +112,12 @@ class PodCounts:
             for number in self._matching_counters(pod.pod):
                 self._add(self._counter_list[number].tally, row, delta)
 
+    def count_required_anti(self, row: int, pod: PodInfo, delta: int) -> None:
+        """As `count`, but only the required anti-affinity that *pod* carries."""
+        for column in self._columns_of(pod):
+            if column.kind == REQUIRED_ANTI_AFFINITY:
+                self._add(column.tally, row, delta)
+
     def relabel(self, row: int, old: Pod, new: Pod) -> bool:
         """Count *new* on *row* in place of *old*, of which only the labels differ.
 
@@ -237,8 +243,12 @@ class VolumeUsers:
 
     def count(self, pod: Pod, delta: int) -> None:
         """Count the volumes of a *pod* that comes (*delta* 1) or goes (-1)."""
+        self.count_claims(pod, delta)
+        if may_be_at_fault(pod):
+            self.pods_at_fault += delta
+
+    def count_claims(self, pod: Pod, delta: int) -> None:
+        """As `count`, but only the claims that *pod* uses."""
         for name in pod.named_claims:
             key = f"{pod.namespace}/{name}"
             self.by_claim[key] = self.by_claim.get(key, 0) + delta
-        if may_be_at_fault(pod):
-            self.pods_at_fault += delta

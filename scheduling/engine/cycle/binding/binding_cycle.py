@@ -175,9 +175,11 @@ class BindingCycle:
         # It has its place now, and gets a nomination anew where the group waits for one. Upstream:
         # schedule_one.go assume(), also within the cycle of a group.
         self._queue.nominator.delete(trial.info.uid)
+        self._state.handle.table.hide_on_trial(trial.node, trial.info)
         return partial(self._undo_trial, trial)
 
     def _undo_trial(self, trial: Binding) -> None:
+        self._state.handle.table.show_again(trial.node, trial.info)
         self._calls.run(ExtensionPoint.UNRESERVE, trial)
         self._state.change_cache(trial.info.pod.id, self._cache.forget_pod, trial.info)
 

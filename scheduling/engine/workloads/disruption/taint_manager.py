@@ -25,6 +25,8 @@ _RETRIES: Final = 5
 
 
 _RETRY: Final = 10 * MILLISECOND
+# In place of seconds: some taint is not tolerated at all.
+_NOT_TOLERATED: Final = -1
 
 
 class TaintManager:
@@ -85,11 +87,14 @@ class TaintManager:
         if seconds is None:
             self._cancel(pod)
             return
+        if seconds == _NOT_TOLERATED:
+            # A deletion that waits is cancelled, with its Event, and another one follows at once.
+            self._cancel(pod)
         since = self._loop.now
         if pod.key in self._scheduled:
             since, timer = self._scheduled.pop(pod.key)
             timer.cancel()
-        at = max(self._loop.now, since + nanoseconds(seconds))
+        at = max(self._loop.now, since + nanoseconds(max(0, seconds)))
         self._scheduled[pod.key] = since, self._loop.call_at(at, self._evict, pod)
 
     def _cancel(self, pod: Pod, *, silently: bool = False) -> None:
@@ -140,13 +145,16 @@ class TaintManager:
 
 
 def _tolerated_for(pod: Pod, taints: list[Manifest], *, numbers: bool) -> int | None:
-    """For how many seconds *pod* may stay; None without limit. Upstream: getMinTolerationTime()."""
+    """For how many seconds *pod* may stay; None without limit, `_NOT_TOLERATED` not at all.
+
+    Upstream: GetMatchingTolerations(), getMinTolerationTime().
+    """
     given: list[Manifest] = pod.spec.get("tolerations") or []
     limits: list[int] = []
     for taint in taints:
         fitting = next((each for each in given if tolerates(each, taint, numbers=numbers)), None)
         if fitting is None:
-            return 0
+            return _NOT_TOLERATED
         if fitting.get("tolerationSeconds") is not None:
             limits.append(max(0, fitting["tolerationSeconds"]))
     return min(limits, default=None)

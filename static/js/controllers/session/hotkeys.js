@@ -32,14 +32,28 @@ export function connectHotkeys(session) {
       act(ofSlider, event);
       return;
     }
+    if (event.key === " ") {
+      if (!target.closest(OPERATED_BY_SPACE)) act(actions, event);
+      return;
+    }
     if (target.closest("input, select, textarea, [contenteditable], canvas")) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       moveFocus(event);
       return;
     }
-    if (event.key === " " && target.closest("button, a, summary")) return;
     act(actions, event);
   });
+  addEventListener("click", leaveTransport);
+}
+
+// What Space itself presses, opens or writes into.
+const OPERATED_BY_SPACE = 'button, summary, input, select, textarea, [contenteditable], [role="button"]';
+
+/** After a click with the pointer the transport keeps no focus, so that the next Space plays. */
+function leaveTransport({detail, target}) {
+  // A click by a key has no detail, and its focus has to stay.
+  const pressed = detail > 0 && target.closest(".transport button");
+  if (pressed) pressed.blur();
 }
 
 /** Do what one of the actions does for a key, if any. */
