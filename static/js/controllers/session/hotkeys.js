@@ -1,3 +1,6 @@
+// What Space itself presses, opens or writes into.
+const OPERATED_BY_SPACE = 'button, summary, input, select, textarea, [contenteditable], [role="button"]';
+
 /**
  * Keyboard shortcuts of all pages of a run. Fields and focused buttons handle their keys themselves. The slider
  * does not: it moves by milliseconds, and would never get from one event to a later one.
@@ -45,9 +48,6 @@ export function connectHotkeys(session) {
   });
   addEventListener("click", leaveTransport);
 }
-
-// What Space itself presses, opens or writes into.
-const OPERATED_BY_SPACE = 'button, summary, input, select, textarea, [contenteditable], [role="button"]';
 
 /** After a click with the pointer the transport keeps no focus, so that the next Space plays. */
 function leaveTransport({detail, target}) {
