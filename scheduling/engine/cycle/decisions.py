@@ -153,7 +153,7 @@ class Decisions:
         self.cycle += 1
         result = self.algorithm.schedule(
             pod,
-            self.order if self.algorithm.profile.takes_first_fit else None,
+            self.order if self.algorithm.takes_first_fit else None,
             explain=self.evidence,
             by_columns=self.by_columns,
             cycle=self.cycle,
