@@ -1,15 +1,17 @@
-"""What a server cannot read as an object of its kind: values of another form than the field has.
+"""What a server cannot read as an object of its kind: values of another type than the field has.
 
 Upstream: sigs.k8s.io/json, UnmarshalTypeError; apimachinery/pkg/api/resource/quantity.go,
-ParseQuantity().
+ParseQuantity(); apimachinery/pkg/apis/meta/v1/time.go, UnmarshalJSON().
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kscope.sim.objects import quantity
-from kube.openapi.definitions import Schema, definition_of, followed
+from kscope.sim.objects.openapi.definitions import NEWEST, Schema
+from kscope.sim.objects.openapi.fields import check_as
+from kscope.sim.objects.openapi.findings import Findings, WrongType, type_name
 from kube.resources import Resource
 from kube.status import ApiError, bad_request
 
@@ -18,13 +20,22 @@ _WRONG_FORMAT = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTPE]*[-+]?[0-9]*)$'"
 )
 _FORMAT = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTPE]*[-+]?[0-9]*)", re.ASCII)
-_SCALARS = {"boolean": "bool", "integer": "int32", "number": "float64", "string": "string"}
+_SCALARS = {"boolean": "bool", "integer": "int64", "number": "float64", "string": "string"}
+# How the types of moments are written.
+_LAYOUTS = {
+    "MicroTime": "2006-01-02T15:04:05.000000Z07:00",
+    "Time": "2006-01-02T15:04:05Z07:00",
+}
 
 
-def decoding_problem(resource: Resource, manifest: Mapping[str, Any]) -> str:
-    """Why *manifest* cannot be read as an object of *resource*; "" when it can be."""
-    name = definition_of(resource.api_version, resource.kind)
-    return next(_problems({"$ref": name}, manifest, (), ""), "")
+def fields_of(resource: Resource, manifest: dict[str, Any], version: str = NEWEST) -> Findings:
+    """What is wrong with the fields of an object of *resource*, in that version of Kubernetes."""
+    return check_as(resource.api_version, resource.kind, manifest, version)
+
+
+def decoding_problem(found: Findings) -> str:
+    """Why an object cannot be read as one of its kind; "" when it can be."""
+    return _problem(found.wrong[0]) if found.wrong else ""
 
 
 def undecodable(resource: Resource, problem: str) -> ApiError:
@@ -35,46 +46,26 @@ def undecodable(resource: Resource, problem: str) -> ApiError:
     )
 
 
-def _problems(schema: Schema, value: Any, path: tuple[str, ...], struct: str) -> Iterator[str]:
-    """*struct* has the field *path*. Items of lists and values of maps do not count as fields."""
-    if value is None:
-        return
-    name = _name(schema)
-    schema = followed(schema)
+def _problem(wrong: WrongType) -> str:
+    value, name = wrong.value, type_name(wrong.schema)
     if name == _QUANTITY:
-        if why := _quantity_problem(value):
-            yield why
-        return
-    properties, others = schema.get("properties"), schema.get("additionalProperties")
-    match schema.get("type"), value:
-        case "object", Mapping() if properties:
-            for field, one in value.items():
-                if field in properties:
-                    yield from _problems(properties[field], one, (*path, field), name)
-        case "object", Mapping() if isinstance(others, Mapping):
-            for one in value.values():
-                yield from _problems(dict(others), one, path, struct)
-        case "array", list():
-            for one in value:
-                yield from _problems(schema.get("items") or {}, one, path, struct)
-        case "object", _ if not isinstance(value, Mapping) and (properties or others):
-            yield _mismatch(schema, name, value, path, struct)
-        case "array", _:
-            yield _mismatch(schema, name, value, path, struct)
-        case kind, Mapping() | list() if kind in _SCALARS:
-            yield _mismatch(schema, name, value, path, struct)
-        case _:
-            pass
+        return _quantity_problem(value)
+    if name in _LAYOUTS and isinstance(value, str):
+        layout = _LAYOUTS[name]
+        return f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
+    is_by_its_own = name in _OWN
+    place = f"Go struct field {wrong.struct}.{'.'.join(wrong.fields)}"
+    place = place if wrong.fields and not is_by_its_own else "Go value"
+    wanted = _OWN.get(name) or _go_type(wrong.schema)
+    return f"json: cannot unmarshal {_found(value, wanted)} into {place} of type {wanted}"
 
 
-def _mismatch(schema: Schema, name: str, value: Any, path: tuple[str, ...], struct: str) -> str:
-    place = f"Go struct field {struct}.{'.'.join(path)}" if path else "Go value"
-    wanted = f"v1.{name}" if name else _go_type(schema)
-    return f"json: cannot unmarshal {_found(value)} into {place} of type {wanted}"
+# Types that read themselves, and do not know in which field they stand.
+_OWN = {"IntOrString": "int32", "MicroTime": "string", "Time": "string"}
 
 
 def _go_type(schema: Schema) -> str:
-    if name := _name(schema):
+    if name := type_name(schema):
         return f"v1.{name}"
     match schema.get("type"):
         case "array":
@@ -82,22 +73,19 @@ def _go_type(schema: Schema) -> str:
         case "object":
             others = schema.get("additionalProperties")
             of_others = dict(others) if isinstance(others, Mapping) else {}
-            is_amounts = _name(of_others) == _QUANTITY
+            is_amounts = type_name(of_others) == _QUANTITY
             return "v1.ResourceList" if is_amounts else f"map[string]{_go_type(of_others)}"
         case kind:
-            return str(schema.get("format") or _SCALARS.get(str(kind), "interface {}"))
+            found = schema.get("format") or _SCALARS.get(str(kind), "interface {}")
+            return "[]uint8" if found == "byte" else str(found)
 
 
-def _name(schema: Schema) -> str:
-    """The type that the schema refers to: "PodSpec"; "" when it is written out."""
-    return str(schema.get("$ref") or "").rpartition(".")[2]
-
-
-def _found(value: Any) -> str:
+def _found(value: Any, wanted: str) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, (int, float)):
-        return "number"
+        # Of a number that is out of range, or no integer, the number itself is told.
+        return f"number {value}" if wanted in ("int32", "int64") else "number"
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 

@@ -6,6 +6,8 @@ Upstream: what `kubectl api-resources` prints for a real server, for the kinds t
 from dataclasses import dataclass, replace
 from functools import cache
 
+from kscope.sim.objects.openapi.names import OLDER, kept_version
+
 READ = ("get", "list", "watch")
 WRITE = ("create", "delete", "deletecollection", "patch", "update")
 # Questions of a client about itself: posting one changes nothing.
@@ -229,31 +231,12 @@ SERVED: tuple[Resource, ...] = (
     ),
 )
 
-# Versions that only older clients ask for, and the ones in which their objects are kept. The fields
-# are the same. They are not listed: a newer server would not have them either.
-_OLDER = {
-    "apps/v1beta1": "apps/v1",
-    "apps/v1beta2": "apps/v1",
-    "coordination.k8s.io/v1beta1": "coordination.k8s.io/v1",
-    "events.k8s.io/v1beta1": "events.k8s.io/v1",
-    "extensions/v1beta1": "apps/v1",
-    "policy/v1beta1": "policy/v1",
-    "resource.k8s.io/v1beta2": "resource.k8s.io/v1",
-    "scheduling.k8s.io/v1beta1": "scheduling.k8s.io/v1",
-    "storage.k8s.io/v1beta1": "storage.k8s.io/v1",
-}
-
-
-def kept_version(api_version: str) -> str:
-    """The version in which objects of this one are kept: policy/v1 of policy/v1beta1."""
-    return _OLDER.get(api_version, api_version)
-
 
 @cache
 def _by_address() -> dict[tuple[str, str, str], Resource]:
     return {
         (one.group, one.version, one.plural): one
-        for version in (*group_versions(), *_OLDER)
+        for version in (*group_versions(), *OLDER)
         for one in resources_of(version)
     }
 

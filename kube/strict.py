@@ -4,21 +4,20 @@ Upstream: sigs.k8s.io/json, the strict errors; apiserver/pkg/endpoints/handlers,
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
-from kube.openapi.definitions import Schema, definition_of, definitions, followed
+from kscope.sim.objects.documents import Path
+from kscope.sim.objects.openapi.findings import Findings
 from kube.resources import Resource
 from kube.status import ApiError, bad_request
 
 
-def unknown_fields(resource: Resource, manifest: Mapping[str, Any]) -> list[str]:
-    """Each field that objects of *resource* do not have, as in 'unknown field "spec.replicaz"'."""
-    name = definition_of(resource.api_version, resource.kind)
-    paths = _unknown(definitions().get(name, {}), manifest, "")
-    return [f'unknown field "{path}"' for path in paths]
+def unknown_fields(found: Findings) -> list[str]:
+    """Each field that the kind does not have, as in 'unknown field "spec.replicaz"'."""
+    return [f'unknown field "{_text(field.path)}"' for field in found.unknown]
 
 
 def repeated_fields(text: bytes) -> list[str]:
@@ -89,24 +88,6 @@ class _Object(dict[str, Any]):
                 (self.repeated if name in names else names)[name] = None
 
 
-def _unknown(schema: Schema, value: Any, path: str) -> Iterator[str]:
-    schema = followed(schema)
-    if isinstance(value, list):
-        items = schema.get("items") or {}
-        for place, one in enumerate(value):
-            yield from _unknown(items, one, f"{path}[{place}]")
-    elif isinstance(value, Mapping):
-        properties = schema.get("properties")
-        others = schema.get("additionalProperties")
-        for name, one in value.items():
-            if properties and name in properties:
-                yield from _unknown(properties[name], one, _joined(path, name))
-            elif isinstance(others, Mapping):
-                yield from _unknown(dict(others), one, _joined(path, name))
-            elif properties:
-                yield _joined(path, name)
-
-
 def _repeated(value: Any, path: str) -> Iterator[str]:
     if isinstance(value, list):
         for place, one in enumerate(value):
@@ -120,3 +101,10 @@ def _repeated(value: Any, path: str) -> Iterator[str]:
 
 def _joined(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
+
+
+def _text(path: Path) -> str:
+    found = ""
+    for part in path:
+        found = f"{found}[{part}]" if isinstance(part, int) else _joined(found, part)
+    return found

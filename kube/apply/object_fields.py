@@ -15,7 +15,7 @@ from kube.apply.last_applied import fields_last_applied, noted
 from kube.apply.managers import APPLY, UPDATE, Managed, Manager, Managers
 from kube.apply.schemas import Shape, shape_of
 from kube.apply.updater import Conflicts, Updater
-from kube.decoding import decoding_problem, undecodable
+from kube.decoding import decoding_problem, fields_of, undecodable
 from kube.defaults import defaulted
 from kube.resources import Resource
 from kube.status import ApiError, bad_request
@@ -151,7 +151,7 @@ class ObjectFields:
                 "",
                 f"failed to create typed patch object ({name}; {kind[0]}, Kind={kind[1]}): {what}",
             )
-        if problem := decoding_problem(self.resource, config):
+        if problem := decoding_problem(fields_of(self.resource, config)):
             raise undecodable(self.resource, problem)
 
     def _role(self, operation: str) -> Manager:

@@ -9,8 +9,9 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
+from kscope.sim.objects.openapi.definitions import Definitions, Schema, definitions
+from kscope.sim.objects.openapi.names import definition_of
 from kube.apply.fields import field, item_equal_to, item_with
-from kube.openapi.definitions import Definitions, Schema, definition_of, definitions
 from kube.resources import Resource
 
 # The defaults of keys, which the definitions leave out. Upstream: "+default" in core/v1/types.go.

@@ -8,16 +8,15 @@ from typing import Any
 
 import orjson
 
+from kscope.sim.objects.openapi.definitions import Definitions, Schema
+from kscope.sim.objects.openapi.names import definition_of
 from kube.openapi.definitions import (
     DELETE_OPTIONS,
     IN_VERSION_2,
     IN_VERSION_3,
     SCHEMA_VERSION,
-    Definitions,
-    Schema,
-    definition_of,
-    read_definitions,
     references,
+    served_definitions,
 )
 from kube.openapi.gnostic import document_bytes
 from kube.openapi.operations import Operations, Version2, Version3, paths
@@ -53,7 +52,7 @@ class Documents:
 @cache
 def documents() -> Documents:
     """The documents. They are made when they are first asked for, which takes a moment."""
-    known = read_definitions()
+    known = served_definitions()
     version_2 = _v2(known)
     version_3 = {path_of(one): orjson.dumps(_v3(one, known)) for one in group_versions()}
     hashes = {path: hashlib.sha256(text).hexdigest().upper() for path, text in version_3.items()}

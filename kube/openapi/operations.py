@@ -4,7 +4,8 @@ kubectl looks for a PATCH of the kind with the parameter `fieldValidation` or `d
 the server validate, or try, what it sends; and for the address of a resource to explain it.
 """
 
-from kube.openapi.definitions import Definitions, Schema, definition_of
+from kscope.sim.objects.openapi.definitions import Definitions, Schema
+from kscope.sim.objects.openapi.names import definition_of
 from kube.resources import Resource
 
 _PATCHES = (

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-from kube.openapi.definitions import read_definitions
+from kscope.sim.objects.openapi.definitions import definitions
 
 
 class FieldRule(NamedTuple):
@@ -26,7 +26,7 @@ class FieldRules:
 
     def __init__(self) -> None:
         self._fields: dict[str, dict[str, FieldRule]] = {}
-        for name, schema in read_definitions().items():
+        for name, schema in definitions().items():
             properties: dict[str, Any] = schema.get("properties") or {}
             rules = {field: _rule(one) for field, one in properties.items()}
             self._fields[name] = {field: one for field, one in rules.items() if one != _PLAIN}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from kube.resources import kept_version
+from kscope.sim.objects.openapi.names import kept_version
 
 MAGIC = b"k8s\x00"
 _DEEPEST = 64

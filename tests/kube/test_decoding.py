@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kube.decoding import decoding_problem
+from kube.decoding import decoding_problem, fields_of
 from tests.kube.served import of_kind
 
 WRONG_FORMAT = (
@@ -19,7 +19,7 @@ def _pod(cpu: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("cpu", [1, 0.5, "1", "100m", "1e3", None])
 def test_a_quantity_is_a_text_or_a_number(cpu: Any) -> None:
-    assert decoding_problem(of_kind("Pod"), _pod(cpu)) == ""
+    assert decoding_problem(fields_of(of_kind("Pod"), _pod(cpu))) == ""
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_quantity_is_a_text_or_a_number(cpu: Any) -> None:
     ],
 )
 def test_what_is_no_quantity_is_not_read(cpu: Any, problem: str) -> None:
-    assert decoding_problem(of_kind("Pod"), _pod(cpu)) == problem
+    assert decoding_problem(fields_of(of_kind("Pod"), _pod(cpu))) == problem
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,6 @@ def test_what_is_no_quantity_is_not_read(cpu: Any, problem: str) -> None:
 def test_a_value_of_another_form_is_named(
     kind: str, manifest: dict[str, Any], problem: str
 ) -> None:
-    assert decoding_problem(of_kind(kind), manifest) == f"json: cannot unmarshal {problem}"
+    assert (
+        decoding_problem(fields_of(of_kind(kind), manifest)) == f"json: cannot unmarshal {problem}"
+    )

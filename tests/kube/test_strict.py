@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 
+from kube.decoding import fields_of
 from kube.strict import patch_refusal, refusal, repeated_fields, unknown_fields
 from tests.kube.served import of_kind
 
@@ -11,7 +12,7 @@ from tests.kube.served import of_kind
 def _unknown(kind: str, **manifest: Any) -> list[str]:
     resource = of_kind(kind)
     named = {"kind": kind, "apiVersion": resource.api_version, "metadata": {"name": "a"}}
-    return unknown_fields(resource, {**named, **manifest})
+    return unknown_fields(fields_of(resource, {**named, **manifest}))
 
 
 def test_known_fields_are_accepted() -> None:

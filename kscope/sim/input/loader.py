@@ -23,6 +23,7 @@ from kscope.sim.input.load_result import (
     SetupFault,
 )
 from kscope.sim.input.scenario import parse_header, parse_recording
+from kscope.sim.input.unknown_fields import LONGEST_WITH_LINES, UnknownFields
 from kscope.sim.objects.documents import (
     Document,
     DocumentError,
@@ -118,6 +119,7 @@ class Loader:
         self._repeated = self._outdated = 0
         self._uids: dict[str, tuple[str, str, Origin]] = {}
         self._check_setup = check
+        self._unknown_fields = UnknownFields()
         # Where the scheduler's configuration and the scenario's spec stand.
         self._places: dict[str, _Place] = {}
         self._configuration_path: Path = ()
@@ -140,7 +142,7 @@ class Loader:
             report = Report()
             before = self._result.scenario, self._result.configuration
             self._document(name, document, report)
-            if report.problems:
+            if report.problems or report.unknown:
                 reports.append((document.index, report))
             whole = self._result.scenario, self._result.configuration
             if whole != before and not report.problems:
@@ -177,6 +179,7 @@ class Loader:
             message += f", only {aside}" if aside else ""
             problem = Problem(file=_names(list(result.files)), message=message)
             return LoadResult(problems=[problem], files=result.files)
+        self._leave_out_fields(profile)
         result.left_out = left_out(self._unread(read))
         result.warnings += [str(one) for one in result.left_out]
         if self._repeated:
@@ -192,6 +195,18 @@ class Loader:
         if profile:
             result.scenario = {**(result.scenario or {}), "profile": profile}
         return result
+
+    def _leave_out_fields(self, profile: str) -> None:
+        """Leave out, with a note, the fields that the run's version of Kubernetes does not have."""
+        result, scenario = self._result, self._result.scenario
+        profile = profile or (scenario or {}).get("profile", "")
+        self._unknown_fields.leave_out(result.objects, profile)
+        if scenario and scenario["steps"]:
+            place = self._places["spec"]
+            origin = Origin(place.file, place.document, 0)
+            steps = self._unknown_fields.leave_out_of_steps(scenario["steps"], profile, origin)
+            result.scenario = {**scenario, "steps": steps}
+        result.warnings += self._unknown_fields.notes()
 
     def _unread(self, read: frozenset[str]) -> list[Manifest]:
         """The objects of kinds that the run does nothing with, in files and in steps.
@@ -234,7 +249,11 @@ class Loader:
         """Report what is wrong with the documents of a file, which is only read for this."""
         found = {index: report.problems[:_MAX_PROBLEMS] for index, report in reports}
         wanted = {index: {path for path, _, _ in some} for index, some in found.items()}
-        lines = find_lines(data, wanted) if wanted else {}
+        if len(data) <= LONGEST_WITH_LINES:
+            for index, report in reports:
+                wanted[index].update(report.unknown[:_MAX_PROBLEMS])
+        lines = find_lines(data, wanted) if any(wanted.values()) else {}
+        self._unknown_fields.lines |= {(name, index): some for index, some in lines.items()}
         for index, report in reports:
             for path, value, message in found[index]:
                 self._result.problems.append(
@@ -355,6 +374,7 @@ class Loader:
                     _check(body, where, report)
 
     def _object(self, raw: Any, path: Path, origin: Origin, report: Report) -> None:
+        unknown = len(report.unknown)
         if not _check(raw, path, report):
             return
         manifest = clean(raw)
@@ -368,6 +388,9 @@ class Loader:
             return
         contents.count(manifest["kind"])
         place = self._places_of.get(key)
+        if len(report.unknown) > unknown:
+            index = len(self._result.objects) if place is None else place
+            self._unknown_fields.seen[index] = path
         if place is not None:
             self._object_again(place, LoadedObject(manifest, origin), path, report)
             return

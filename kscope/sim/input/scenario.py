@@ -15,7 +15,8 @@ from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latency
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.documents import Path
 from kscope.sim.objects.durations import parse_duration
-from kscope.sim.objects.kinds import NAMESPACED, entity_id
+from kscope.sim.objects.kinds import NAMESPACED, entity_id, split_entity_id
+from kscope.sim.objects.openapi.fields import check_patch
 from kscope.sim.objects.validation.report import LONGEST_ENTITY, Report, shown, text_fault
 
 Manifest = dict[str, Any]
@@ -451,6 +452,8 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
         if patch is None:
             report.add((*where, "patch"), None, "is missing")
         found["patch"] = _mapping(patch, (*where, "patch"), report)
+        kind = split_entity_id(found["object"])[0]
+        report.add_types((*where, "patch"), check_patch(kind, found["patch"]))
     if verb == "evict" and parts.get("labels") is not None:
         found["labels"] = _labels(parts["labels"], (*where, "labels"), report)
     grace = parts.get("grace_seconds")

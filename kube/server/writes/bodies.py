@@ -8,8 +8,9 @@ from starlette.requests import Request
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.bodies import MOST, REFUSED
 from kscope.sim.objects.documents import DocumentError, Limits, read_documents
+from kscope.sim.objects.openapi.fields import without
 from kube import protobuf, strict
-from kube.decoding import decoding_problem, undecodable
+from kube.decoding import decoding_problem, fields_of, undecodable
 from kube.resources import Resource
 from kube.server.writes.heavy import computed
 from kube.status import (
@@ -116,22 +117,28 @@ def problems_of(request: Request) -> list[str]:
     return getattr(request.state, "problems", [])
 
 
-async def object_of(request: Request, resource: Resource) -> dict[str, Any]:
-    """The object in the body of *request*. Raises ApiError, also for fields that it cannot have."""
-    found = await body_of(request, resource)
+async def object_of(request: Request, resource: Resource, version: str) -> dict[str, Any]:
+    """The object in the body of *request*, without fields that *version* does not have.
+
+    Raises ApiError, also for fields that it cannot have.
+    """
+    given = await body_of(request, resource)
+    if given.get("kind", resource.kind) != resource.kind:
+        return given
     text = await request.body()
-    await computed(request, text, _check_object, request, resource, found, text)
-    return found
+    return await computed(request, text, _checked_object, request, resource, version, given, text)
 
 
-def _check_object(request: Request, resource: Resource, found: dict[str, Any], text: bytes) -> None:
-    is_of_kind = found.get("kind", resource.kind) == resource.kind
-    if is_of_kind and (problem := decoding_problem(resource, found)):
+def _checked_object(
+    request: Request, resource: Resource, version: str, given: dict[str, Any], text: bytes
+) -> dict[str, Any]:
+    found = fields_of(resource, given, version)
+    if problem := decoding_problem(found):
         raise undecodable(resource, problem)
-    looks = is_strict(request) or warns(request)
-    if looks and is_of_kind:
+    if is_strict(request) or warns(request):
         repeated = strict.repeated_fields(text)
-        if problems := [*repeated, *strict.unknown_fields(resource, found)]:
+        if problems := [*repeated, *strict.unknown_fields(found)]:
             if is_strict(request):
                 raise strict.refusal(resource, problems)
             warn(request, problems)
+    return without(given, [field.path for field in found.unknown])

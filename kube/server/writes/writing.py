@@ -7,7 +7,7 @@ is done again with the newer version, as an API server does, unless the client n
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -18,9 +18,10 @@ from kscope.runs.engine import Manifest
 from kscope.runs.hidden_values import reads_values
 from kscope.sim.api_server.metadata_update import metadata_faults, with_deletion_kept
 from kscope.sim.input.cleaning import without_values
+from kscope.sim.objects.openapi.fields import without
 from kube import patching
 from kube.addresses import Target
-from kube.decoding import decoding_problem
+from kube.decoding import decoding_problem, fields_of
 from kube.defaults import defaulted
 from kube.resources import PODS, Resource
 from kube.server.answers import answered
@@ -116,7 +117,8 @@ class Writer:
 
     async def _create(self, target: Target) -> Response:
         resource = target.resource
-        manifest = placed(await object_of(self.objects.request, resource), target)
+        body = await object_of(self.objects.request, resource, self.objects.run.profile)
+        manifest = placed(body, target)
         if resource.kind == "Binding":
             return await self._bind(target, manifest)
         if resource.kind == "Event":
@@ -214,7 +216,8 @@ class Writer:
         if target.subresource == "scale":
             scale = await body_of(self.objects.request, target.resource)
             return await self._scale(target, lambda old: scale)
-        body = placed(await object_of(self.objects.request, target.resource), target)
+        request, profile = self.objects.request, self.objects.run.profile
+        body = placed(await object_of(request, target.resource, profile), target)
         check_place(body, target)
         return await self._change(target, lambda old: body, version_in(body))
 
@@ -244,19 +247,29 @@ class Writer:
 
         def checked(old: Manifest) -> Manifest:
             new = patched(old)
-            if isinstance(new, dict) and (problem := decoding_problem(resource, new)):
-                raise patch_refusal(patch, problem)
-            request = self.objects.request
-            looks = is_strict(request) or warns(request)
-            if looks and isinstance(new, dict) and (unknown := unknown_fields(resource, new)):
-                before = unknown_fields(resource, old)
-                added = [one for one in unknown if one not in before]
-                if added and is_strict(request):
-                    raise patch_refusal(patch, f"strict decoding error: {', '.join(added)}")
-                warn(request, added)
-            return new
+            return self._checked(resource, patch, old, new) if isinstance(new, dict) else new
 
         return await self._change(target, checked, version_in(patch))
+
+    def _checked(self, resource: Resource, patch: Any, old: Manifest, new: Manifest) -> Manifest:
+        """*new* without fields that the run's version does not have. Raises ApiError."""
+        request, profile = self.objects.request, self.objects.run.profile
+        found = fields_of(resource, new, profile)
+        if problem := decoding_problem(found):
+            raise patch_refusal(patch, problem)
+        if not found.unknown:
+            return new
+        before = fields_of(resource, old, profile)
+        known = {one.path for one in before.unknown}
+        added = replace(
+            found, unknown=tuple(each for each in found.unknown if each.path not in known)
+        )
+        problems = unknown_fields(added)
+        if problems and is_strict(request):
+            raise patch_refusal(patch, f"strict decoding error: {', '.join(problems)}")
+        if warns(request):
+            warn(request, problems)
+        return without(new, [one.path for one in added.unknown])
 
     async def _apply(self, target: Target, given: Any) -> Response:
         force = is_forced(self.objects.request)

@@ -1,7 +1,7 @@
 """The types of upstream's cases, written as OpenAPI schemas."""
 
+from kscope.sim.objects.openapi.definitions import Schema
 from kube.apply.schemas import Schemas, Shape
-from kube.openapi.definitions import Schema
 
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "integer"}

@@ -7,6 +7,9 @@ from typing import Any, cast
 
 from kscope.sim.objects.documents import Path
 from kscope.sim.objects.kinds import NAMESPACED
+from kscope.sim.objects.openapi.definitions import NEWEST
+from kscope.sim.objects.openapi.fields import check_fields
+from kscope.sim.objects.openapi.findings import NOTHING
 from kscope.sim.objects.validation.kinds import KINDS, STORED_KINDS, is_known, unknown_kind
 from kscope.sim.objects.validation.report import LONGEST_OBJECT_NAME, Report, shown, text_fault
 from kscope.sim.objects.validation.rules import DNS_LABEL
@@ -20,10 +23,14 @@ _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}", re.ASCII)
 _LOOSE_NAMES = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Event"})
 
 
-def check_manifest(raw: dict[str, Any], path: Path, report: Report) -> None:
-    """Report everything wrong with a manifest that has a kind and metadata."""
+def check_manifest(raw: dict[str, Any], path: Path, report: Report, version: str = NEWEST) -> None:
+    """Report everything wrong with a manifest that has a kind and metadata, and unknown fields.
+
+    *version* is the one of Kubernetes.
+    """
     # Of a kind that no engine reads the name alone counts, and may be a path segment.
-    kind = raw["kind"] if is_known(raw) else "Event"
+    is_simulated = is_known(raw)
+    kind = raw["kind"] if is_simulated else "Event"
     METADATA(raw.get("metadata"), (*path, "metadata"), report)
     metadata = raw.get("metadata")
     if isinstance(metadata, dict):
@@ -31,14 +38,18 @@ def check_manifest(raw: dict[str, Any], path: Path, report: Report) -> None:
     rule = KINDS.get(kind)
     if rule is not None:
         rule(raw, path, report)
+    found = check_fields(raw, version, is_simulated=is_simulated)
+    if found is not NOTHING:
+        report.add_types(path, found)
+        report.unknown += [(*path, *field.path) for field in found.unknown]
 
 
-def check_stored(raw: dict[str, Any], path: Path, report: Report) -> None:
+def check_stored(raw: dict[str, Any], path: Path, report: Report, version: str = NEWEST) -> None:
     """As check_manifest, for what an engine is going to store, of whatever kind it is.
 
     A file's objects of kinds that no engine reads are left out; a command's are stored.
     """
-    check_manifest(raw, path, report)
+    check_manifest(raw, path, report, version)
     if is_known(raw):
         return
     kind: str = raw["kind"]
@@ -46,9 +57,9 @@ def check_stored(raw: dict[str, Any], path: Path, report: Report) -> None:
         wrong = f"{shown(kind)} is not a kind: at most 63 letters and digits, a letter first"
         report.add((*path, "kind"), kind, wrong)
     elif kind in KINDS:
-        version: Any = raw.get("apiVersion")
-        wrong = f"the {kind} of {shown(version)} is another kind than the one that is simulated"
-        report.add((*path, "apiVersion"), version, wrong)
+        given: Any = raw.get("apiVersion")
+        wrong = f"the {kind} of {shown(given)} is another kind than the one that is simulated"
+        report.add((*path, "apiVersion"), given, wrong)
     metadata = raw.get("metadata")
     for name, longest in ("name", LONGEST_OBJECT_NAME), ("namespace", 63):
         value = cast("dict[str, Any]", metadata).get(name) if isinstance(metadata, dict) else None

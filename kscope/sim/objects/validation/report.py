@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from kscope.sim.objects.documents import Path
+from kscope.sim.objects.openapi.checkers import INT32, INT64
+from kscope.sim.objects.openapi.findings import Findings, WrongType, type_name
+from kscope.sim.objects.quantity import QuantityError, parse
 
 # Upstream: DNS1123SubdomainMaxLength. Of what has a longer name no index could hold an event.
 LONGEST_OBJECT_NAME = 253
@@ -16,14 +19,23 @@ _LONGEST_VALUE = 200
 
 
 class Report:
-    """Collects (path, value, message) of what is wrong."""
+    """Collects (path, value, message) of what is wrong, and the paths of unknown fields."""
 
     def __init__(self) -> None:
         self.problems: list[tuple[Path, Any, str]] = []
+        self.unknown: list[Path] = []
 
     def add(self, path: Path, value: Any, message: str) -> None:
         """Note one problem; *value* is what stands there."""
         self.problems.append((path, value, message))
+
+    def add_types(self, path: Path, found: Findings) -> None:
+        """Note what is of a wrong type in the value at *path*, unless it has been told already."""
+        told = {where for where, _, _ in self.problems}
+        for wrong in found.wrong:
+            where = (*path, *wrong.path)
+            if where not in told:
+                self.add(where, wrong.value, type_fault(wrong))
 
 
 def shown(value: Any) -> str:
@@ -59,3 +71,41 @@ def text_fault(text: str, longest: int) -> str | None:
     if "\0" in text:
         return "holds the character U+0000"
     return None
+
+
+_WORDS: Final = {
+    "IntOrString": "an integer or a text",
+    "MicroTime": "a timestamp",
+    "Time": "a timestamp",
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "an integer",
+    "number": "a number",
+    "object": "a mapping",
+    "string": "a text",
+}
+
+
+def type_fault(wrong: WrongType) -> str:
+    """Which type was expected, and what was found."""
+    value, schema = wrong.value, wrong.schema
+    name, kind = type_name(schema), schema.get("type", "object")
+    if name == "Quantity":
+        return _quantity_fault(value)
+    if name in ("MicroTime", "Time") and isinstance(value, str):
+        return f"{shown(value)} is not a timestamp like 2026-01-31T12:00:00Z"
+    is_number = name == "IntOrString" or kind == "integer"
+    if is_number and isinstance(value, int) and not isinstance(value, bool):
+        span = INT64 if schema.get("format") == "int64" else INT32
+        return f"{value} is " + (f"less than {span[0]}" if value < 0 else f"more than {span[-1]}")
+    is_bare = kind == "string" and isinstance(value, (int, float))
+    quotes = "; put it in quotes" if is_bare else ""
+    return f"expected {_WORDS.get(name) or _WORDS[kind]}, found {shown(value)}{quotes}"
+
+
+def _quantity_fault(value: Any) -> str:
+    try:
+        parse(value)
+    except QuantityError as error:
+        return str(error)
+    return ""
