@@ -406,6 +406,8 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
                 f"{instance.key}: command {command.pk} applied at seq {command.outcome_seq}, "
                 f"t = {seconds(command.at)}.",
             )
+            if command.reason:
+                messages.warning(request, f"{instance.key}: {command.reason}")
         elif command.status == Command.Status.REJECTED:
             messages.error(
                 request, f"{instance.key}: command {command.pk} rejected: {command.reason}"

@@ -62,7 +62,10 @@ class PluginChange(Protocol):
 
 
 class Outcome(Protocol):
-    """What became of a command: applied with its first event's seq, or refused and why."""
+    """What became of a command: applied with its first event's seq, or refused and why.
+
+    An applied one has a reason, too, where fields of an object were left out.
+    """
 
     @property
     def applied(self) -> bool: ...

@@ -26,6 +26,7 @@ from scheduling.engine.cluster.budget_limit import BudgetLimit
 from scheduling.engine.cluster.commands import Command, CommandExecutor, Outcome
 from scheduling.engine.cluster.faults import FaultInjector
 from scheduling.engine.cluster.initial_objects import Progress, create_initial_objects
+from scheduling.engine.cluster.known_fields import KnownFields
 from scheduling.engine.cluster.replicas import SchedulerReplicas, scheduler_replicas
 from scheduling.engine.configuration.extenders import ExtenderCalls
 from scheduling.engine.configuration.scenario_schedulers import read_schedulers
@@ -101,8 +102,14 @@ class Cluster:
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
         # Only the process that drives the run can call extenders; see ExtenderCalls.
         self.extender_calls = ExtenderCalls(self.recorder)
+        self._known_fields = KnownFields(version.name, self.recorder)
         create_initial_objects(
-            scenario.objects, self.loop, self.store, self.admission, workload_rules, progress
+            self._known_fields.of_scenario(scenario.objects),
+            self.loop,
+            self.store,
+            self.admission,
+            workload_rules,
+            progress,
         )
         for step in scenario.steps:
             self.loop.cause = 0
@@ -125,6 +132,7 @@ class Cluster:
             self.admission,
             self.volumes.kubelets,
             injector,
+            self._known_fields,
         )
         watch_latency = self.latencies.draw("watch")
         workload_context = ControllerContext(
@@ -302,7 +310,8 @@ class Cluster:
         self.loop.cause = 0
         self._extend()
         reason = self._executor.execute(command)
-        return Outcome(not reason, reason, min(first, self.recorder.seq))
+        told = reason or "; ".join(self._known_fields.notes)
+        return Outcome(not reason, told, min(first, self.recorder.seq))
 
     def _extend(self) -> None:
         """Go on for some time after a command."""

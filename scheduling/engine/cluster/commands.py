@@ -13,7 +13,6 @@ from kscope.sim.input.cleaning import clean, clean_command, without_nulls
 from kscope.sim.input.scenario import STEP_VERBS, Step, grace_fault
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
-from kscope.sim.objects.documents import show_path
 from kscope.sim.objects.kinds import split_entity_id
 from kscope.sim.objects.objects import (
     ApiObject,
@@ -23,11 +22,9 @@ from kscope.sim.objects.objects import (
     StorageClass,
     from_manifest,
 )
-from kscope.sim.objects.validation.manifests import check_stored
 from kscope.sim.objects.validation.pod_updates import added_gate_error
 from kscope.sim.objects.validation.report import (
     LONGEST_ENTITY,
-    Report,
     field_error,
     shown,
     text_fault,
@@ -39,6 +36,7 @@ from scheduling.engine.api_server.client_events import check_note, record_note
 from scheduling.engine.api_server.eviction import evict
 from scheduling.engine.api_server.pod_resize import resize_text, resized
 from scheduling.engine.cluster.faults import FaultInjector
+from scheduling.engine.cluster.known_fields import KnownFields
 from scheduling.engine.cycle.shadow.shadow_decisions import ShadowDecisions
 from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, DeleteOptions, delete
 from volumes.engine.kubelet.kubelets import Kubelets
@@ -159,7 +157,10 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a command: applied with its first event's seq, or refused and why."""
+    """What became of a command: applied with its first event's seq, or refused and why.
+
+    An applied one has a reason, too, where fields of an object were left out.
+    """
 
     applied: bool
     reason: str
@@ -198,6 +199,7 @@ class CommandExecutor:
     __slots__ = (
         "_admission",
         "_faults",
+        "_fields",
         "_kubelets",
         "_loop",
         "_recorder",
@@ -215,6 +217,7 @@ class CommandExecutor:
         admission: Admission,
         kubelets: Kubelets,
         faults: FaultInjector,
+        fields: KnownFields,
     ) -> None:
         self._loop = loop
         self._store = store
@@ -222,6 +225,7 @@ class CommandExecutor:
         self._admission = admission
         self._kubelets = kubelets
         self._faults = faults
+        self._fields = fields
         # By kind and key of an object that is being deleted: its replacement, and the author.
         self._successors: dict[tuple[str, str], tuple[ApiObject, str]] = {}
         self._watched: set[str] = set()
@@ -231,8 +235,9 @@ class CommandExecutor:
     def execute(self, command: Command, by: str = "command") -> str:
         """Do what *command* says; returns "" or the reason why the API server refuses it.
 
-        A refusal is recorded.
+        A refusal is recorded, and so are fields that are left out.
         """
+        self._fields.notes = []
         try:
             self._check_preconditions(command)
             getattr(self, f"_{command.verb}")(command, by)
@@ -242,6 +247,7 @@ class CommandExecutor:
             target = command.object or "run"
             self._recorder.record("CommandRejected", target, "command", reason, data)
             return reason
+        self._fields.tell(command.manifest or command.object, by)
         return ""
 
     def _check_preconditions(self, command: Command) -> None:
@@ -305,7 +311,7 @@ class CommandExecutor:
         raise NotFound(f"there is no scheduler {command.object}; there are {known}")
 
     def _create(self, command: Command, by: str) -> None:
-        self._create_new(self._admission.admit(_parsed(command.manifest)), by)
+        self._create_new(self._admission.admit(_parsed(command.manifest, self._fields)), by)
 
     def _create_new(self, wanted: ApiObject, by: str) -> None:
         """Create *wanted*. If another object has its uid, it gets a new one, as upstream."""
@@ -316,7 +322,7 @@ class CommandExecutor:
         self._store.create(wanted, by=by)
 
     def _apply(self, command: Command, by: str) -> None:
-        wanted = _parsed(command.manifest)
+        wanted = _parsed(command.manifest, self._fields)
         old = self._store.find(wanted.kind, wanted.key)
         if old is None:
             self._create_new(self._admission.admit(wanted), by)
@@ -329,12 +335,12 @@ class CommandExecutor:
         new = wanted.with_metadata(**kept, resourceVersion=wanted.resource_version)
         if "status" in old.raw and "status" not in wanted.raw:
             new = new.patched({"status": old.raw["status"]})
-        new = _with_checked_metadata(old, new)
+        new = self._fields.changed(old, _with_checked_metadata(old, new))
         self._refuse_changes(old, new)
         self._store.update(self._admission.amend(old, new), by=by)
 
     def _replace(self, command: Command, by: str) -> None:
-        wanted = self._admission.admit(_parsed(command.manifest))
+        wanted = self._admission.admit(_parsed(command.manifest, self._fields))
         old = self._store.find(wanted.kind, wanted.key)
         if old is not None:
             self._delete_one(old, 0, by)
@@ -370,7 +376,7 @@ class CommandExecutor:
         spec = patch.get("spec")
         if spec is not None and not isinstance(spec, dict):
             raise Invalid(f"spec: {field_error(spec, f'expected a mapping, found {shown(spec)}')}")
-        new = _with_checked_metadata(old, old.patched(patch))
+        new = self._fields.changed(old, _with_checked_metadata(old, old.patched(patch)))
         self._refuse_changes(old, new)
         comparisons = self._comparisons(old, new)
         self._store.update(self._admission.amend(old, new), by=by)
@@ -388,12 +394,12 @@ class CommandExecutor:
         if not isinstance(old, Pod):
             raise Invalid(f"{command.object} is no pod")
         new = resized(old, command.patch or {}, self._admission.rules)
-        _refuse_faults(new.raw)
+        kept = self._fields.checked(new.raw, old.raw)
+        new = new if kept is new.raw else Pod(kept)
         self._admission.admit_resize(old, new)
         self._store.update(new, by=by, event="PodResized", message=resize_text(old, new))
 
     def _refuse_changes(self, old: ApiObject, new: ApiObject) -> None:
-        _refuse_faults(new.raw)
         if isinstance(old, Pod):
             _refuse_pod_changes(old, new)
             return
@@ -538,7 +544,7 @@ def _anew(obj: ApiObject) -> ApiObject:
     return obj.patched({"metadata": {"uid": None}})
 
 
-def _parsed(manifest: Manifest | None) -> ApiObject:
+def _parsed(manifest: Manifest | None, fields: KnownFields) -> ApiObject:
     raw = manifest or {}
     metadata = raw.get("metadata")
     name = cast("Manifest", metadata).get("name") if isinstance(metadata, dict) else None
@@ -546,18 +552,7 @@ def _parsed(manifest: Manifest | None) -> ApiObject:
         raise Invalid("a manifest needs kind and metadata.name")
     if not isinstance(raw["kind"], str):
         raise Invalid(f"kind: expected a text, found {shown(raw['kind'])}")
-    _refuse_faults(raw)
-    return from_manifest(clean(raw, keeps_copy=True))
-
-
-def _refuse_faults(manifest: Manifest) -> None:
-    """Raises Invalid for values that the API server would not store: engines cannot read them."""
-    report = Report()
-    check_stored(manifest, (), report)
-    if report.problems:
-        path, value, why = report.problems[0]
-        kind, name = manifest["kind"], shown(manifest["metadata"]["name"])
-        raise Invalid(f"{kind} {name} is invalid: {show_path(path)}: {field_error(value, why)}")
+    return from_manifest(clean(fields.checked(raw), keeps_copy=True))
 
 
 def _refuse_updates(old: ApiObject, new: ApiObject, *, keeps_data: bool) -> None:

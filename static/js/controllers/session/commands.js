@@ -122,7 +122,8 @@ export class Commands {
         const isRepeatable = REPEATABLE.includes(command.verb);
         const outcome = await this.api.post("commands/", command, {isRepeatable});
         accepted = outcome.status !== "rejected";
-        this.notices.message.value = accepted ? "" : outcome.reason;
+        // An accepted one has a reason where fields of an object were left out.
+        this.notices.message.value = outcome.reason ?? "";
         this.onSent();
       },
       () => this.#post(command),
