@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -509,8 +509,15 @@ def _check_depth(value: Any, limits: Limits) -> int:
         depth += 1
         if depth > limits.depth:
             raise DocumentError(f"nested more than {limits.depth} levels deep", document=1)
-        keys += sum(len(cast("Any", node)) for node in level if isinstance(node, dict))
-        level = [child for node in level for child in _children(node)]
+        below: list[Any] = []
+        for node in level:
+            if node.__class__ is dict:
+                keys += len(node)
+                node = node.values()
+            elif node.__class__ is not list:
+                continue
+            below += [part for part in node if part.__class__ in COLLECTIONS]
+        level = below
     return keys
 
 
@@ -533,16 +540,6 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> None:
 
 # What holds other parts of a document.
 COLLECTIONS: Any = (dict, list)
-
-
-def _children(node: Any) -> Iterator[Any]:
-    """The mappings and lists right inside a mapping or list."""
-    inner: Iterable[Any] = ()
-    if isinstance(node, dict):
-        inner = cast("dict[str, Any]", node).values()
-    elif isinstance(node, list):
-        inner = cast("list[Any]", node)
-    return (child for child in inner if isinstance(child, COLLECTIONS))
 
 
 def _megabytes(size: int) -> str:

@@ -20,6 +20,8 @@ OLDER: Final = {
     "scheduling.k8s.io/v1beta1": "scheduling.k8s.io/v1",
     "storage.k8s.io/v1beta1": "storage.k8s.io/v1",
 }
+# A version that has no definitions of its own any more, and the one whose fields it had.
+_ALIKE: Final = {"resource.k8s.io/v1alpha3": "resource.k8s.io/v1beta1"}
 _PREFIX: Final = "io.k8s.api."
 
 
@@ -43,8 +45,9 @@ def place_of(version: str, api_version: str, kind: str) -> tuple[str, str] | Non
     group = api_version.rpartition("/")[0]
     if "." in group and not group.endswith(".k8s.io"):
         return None
-    name = definition_of(api_version, kind)
-    return next(((each, name) for each in (version, NEWEST) if _is_kind(each, name)), None)
+    names = (definition_of(one, kind) for one in (api_version, _ALIKE.get(api_version, "")) if one)
+    known = ((each, name) for name in names for each in (version, NEWEST) if _is_kind(each, name))
+    return next(known, None)
 
 
 def usual_place(version: str, kind: str) -> tuple[str, str] | None:

@@ -26,7 +26,6 @@ from kscope.sim.objects.validation.shared import any_integer, quantities, texts
 
 def _cel_expression(value: Any, path: Path, report: Report) -> None:
     """Upstream: apis/resource/validation validateCELSelector()."""
-    text(value, path, report)
     fault = expression_fault(value) if isinstance(value, str) else None
     if fault is not None:
         report.add(path, value, fault)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kscope.sim.objects.documents import Path
+from kscope.sim.objects.openapi.definitions import NEWEST
+from kscope.sim.objects.openapi.findings import findings
 from kscope.sim.objects.validation.devices import (
     allocated_device,
     device_selectors,
@@ -22,6 +25,7 @@ from kscope.sim.objects.validation.pods import (
     tolerations,
 )
 from kscope.sim.objects.validation.quotas import QUOTA_SCOPES, limit_range_item, scope_expression
+from kscope.sim.objects.validation.report import Report
 from kscope.sim.objects.validation.rules import (
     Rule,
     boolean,
@@ -235,12 +239,21 @@ KINDS: Mapping[str, Rule] = {
 }
 
 unknown_kind = kind_fields()
+_revision_data = fields(spec=fields(template=pod_template))
+
+
+def _revision(value: Any, path: Path, report: Report) -> None:
+    """What a revision holds is opaque to the API server, but no engine could read another template."""
+    spec: Any = value.get("spec") if isinstance(value, dict) else value  # pyright: ignore
+    template: Any = spec.get("template") if isinstance(spec, dict) else None  # pyright: ignore
+    found = findings(NEWEST, "io.k8s.api.core.v1.PodTemplateSpec", template)
+    report.add_types((*path, "spec", "template"), found)
+    if not found.wrong:
+        _revision_data(value, path, report)
+
+
 # Kinds that users do not load: an engine creates their objects and reads them again.
-STORED_KINDS: Mapping[str, Rule] = {
-    "ControllerRevision": kind_fields(
-        data=fields(spec=fields(template=pod_template)), revision=any_integer
-    )
-}
+STORED_KINDS: Mapping[str, Rule] = {"ControllerRevision": kind_fields(data=_revision)}
 
 _CORE_KINDS = (
     *("Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "Service"),

@@ -24,12 +24,20 @@ _LOOSE_NAMES = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBind
 
 
 def check_manifest(raw: dict[str, Any], path: Path, report: Report, version: str = NEWEST) -> None:
-    """Report everything wrong with a manifest that has a kind and metadata, and unknown fields.
+    """Report what is wrong with a manifest that has a kind and metadata, and its unknown fields.
 
-    *version* is the one of Kubernetes.
+    Values of a wrong type are all that is told of a manifest that has some. *version* is the one of
+    Kubernetes.
     """
-    # Of a kind that no engine reads the name alone counts, and may be a path segment.
     is_simulated = is_known(raw)
+    is_read = is_simulated or raw["kind"] in STORED_KINDS
+    found = check_fields(raw, version, is_simulated=is_read)
+    if found is not NOTHING:
+        report.add_types(path, found)
+        report.unknown += [(*path, *field.path) for field in found.unknown]
+        if found.wrong:
+            return
+    # Of a kind that no engine reads the name alone counts, and may be a path segment.
     kind = raw["kind"] if is_simulated else "Event"
     METADATA(raw.get("metadata"), (*path, "metadata"), report)
     metadata = raw.get("metadata")
@@ -38,10 +46,6 @@ def check_manifest(raw: dict[str, Any], path: Path, report: Report, version: str
     rule = KINDS.get(kind)
     if rule is not None:
         rule(raw, path, report)
-    found = check_fields(raw, version, is_simulated=is_simulated)
-    if found is not NOTHING:
-        report.add_types(path, found)
-        report.unknown += [(*path, *field.path) for field in found.unknown]
 
 
 def check_stored(raw: dict[str, Any], path: Path, report: Report, version: str = NEWEST) -> None:

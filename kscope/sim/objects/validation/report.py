@@ -30,12 +30,9 @@ class Report:
         self.problems.append((path, value, message))
 
     def add_types(self, path: Path, found: Findings) -> None:
-        """Note what is of a wrong type in the value at *path*, unless it has been told already."""
-        told = {where for where, _, _ in self.problems}
+        """Note what is of a wrong type in the value at *path*."""
         for wrong in found.wrong:
-            where = (*path, *wrong.path)
-            if where not in told:
-                self.add(where, wrong.value, type_fault(wrong))
+            self.add((*path, *wrong.path), wrong.value, type_fault(wrong))
 
 
 def shown(value: Any) -> str:

@@ -1,13 +1,13 @@
 """Rules for values, and for mappings and lists of them.
 
 A rule is a function of (value, path, report). An absent or null value is no value, as in the API.
+Types are checked before, by the OpenAPI definitions: a rule says what else a value must be.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from typing import Any, cast
 
 from kscope.sim.objects.documents import Path
@@ -28,15 +28,15 @@ DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _PART = re.compile(r"([A-Za-z0-9_./-]*?)((?:\[[0-9]+\])*)(?:\.|$)")
 
 
-def text(value: Any, path: Path, report: Report) -> None:
-    if not isinstance(value, str):
-        quotes = "; put it in quotes" if isinstance(value, (bool, int, float)) else ""
-        report.add(path, value, f"expected a text, found {shown(value)}{quotes}")
+def typed(value: Any, path: Path, report: Report) -> None:
+    """Of this value only the type counts. Rules that are made of such rules are such rules."""
+
+
+text = boolean = timestamp = typed
 
 
 def object_name(value: Any, path: Path, report: Report) -> None:
     """A text no longer than the name of an object may be."""
-    text(value, path, report)
     fault = text_fault(value, LONGEST_OBJECT_NAME) if isinstance(value, str) else None
     if fault is not None:
         report.add(path, value, fault)
@@ -44,7 +44,6 @@ def object_name(value: Any, path: Path, report: Report) -> None:
 
 def dns_label(value: Any, path: Path, report: Report) -> None:
     """Upstream: IsDNS1123Label()."""
-    text(value, path, report)
     if isinstance(value, str) and (len(value) > 63 or not DNS_LABEL.fullmatch(value)):
         report.add(
             path,
@@ -54,16 +53,9 @@ def dns_label(value: Any, path: Path, report: Report) -> None:
         )
 
 
-def boolean(value: Any, path: Path, report: Report) -> None:
-    if not isinstance(value, bool):
-        report.add(path, value, f"expected true or false, found {shown(value)}")
-
-
-def integer(low: int = -(2**31), high: int = 2**31 - 1) -> Rule:
+def integer(low: int = -(2**63), high: int = 2**63 - 1) -> Rule:
     def check(value: Any, path: Path, report: Report) -> None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            report.add(path, value, f"expected an integer, found {shown(value)}")
-        elif value < low:
+        if value < low:
             report.add(path, value, f"{value} is less than {low}")
         elif value > high:
             report.add(path, value, f"{value} is more than {high}")
@@ -77,18 +69,6 @@ def one_of(*allowed: str) -> Rule:
             report.add(path, value, f"{shown(value)} is not one of {', '.join(allowed)}")
 
     return check
-
-
-def timestamp(value: Any, path: Path, report: Report) -> None:
-    if not isinstance(value, str):
-        report.add(path, value, f"expected a timestamp, found {shown(value)}")
-        return
-    try:
-        moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        report.add(path, value, f"{shown(value)} is not a timestamp like 2026-01-31T12:00:00Z")
 
 
 def quantity(value: Any, path: Path, report: Report) -> None:
@@ -109,13 +89,20 @@ def list_of(rule: Rule, *, at_least: int = 0) -> Rule:
         items = cast("list[Any]", value)
         if len(items) < at_least:
             report.add(path, value, f"needs at least {at_least}")
-        for index, item in enumerate(items):
-            rule(item, (*path, index), report)
+        if None in items:
+            index = items.index(None)
+            report.add((*path, index), None, "expected a value, found nothing")
+        elif rule is not typed:
+            for index, item in enumerate(items):
+                rule(item, (*path, index), report)
 
     return check
 
 
 def map_of(rule: Rule) -> Rule:
+    if rule is typed:
+        return typed
+
     def check(value: Any, path: Path, report: Report) -> None:
         if not isinstance(value, dict):
             report.add(path, value, f"expected a mapping, found {shown(value)}")
@@ -129,6 +116,9 @@ def map_of(rule: Rule) -> Rule:
 def fields(required: Iterable[str] = (), /, **rules: Rule) -> Rule:
     """A mapping whose named fields follow their rules; other fields are left alone."""
     needed = tuple(required)
+    rules = {name: rule for name, rule in rules.items() if rule is not typed}
+    if not needed and not rules:
+        return typed
 
     def check(value: Any, path: Path, report: Report) -> None:
         if not isinstance(value, dict):
@@ -153,7 +143,7 @@ def labels(value: Any, path: Path, report: Report) -> None:
     for key, item in cast("dict[str, Any]", value).items():
         fault = label_key_fault(key)
         if not isinstance(item, str):
-            text(item, (*path, key), report)
+            report.add((*path, key), item, f"expected a text, found {shown(item)}")
         else:
             fault = fault or label_value_fault(item)
         if fault is not None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+from kscope.sim.objects.documents import Path
+from kscope.sim.objects.validation.report import Report, shown
 from kscope.sim.objects.validation.rules import (
     Rule,
     boolean,
@@ -16,12 +19,13 @@ from kscope.sim.objects.validation.rules import (
     quantity,
     text,
     timestamp,
+    typed,
 )
 
 quantities = map_of(quantity)
 texts = list_of(text)
 natural_number = integer(0)
-any_integer = integer(-(2**63), 2**63 - 1)
+any_integer = typed
 conditions = list_of(
     fields(
         ("type", "status"),
@@ -33,8 +37,8 @@ conditions = list_of(
         lastUpdateTime=timestamp,
     )
 )
-# Read as a whole, or passed on: all that matters is that it is a mapping.
-any_mapping = fields()
+# Read as a whole, or passed on.
+any_mapping = typed
 
 METADATA = fields(
     name=text,
@@ -64,5 +68,10 @@ labels_and_annotations = fields(labels=labels, annotations=map_of(text))
 
 
 def kind_fields(required: Iterable[str] = (), /, **rules: Rule) -> Rule:
-    """As `fields`; spec and status are mappings, also where nothing in them is read."""
-    return fields(required, **({"spec": any_mapping, "status": any_mapping} | rules))
+    """As `fields`; spec and status are mappings, also of kinds that have no definition."""
+    return fields(required, **({"spec": _a_mapping, "status": _a_mapping} | rules))
+
+
+def _a_mapping(value: Any, path: Path, report: Report) -> None:
+    if not isinstance(value, dict):
+        report.add(path, value, f"expected a mapping, found {shown(value)}")
