@@ -130,6 +130,20 @@ def test_an_engine_refusal_is_shown_and_changes_nothing(admin: Client, driven: R
     assert Pod.objects.get(pk=pod.pk).manifest == pod.manifest
 
 
+def test_the_admin_names_the_field_of_a_wrong_type(admin: Client, driven: Run) -> None:
+    node = Node.objects.get(run=driven, key="n1")
+    manifest = {**node.manifest, "spec": {"podCIDRs": "10.0.0.0/8"}}
+    page = edit(admin, driven, node, manifest=json.dumps(manifest))
+    assert 'spec.podCIDRs: Invalid value: expected a list, found "10.0.0.0/8"' in page
+
+
+def test_the_admin_notes_what_is_left_out(admin: Client, driven: Run) -> None:
+    node = Node.objects.get(run=driven, key="n1")
+    manifest = {**node.manifest, "spec": {"taint": []}}
+    page = edit(admin, driven, node, manifest=json.dumps(manifest))
+    assert "spec.taint: unknown field, which is left out; the nearest is spec.taints" in page
+
+
 def test_new_requests_of_a_placed_pod_are_a_resize(admin: Client, driven: Run) -> None:
     pod = Pod.objects.get(run=driven, key="default/web")
     manifest = json.loads(json.dumps(pod.manifest))

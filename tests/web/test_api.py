@@ -314,6 +314,33 @@ def test_the_engine_refuses_an_invalid_manifest(client: Client, driven: Run, met
 
 
 @pytest.mark.parametrize(
+    ("part", "status", "reason"),
+    [
+        (
+            {"hostAliases": {}},
+            409,
+            'Invalid: Pod "x" is invalid: spec.hostAliases: Invalid value: expected a list, found '
+            "a mapping",
+        ),
+        (
+            {"hostAlias": []},
+            200,
+            "spec.hostAlias: unknown field, which is left out; the nearest is spec.hostAliases",
+        ),
+    ],
+)
+def test_a_command_tells_what_is_wrong_with_fields(
+    client: Client, driven: Run, part: dict[str, Any], status: int, reason: str
+) -> None:
+    spec = {"containers": [{"name": "c"}], **part}
+    manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": spec}
+    with driving(driven):
+        body = {"verb": "create", "manifest": manifest}
+        answer = post(client, f"/api/runs/{driven.pk}/commands/", body)
+    assert (answer.status_code, answer.json()["reason"]) == (status, reason)
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ('{"verb": "create", "manifest": {"a": NaN}}', "not JSON"),
@@ -332,12 +359,13 @@ def test_json_that_no_database_could_keep_is_refused(
 
 
 def test_a_number_beyond_64_bits_becomes_a_float(client: Client, driven: Run) -> None:
-    patch = {"metadata": {"annotations": {"a": "b"}}, "later": {"field": 10**30}}
-    body = {"verb": "patch", "object": "pod/default/web", "patch": patch}
+    # What a revision holds is opaque, so that any number may be in it.
+    kind = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "r"}}
+    body = {"verb": "create", "manifest": {**kind, "revision": 1, "data": {"field": 10**30}}}
     with driving(driven):
         assert post(client, f"/api/runs/{driven.pk}/commands/", body).status_code == 200
-    kept = client.get(f"/api/runs/{driven.pk}/objects/pod/default/web/").json()
-    assert float(kept["later"]["field"]) == 1e30
+    kept = client.get(f"/api/runs/{driven.pk}/objects/controllerrevision/default/r/").json()
+    assert float(kept["data"]["field"]) == 1e30
 
 
 @pytest.mark.parametrize(
@@ -349,7 +377,7 @@ def test_an_address_no_query_can_hold_is_refused(client: Client, driven: Run, pa
     assert answer.json()["message"]
 
 
-def test_an_object_keeps_its_unknown_fields(client: Client, driven: Run) -> None:
+def test_an_object_keeps_fields_that_nobody_reads(client: Client, driven: Run) -> None:
     manifest = client.get(f"/api/runs/{driven.pk}/objects/pod/default/web/").json()
     assert manifest["spec"]["containers"][0]["image"] == "app:1"
 

@@ -97,6 +97,70 @@ async def test_a_field_that_does_not_exist_is_a_warning_unless_it_is_to_be_refus
     assert "nodeNam" not in warned
 
 
+async def test_a_field_that_does_not_exist_is_not_stored(kube: Kube) -> None:
+    made = (await kube.ask("POST", PODS, {**POD, "spec": {**POD["spec"], "nodeNam": "n1"}})).json
+    assert "nodeNam" not in made["spec"]
+    put = {**made, "metadata": {**made["metadata"], "label": {}}}
+    assert (await kube.ask("PUT", f"{PODS}/mine", put)).status == 200
+    for content_type, patch in (
+        (MERGE, {"metadata": {"annotation": {}}}),
+        (STRATEGIC, {"spec": {"nodeNam": "n1"}}),
+        (JSON_PATCH, [{"op": "add", "path": "/spec/nodeNam", "value": "n1"}]),
+    ):
+        answer = await kube.ask("PATCH", f"{PODS}/mine", patch, content_type=content_type)
+        assert (answer.status, "unknown field" in str(answer.headers)) == (200, True)
+    after = (await kube.get(f"{PODS}/mine")).json
+    assert {"nodeNam", "label", "annotation"}.isdisjoint((*after["spec"], *after["metadata"]))
+
+
+_STATEFUL_SETS = "/apis/apps/v1/namespaces/default/statefulsets"
+_TEXT = {"persistentVolumeClaimRetentionPolicy": "text"}
+_NOT_READ = (
+    "json: cannot unmarshal string into Go struct field "
+    "StatefulSetSpec.spec.persistentVolumeClaimRetentionPolicy of type "
+    "v1.StatefulSetPersistentVolumeClaimRetentionPolicy"
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "content_type", "code"),
+    [
+        ("POST", "application/json", 400),
+        ("PUT", "application/json", 400),
+        ("PATCH", MERGE, 422),
+        ("PATCH", STRATEGIC, 422),
+        ("PATCH", JSON_PATCH, 422),
+        ("PATCH", "application/apply-patch+yaml", 500),
+    ],
+)
+async def test_a_wrong_type_is_refused_by_every_method(
+    kube: Kube, method: str, content_type: str, code: int
+) -> None:
+    whole = {**DEPLOYMENT, "kind": "StatefulSet", "metadata": {"name": "s"}}
+    spec = {**DEPLOYMENT["spec"], "serviceName": "s"}
+    assert (await kube.ask("POST", _STATEFUL_SETS, {**whole, "spec": spec})).status == 201
+    body: Any = {**whole, "spec": {**spec, **_TEXT}}
+    if method == "PATCH" and code == 422:
+        body = {"spec": _TEXT}
+    if content_type == JSON_PATCH:
+        [(name, value)] = _TEXT.items()
+        body = [{"op": "add", "path": f"/spec/{name}", "value": value}]
+    address = _STATEFUL_SETS if method == "POST" else f"{_STATEFUL_SETS}/s?fieldManager=me"
+    answer = await kube.ask(method, address, body, content_type=content_type)
+    said = "expected map, got &{text}" if code == 500 else _NOT_READ
+    assert (answer.status, said in answer.json["message"]) == (code, True), answer.json["message"]
+
+
+async def test_the_version_of_the_run_says_which_fields_there_are(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    gated = {**POD, "spec": {**POD["spec"], "schedulingGates": [{"name": "a"}]}}
+    strict = f"{PODS}?fieldValidation=Strict&dryRun=All"
+    for profile, status in ("v1.20", 400), ("v1.36", 201):
+        await sync_to_async(Run.objects.filter(pk=driven.pk).update)(profile=profile)
+        assert (await kube_of(driven).ask("POST", strict, gated)).status == status
+
+
 async def test_a_name_is_made_where_a_prefix_is_given(kube: Kube) -> None:
     prefixed = {**POD, "metadata": {"generateName": "mine-"}}
     name = (await kube.ask("POST", PODS, prefixed)).json["metadata"]["name"]

@@ -95,7 +95,7 @@ def type_fault(wrong: WrongType) -> str:
     if is_number and isinstance(value, int) and not isinstance(value, bool):
         span = INT64 if schema.get("format") == "int64" else INT32
         return f"{value} is " + (f"less than {span[0]}" if value < 0 else f"more than {span[-1]}")
-    is_bare = kind == "string" and isinstance(value, (int, float))
+    is_bare = kind == "string" and not name and isinstance(value, (int, float))
     quotes = "; put it in quotes" if is_bare else ""
     return f"expected {_WORDS.get(name) or _WORDS[kind]}, found {shown(value)}{quotes}"
 
