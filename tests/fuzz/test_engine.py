@@ -13,6 +13,7 @@ import pytest
 
 from kscope.runs.manifest_edits import difference
 from kscope.sim.errors import SimError
+from kscope.sim.input.budget import Budget
 from kscope.sim.input.loader import load_files
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.units import SECOND
@@ -207,6 +208,8 @@ def _typed_cluster(profile: str) -> bytes:
 
 
 def _play_to_the_end(cluster: Cluster) -> None:
+    # As a run has one: a set may want two thousand million pods.
+    cluster.limit(Budget(objects=500))
     cluster.advance(cluster.horizon, max_steps=MOST_STEPS)
     assert not cluster.failure, cluster.failure
     for row in cluster.take().rows:

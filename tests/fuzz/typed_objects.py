@@ -150,7 +150,7 @@ def _places(value: Any, schema: Schema) -> Iterator[tuple[Any, Any, Schema, dict
             name: one for name, one in properties.items() if name not in ("kind", "apiVersion")
         }
         for name, part in list(value.items()):
-            if name in ("kind", "apiVersion") and "metadata" in value:
+            if name in ("kind", "apiVersion") and siblings:
                 continue
             field = properties.get(name) or (others if isinstance(others, dict) else {})
             yield value, name, field, siblings

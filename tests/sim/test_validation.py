@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from kscope.sim.input.loader import load_files
+from kscope.sim.objects.validation.manifests import check_manifest
+from kscope.sim.objects.validation.report import Report
 
 Manifest = dict[str, Any]
 CONTAINERS = [{"name": "main"}]
@@ -373,3 +375,21 @@ def test_an_expression_that_may_run_long_is_refused(expression: str, message: st
     of_claim = _problems("ResourceClaim", spec={"devices": {"requests": [request]}})
     assert of_class == [(f"spec.{place}", message)]
     assert of_claim == [(f"spec.devices.requests[0].exactly.{place}", message)]
+
+
+def test_no_rule_sees_what_the_version_does_not_know() -> None:
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
+    spec = {"template": WORKLOAD["template"], "backoffLimitPerIndex": {"any": "thing"}}
+    report = Report()
+    check_manifest({**job, "spec": spec}, (), report, "v1.20")
+    assert report.problems == []
+    assert report.unknown == [("spec", "backoffLimitPerIndex")]
+
+
+def test_a_null_in_a_map_or_a_list_is_refused() -> None:
+    template = WORKLOAD["template"]
+    spec = {"selector": {"app": None}, "template": template}
+    ((field, _),) = _problems("ReplicationController", spec=spec)
+    assert field == "spec.selector.app"
+    ((field, _),) = _problems("Namespace", spec={"finalizers": [None]})
+    assert field == "spec.finalizers[0]"

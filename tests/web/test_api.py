@@ -360,7 +360,8 @@ def test_json_that_no_database_could_keep_is_refused(
 
 def test_a_number_beyond_64_bits_becomes_a_float(client: Client, driven: Run) -> None:
     # What a revision holds is opaque, so that any number may be in it.
-    kind = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "r"}}
+    named = {"name": "r", "namespace": "default"}
+    kind = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": named}
     body = {"verb": "create", "manifest": {**kind, "revision": 1, "data": {"field": 10**30}}}
     with driving(driven):
         assert post(client, f"/api/runs/{driven.pk}/commands/", body).status_code == 200

@@ -8,7 +8,7 @@ from typing import Any, cast
 from kscope.sim.objects.documents import Path
 from kscope.sim.objects.kinds import NAMESPACED
 from kscope.sim.objects.openapi.definitions import NEWEST
-from kscope.sim.objects.openapi.fields import check_fields
+from kscope.sim.objects.openapi.fields import check_fields, without
 from kscope.sim.objects.openapi.findings import NOTHING
 from kscope.sim.objects.validation.kinds import KINDS, STORED_KINDS, is_known, unknown_kind
 from kscope.sim.objects.validation.report import LONGEST_OBJECT_NAME, Report, shown, text_fault
@@ -37,6 +37,8 @@ def check_manifest(raw: dict[str, Any], path: Path, report: Report, version: str
         report.unknown += [(*path, *field.path) for field in found.unknown]
         if found.wrong:
             return
+        # Nobody has looked at the types of what is left out.
+        raw = without(raw, [field.path for field in found.unknown])
     # Of a kind that no engine reads the name alone counts, and may be a path segment.
     kind = raw["kind"] if is_simulated else "Event"
     METADATA(raw.get("metadata"), (*path, "metadata"), report)

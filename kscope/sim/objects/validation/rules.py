@@ -100,15 +100,15 @@ def list_of(rule: Rule, *, at_least: int = 0) -> Rule:
 
 
 def map_of(rule: Rule) -> Rule:
-    if rule is typed:
-        return typed
-
     def check(value: Any, path: Path, report: Report) -> None:
         if not isinstance(value, dict):
             report.add(path, value, f"expected a mapping, found {shown(value)}")
             return
         for key, item in cast("dict[str, Any]", value).items():
-            rule(item, (*path, key), report)
+            if item is None:
+                report.add((*path, key), None, "expected a value, found nothing")
+            else:
+                rule(item, (*path, key), report)
 
     return check
 
