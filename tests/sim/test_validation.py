@@ -79,7 +79,6 @@ def _of_pod(**spec: Any) -> list[tuple[str, str]]:
             {"spec": {**WORKLOAD, "volumeClaimTemplates": [{"metadata": {}, "spec": CLAIM}]}},
             "spec.volumeClaimTemplates[0].metadata.name",
         ),
-        ("StorageClass", {"provisioner": "p", "spec": "x"}, "spec"),
         ("Service", {"status": ["x"]}, "status"),
     ],
 )
