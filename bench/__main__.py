@@ -20,6 +20,7 @@ BENCHES = {
     "openb": ("bench.openb", "The OpenB trace, decided pod by pod"),
     "why": ("bench.why", "Why a pod is pending, on 5,000 nodes with 20,000 pods"),
     "volumes": ("bench.volumes", "Volumes: matched, bound, provisioned, mounted"),
+    "reading": ("bench.reading", "Reading files, and the check of all fields"),
     "pipeline": ("bench.pipeline", "From the engine over committed rows to the stream"),
     "stream": ("bench.stream", "Fan-out to many browsers"),
     "api": ("bench.api", "The Kubernetes API of a run: writes, lists and watches"),

@@ -253,7 +253,9 @@ def _revision(value: Any, path: Path, report: Report) -> None:
 
 
 # Kinds that users do not load: an engine creates their objects and reads them again.
-STORED_KINDS: Mapping[str, Rule] = {"ControllerRevision": kind_fields(data=_revision)}
+STORED_KINDS: Mapping[str, Rule] = {
+    "ControllerRevision": kind_fields(data=_revision, revision=any_integer)
+}
 
 _CORE_KINDS = (
     *("Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "Service"),

@@ -1,0 +1,47 @@
+"""Reading files: what the check of all fields against the OpenAPI definitions costs."""
+
+import time
+from unittest import mock
+
+import orjson
+
+from bench.table import Row
+from kscope.runs.drive.garbage import uncollected
+from kscope.sim.input.generate import synthetic
+from kscope.sim.input.loader import load_files
+from kscope.sim.objects.openapi.findings import NOTHING
+from kscope.sim.objects.validation import manifests
+
+_ROUNDS = 5
+
+
+def bench(full: bool = False) -> list[Row]:
+    """One row: CPU for each object with the check, beside that without it."""
+    objects = list(synthetic(nodes=500, pods=50_000 if full else 5_000).objects)
+    text = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+    checked, unchecked = [], []
+    for _ in range(_ROUNDS):
+        checked.append(_seconds(text))
+        with mock.patch.object(manifests, "check_fields", return_value=NOTHING):
+            unchecked.append(_seconds(text))
+    each = 1e6 / len(objects)
+    share = min(checked) / min(unchecked) - 1
+    return [
+        Row(
+            name=f"{len(objects):,} objects of a JSON file",
+            figure=min(checked) * each,
+            unit="µs each",
+            baseline=min(unchecked) * each,
+            against="reading without check",
+            aim=min(unchecked) * each * 1.1,
+            at_least=False,
+            note=f"the check costs {share:.0%} of reading",
+        )
+    ]
+
+
+def _seconds(text: bytes) -> float:
+    with uncollected():
+        began = time.process_time()
+        assert load_files([("all.json", text)]).ok
+        return time.process_time() - began
