@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import orjson
 import redis
@@ -79,7 +79,7 @@ def place_take(run_id: int) -> bool:
     if client.set(place, 1, nx=True, ex=PLACE_SECONDS):
         return True
     # The clock of the server was set back since: the place would be kept for as long.
-    is_believed = int(client.ttl(place)) <= PLACE_SECONDS
+    is_believed = cast("int", client.ttl(place)) <= PLACE_SECONDS
     return not is_believed and bool(client.set(place, 1, ex=PLACE_SECONDS))
 
 

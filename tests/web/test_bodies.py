@@ -13,11 +13,11 @@ from django.test import Client
 from kscope.accounts import limits
 from kscope.accounts.access import Role, Scope
 from kscope.accounts.services import account_create, token_create
-from kscope.asgi import application
 from kscope.env import Rate
 from kscope.runs.models import Run, Scenario
 from kscope.runs.web import bodies as gate
 from kscope.runs.web.bodies import REFUSED, SHORT_BYTES, bodies
+from tests.serving import application
 from tests.waiting import HANG_SECONDS
 
 Message = dict[str, Any]

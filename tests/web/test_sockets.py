@@ -14,12 +14,12 @@ from kscope.accounts import limits
 from kscope.accounts.access import Role
 from kscope.accounts.models import Token
 from kscope.accounts.services import account_create, token_create
-from kscope.asgi import application
 from kscope.env import Rate
 from kscope.runs import services
 from kscope.runs.models import Run, Scenario
 from kscope.runs.stream import consumers, watching
 from kscope.runs.stream.consumers import NO_SUCH_RUN, TOO_MANY
+from tests.serving import application
 from tests.waiting import HANG_SECONDS
 from tests.web.test_stream import message, opened
 

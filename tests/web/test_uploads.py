@@ -12,12 +12,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connections
 from django.test import AsyncClient, Client
 
-from kscope.asgi import application
 from kscope.runs import aside
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
 from kscope.runs.web import uploads
 from kscope.runs.web.spool import content_of
+from tests.serving import application
 from tests.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.django_db

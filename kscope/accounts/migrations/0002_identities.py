@@ -17,6 +17,9 @@ def give_roles(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
+    # No version knows the number of the format and not this.
+    older_versions_go_on = True
+
     dependencies = [
         ("accounts", "0001_initial"),
         ("sessions", "0001_initial"),

@@ -23,7 +23,7 @@ _INSERT = (
     " ORDER BY place RETURNING id)"
     f" SELECT id, (SELECT {leases.held()} FROM runs_run WHERE id = %(run)s)"
     " FROM stored ORDER BY id"
-)
+).encode()
 
 
 class Submitter:
