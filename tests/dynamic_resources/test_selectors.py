@@ -122,3 +122,35 @@ def test_an_expression_of_some_length_is_allowed(expression: str) -> None:
 def test_functions_that_kubernetes_lacks_are_unknown() -> None:
     with pytest.raises(SelectorError, match="lists"):
         selector("lists.range(1000000000).size() > 0").matches(gpu())
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("1 / 0 == 1", "division by zero"),
+        ("1 % 0 == 1", "modulus by zero"),
+        ("[1][5] == 1", "index out of bounds: 5"),
+        ("9223372036854775807 + 1 > 0", "integer overflow"),
+        ("uint(-1) > 0u", "unsigned integer overflow"),
+        ('{"a": 1}["b"] == 1', "no such key: b"),
+        ('"a" < 1', "no such overload"),
+        ('int("x") > 0', "string parse error"),
+        ('"a".matches("(")', "not a valid regex"),
+        ('duration("x") > duration("1s")', "duration"),
+        ('quantity("x").isInteger()', "quantity"),
+        ('semver("1").major() == 1', "No Major.Minor.Patch elements found"),
+    ],
+)
+def test_what_fails_while_it_runs_names_upstreams_reason(expression: str, why: str) -> None:
+    with pytest.raises(SelectorError, match=rf"CEL runtime error: .*{why}"):
+        selector(expression).matches(gpu())
+
+
+@pytest.mark.parametrize("expression", ["1 / 0 == 1 || true", "!(1 / 0 == 1 && false)"])
+def test_a_known_answer_absorbs_an_error(expression: str) -> None:
+    assert selector(expression).matches(gpu())
+
+
+def test_an_undeclared_name_does_not_compile() -> None:
+    with pytest.raises(SelectorError, match="undeclared reference to 'nonsense'"):
+        selector("[1].all(x, x == nonsense)")

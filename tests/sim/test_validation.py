@@ -362,18 +362,33 @@ def test_quota_needs_amounts_and_known_scopes() -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
+        ("device.driver ==", "compilation failed: Failed to parse expression"),
+        ("99999999999999999999 > 0", "compilation failed: Failed to parse expression"),
+        ("nonsense", "compilation failed: undeclared reference to 'nonsense' (in container '')"),
         ("x" * 10_241, "may not be more than 10240 bytes"),
         ('["a"]' + ".map(x, x + x)" * 40 + ".size() == 1", "too complex, exceeds cost limit"),
     ],
 )
-def test_an_expression_that_may_run_long_is_refused(expression: str, message: str) -> None:
+def test_an_expression_of_a_device_is_compiled(expression: str, message: str) -> None:
     selectors = [{"cel": {"expression": expression}}]
     request = {"name": "gpu", "exactly": {"deviceClassName": "gpu", "selectors": selectors}}
     place = "selectors[0].cel.expression"
-    of_class = _problems("DeviceClass", spec={"selectors": selectors})
-    of_claim = _problems("ResourceClaim", spec={"devices": {"requests": [request]}})
-    assert of_class == [(f"spec.{place}", message)]
-    assert of_claim == [(f"spec.devices.requests[0].exactly.{place}", message)]
+    claim = {
+        "devices": {"requests": [request, {"name": "b", "firstAvailable": [request["exactly"]]}]}
+    }
+    found = [
+        *_problems("DeviceClass", spec={"selectors": selectors}),
+        *_problems("ResourceClaim", spec=claim),
+        *_problems("ResourceClaimTemplate", spec={"spec": claim}),
+    ]
+    requests = ("devices.requests[0].exactly", "devices.requests[1].firstAvailable[0]")
+    places = [
+        "spec",
+        *(f"spec.{one}" for one in requests),
+        *(f"spec.spec.{one}" for one in requests),
+    ]
+    assert [field for field, _ in found] == [f"{one}.{place}" for one in places]
+    assert all(why.startswith(message) for _, why in found)
 
 
 def test_no_rule_sees_what_the_version_does_not_know() -> None:

@@ -1,13 +1,14 @@
-"""What the text of a CEL expression shows: how long it may run, and what cel.bind stands for.
+"""What the text of a CEL expression shows: whether it compiles, and how long it may run.
 
 The library that evaluates expressions cannot be interrupted, so an expression that may run for
-long is refused where the API server refuses it, before it is stored.
+long is refused where the API server refuses it, before it is stored. cel.bind is written out.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 # Upstream: resource/v1 CELSelectorExpressionMaxLength, in bytes.
@@ -42,6 +43,27 @@ _TOKEN: Final = re.compile(
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 
 
+# What the library raises where an expression cannot be compiled, or evaluated.
+CEL_ERRORS: Final = (
+    ArithmeticError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+)
+
+
+# What an expression may begin with: the device, types, and libraries that have a name.
+_KNOWN_NAMES: Final = frozenset(
+    (
+        *("device", "bool", "bytes", "double", "duration", "dyn", "int", "list", "map"),
+        *("null_type", "string", "timestamp", "type", "uint", "google", "net", "optional"),
+        *("math", "strings", "sets", "lists", "base64", "cel"),
+    )
+)
+
+
 class ExpressionError(ValueError):
     """The text of an expression shows that it cannot be compiled."""
 
@@ -53,11 +75,12 @@ class _Token(NamedTuple):
     end: int
 
 
+@lru_cache(maxsize=256)
 def expression_fault(expression: str) -> str | None:
     """Why an expression is refused; None if it is not.
 
-    Upstream: apis/resource/validation validateCELSelector(). That it compiles is not asked here:
-    a newer cluster's expression may use what the library lacks.
+    Upstream: apis/resource/validation validateCELSelector(). Types and the names of functions are
+    not checked: a newer cluster's expression may use what the library lacks.
     """
     if len(expression.encode()) > LONGEST_EXPRESSION:
         return f"may not be more than {LONGEST_EXPRESSION} bytes"
@@ -65,7 +88,35 @@ def expression_fault(expression: str) -> str | None:
         steps = most_steps(without_bind(expression))
     except ExpressionError as error:
         return f"compilation failed: {error}"
-    return "too complex, exceeds cost limit" if steps > MOST_STEPS else None
+    if steps > MOST_STEPS:
+        return "too complex, exceeds cost limit"
+    return _compile_fault(without_bind(expression))
+
+
+def _compile_fault(expression: str) -> str | None:
+    # Imported by the first expression: the library brings its command line with it, which costs
+    # every process a third of a second.
+    import cel
+
+    try:
+        program = cel.compile(expression)
+    except CEL_ERRORS as error:
+        return f"compilation failed: {error}"
+    known = _KNOWN_NAMES | _variables_of_comprehensions(expression)
+    unknown = [name for name in sorted(program.variables()) if name not in known]
+    if unknown:
+        return f"compilation failed: undeclared reference to '{unknown[0]}' (in container '')"
+    return None
+
+
+def _variables_of_comprehensions(expression: str) -> frozenset[str]:
+    """The names that comprehensions give to the elements of what they go through."""
+    tokens = _tokens(expression)
+    return frozenset(
+        tokens[place + 2].text
+        for place in range(len(tokens) - 2)
+        if _comprehension(tokens, place) and tokens[place + 1].text == "("
+    )
 
 
 def without_bind(expression: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from kscope.sim.objects.cel_text import expression_fault, without_bind
+from kscope.sim.objects.cel_text import CEL_ERRORS, expression_fault, without_bind
 from scheduling.engine.dynamic_resources.cel_functions import FUNCTIONS, quantity, semver
 from scheduling.engine.dynamic_resources.devices import Attribute, Capacity, Device, Version
 
@@ -53,10 +53,7 @@ def selector(expression: str) -> Selector:
     fault = expression_fault(expression)
     if fault is not None:
         raise SelectorError("compile", fault)
-    try:
-        program = cel.compile(without_bind(expression))
-    except ValueError as error:
-        raise SelectorError("compile", f"compilation failed: {error}") from None
+    program = cel.compile(without_bind(expression))
     context = cel.Context()
     add_stdlib_to_context(context, _LIBRARIES)
     for name, function in FUNCTIONS.items():
@@ -137,12 +134,30 @@ class Selector:
                 attributes.setdefault(missing, {})
                 capacity.setdefault(missing, {})
                 continue
-            except (ValueError, TypeError, RuntimeError) as error:
-                raise SelectorError("runtime", str(error)) from None
+            except CEL_ERRORS as error:
+                raise SelectorError("runtime", _worded(error)) from None
             if isinstance(result, bool):
                 return result
             problem = f"CEL result of type {type(result).__name__} could not be converted to bool"
             raise SelectorError("runtime", problem)
+
+
+def _worded(error: BaseException) -> str:
+    """The error in the words of upstream's library. Upstream: cel-go common/types/err.go."""
+    text = str(error)
+    if isinstance(error, ZeroDivisionError):
+        return "modulus by zero" if text.startswith("modulo") else "division by zero"
+    if isinstance(error, OverflowError):
+        return _overflow(text)
+    return "no such overload" if text.startswith("No such overload") else text
+
+
+def _overflow(text: str) -> str:
+    if "Timestamp" in text:
+        return "timestamp overflow"
+    if "Duration" in text:
+        return "duration overflow"
+    return "unsigned integer overflow" if "unsigned" in text else "integer overflow"
 
 
 def failing_parts(expression: str, device: Device) -> list[str]:
