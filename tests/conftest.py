@@ -7,6 +7,7 @@ import pytest
 from django.test import TransactionTestCase, override_settings
 from hypothesis import HealthCheck, settings
 
+from kscope.sim.kernel.boundary import Boundary
 from tests.database import empty_database
 
 # How long an example of Hypothesis takes depends on what else the machine does: it is no failure.
@@ -54,3 +55,18 @@ def checked_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(runner, "engine_keep", checked)
     yield
     assert wrong == []
+
+
+@pytest.fixture(autouse=True)
+def loud_boundary() -> Iterator[None]:
+    """An exception that only the boundary of the engine would catch fails the test."""
+    Boundary.loud = caught = []
+    yield
+    Boundary.loud = None
+    assert not caught, f"the engine's boundary was needed: {caught}"
+
+
+@pytest.fixture
+def quiet_boundary(loud_boundary: None) -> None:
+    """The boundary catches, as it does for users."""
+    Boundary.loud = None

@@ -169,6 +169,15 @@ class VolumeActors:
             if not any(before is one for one in self._listers_of.values()):
                 process.end_listers(before, self._loop, self._store)
 
+    def components(self) -> dict[str, Any]:
+        """The components by the author of their writes."""
+        return {author: getattr(self, name) for author, name in _ATTRIBUTES.items()}
+
+    def end(self, author: str) -> None:
+        """Let the component do nothing any more, until it is restarted."""
+        old: Any = getattr(self, _ATTRIBUTES[author])
+        process.end(old, self._loop, self._store, self._listers_of[author])
+
     def _renewed(self, old: Any, listers: InformerListers) -> Any:
         """The component after a restart; the faults of its driver stay."""
         if isinstance(old, PersistentVolumeController):

@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.api_server.watches import Watcher, WatchEvent
-from kscope.sim.kernel.loop import is_method_of
+from kscope.sim.kernel.loop import UNEXPECTED, is_method_of
 from kscope.sim.objects.objects import ApiObject
 
 Obj = TypeVar("Obj", bound=ApiObject)
@@ -14,9 +14,10 @@ Obj = TypeVar("Obj", bound=ApiObject)
 class Informer(Generic[Obj]):
     """A cache fed by a watch. Handlers run after the cache has taken the event."""
 
-    __slots__ = ("_handlers", "_objects", "_thorough")
+    __slots__ = ("_handlers", "_loop", "_objects", "_thorough")
 
     def __init__(self, store: ObjectStore, kind: str, latency: int = 0) -> None:
+        self._loop = store.loop
         self._objects: dict[str, Obj] = {}
         # Each handler with the objects that it needs to have work (`only_with`), or None.
         self._handlers: list[tuple[Watcher, dict[str, Any] | None]] = []
@@ -33,7 +34,11 @@ class Informer(Generic[Obj]):
             self._objects[new.key] = new
         for handler, needed in self._thorough if event.plain else self._handlers:
             if needed is None or needed:
-                handler(event)
+                try:
+                    handler(event)
+                except UNEXPECTED as error:
+                    if not self._loop.catches(error):
+                        raise
 
     def on_event(
         self,

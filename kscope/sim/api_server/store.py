@@ -85,6 +85,11 @@ class ObjectStore:
         self._faults: ApiFaults | None = None
 
     @property
+    def loop(self) -> EventLoop:
+        """The loop on which its watches deliver."""
+        return self._loop
+
+    @property
     def faults(self) -> ApiFaults | None:
         """What is wrong with the API server; None until the first fault."""
         return self._faults

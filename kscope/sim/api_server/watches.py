@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 from kscope.sim.api_server.faults import ApiFaults, Cut
-from kscope.sim.kernel.loop import EventLoop, is_method_of
+from kscope.sim.kernel.loop import UNEXPECTED, EventLoop, is_method_of
 from kscope.sim.objects.objects import ApiObject
 
 WatchType = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -145,7 +145,11 @@ class Watches:
         loop, cause = self._loop, self._loop.cause
         for watcher in watchers:
             loop.cause = cause
-            watcher(event)
+            try:
+                watcher(event)
+            except UNEXPECTED as error:
+                if not loop.catches(error):
+                    raise
         loop.cause = cause
 
     def _call_each(self, watchers: list[Watcher], found: list[tuple[int, ApiObject]]) -> None:
@@ -153,7 +157,11 @@ class Watches:
         for cause, obj in found:
             for watcher in watchers:
                 self._loop.cause = cause
-                watcher(new_event(WatchEvent, ("ADDED", None, obj, False)))
+                try:
+                    watcher(new_event(WatchEvent, ("ADDED", None, obj, False)))
+                except UNEXPECTED as error:
+                    if not self._loop.catches(error):
+                        raise
 
 
 def _missed(cut: Cut, objects: Mapping[str, ApiObject]) -> list[WatchEvent]:

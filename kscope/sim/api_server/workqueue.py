@@ -24,6 +24,7 @@ class WorkQueue:
         "_interval",
         "_keys",
         "_loop",
+        "_owner",
         "_queued",
         "_sync",
     )
@@ -42,10 +43,17 @@ class WorkQueue:
         self._answers = answers
         self._sync = sync
         self._interval = interval
+        # Under this name the boundary holds back a key whose sync has failed unexpectedly.
+        self._owner = owner_of(sync)
         self._keys: deque[tuple[str, int]] = deque()
         self._queued: dict[str, None] = {}
         self._failures: dict[str, int] = {}
         self._draining = False
+
+    @property
+    def owner(self) -> str:
+        """The name under which its keys are held back."""
+        return self._owner
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -53,6 +61,9 @@ class WorkQueue:
     def add(self, key: str) -> None:
         """Queue *key*, unless it is queued already."""
         if key in self._queued:
+            return
+        if self._loop.held and self._loop.is_held(self._owner, key):
+            self._loop.call_at(self._loop.held[self._owner, key], self.add, key)
             return
         self._queued[key] = None
         self._keys.append((key, self._loop.cause))
@@ -86,3 +97,9 @@ class WorkQueue:
             self._loop.call_after(self._interval, self._work)
         else:
             self._draining = False
+
+
+def owner_of(sync: Callable[[str], None]) -> str:
+    """The name of the queue whose keys *sync* takes: its class and method."""
+    of = type(getattr(sync, "__self__", None)).__name__
+    return f"{of}.{getattr(sync, '__name__', '')}"

@@ -3,10 +3,20 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Final, Protocol
 
 # What it returns is ignored.
 Callback = Callable[..., object]
+# What only a boundary catches; see kscope.sim.kernel.boundary. A `try` costs nothing until then.
+UNEXPECTED: Final = Exception
+
+
+class Catcher(Protocol):
+    """Takes the exceptions that nobody expected."""
+
+    def caught(self, error: Exception) -> bool:
+        """Let the run go on without what raised *error*; False: it must be raised again."""
+        ...
 
 
 class Timer:
@@ -39,9 +49,24 @@ class EventLoop:
 
     While `halted` is set nothing is run: set in the middle of a callback, it makes that callback the
     last for now. `failure` says why nothing will ever be run again.
+
+    `boundary` takes what callbacks raise; without one it leaves the loop. `held` says what is not to
+    be tried before a time: the owner of a queue, and a key.
     """
 
-    __slots__ = ("_at_once", "_pending", "_sequence", "cause", "failure", "halted", "now", "steps")
+    __slots__ = (
+        "_at_once",
+        "_before",
+        "_pending",
+        "_sequence",
+        "boundary",
+        "cause",
+        "failure",
+        "held",
+        "halted",
+        "now",
+        "steps",
+    )
 
     def __init__(self) -> None:
         self.now: int = 0
@@ -49,7 +74,9 @@ class EventLoop:
         self.halted = False
         self.failure = ""
         self.cause = 0
-        self._sequence = 0
+        self.boundary: Catcher | None = None
+        self.held: dict[tuple[str, str], int] = {}
+        self._sequence = self._before = 0
         self._pending: list[tuple[int, int, Timer]] = []
         # Due at this instant and scheduled since it began: they come after all that was due then.
         self._at_once: deque[Timer] = deque()
@@ -76,6 +103,29 @@ class EventLoop:
         timer = Timer(self.now, callback, args, self.cause)
         self._at_once.append(timer)
         return timer
+
+    def call_next(self, callback: Callback, *args: Any) -> Timer:
+        """Run *callback* now, before everything else that is due."""
+        timer = Timer(self.now, callback, args, self.cause)
+        if self._pending and self._pending[0][0] == self.now:
+            # Numbers count up from 1: none is less, but for an earlier one of these.
+            self._before -= 1
+            heappush(self._pending, (self.now, self._before, timer))
+        else:
+            self._at_once.appendleft(timer)
+        return timer
+
+    def is_held(self, owner: str, key: str) -> bool:
+        """Whether what failed is not to be tried yet."""
+        until = self.held.get((owner, key), 0)
+        if until > self.now:
+            return True
+        self.held.pop((owner, key), None)
+        return False
+
+    def catches(self, error: Exception) -> bool:
+        """Whether the boundary takes *error*, so that what comes after it goes on."""
+        return self.boundary is not None and self.boundary.caught(error)
 
     def pending_arguments(self, callback: Callback | None = None) -> Iterator[tuple[Any, ...]]:
         """With what *callback*, or any, is going to be called, in no order that may matter."""
@@ -149,7 +199,12 @@ class EventLoop:
                 self.steps += 1
                 self.cause = timer.cause
                 timer.callback = None
-                callback(*timer.args)
+                try:
+                    callback(*timer.args)
+                except UNEXPECTED as error:
+                    if not self.catches(error):
+                        raise
+                    begins = bool(pending) and pending[0][0] == self.now
                 if self.halted:
                     return False
             if not pending:
@@ -168,7 +223,11 @@ class EventLoop:
             self.steps += 1
             self.cause = timer.cause
             timer.callback = None
-            callback(*timer.args)
+            try:
+                callback(*timer.args)
+            except UNEXPECTED as error:
+                if not self.catches(error):
+                    raise
         return False
 
     def rest_at(self, at: int) -> None:

@@ -12,8 +12,9 @@ from kscope.sim.api_server.write_record import Removal, Written
 from kscope.sim.input.budget import Budget
 from kscope.sim.input.budget import Stop as BudgetStop
 from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.boundary import FAILED, Boundary
 from kscope.sim.kernel.latency import Latencies
-from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.loop import UNEXPECTED, EventLoop
 from kscope.sim.kernel.recorder import Event, EventRow, Recorder
 from kscope.sim.kernel.rng import Streams
 from kscope.sim.kernel.units import MINUTE
@@ -27,6 +28,7 @@ from scheduling.engine.cluster.commands import Command, CommandExecutor, Outcome
 from scheduling.engine.cluster.faults import FaultInjector
 from scheduling.engine.cluster.initial_objects import Progress, create_initial_objects
 from scheduling.engine.cluster.known_fields import KnownFields
+from scheduling.engine.cluster.rebuilding import ClusterComponents
 from scheduling.engine.cluster.replicas import SchedulerReplicas, scheduler_replicas
 from scheduling.engine.configuration.extenders import ExtenderCalls
 from scheduling.engine.configuration.scenario_schedulers import read_schedulers
@@ -157,6 +159,8 @@ class Cluster:
         self._replicas = scheduler_replicas(specs, around)
         self._executor.schedulers = self._replicas
         injector.schedulers, injector.workloads = self._replicas, self.workloads
+        components = ClusterComponents(self.volumes, self.workloads, self._replicas)
+        self.boundary = self.loop.boundary = Boundary(self.loop, self.recorder, components)
         self._is_held_open = any(one.is_external for one in self._replicas)
         if self._is_held_open:
             self._hold_open()
@@ -240,6 +244,11 @@ class Cluster:
         due = self.loop.next_at
         return None if due is None or due > self.horizon else due
 
+    @property
+    def unexpected(self) -> int:
+        """How many exceptions nobody expected so far; after the first, the run is not proven."""
+        return self.boundary.count
+
     # Budget
 
     def limit(self, budget: Budget | None) -> None:
@@ -309,9 +318,18 @@ class Cluster:
         first = self.recorder.seq + 1
         self.loop.cause = 0
         self._extend()
-        reason = self._executor.execute(command)
+        reason = self._execute(command)
         told = reason or "; ".join(self._known_fields.notes)
         return Outcome(not reason, told, min(first, self.recorder.seq))
+
+    def _execute(self, command: Command) -> str:
+        """Why it is refused, or "". Upstream: the API server answers a panic with InternalError."""
+        try:
+            return self._executor.execute(command)
+        except UNEXPECTED as error:
+            if not self.boundary.caught(error):
+                raise
+            return f"InternalError: {type(error).__name__}; see the event {FAILED}"
 
     def _extend(self) -> None:
         """Go on for some time after a command."""

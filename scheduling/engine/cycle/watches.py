@@ -19,6 +19,8 @@ from scheduling.engine.pods.pod_info import PodInfo, requests_changed
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.events import ClusterEvent
 
+# Under this name the boundary holds back a pod whose attempt has failed unexpectedly.
+COMPONENT = "scheduler"
 # So many of the last changes are remembered beside a client that decides.
 _MOST_CHANGES = 64
 
@@ -174,6 +176,8 @@ class Watches:
             if binding is not None:
                 # The cache knows pods by name, so the old pod of that name leaves it before the new one.
                 self._binding.forget(binding)
+            if self._is_held(new.key):
+                return
             self._queue.add(PodInfo(new, self._rules))
             if self._groups is not None and group_of(new):
                 self._queue.move_all_to_active_or_backoff(
@@ -181,10 +185,24 @@ class Watches:
                 )
         elif new.key in self._cache.assumed:
             return  # It has its place; the rest of its life is the binding cycle's.
-        else:
+        elif not (self._state.loop.held and self._state.loop.is_held(COMPONENT, new.key)):
             self._queue.update(old, new)
             if old.nominated_node_name != new.nominated_node_name:
                 self._nomination_ended(old)
+
+    def _is_held(self, key: str) -> bool:
+        """Whether the pod comes to the queue later, because its last attempt has failed unexpectedly."""
+        loop = self._state.loop
+        if not loop.held or not loop.is_held(COMPONENT, key):
+            return False
+        loop.call_at(loop.held[COMPONENT, key], self._release, key)
+        return True
+
+    def _release(self, key: str) -> None:
+        pod = self._known.get(key)
+        if pod is not None and not pod.node_name and self._queue.get(key) is None:
+            self._pending_pod_changed(None, pod)
+            self._wake()
 
     def _nomination_ended(self, pod: Pod) -> None:
         """Who is not more important than *pod* had to leave it the node that it was promised.

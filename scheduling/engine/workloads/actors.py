@@ -107,6 +107,15 @@ class WorkloadActors:
             if not any(before is one for one in self._listers_of.values()):
                 process.end_listers(before, context.loop, context.store)
 
+    def components(self) -> dict[str, Any]:
+        """The controllers by the author of their writes."""
+        return {author: getattr(self, name) for author, name in _ATTRIBUTES.items()}
+
+    def end(self, author: str) -> None:
+        """Let the controller do nothing any more, until it is restarted."""
+        old: Any = getattr(self, _ATTRIBUTES[author])
+        process.end(old, self._context.loop, self._context.store, self._listers_of[author])
+
     def node_silent(self, node: str) -> None:
         """*node* has stopped posting its status."""
         self._context.silent_nodes[node] = self._context.loop.now
@@ -140,4 +149,5 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
     GarbageCollector.AUTHOR: "garbage_collector",
     NodeLifecycleController.AUTHOR: "node_lifecycle",
     TaintManager.AUTHOR: "taint_manager",
+    DeviceDriver.AUTHOR: "device_driver",
 }

@@ -8,7 +8,7 @@ from typing import cast
 from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.pod_resources import ResourceRules
-from volumes.engine.kubelet.context import KubeletContext
+from volumes.engine.kubelet.context import COMPONENT, KubeletContext
 from volumes.engine.kubelet.device_preparation import DevicePreparation
 from volumes.engine.kubelet.node_status import NodeStatusReporter
 from volumes.engine.kubelet.pod_worker import Worker
@@ -31,6 +31,7 @@ class Kubelets:
         options: VolumeManagerOptions | None = None,
         announces_resizes: bool = True,
     ) -> None:
+        self._loop = context.loop
         self._store = context.store
         self._pods = PodWorkers(
             context,
@@ -139,11 +140,22 @@ class Kubelets:
         self._node_status.report(node)
 
     def _add(self, pod: Pod, before: Worker | None = None) -> None:
+        if self._loop.held and self._loop.is_held(COMPONENT, pod.key):
+            self._loop.call_at(self._loop.held[COMPONENT, pod.key], self._add_held, pod.key)
+            return
         node = self._nodes[pod.node_name]
         if pod.node_name in self._off:
             self._pods.add_after_boot(pod, node)
         else:
             self._pods.add(pod, node, before=before)
+
+    def _add_held(self, key: str) -> None:
+        """Take the pod whose sync has failed unexpectedly again."""
+        pod = self._store.find("Pod", key)
+        if not isinstance(pod, Pod) or pod.node_name not in self._nodes:
+            return
+        if pod.node_name not in self._down and pod.uid not in self._pods.workers:
+            self._add(pod)
 
     def _forget_orphan(self, node: str, uid: str) -> None:
         waiting = self._orphans.get(node)

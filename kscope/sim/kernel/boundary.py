@@ -1,0 +1,173 @@
+"""Where an exception ends that nobody expected: the run goes on, the component begins anew.
+
+The loop, the watches and the informers call what belongs to a component; each of these calls is a
+boundary: an exception that leaves it is recorded as an event of the object at hand, and the
+components on its way, whose state may be half changed, are built anew from the store, as after a
+restart. What was tried is tried again after a delay that doubles, as that of a returned error does.
+
+This is the one module of the engines that may name Exception: `UNEXPECTED` stands for it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Protocol
+
+from kscope.sim.kernel.loop import UNEXPECTED, EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+
+FAILED: Final = "ComponentFailed"
+BASE_DELAY: Final = 5 * MILLISECOND
+MAX_DELAY: Final = 1000 * SECOND
+# Not of the engine's doing: the process has no memory left, and its owner decides.
+_STEERING: Final = (MemoryError,)
+_ENGINES: Final = ("kscope.", "scheduling.", "volumes.")
+_HERE: Final = frozenset((__name__, "kscope.sim.kernel.loop"))
+_REPORT: Final = (
+    "it begins anew from the store; from here on not proven; "
+    "please report this with the run's scenario, profile, seed and commands"
+)
+
+
+class Frame(NamedTuple):
+    """A function on the way of an exception, and its variables."""
+
+    module: str
+    function: str
+    variables: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Whose exception it is.
+
+    `processes` are to be built anew. `held` is what not to try again before its delay has passed:
+    the owner of a queue, and a key; without it the processes themselves wait. `subject` is the id
+    of the object at hand.
+    """
+
+    component: str
+    processes: tuple[str, ...]
+    subject: str
+    held: tuple[str, str] | None = None
+
+
+class Components(Protocol):
+    """The components of a cluster, each under a name."""
+
+    def blame(self, frames: Sequence[Frame]) -> Blame:
+        """Whose exception it is that came by *frames*, outermost first."""
+        ...
+
+    def stop(self, process: str) -> None:
+        """End the process, and forget what it had in memory."""
+        ...
+
+    def start(self, process: str) -> None:
+        """Let it begin anew from the store."""
+        ...
+
+
+class Boundary:
+    """Takes the exceptions of one cluster. `count` is how many there were."""
+
+    # Tests set it: everything that is caught is raised again, and noted here.
+    loud: list[str] | None = None
+
+    def __init__(self, loop: EventLoop, recorder: Recorder, components: Components) -> None:
+        self._loop = loop
+        self._recorder = recorder
+        self._components = components
+        # By what is tried again: how often it has failed, and when it is tried.
+        self._failures: dict[object, tuple[int, int]] = {}
+        self._down: dict[str, None] = {}
+        self.count = 0
+
+    def caught(self, error: Exception) -> bool:
+        """Record *error* and have its components built anew next; False: it must be raised."""
+        if isinstance(error, _STEERING):
+            return False
+        frames = _frames(error.__traceback__)
+        place = _place(frames)
+        name = f"{type(error).__name__} in {place}"
+        if Boundary.loud is not None:
+            Boundary.loud.append(name)
+            return False
+        blame = self._components.blame(frames)
+        delay = self._delay(blame.held or blame.processes)
+        if blame.held is not None:
+            self._loop.held[blame.held] = self._loop.now + delay
+        self.count += 1
+        self._recorder.record(
+            FAILED,
+            blame.subject,
+            blame.component,
+            f"{name}: {_REPORT}",
+            {
+                "exception": type(error).__name__,
+                "place": place,
+                "restarted": list(blame.processes),
+                "delay": delay,
+            },
+        )
+        if blame.processes:
+            wait = 0 if blame.held is not None else delay
+            self._loop.call_next(self._rebuild, blame.processes, wait)
+        return True
+
+    def _delay(self, key: object) -> int:
+        """Doubles with each failure; begins again after a long time without one."""
+        now = self._loop.now
+        failures, tried = self._failures.get(key, (0, 0))
+        if now - tried > MAX_DELAY:
+            failures = 0
+        delay = min(BASE_DELAY << min(failures, 40), MAX_DELAY)
+        self._failures[key] = failures + 1, now + delay
+        return delay
+
+    def _rebuild(self, processes: tuple[str, ...], delay: int) -> None:
+        self._loop.cause = self._recorder.seq
+        for process in processes:
+            if process in self._down:
+                continue
+            self._down[process] = None
+            try:
+                self._components.stop(process)
+            except UNEXPECTED as error:
+                # What it had begun stays undone; it is taken from the loop and from the watches.
+                if isinstance(error, _STEERING):
+                    raise
+            if delay:
+                self._loop.call_after(delay, self._start, process)
+            else:
+                self._start(process)
+
+    def _start(self, process: str) -> None:
+        del self._down[process]
+        try:
+            self._components.start(process)
+        except UNEXPECTED as error:
+            if isinstance(error, _STEERING):
+                raise
+            self._down[process] = None
+            self._loop.call_after(self._delay(process), self._start, process)
+
+
+def _frames(traceback: TracebackType | None) -> list[Frame]:
+    frames: list[Frame] = []
+    while traceback is not None:
+        frame = traceback.tb_frame
+        module = frame.f_globals.get("__name__", "")
+        if module not in _HERE:
+            frames.append(Frame(module, frame.f_code.co_qualname, frame.f_locals))
+        traceback = traceback.tb_next
+    return frames
+
+
+def _place(frames: Sequence[Frame]) -> str:
+    """The innermost function of the engines: what they call is another one's."""
+    ours = [frame for frame in frames if frame.module.startswith(_ENGINES)] or frames
+    return f"{ours[-1].module}:{ours[-1].function}" if ours else "the event loop"
