@@ -37,7 +37,7 @@ class Informer(Generic[Obj]):
                 try:
                     handler(event)
                 except UNEXPECTED as error:
-                    if not self._loop.catches(error):
+                    if not self._loop.catches(error, handler):
                         raise
 
     def on_event(

@@ -148,7 +148,7 @@ class Watches:
             try:
                 watcher(event)
             except UNEXPECTED as error:
-                if not loop.catches(error):
+                if not loop.catches(error, watcher):
                     raise
         loop.cause = cause
 
@@ -160,7 +160,7 @@ class Watches:
                 try:
                     watcher(new_event(WatchEvent, ("ADDED", None, obj, False)))
                 except UNEXPECTED as error:
-                    if not self._loop.catches(error):
+                    if not self._loop.catches(error, watcher):
                         raise
 
 

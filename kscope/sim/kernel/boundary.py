@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Protocol
 
-from kscope.sim.kernel.loop import UNEXPECTED, EventLoop
+from kscope.sim.kernel.loop import UNEXPECTED, Callback, EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 
@@ -86,12 +86,14 @@ class Boundary:
         self._down: dict[str, None] = {}
         self.count = 0
 
-    def caught(self, error: Exception) -> bool:
+    def caught(self, error: Exception, callback: Callback | None = None) -> bool:
         """Record *error* and have its components built anew next; False: it must be raised."""
         if isinstance(error, _STEERING):
             return False
         frames = _frames(error.__traceback__)
         place = _place(frames)
+        if (owner := getattr(callback, "__self__", None)) is not None:
+            frames.insert(0, Frame(type(owner).__module__, "", {"self": owner}))
         name = f"{type(error).__name__} in {place}"
         if Boundary.loud is not None:
             Boundary.loud.append(name)

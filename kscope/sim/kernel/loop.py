@@ -14,8 +14,11 @@ UNEXPECTED: Final = Exception
 class Catcher(Protocol):
     """Takes the exceptions that nobody expected."""
 
-    def caught(self, error: Exception) -> bool:
-        """Let the run go on without what raised *error*; False: it must be raised again."""
+    def caught(self, error: Exception, callback: Callback | None = None) -> bool:
+        """Let the run go on without what raised *error*; False: it must be raised again.
+
+        *callback* is what was called.
+        """
         ...
 
 
@@ -123,9 +126,9 @@ class EventLoop:
         self.held.pop((owner, key), None)
         return False
 
-    def catches(self, error: Exception) -> bool:
-        """Whether the boundary takes *error*, so that what comes after it goes on."""
-        return self.boundary is not None and self.boundary.caught(error)
+    def catches(self, error: Exception, callback: Callback) -> bool:
+        """Whether the boundary takes what *callback* raised, so that what comes after it goes on."""
+        return self.boundary is not None and self.boundary.caught(error, callback)
 
     def pending_arguments(self, callback: Callback | None = None) -> Iterator[tuple[Any, ...]]:
         """With what *callback*, or any, is going to be called, in no order that may matter."""
@@ -202,9 +205,8 @@ class EventLoop:
                 try:
                     callback(*timer.args)
                 except UNEXPECTED as error:
-                    if not self.catches(error):
+                    if not self.catches(error, callback):
                         raise
-                    begins = bool(pending) and pending[0][0] == self.now
                 if self.halted:
                     return False
             if not pending:
@@ -226,7 +228,7 @@ class EventLoop:
             try:
                 callback(*timer.args)
             except UNEXPECTED as error:
-                if not self.catches(error):
+                if not self.catches(error, callback):
                     raise
         return False
 

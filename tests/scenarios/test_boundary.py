@@ -1,0 +1,217 @@
+"""An exception that nobody expected ends no run: its component begins anew from the store."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kscope.sim.api_server.workqueue import WorkQueue
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.boundary import FAILED, MAX_DELAY, Boundary
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Event
+from kscope.sim.kernel.units import MINUTE, SECOND
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
+from scheduling.engine.cycle.scheduler import Scheduler
+from scheduling.engine.framework.runtime import Framework
+from scheduling.engine.queue.scheduling_queue import SchedulingQueue
+from scheduling.engine.workloads.controllers.deployment.controller import DeploymentController
+from scheduling.engine.workloads.controllers.replica_set import ReplicaSetController
+from scheduling.engine.workloads.garbage_collector import GarbageCollector
+from tests.scenarios.test_golden import claim, node, pod, storage_class, volume
+from tests.scenarios.test_restarts import deployment
+from volumes.engine.attach_detach.reconciler import Reconciler
+from volumes.engine.csi.external_provisioner import ExternalProvisioners
+from volumes.engine.kubelet.pod_workers import PodWorkers
+from volumes.engine.kubelet.volume_manager.manager import NodeVolumeManager
+from volumes.engine.pv_controller.claim_sync import ClaimSync
+
+pytestmark = pytest.mark.usefixtures("quiet_boundary")
+
+
+def _scenario() -> Scenario:
+    objects = (
+        storage_class("WaitForFirstConsumer", "csi.example.com"),
+        node("n1", "z1"),
+        node("n2", "z2"),
+        claim("data"),
+        volume("pv"),
+        claim("more"),
+        pod("db", "data"),
+        pod("log", "more"),
+        deployment("web", 3),
+    )
+    late = Step(at=2 * SECOND, verb="create", manifest=pod("late"))
+    return Scenario(name="boundary", objects=objects, steps=(late,), until=5 * MINUTE)
+
+
+def _played() -> tuple[Cluster, list[Event]]:
+    cluster = Cluster.create(_scenario())
+    cluster.advance(5 * MINUTE)
+    return cluster, cluster.take().events
+
+
+def _failures(events: list[Event]) -> list[Event]:
+    return [event for event in events if event.kind == FAILED]
+
+
+def _phases(cluster: Cluster) -> list[str]:
+    return sorted(str(one.raw["status"].get("phase")) for one in cluster.store.objects("Pod"))
+
+
+def _failing(original: Callable[..., Any], times: int) -> Callable[..., Any]:
+    left = times
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        nonlocal left
+        if left:
+            left -= 1
+            raise AttributeError("planted")
+        return original(*args, **kwargs)
+
+    return method
+
+
+_PLACES = [
+    (Scheduler, "_decide"),
+    (BindingCycle, "begin"),
+    (BindingCycle, "_bind"),
+    (SchedulingQueue, "move_all_to_active_or_backoff"),
+    (Framework, "run_pre_filters"),
+    (Framework, "score"),
+    (DeploymentController, "sync"),
+    (ReplicaSetController, "sync"),
+    (GarbageCollector, "_on_object"),
+    (ClaimSync, "sync_claim"),
+    (ExternalProvisioners, "_sync_claim"),
+    (Reconciler, "reconcile"),
+    (PodWorkers, "add"),
+    (PodWorkers, "update"),
+    (NodeVolumeManager, "add_pod"),
+]
+
+
+@pytest.mark.parametrize(
+    ("owner", "method"), _PLACES, ids=lambda one: getattr(one, "__name__", one)
+)
+def test_a_run_goes_on_after_an_exception(
+    owner: type, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner, method, _failing(getattr(owner, method), 2))
+    cluster, events = _played()
+    found = _failures(events)
+    assert len(found) == 2 == cluster.unexpected
+    assert {event.data["exception"] for event in found if event.data} == {"AttributeError"}
+    assert all(event.data and event.data["restarted"] for event in found)
+    assert _phases(cluster) == ["Running"] * 6
+    assert not any("planted" in event.message for event in found)
+
+
+def test_a_component_that_always_fails_waits_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ReplicaSetController, "sync", _failing(ReplicaSetController.sync, 1_000))
+    cluster, events = _played()
+    delays = [event.data["delay"] for event in _failures(events) if event.data]
+    assert delays == [5_000_000 << n for n in range(len(delays))]
+    assert 10 < len(delays) < 20
+    assert _phases(cluster) == ["Running"] * 3
+
+
+def test_a_pod_that_always_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    decide = Scheduler._decide
+
+    def fail_for_one(self: Scheduler, queued: Any) -> Any:
+        if queued.key == "default/log":
+            raise ZeroDivisionError("planted")
+        return decide(self, queued)
+
+    monkeypatch.setattr(Scheduler, "_decide", fail_for_one)
+    cluster, events = _played()
+    found = _failures(events)
+    assert {event.object for event in found} == {"pod/default/log"}
+    assert {event.component for event in found} == {"scheduler"}
+    assert _phases(cluster).count("Running") == 5
+    assert [len(found), 10 < len(found) < 20] == [cluster.unexpected, True]
+
+
+def test_the_history_after_an_exception_can_be_had_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    add = PodWorkers.add
+
+    def fail_for_one(self: PodWorkers, one: Any, *args: Any, **kwargs: Any) -> None:
+        add(self, one, *args, **kwargs)
+        if one.name == "db":
+            raise KeyError("planted")
+
+    monkeypatch.setattr(PodWorkers, "add", fail_for_one)
+    first, events = _played()
+    second = Cluster.create(_scenario())
+    second.advance(3 * SECOND)
+    second.take()
+    third = Cluster.restore(second.checkpoint())
+    for one in (second, third):
+        one.advance(5 * MINUTE)
+        one.take()
+    assert len(_failures(events)) > 5
+    assert first.digest() == second.digest() == third.digest()
+
+
+def test_a_command_that_fails_unexpectedly_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Admission, "admit", _failing(Admission.admit, 0))
+    cluster = Cluster.create(_scenario())
+    cluster.advance(SECOND)
+    monkeypatch.setattr(Admission, "admit", _failing(Admission.admit, 1))
+    command = Command(verb="create", manifest=pod("other"))
+    refused, accepted = cluster.apply(command), cluster.apply(command)
+    assert [refused.applied, accepted.applied] == [False, True]
+    assert refused.reason.startswith("InternalError: AttributeError")
+
+
+def test_an_old_object_of_a_wrong_type_ends_no_run() -> None:
+    cluster = Cluster.create(_scenario())
+    bad: dict[str, Any] = deployment("bad", 1)
+    bad["kind"] = "StatefulSet"
+    bad["spec"] |= {"serviceName": "bad", "persistentVolumeClaimRetentionPolicy": "Delete"}
+    good = {**bad, "metadata": {"name": "good", "namespace": "default"}}
+    good["spec"] = {**bad["spec"], "persistentVolumeClaimRetentionPolicy": None}
+    # As an older version stored it: today the manifest is refused.
+    for manifest in (bad, good):
+        cluster.store.create(from_manifest(manifest), by="command")
+    cluster.advance(MINUTE)
+    found = _failures(cluster.take().events)
+    assert {(event.object, event.component) for event in found} == {
+        ("statefulset/default/bad", "statefulset-controller")
+    }
+    assert cluster.store.find("Pod", "default/good-0") is not None
+
+
+def test_memory_that_is_used_up_is_not_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Scheduler, "_decide", full)
+    with pytest.raises(MemoryError):
+        _played()
+
+
+def test_a_test_hears_of_what_was_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    Boundary.loud = heard = []
+    monkeypatch.setattr(Scheduler, "_decide", _failing(Scheduler._decide, 1))
+    with pytest.raises(AttributeError):
+        _played()
+    assert heard == ["AttributeError in scheduling.engine.cycle.scheduler:Scheduler.schedule_one"]
+
+
+def test_no_delay_grows_beyond_the_longest() -> None:
+    assert WorkQueue.MAX_DELAY == MAX_DELAY
+
+
+def test_what_is_due_next_goes_before_the_rest() -> None:
+    loop, ran = EventLoop(), []
+    loop.call_at(5, ran.append, "second")
+    loop.call_at(5, loop.call_next, ran.append, "third")
+    loop.call_at(5, ran.append, "fourth")
+    loop.run(until=5)
+    assert ran == ["second", "third", "fourth"]
