@@ -5,6 +5,7 @@ Upstream: dynamic-resource-allocation/cel/compile.go.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,12 @@ from scheduling.engine.dynamic_resources.devices import Attribute, Capacity, Dev
 if TYPE_CHECKING:
     import cel
 
+# What the library says of a function that fails, ours or its own.
+_IN_FUNCTION = re.compile(
+    r"Function '\w+' error: (?:Python function call failed: (\w+): )?(.*?)"
+    r"\. Check function arguments and their types\.$",
+    re.DOTALL,
+)
 _WORD = re.compile(r"\w+")
 # An expression with one of these may look at the names of attributes, not only at their values.
 _LOOKS_AT_NAMES = frozenset(("in", "exists", "exists_one", "all", "filter", "map", "has", "size"))
@@ -54,6 +61,8 @@ def selector(expression: str) -> Selector:
     if fault is not None:
         raise SelectorError("compile", fault)
     program = cel.compile(without_bind(expression))
+    # What fails in a function is told to the caller, who knows of which object.
+    logging.getLogger("cel").setLevel(logging.ERROR)
     context = cel.Context()
     add_stdlib_to_context(context, _LIBRARIES)
     for name, function in FUNCTIONS.items():
@@ -149,6 +158,11 @@ def _worded(error: BaseException) -> str:
         return "modulus by zero" if text.startswith("modulo") else "division by zero"
     if isinstance(error, OverflowError):
         return _overflow(text)
+    in_function = _IN_FUNCTION.match(text)
+    if in_function is not None:
+        of_type, text = in_function[1] or "", in_function[2]
+        if of_type in ("TypeError", "AttributeError"):
+            return "no such overload"
     return "no such overload" if text.startswith("No such overload") else text
 
 
