@@ -32,6 +32,10 @@ REQUEST_SECONDS = _histogram(
 )
 SLICES = _counter("kscope_slices", "Slices of runs committed")
 EVENTS = _counter("kscope_events", "Events of runs committed")
+UNEXPECTED = _counter(
+    "kscope_engine_exceptions",
+    "Exceptions of components of runs that nobody expected; each is an event ComponentFailed",
+)
 COMMANDS = _counter("kscope_commands", "Commands carried out or refused by runs", "outcome")
 CHECKPOINTS = _counter("kscope_checkpoints", "Checkpoints written")
 SLICE_SECONDS = _histogram("kscope_slice_seconds", "Seconds of computing one slice")

@@ -94,6 +94,7 @@ class Driver:
         except BaseException:
             self._keeper.stop()
             raise
+        self._unexpected = self.engine.unexpected
         self._turn = min(TURN_SECONDS, max(SHORTEST_TURN, 10 * (time.monotonic() - began)))
         self._pace = Pace(self.engine.now, self.controls.speed)
         self._committer = Committer(run_id, epoch)
@@ -396,6 +397,8 @@ class Driver:
         engine = self.engine
         bind(seq=engine.seq)
         measures.SLICE_SECONDS.observe(time.monotonic() - self._began)
+        measures.UNEXPECTED.inc(engine.unexpected - self._unexpected)
+        self._unexpected = engine.unexpected
         piece = engine.take()
         head = slices.Head(
             seq=engine.seq,
