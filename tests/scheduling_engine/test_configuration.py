@@ -50,13 +50,6 @@ def test_an_empty_configuration_is_the_default_profile() -> None:
     assert profile.post_filters == PROFILES["v1.34"].post_filters
 
 
-@pytest.mark.parametrize("version", ["v1beta3", "v1beta2"])
-def test_older_formats_mean_the_same(version: str) -> None:
-    told = _document({"schedulerName": "mine"})
-    told["apiVersion"] = f"kubescheduler.config.k8s.io/{version}"
-    assert read_setup(told, "v1.34").names == ("mine",)
-
-
 def test_scores_are_disabled_and_weighted_at_their_point() -> None:
     score = {
         "disabled": [{"name": "ImageLocality"}],

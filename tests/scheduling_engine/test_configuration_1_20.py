@@ -112,7 +112,7 @@ def test_later_formats_are_not_for_v1_20() -> None:
     told = document() | {"apiVersion": "kubescheduler.config.k8s.io/v1"}
     with pytest.raises(
         ConfigurationError,
-        match=r"is for v1\.36 and v1\.35 and v1\.34; the scheduler's profile is v1\.20",
+        match=r"1\.25 and later; the scheduler's profile is v1\.20",
     ):
         read_setup(told, "v1.20")
 

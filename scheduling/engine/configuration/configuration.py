@@ -14,6 +14,17 @@ from kscope.sim.input.reading import ConfigurationError, Fields
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine import names
 from scheduling.engine.configuration.extenders import read_extenders
+from scheduling.engine.configuration.formats import (
+    ADDRESSES,
+    API_VERSIONS,
+    BEFORE_PROFILES,
+    GROUP,
+    KIND,
+    POLICY,
+    as_text,
+    converted,
+    served_by,
+)
 from scheduling.engine.configuration.plugin_arguments import check_arguments, refuse_shape
 from scheduling.engine.configuration.plugin_sets import (
     BUILT_IN,
@@ -31,12 +42,6 @@ from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.versions.registry import VERSIONS
 from volumes.engine.binding.binder import DEFAULT_BIND_TIMEOUT
 
-GROUP = "kubescheduler.config.k8s.io"
-KIND = "KubeSchedulerConfiguration"
-POLICY = "Policy"
-_API_VERSIONS = ("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1")
-# The format of the time before profiles: one scheduler, by a provider or a Policy.
-_BEFORE_PROFILES = "v1alpha1"
 # Plugins that the format v1 no longer has. Upstream: invalidPluginsByVersion.
 _TAKEN_OUT = frozenset(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"))
 
@@ -57,8 +62,6 @@ _TOP_FIELDS = (
     "delayCacheUntilActive",
     "featureGates",
 )
-# Fields that the format v1 no longer has.
-_ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
 _FIELDS_BEFORE_PROFILES = (
     "kind",
     "apiVersion",
@@ -68,7 +71,7 @@ _FIELDS_BEFORE_PROFILES = (
     "hardPodAffinitySymmetricWeight",
     "leaderElection",
     "clientConnection",
-    *_ADDRESSES,
+    *ADDRESSES,
     "enableProfiling",
     "enableContentionProfiling",
     "disablePreemption",
@@ -94,14 +97,14 @@ def read_setup(document: Any, version: str | KubernetesVersion) -> SchedulerSetu
     if kind != KIND:
         raise fields.error("kind", f'"{kind}" is not {KIND} or {POLICY}')
     group, _, api_version = fields.text("apiVersion").partition("/")
-    if group != GROUP or api_version not in _API_VERSIONS:
-        known = ", ".join(f"{GROUP}/{one}" for one in _API_VERSIONS)
+    if group != GROUP or api_version not in API_VERSIONS:
+        known = ", ".join(f"{GROUP}/{one}" for one in API_VERSIONS)
         raise fields.error("apiVersion", f'"{fields.text("apiVersion")}" is not one of {known}')
     _check_format(fields, api_version, kubernetes)
-    if api_version == _BEFORE_PROFILES:
+    if api_version == BEFORE_PROFILES:
         _check_unused(fields.only(*_FIELDS_BEFORE_PROFILES))
         return _read_without_profiles(fields, kubernetes)
-    _check_unused(fields.only(*_TOP_FIELDS, *(() if api_version == "v1" else _ADDRESSES)))
+    _check_unused(fields.only(*_TOP_FIELDS, *(() if api_version == "v1" else ADDRESSES)))
     gates = fields.mapping("featureGates")
     if gates is not None:
         kubernetes = with_gates(kubernetes, gates.raw)
@@ -115,7 +118,7 @@ def _check_unused(fields: Fields) -> None:
     """
     for name in ("enableProfiling", "enableContentionProfiling", "delayCacheUntilActive"):
         fields.boolean(name)
-    for name in _ADDRESSES:
+    for name in ADDRESSES:
         fields.text(name)
     client = fields.mapping("clientConnection")
     if client is None:
@@ -130,13 +133,38 @@ def _check_unused(fields: Fields) -> None:
 
 
 def _check_format(fields: Fields, format_: str, kubernetes: KubernetesVersion) -> None:
-    """Raise ConfigurationError where *kubernetes* does not read the format of the document."""
+    """Raise ConfigurationError where *kubernetes* does not read the format of the document.
+
+    The error offers the same document in the format that is read.
+    """
     if format_ in kubernetes.formats:
         return
-    readers = " and ".join(one.name for one in VERSIONS.values() if format_ in one.formats)
-    document = fields.text("apiVersion") or fields.text("kind")
-    problem = f"{document} is for {readers}; the scheduler's profile is {kubernetes.name}"
-    raise fields.error("apiVersion", problem)
+    document = fields.text("apiVersion") if format_ != POLICY else POLICY
+    target = kubernetes.formats[0]
+    problem = (
+        f"{document} was served by Kubernetes {served_by(format_)}; "
+        f"the scheduler's profile is {kubernetes.name}, "
+        f"which reads {' and '.join(kubernetes.formats)}"
+    )
+    raise fields.error("apiVersion", problem + _offer(fields, format_, target, kubernetes))
+
+
+def _offer(fields: Fields, format_: str, target: str, kubernetes: KubernetesVersion) -> str:
+    """What a refusal says of the same document as *target*."""
+    try:
+        document = converted(fields, format_, target)
+    except ConfigurationError as fault:
+        return f". It cannot be converted: {fault}"
+    if document is None:
+        return f", as which it cannot be written: {target} has no such choice of plugins"
+    try:
+        read_setup(document, kubernetes)
+    except ConfigurationError as fault:
+        return f". As {target} it would be refused, too: {fault}"
+    text = as_text(document)
+    if text is None:
+        return f". It can be converted to {target}, but is too long to be shown here"
+    return f". The same configuration as {target}:\n{text}"
 
 
 # -- v1 ------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from kscope.sim.input.reading import ConfigurationError, Fields
 from kscope.sim.objects.objects import Manifest
 from kscope.sim.objects.unmodelled import OF_GROUPS, SINCE_1_34, SINCE_1_36
 from scheduling.engine.api_server.first_objects import missing_classes, refused_objects
-from scheduling.engine.configuration.configuration import GROUP, POLICY, read_setup
+from scheduling.engine.configuration.configuration import read_setup
+from scheduling.engine.configuration.formats import GROUP, POLICY
 from scheduling.engine.configuration.policy import provider
 from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.configuration.registry import factory_of

@@ -36,7 +36,7 @@ _ALL_FOUR = ("preFilter", "filter", "preScore", "score")
 V1_34 = KubernetesVersion(
     name="v1.34",
     summary="The current scheduling framework: queueing hints, scheduling gates, CSI migration.",
-    formats=("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2"),
+    formats=("v1",),
     feature_gates={
         "SchedulerQueueingHints": LOCKED_ON,
         "SchedulerPopFromBackoffQ": ON,

@@ -36,7 +36,7 @@ _ALL_FOUR = ("preFilter", "filter", "preScore", "score")
 V1_35 = KubernetesVersion(
     name="v1.35",
     summary="Devices are allocated to resource claims; pods are nominated to the node they are about to be bound to.",
-    formats=("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2"),
+    formats=("v1",),
     feature_gates={
         "SchedulerQueueingHints": LOCKED_ON,
         "SchedulerPopFromBackoffQ": ON,

@@ -36,7 +36,7 @@ _ALL_FOUR = ("preFilter", "filter", "preScore", "score")
 V1_36 = KubernetesVersion(
     name="v1.36",
     summary="Devices are allocated to resource claims, and nodes scored by how much more even they would be.",
-    formats=("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2"),
+    formats=("v1",),
     feature_gates={
         "SchedulerQueueingHints": LOCKED_ON,
         "SchedulerPopFromBackoffQ": ON,
