@@ -213,6 +213,13 @@ def _dynamic(fields: Fields) -> None:
         raise fields.error("filterTimeout", "must be zero or positive")
 
 
+def _service_affinity(fields: Fields) -> None:
+    labels = ("affinityLabels", "antiAffinityLabelsPreference")
+    fields.only(*_META, *labels)
+    for name in labels:
+        fields.texts(name)
+
+
 def _no_arguments(fields: Fields) -> None:
     fields.only(*_META)
 
@@ -228,6 +235,7 @@ _CHECKS: dict[str, Callable[[Fields], None]] = {
     names.DEFAULT_PREEMPTION: _preemption,
     names.VOLUME_BINDING: _volume_binding,
     names.DYNAMIC_RESOURCES: _dynamic,
+    names.SERVICE_AFFINITY: _service_affinity,
     names.NODE_UNSCHEDULABLE: _no_arguments,
     names.NODE_NAME: _no_arguments,
     names.TAINT_TOLERATION: _no_arguments,

@@ -121,7 +121,7 @@ def _points_of_plugins(rules: ConfigurationRules) -> dict[str, tuple[str, ...]]:
     for point, plugins in rules.by_point.items():
         for name, _ in plugins:
             found[name] = (*found.get(name, ()), point)
-    return {**found, **dict.fromkeys(rules.optional_scores, ("score",))}
+    return {**found, **{plugin.name: plugin.points for plugin in rules.optional_plugins}}
 
 
 @dataclass(slots=True)

@@ -55,6 +55,7 @@ from scheduling.engine.plugins.classic.optional_priorities import (
     ServiceAntiAffinityPriority,
     ServiceSpreadingPriority,
 )
+from scheduling.engine.plugins.classic.service_affinity import ServiceAffinity
 from scheduling.engine.plugins.classic.volume_counts import (
     MaxAzureDiskVolumeCount,
     MaxCinderVolumeCount,
@@ -123,6 +124,7 @@ IN_TREE: Mapping[str, PluginFactory] = {
         CheckNodePIDPressure,
         ColumnsFactory(CheckNodeLabelPresence),
         CheckServiceAffinity,
+        ServiceAffinity,
         HostName,
         MatchNodeSelector,
         PodFitsHostPorts,

@@ -56,8 +56,8 @@ class ConfigurationRules:
     """The default plugins of `multiPoint`; none where configurations have no `multiPoint`."""
     by_point: Mapping[str, Weights]
     """The default plugins of each extension point, where there is no `multiPoint`."""
-    optional_scores: tuple[str, ...]
-    """Scores that a configuration can enable and that are no default."""
+    optional_plugins: tuple[InTreePlugin, ...]
+    """Plugins that a configuration can enable and that are no default."""
     old_scores: Mapping[str, OldScore]
     """Scores that are now strategies of other plugins."""
     profile_percentage: bool

@@ -16,6 +16,7 @@ from scheduling.engine.queue.rules import QueueRules
 from scheduling.engine.versions.configuration_rules import (
     ConfigurationRules,
     DefaultPlugins,
+    InTreePlugin,
     OldScore,
 )
 from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
@@ -132,7 +133,10 @@ V1_20 = KubernetesVersion(
             "preBind": ((names.VOLUME_BINDING, 0),),
             "bind": ((names.DEFAULT_BINDER, 0),),
         },
-        optional_scores=("NodeResourcesMostAllocated",),
+        optional_plugins=(
+            InTreePlugin("NodeResourcesMostAllocated", 1, ("score",)),
+            InTreePlugin(names.SERVICE_AFFINITY, 1, ("preFilter", "filter", "score")),
+        ),
         old_scores={
             "NodeResourcesLeastAllocated": OldScore(names.NODE_RESOURCES_FIT, "LeastAllocated"),
             "NodeResourcesMostAllocated": OldScore(names.NODE_RESOURCES_FIT, "MostAllocated"),

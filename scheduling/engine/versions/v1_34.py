@@ -132,7 +132,7 @@ V1_34 = KubernetesVersion(
             InTreePlugin(names.DEFAULT_BINDER, 0, ("bind",)),
         ),
         by_point={},
-        optional_scores=(),
+        optional_plugins=(),
         old_scores={},
         profile_percentage=True,
         only_leases=True,

@@ -157,7 +157,7 @@ V1_36 = KubernetesVersion(
             InTreePlugin(names.NODE_DECLARED_FEATURES, 0, ("preFilter", "filter")),
         ),
         by_point={},
-        optional_scores=(),
+        optional_plugins=(),
         old_scores={},
         profile_percentage=True,
         only_leases=True,

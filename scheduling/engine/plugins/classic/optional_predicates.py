@@ -294,6 +294,8 @@ class CheckServiceAffinity(Plugin):
     """
 
     name: ClassVar[str] = names.CHECK_SERVICE_AFFINITY
+    # Where the first pod of the service is nominated, and on no node yet.
+    no_node: ClassVar[Status] = Status(Code.ERROR, (ERROR_NO_NODE,), ERROR_PLUGIN)
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
@@ -370,7 +372,7 @@ class CheckServiceAffinity(Plugin):
     def explain(self, state: CycleState, code: int) -> Status:
         """Not among the reasons that evictions cannot undo."""
         if code == _NO_NODE:
-            return Status(Code.ERROR, (ERROR_NO_NODE,), ERROR_PLUGIN)
+            return self.no_node
         return Status(Code.UNSCHEDULABLE, (REASON_SERVICE,), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from kscope.sim.objects.objects import Manifest, Pod
 from kscope.sim.objects.pod_resources import is_scalar_resource_name
@@ -16,7 +17,7 @@ from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.framework.simple import NodeState, SimplePlugin
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.listers import Listers
-from scheduling.engine.nodes.node_table import CPU, MEMORY
+from scheduling.engine.nodes.node_table import CPU, MEMORY, NodeTable
 from scheduling.engine.nodes.pod_counts import PodMatcher
 from scheduling.engine.plugins.classic.classic_priorities import (
     MAX_PRIORITY,
@@ -72,29 +73,38 @@ class ServiceAntiAffinityPriority(_Optional):
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """How many pods of the pod's first service are on the node."""
-        selectors = service_selectors(state.pod, self._listers)
-        if not selectors:
-            return np.zeros(len(rows), np.int64)
-        term = AffinityTerm(
-            namespaces=frozenset((state.pod.pod.namespace,)),
-            selector=selectors[0],
-            topology_key="",
-            namespace_selector=None,
-        )
-        counter = self._table.pod_counts.counter(PodMatcher((term,), live_only=True))
-        return counter.tally.counts[rows].astype(np.int64)
+        return service_pods(state.pod, self._listers, self._table)[rows]
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Few in the node's domain, high score; a node without the label gets 0."""
         codes = self._table.topology(str(self._arguments.get("label") or "")).codes[rows]
-        total = int(scores.sum())
-        labelled = codes >= 0
-        result = np.where(labelled, float(MAX_PRIORITY), 0.0)
-        if total > 0 and labelled.any():
-            per_value = np.bincount(codes[labelled], weights=scores[labelled])
-            share = (total - per_value[np.where(labelled, codes, 0)]) / float(total)
-            result = np.where(labelled, float(MAX_PRIORITY) * share, 0.0)
-        return result.astype(np.int64)
+        return spread_scores(codes, scores, float(MAX_PRIORITY)).astype(np.int64)
+
+
+def service_pods(pod: PodInfo, listers: Listers, table: NodeTable) -> IntArray:
+    """How many live pods of the pod's first service are on each row."""
+    selectors = service_selectors(pod, listers)
+    if not selectors:
+        return np.zeros(table.capacity, np.int64)
+    term = AffinityTerm(
+        namespaces=frozenset((pod.pod.namespace,)),
+        selector=selectors[0],
+        topology_key="",
+        namespace_selector=None,
+    )
+    counter = table.pod_counts.counter(PodMatcher((term,), live_only=True))
+    return counter.tally.counts.astype(np.int64)
+
+
+def spread_scores(codes: IntArray, counts: IntArray, highest: float) -> npt.NDArray[np.float64]:
+    """*highest* where a domain has no pods, 0 where all are or the node is in none."""
+    total = int(counts.sum())
+    labelled = codes >= 0
+    if total == 0 or not labelled.any():
+        return np.where(labelled, highest, 0.0)
+    per_value = np.bincount(codes[labelled], weights=counts[labelled])
+    share = (total - per_value[np.where(labelled, codes, 0)]) / float(total)
+    return np.where(labelled, highest * share, 0.0)
 
 
 class NodeLabelPriority(SimplePlugin):
