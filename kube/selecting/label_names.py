@@ -5,10 +5,11 @@ Upstream: apimachinery/pkg/util/validation/validation.go.
 
 import re
 
+from kscope.sim.objects.validation.rules import subdomain_problems, too_long
+
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = rf"({_NAME})?"
-_DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_LONGEST_NAME, _LONGEST_DOMAIN = 63, 253
+_LONGEST_NAME = 63
 
 _ALPHANUMERIC = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
@@ -22,11 +23,6 @@ _NO_VALUE = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
     "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
     f"'12345', regex used for validation is '{_VALUE}')"
-)
-_NO_DOMAIN = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
-    f"for validation is '{_DOMAIN}')"
 )
 
 
@@ -43,7 +39,7 @@ def key_problems(key: str) -> list[str]:
     if not name:
         problems.append("name part must be non-empty")
     elif len(name) > _LONGEST_NAME:
-        problems.append(f"name part {_at_most(_LONGEST_NAME)}")
+        problems.append(f"name part {too_long(_LONGEST_NAME)}")
     if not _matches(_NAME, name):
         problems.append(f"name part {_NO_NAME}")
     return problems
@@ -51,19 +47,12 @@ def key_problems(key: str) -> list[str]:
 
 def value_problems(value: str) -> list[str]:
     """What is wrong with the value of a label. Upstream: IsValidLabelValue()."""
-    problems = [_at_most(_LONGEST_NAME)] if len(value.encode()) > _LONGEST_NAME else []
+    problems = [too_long(_LONGEST_NAME)] if len(value.encode()) > _LONGEST_NAME else []
     return problems if _matches(_VALUE, value) else [*problems, _NO_VALUE]
 
 
 def _domain_problems(prefix: str) -> list[str]:
-    if not prefix:
-        return ["must be non-empty"]
-    problems = [_at_most(_LONGEST_DOMAIN)] if len(prefix.encode()) > _LONGEST_DOMAIN else []
-    return problems if _matches(_DOMAIN, prefix) else [*problems, _NO_DOMAIN]
-
-
-def _at_most(length: int) -> str:
-    return f"must be no more than {length} characters"
+    return subdomain_problems(prefix) if prefix else ["must be non-empty"]
 
 
 def _matches(pattern: str, text: str) -> bool:

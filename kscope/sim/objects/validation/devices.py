@@ -12,6 +12,8 @@ from kscope.sim.objects.documents import Path
 from kscope.sim.objects.validation.report import Report
 from kscope.sim.objects.validation.rules import (
     boolean,
+    dns_label,
+    driver_name,
     fields,
     integer,
     list_of,
@@ -19,6 +21,7 @@ from kscope.sim.objects.validation.rules import (
     node_terms,
     one_of,
     quantity,
+    reference,
     text,
 )
 from kscope.sim.objects.validation.shared import any_integer, quantities, texts
@@ -35,7 +38,7 @@ device_selectors = list_of(
     fields(("cel",), cel=fields(("expression",), expression=_cel_expression))
 )
 _device_request = fields(
-    deviceClassName=text,
+    deviceClassName=reference,
     selectors=device_selectors,
     allocationMode=one_of("ExactCount", "All"),
     count=integer(1),
@@ -50,7 +53,7 @@ resource_claim_spec = fields(
         requests=list_of(
             fields(
                 ("name",),
-                name=text,
+                name=dns_label,
                 exactly=_device_request,
                 firstAvailable=list_of(_device_request),
             )
@@ -85,19 +88,21 @@ _device_fields = {
 }
 resource_slice = fields(
     ("driver", "pool"),
-    driver=text,
+    driver=driver_name,
     pool=fields(("name",), name=text, generation=integer(0), resourceSliceCount=integer(1)),
-    nodeName=text,
+    nodeName=reference,
     nodeSelector=node_terms,
     allNodes=boolean,
     perDeviceNodeSelection=boolean,
-    devices=list_of(fields(("name",), name=text, basic=fields(**_device_fields), **_device_fields)),
+    devices=list_of(
+        fields(("name",), name=dns_label, basic=fields(**_device_fields), **_device_fields)
+    ),
     sharedCounters=list_of(fields(("name",), name=text, counters=_device_counters)),
 )
 allocated_device = fields(
     ("request", "driver", "pool", "device"),
     request=text,
-    driver=text,
+    driver=driver_name,
     pool=text,
     device=text,
     adminAccess=boolean,

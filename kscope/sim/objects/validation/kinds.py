@@ -29,6 +29,8 @@ from kscope.sim.objects.validation.report import Report
 from kscope.sim.objects.validation.rules import (
     Rule,
     boolean,
+    dns_label,
+    driver_name,
     fields,
     integer,
     label_selector,
@@ -38,7 +40,10 @@ from kscope.sim.objects.validation.rules import (
     node_selector,
     node_terms,
     one_of,
+    provisioner,
     quantity,
+    reference,
+    subdomain,
     text,
     timestamp,
 )
@@ -61,6 +66,9 @@ from kscope.sim.objects.validation.workloads import (
     count_or_percent,
     workload_with_selector,
 )
+
+# Upstream: validatePVSecretReference().
+_secret = fields(("name", "namespace"), name=subdomain, namespace=dns_label)
 
 KINDS: Mapping[str, Rule] = {
     "Pod": kind_fields(
@@ -99,13 +107,21 @@ KINDS: Mapping[str, Rule] = {
             accessModes=access_modes,
             claimRef=fields(name=text, namespace=text, uid=text),
             nodeAffinity=fields(required=node_selector),
-            storageClassName=text,
+            storageClassName=reference,
             persistentVolumeReclaimPolicy=reclaim_policy,
             volumeMode=volume_mode,
-            volumeAttributesClassName=text,
+            volumeAttributesClassName=subdomain,
             mountOptions=texts,
             csi=fields(
-                ("driver", "volumeHandle"), driver=text, volumeHandle=text, readOnly=boolean
+                ("driver", "volumeHandle"),
+                driver=driver_name,
+                volumeHandle=text,
+                readOnly=boolean,
+                controllerPublishSecretRef=_secret,
+                nodeStageSecretRef=_secret,
+                nodePublishSecretRef=_secret,
+                controllerExpandSecretRef=_secret,
+                nodeExpandSecretRef=_secret,
             ),
             **disk_sources,
         ),
@@ -126,7 +142,7 @@ KINDS: Mapping[str, Rule] = {
     ),
     "StorageClass": kind_fields(
         ("provisioner",),
-        provisioner=text,
+        provisioner=provisioner,
         volumeBindingMode=one_of("Immediate", "WaitForFirstConsumer"),
         reclaimPolicy=reclaim_policy,
         allowVolumeExpansion=boolean,
@@ -164,7 +180,7 @@ KINDS: Mapping[str, Rule] = {
             drivers=list_of(
                 fields(
                     ("name",),
-                    name=text,
+                    name=driver_name,
                     nodeID=text,
                     topologyKeys=texts,
                     allocatable=fields(count=integer()),
@@ -179,19 +195,21 @@ KINDS: Mapping[str, Rule] = {
     ),
     "CSIStorageCapacity": kind_fields(
         ("storageClassName",),
-        storageClassName=text,
+        storageClassName=subdomain,
         nodeTopology=label_selector,
         capacity=quantity,
         maximumVolumeSize=quantity,
     ),
-    "VolumeAttributesClass": kind_fields(("driverName",), driverName=text, parameters=map_of(text)),
+    "VolumeAttributesClass": kind_fields(
+        ("driverName",), driverName=provisioner, parameters=map_of(text)
+    ),
     "VolumeAttachment": kind_fields(
         ("spec",),
         spec=fields(
             ("attacher", "nodeName", "source"),
-            attacher=text,
-            nodeName=text,
-            source=fields(persistentVolumeName=text),
+            attacher=driver_name,
+            nodeName=subdomain,
+            source=fields(persistentVolumeName=subdomain),
         ),
         status=fields(
             attached=boolean, attachError=fields(message=text), detachError=fields(message=text)

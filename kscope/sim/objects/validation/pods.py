@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from kscope.sim.objects.documents import Path
+from kscope.sim.objects.validation.report import Report
 from kscope.sim.objects.validation.rules import (
     boolean,
     dns_label,
+    driver_name,
     fields,
     integer,
     label_selector,
@@ -12,8 +17,10 @@ from kscope.sim.objects.validation.rules import (
     list_of,
     node_selector,
     node_selector_term,
-    object_name,
     one_of,
+    qualified_name,
+    reference,
+    subdomain,
     text,
 )
 from kscope.sim.objects.validation.shared import (
@@ -24,6 +31,12 @@ from kscope.sim.objects.validation.shared import (
     texts,
 )
 from kscope.sim.objects.validation.storage import CLAIM_SPEC, disk_sources
+
+
+def _empty_or_label(value: Any, path: Path, report: Report) -> None:
+    if value != "":
+        dns_label(value, path, report)
+
 
 taint_effect = one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
 preemption_policy = one_of("PreemptLowerPriority", "Never")
@@ -89,25 +102,31 @@ POD_SPEC = fields(
     initContainers=list_of(_container),
     overhead=quantities,
     resources=_resources,
-    nodeName=object_name,
+    nodeName=reference,
     nodeSelector=labels,
     affinity=_affinity,
     tolerations=tolerations,
     priority=integer(),
-    priorityClassName=text,
+    priorityClassName=reference,
     preemptionPolicy=preemption_policy,
     schedulerName=text,
-    runtimeClassName=text,
+    runtimeClassName=subdomain,
     hostNetwork=boolean,
     restartPolicy=one_of("", "Always", "OnFailure", "Never"),
     terminationGracePeriodSeconds=any_integer,
     activeDeadlineSeconds=integer(1),
-    serviceAccountName=text,
+    serviceAccountName=reference,
     serviceAccount=text,
-    subdomain=text,
-    schedulingGates=list_of(fields(("name",), name=text)),
+    hostname=_empty_or_label,
+    subdomain=_empty_or_label,
+    schedulingGates=list_of(fields(("name",), name=qualified_name)),
     resourceClaims=list_of(
-        fields(("name",), name=text, resourceClaimName=text, resourceClaimTemplateName=text)
+        fields(
+            ("name",),
+            name=dns_label,
+            resourceClaimName=subdomain,
+            resourceClaimTemplateName=subdomain,
+        )
     ),
     workloadRef=fields(name=text),
     topologySpreadConstraints=list_of(
@@ -133,7 +152,7 @@ POD_SPEC = fields(
                     ("spec",), metadata=labels_and_annotations, spec=CLAIM_SPEC
                 )
             ),
-            csi=fields(("driver",), driver=text, readOnly=boolean),
+            csi=fields(("driver",), driver=driver_name, readOnly=boolean),
             emptyDir=fields(medium=text),
             image=fields(reference=text, pullPolicy=text),
             configMap=any_mapping,

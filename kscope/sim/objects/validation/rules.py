@@ -25,6 +25,18 @@ from kscope.sim.objects.validation.report import LONGEST_OBJECT_NAME, Report, sh
 
 Rule = Callable[[Any, Path, "Report"], None]
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_SUBDOMAIN = re.compile(rf"{DNS_LABEL.pattern}(\.{DNS_LABEL.pattern})*", re.ASCII)
+_LONGEST_LABEL = 63
+_NO_LABEL = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
+    f"for validation is '{DNS_LABEL.pattern}')"
+)
+_NO_SUBDOMAIN = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+    f"for validation is '{_SUBDOMAIN.pattern}')"
+)
 _PART = re.compile(r"([A-Za-z0-9_./-]*?)((?:\[[0-9]+\])*)(?:\.|$)")
 
 
@@ -44,13 +56,67 @@ def object_name(value: Any, path: Path, report: Report) -> None:
 
 def dns_label(value: Any, path: Path, report: Report) -> None:
     """Upstream: IsDNS1123Label()."""
-    if isinstance(value, str) and (len(value) > 63 or not DNS_LABEL.fullmatch(value)):
-        report.add(
-            path,
-            value,
-            f'{shown(value)} is not a name here: at most 63 lower case letters, digits or "-", '
-            "with a letter or digit at both ends",
-        )
+    _named(value, path, report, label_problems)
+
+
+def subdomain(value: Any, path: Path, report: Report) -> None:
+    """The name of an object of most kinds. Upstream: NameIsDNSSubdomain()."""
+    _named(value, path, report, subdomain_problems)
+
+
+def reference(value: Any, path: Path, report: Report) -> None:
+    """A name that may be left empty, as one that is absent."""
+    if value != "":
+        subdomain(value, path, report)
+
+
+def driver_name(value: Any, path: Path, report: Report) -> None:
+    """Upstream: ValidateCSIDriverName(), which takes upper case letters, too."""
+    _named(value, path, report, _driver_problems)
+
+
+def qualified_name(value: Any, path: Path, report: Report) -> None:
+    """Upstream: IsQualifiedName()."""
+    fault = label_key_fault(value) if isinstance(value, str) else None
+    if fault is not None:
+        report.add(path, value, fault)
+
+
+def provisioner(value: Any, path: Path, report: Report) -> None:
+    """Upstream: apis/storage/validation validateProvisioner()."""
+    fault = label_key_fault(value.lower()) if isinstance(value, str) else None
+    if fault is not None:
+        report.add(path, value, fault)
+
+
+def _named(
+    value: Any, path: Path, report: Report, problems: Callable[[str], Iterable[str]]
+) -> None:
+    for problem in problems(value) if isinstance(value, str) else ():
+        report.add(path, value, problem)
+
+
+def label_problems(name: str) -> list[str]:
+    """What is wrong with a name without dots. Upstream: IsDNS1123Label()."""
+    found = [too_long(_LONGEST_LABEL)] if len(name.encode()) > _LONGEST_LABEL else []
+    return found if DNS_LABEL.fullmatch(name) else [*found, _NO_LABEL]
+
+
+def subdomain_problems(name: str) -> list[str]:
+    """What is wrong with a name that may have dots. Upstream: IsDNS1123Subdomain()."""
+    found = [too_long(LONGEST_OBJECT_NAME)] if len(name.encode()) > LONGEST_OBJECT_NAME else []
+    return found if _SUBDOMAIN.fullmatch(name) else [*found, _NO_SUBDOMAIN]
+
+
+def _driver_problems(name: str) -> list[str]:
+    size = len(name.encode())
+    found = [f"may not be more than {_LONGEST_LABEL} bytes"] if size > _LONGEST_LABEL else []
+    return found + subdomain_problems(name.lower())
+
+
+def too_long(length: int) -> str:
+    """Upstream: validation.MaxLenError()."""
+    return f"must be no more than {length} characters"
 
 
 def integer(low: int = -(2**63), high: int = 2**63 - 1) -> Rule:

@@ -12,6 +12,7 @@ from kscope.sim.objects.validation.rules import (
     label_selector,
     list_of,
     one_of,
+    reference,
     text,
 )
 from kscope.sim.objects.validation.shared import any_mapping, quantities, texts
@@ -35,10 +36,10 @@ CLAIM_SPEC = fields(
     accessModes=access_modes,
     resources=fields(("requests",), requests=_claim_requests),
     selector=label_selector,
-    storageClassName=text,
+    storageClassName=reference,
     volumeName=text,
     volumeMode=volume_mode,
-    volumeAttributesClassName=text,
+    volumeAttributesClassName=reference,
     dataSource=any_mapping,
     dataSourceRef=any_mapping,
 )
