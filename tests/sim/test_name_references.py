@@ -134,6 +134,17 @@ def test_a_secret_needs_name_and_namespace() -> None:
     ]
 
 
+def test_a_volume_names_its_config_map_or_secret() -> None:
+    """Upstream asks no more of these names than that they are there."""
+    assert problems(pod(volumes=[{"name": "v", "configMap": {"optional": True}}])) == [
+        ("spec.volumes.0.configMap.name", "is missing")
+    ]
+    assert problems(pod(volumes=[{"name": "v", "secret": {}}])) == [
+        ("spec.volumes.0.secret.secretName", "is missing")
+    ]
+    assert problems(pod(volumes=[{"name": "v", "secret": {"secretName": "Any_Name"}}])) == []
+
+
 def test_a_provisioner_is_a_qualified_name() -> None:
     for name in ("kubernetes.io/aws-ebs", "Example.com/Disk", "disk.csi.azure.com"):
         assert problems(made("StorageClass", "storage.k8s.io/v1", provisioner=name)) == []
