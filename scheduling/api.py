@@ -11,13 +11,13 @@ from drf_spectacular.utils import (
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineParts, EngineView
 from kscope.runs.web.api.parameters import whole_number
+from kscope.runs.web.rest import RestView
 from scheduling.agreement import VERDICTS, agreement
 from scheduling.drain import drain_preview
 from scheduling.engine.diagnosis.why import KIND_OF
@@ -33,7 +33,7 @@ from scheduling.selectors import (
 SHOWN = 200
 
 
-class AttemptList(APIView):
+class AttemptList(RestView):
     """A pod's attempts, newest first."""
 
     @extend_schema(
@@ -70,7 +70,7 @@ class AttemptList(APIView):
         )
 
 
-class ShadowDecisionList(APIView):
+class ShadowDecisionList(RestView):
     """How the decisions of an external scheduler compare with those of the simulation."""
 
     @extend_schema(
@@ -272,7 +272,7 @@ def _asked(
     return EngineAnswer(Question(diagnosis_by_id, arguments, run_id, lasts=seq is not None))
 
 
-class NodeDrain(APIView):
+class NodeDrain(RestView):
     """What a drain of a node would do."""
 
     @extend_schema(

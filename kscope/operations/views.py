@@ -19,6 +19,7 @@ from kscope.operations.access import may_operate, may_read_metrics
 from kscope.operations.health import CHECKS, readiness
 from kscope.operations.metrics import CONTENT_TYPE_LATEST, metrics_text
 from kscope.operations.overview import overview
+from kscope.runs.web.rest import RestView
 
 
 @never_cache
@@ -72,7 +73,7 @@ class MayOperate(BasePermission):
         return may_operate(request)
 
 
-class Operations(APIView):
+class Operations(RestView):
     """Workers, leases and queues."""
 
     permission_classes = (MayOperate,)

@@ -10,12 +10,12 @@ from asgiref.sync import sync_to_async
 from django.db import close_old_connections, connection
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from rest_framework.views import APIView
 
 from kscope.runs import aside
 from kscope.runs.aside import Question
 from kscope.runs.capacity import admission
 from kscope.runs.errors import ApplicationError
+from kscope.runs.web.rest import RestView
 
 # Content and its type, of the JSON text that an engine process gave.
 Show = Callable[[bytes], tuple[bytes | str, str]]
@@ -106,7 +106,7 @@ def refused(refusal: ApplicationError) -> HttpResponse:
     )
 
 
-class EngineView(APIView):
+class EngineView(RestView):
     """A view that may return an `EngineAnswer` or `EngineParts`.
 
     Its handlers run in a thread, as those of other views do. Before the wait begins, the request's

@@ -7,16 +7,16 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from kscope.accounts.access import visitor_of
 from kscope.runs import services
 from kscope.runs.access import found_run, may_see_values
 from kscope.runs.hidden_values import command_without_hidden
 from kscope.runs.models import Command
+from kscope.runs.web.rest import Body, RestView
 
 
-class NewCommand(serializers.Serializer):
+class NewCommand(Body):
     """What is done to the cluster; which parts it needs depends on the verb."""
 
     verb = serializers.CharField()
@@ -34,7 +34,7 @@ class NewCommand(serializers.Serializer):
     )
 
 
-class RunCommands(APIView):
+class RunCommands(RestView):
     """The commands that users sent to the run; a POST sends another."""
 
     @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{commands: [Command]}"))

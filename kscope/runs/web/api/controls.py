@@ -6,12 +6,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from kscope.runs import selectors, services
 from kscope.runs.access import found_run
 from kscope.runs.models import Run
 from kscope.runs.web.api.schema import RUN
+from kscope.runs.web.rest import Body, RestView
 from kscope.sim.input.budget import MOST
 from kscope.sim.objects.validation.report import LONGEST_ENTITY
 
@@ -26,13 +26,13 @@ def changed_run(
     return Response(selectors.run_dict(run))
 
 
-class Retention(serializers.Serializer):
+class Retention(Body):
     """Whether the retention policy of this installation spares the run."""
 
     kept = serializers.BooleanField()
 
 
-class RunRetention(APIView):
+class RunRetention(RestView):
     """Whether the run may be deleted because of its age."""
 
     @extend_schema(request=Retention, responses=RUN)
@@ -41,7 +41,7 @@ class RunRetention(APIView):
         return changed_run(request, run_id, Retention, services.run_keep)
 
 
-class Trial(serializers.Serializer):
+class Trial(Body):
     """The change that is tried in a fork, and the result that a diagnosis predicted."""
 
     order = serializers.CharField(max_length=500)
@@ -63,7 +63,7 @@ class Trial(serializers.Serializer):
     )
 
 
-class Transport(serializers.Serializer):
+class Transport(Body):
     """Play, pause, step, or set the speed."""
 
     action = serializers.ChoiceField(["play", "pause", "step", "speed"])
@@ -79,7 +79,7 @@ class Transport(serializers.Serializer):
     trial = Trial(required=False, allow_null=True, default=None)
 
 
-class RunTransport(APIView):
+class RunTransport(RestView):
     """Playing, pausing and stepping."""
 
     @extend_schema(request=Transport, responses=RUN)
@@ -88,7 +88,7 @@ class RunTransport(APIView):
         return changed_run(request, run_id, Transport, services.run_transport)
 
 
-class BudgetChange(serializers.Serializer):
+class BudgetChange(Body):
     """The parts of a budget to change; the others stay as they are."""
 
     events = serializers.IntegerField(required=False, min_value=1, max_value=MOST)
@@ -104,7 +104,7 @@ class BudgetChange(serializers.Serializer):
     )
 
 
-class RunBudget(APIView):
+class RunBudget(RestView):
     """How much a run may use before it stops."""
 
     @extend_schema(request=BudgetChange, responses=RUN)

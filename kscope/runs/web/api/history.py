@@ -13,7 +13,6 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from kscope.accounts.access import visitor_of
 from kscope.runs import selectors
@@ -29,11 +28,12 @@ from kscope.runs.stream.export import CONTENT_TYPES, event_json, event_lines, ev
 from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.parameters import whole_number
 from kscope.runs.web.past import object_at, object_now
+from kscope.runs.web.rest import RestView
 
 MOST_EVENTS = 1_000
 
 
-class RunState(APIView):
+class RunState(RestView):
     """The view state at any instant."""
 
     @extend_schema(
@@ -76,7 +76,7 @@ _EVENT_PARAMETERS = [
 ]
 
 
-class RunEvents(APIView):
+class RunEvents(RestView):
     """The event timeline: a page of JSON with a cursor, or the whole of it as a stream."""
 
     @extend_schema(
@@ -143,7 +143,7 @@ def _event_page(
     }
 
 
-class RunHistogram(APIView):
+class RunHistogram(RestView):
     """How busy the run was when."""
 
     @extend_schema(
@@ -156,7 +156,7 @@ class RunHistogram(APIView):
         return Response(selectors.run_histogram(found_run(request, run_id), buckets=buckets))
 
 
-class RunCounters(APIView):
+class RunCounters(RestView):
     """How many pods waited where, and how many were bound, in the seconds before an event."""
 
     @extend_schema(

@@ -8,7 +8,6 @@ from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from kscope.accounts.access import visitor_of
 from kscope.runs import selectors, services
@@ -18,6 +17,7 @@ from kscope.runs.models import Run, Scenario
 from kscope.runs.web.api.parameters import whole_number
 from kscope.runs.web.api.schema import RUN
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
+from kscope.runs.web.rest import Body, RestView
 
 MOST_RUNS = 500
 
@@ -48,7 +48,7 @@ def _feature_gates(default: str) -> serializers.Field[Any, Any, Any, Any]:
     )
 
 
-class NewRun(serializers.Serializer):
+class NewRun(Body):
     """What a run is made of."""
 
     scenario = ReadableScenario(queryset=Scenario.objects.all())
@@ -68,7 +68,7 @@ class NewRun(serializers.Serializer):
     )
 
 
-class RunList(APIView):
+class RunList(RestView):
     """Runs, newest first."""
 
     @extend_schema(
@@ -105,7 +105,7 @@ class RunList(APIView):
         return Response(selectors.run_dict(run), status=201)
 
 
-class RunDetail(APIView):
+class RunDetail(RestView):
     """One run."""
 
     @extend_schema(responses=RUN)
@@ -127,7 +127,7 @@ class RunDetail(APIView):
         return Response(status=204)
 
 
-class NewFork(serializers.Serializer):
+class NewFork(Body):
     """Where a fork begins, and what is otherwise in it than in its parent."""
 
     seq = serializers.IntegerField(
@@ -152,7 +152,7 @@ class NewFork(serializers.Serializer):
     )
 
 
-class RunFork(APIView):
+class RunFork(RestView):
     """Copies of a run that go on differently from an instant on."""
 
     @extend_schema(request=NewFork, responses={201: RUN})

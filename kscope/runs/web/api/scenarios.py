@@ -9,7 +9,6 @@ from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from kscope.accounts.access import visitor_of
 from kscope.runs import services
@@ -19,6 +18,7 @@ from kscope.runs.models import Scenario
 from kscope.runs.web.answers import EngineView, refused
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
 from kscope.runs.web.parsers import JSONParser
+from kscope.runs.web.rest import RestView, refuse_unknown
 from kscope.runs.web.uploads import Outcome, UploadAnswer, upload_ask
 
 
@@ -53,6 +53,7 @@ class ScenarioList(EngineView):
         files = request.FILES.getlist("files")
         if not files:
             raise ApplicationError("No files were sent; they go into the field `files`.")
+        refuse_unknown("field", request.data, ("files", "name"))
         question = upload_ask(
             files,
             name=str(request.data.get("name") or ""),
@@ -86,7 +87,7 @@ def _upload_response(end: Outcome | ApplicationError) -> HttpResponse:
     return refused(ApplicationError("Nothing was saved.", {"problems": problems}, 422))
 
 
-class ScenarioDetail(APIView):
+class ScenarioDetail(RestView):
     """One scenario."""
 
     @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "the scenario"))

@@ -4,9 +4,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from kscope.accounts.access import Visibility
+from kscope.runs.web.rest import Body
 
 
-class Sharing(serializers.Serializer):
+class Sharing(Body):
     """Who may see a run or a scenario, besides its owner."""
 
     visibility = serializers.ChoiceField(Visibility.choices)
