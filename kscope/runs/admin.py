@@ -1,7 +1,7 @@
 """The admin: runs and what they recorded; editing an object gives the engine a command."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -94,6 +94,32 @@ class RunAdmin(ReadOnlyAdmin):
     def virtual_time(self, run: Run) -> str:
         """The virtual time of the newest event."""
         return seconds(run.head_at)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Runs as a whole can be deleted, after a question."""
+        return admin.ModelAdmin.has_delete_permission(self, request, obj)
+
+    def get_deleted_objects(
+        self, objs: Iterable[Run], request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """What Django's question lists: counts, as there may be millions of rows."""
+        lines, counts = [], {"runs": 0, "events": 0}
+        for run in objs:
+            forks = run.forks.count()
+            keeps = f"; {forks} fork(s) of it keep their own history" if forks else ""
+            lines.append(f"{run} with {run.head_seq:,} events and all else it recorded{keeps}")
+            counts["runs"] += 1
+            counts["events"] += run.head_seq
+        return lines, counts, set(), []
+
+    def delete_model(self, request: HttpRequest, obj: Run) -> None:
+        """As the REST API does it."""
+        services.run_delete(run=obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> None:
+        """The same for those that were chosen in the list."""
+        for run in queryset:
+            services.run_delete(run=run)
 
     @admin.display(description="board")
     def board(self, run: Run) -> str:

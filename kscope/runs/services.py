@@ -317,10 +317,19 @@ def run_keep(*, run: Run, kept: bool) -> Run:
 
 
 def run_delete(*, run: Run) -> None:
-    """Delete the run with all it recorded; its worker, if any, finds that it has lost it."""
+    """Delete the run with all it recorded; its forks stay, with their own history.
+
+    Its worker, if any, finds that it has lost it, and streams of it end. Nothing is done when it is
+    gone already.
+    """
+    run_id, head = run.pk, run.head_seq
     with transaction.atomic():
         # Locked first: a slice that is being written would otherwise leave rows behind.
-        Run.objects.select_for_update().get(pk=run.pk).delete()
+        found = Run.objects.select_for_update().filter(pk=run_id).first()
+        if found is not None:
+            found.delete()
+        transaction.on_commit(lambda: wake_drivers(run_id))
+        transaction.on_commit(lambda: publish_head(run_id, head))
 
 
 def budget_columns(budget: Budget) -> dict[str, int]:

@@ -16,7 +16,7 @@ from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario
 from kscope.sim.input.loader import load_files
 from tests.loaders import forked_processes  # noqa: F401  # a fixture
-from tests.waiting import HANG_SECONDS
+from tests.waiting import HANG_SECONDS, wait_for
 
 CLUSTER = """
 apiVersion: kscope.dev/v1
@@ -140,6 +140,19 @@ def driving(run: Run) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
+
+
+def in_thread(run: Run) -> threading.Thread:
+    """Drive the run beside the test."""
+    thread = threading.Thread(target=drive, args=(run.pk,))
+    thread.start()
+    return thread
+
+
+def wait_until_beyond(run: Run, at: int) -> None:
+    """Wait until the run has come further than *at*, or to its end."""
+    further = Run.objects.filter(pk=run.pk).exclude(head_at__lte=at, status=Run.Status.PLAYING)
+    wait_for(further.exists)
 
 
 @pytest.fixture

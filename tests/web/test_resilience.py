@@ -23,22 +23,9 @@ from kscope.sim.input.loader import load_files
 from scheduling import tasks
 from scheduling.tasks import run_simulation, sweep_runs
 from tests.waiting import HANG_SECONDS, wait_for
-from tests.web.conftest import CLUSTER, drive
+from tests.web.conftest import CLUSTER, drive, in_thread, wait_until_beyond
 
 Start = Callable[..., Run]
-
-
-def in_thread(run: Run) -> threading.Thread:
-    """Drive the run beside the test."""
-    thread = threading.Thread(target=drive, args=(run.pk,))
-    thread.start()
-    return thread
-
-
-def wait_until_beyond(run: Run, at: int) -> None:
-    """Wait until the run has come further than *at*, or to its end."""
-    further = Run.objects.filter(pk=run.pk).exclude(head_at__lte=at, status=Run.Status.PLAYING)
-    wait_for(further.exists)
 
 
 def test_uploading_a_demo_file_keeps_the_demo(scenario: Scenario) -> None:

@@ -1,8 +1,10 @@
 """Quotas: how many uploads and runs an account may keep, and how many may play at once."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.db.models import Count, Q, Sum
+from django.db.models.functions import Greatest
 
 from kscope.accounts.models import Account
 from kscope.accounts.usage import limit_of
@@ -15,6 +17,9 @@ WORDS = {
     "runs": "Your account keeps {used:,} runs; it may keep {limit:,}. Delete one first.",
     "playing": "{used:,} runs of this account play; {limit:,} may play at once. Pause one first.",
 }
+
+# A refusal names so many of those that could go.
+NAMED = 5
 
 
 def quotas_used(owner_id: int) -> dict[str, int]:
@@ -58,5 +63,48 @@ def _compare(account: Account, wanted: Mapping[str, int]) -> None:
         limit = limit_of(account, quota)
         if more and used[quota] + more > limit:
             words = WORDS[quota].format(used=used[quota], limit=limit, wanted=used[quota] + more)
-            details = {"quota": quota, "used": used[quota], "limit": limit}
+            details: dict[str, Any] = {"quota": quota, "used": used[quota], "limit": limit}
+            if could_go := _could_go(account.user_id, quota):
+                details["could_go"] = could_go
+                words = f"{words} {_NAMED_AS[quota]}: {', '.join(map(_named, could_go))}."
             raise ApplicationError(words, details, status=403)
+
+
+_NAMED_AS = {
+    "uploads": "The oldest without a run",
+    "upload_bytes": "The oldest without a run",
+    "runs": "The oldest finished ones",
+    "playing": "The oldest that play",
+}
+
+
+def _could_go(owner_id: int, quota: str) -> list[dict[str, Any]]:
+    """What the account could delete, or pause, to stay below the quota; the oldest first.
+
+    Of runs it says when one was last computed, of uploads when they came. Runs that are to be kept
+    are not among those to delete.
+    """
+    if quota in ("uploads", "upload_bytes"):
+        unused = Scenario.objects.filter(owner_id=owner_id, runs=None).order_by("created", "pk")
+        rows = unused.values_list("pk", "name", "created")
+    else:
+        state = {"status": Run.Status.PLAYING} if quota == "playing" else _DONE
+        runs = Run.objects.filter(owner_id=owner_id, **state)
+        # The newest owner took it then; retention counts from the same time.
+        runs = runs.annotate(computed=Greatest("created", "lease_since")).order_by("computed", "pk")
+        rows = runs.values_list("pk", "name", "computed")
+    when = "uploaded" if quota in ("uploads", "upload_bytes") else "computed"
+    return [{"id": key, "name": name, when: at.isoformat()} for key, name, at in rows[:NAMED]]
+
+
+_DONE = {"status": Run.Status.FINISHED, "kept": False}
+
+
+def _named(one: Mapping[str, Any]) -> str:
+    if "computed" in one:
+        return f"{one['name']} #{one['id']} (last computed {_minute(one['computed'])})"
+    return f"{one['name']} (uploaded {_minute(one['uploaded'])})"
+
+
+def _minute(moment: str) -> str:
+    return f"{moment[:16].replace('T', ' ')} UTC"

@@ -48,8 +48,10 @@ def home(request: HttpRequest) -> HttpResponse:
     shown = None if request.GET.get("runs") == "all" else SHOWN_RUNS
     scenarios = list(readable_scenarios(visitor))
     uploads = [each for each in scenarios if not each.is_demo]
+    listed = list(runs[:shown])
     context = {
-        "runs": runs[:shown],
+        "runs": listed,
+        "deletable": [each.pk for each in listed if visitor.may_change(each)],
         "older_runs": 0 if shown is None else max(0, runs.count() - shown),
         "whose": whose,
         "scenarios": scenarios,

@@ -55,11 +55,16 @@ export class RunApi {
     return this.#send("PATCH", path, body, {isRepeatable: true});
   }
 
-  #send(method, path, body, {isRepeatable = false, longestMs = LONGEST_WRITE_MS}) {
+  /** Its answer has no content. */
+  delete(path, options = {}) {
+    return this.#send("DELETE", path, undefined, {...options, read: () => null});
+  }
+
+  #send(method, path, body, {isRepeatable = false, longestMs = LONGEST_WRITE_MS, read = asJson}) {
     const headers = {"Content-Type": "application/json", "X-CSRFToken": csrfToken()};
     return request(
       this.url(path),
-      {read: asJson, isRepeatable, longestMs},
+      {read, isRepeatable, longestMs},
       {
         method,
         headers,

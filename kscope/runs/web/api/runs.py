@@ -110,8 +110,10 @@ class RunDetail(RestView):
 
     @extend_schema(responses=RUN)
     def get(self, request: Request, run_id: int) -> Response:
-        """The run as it stands."""
-        return Response(selectors.run_dict(found_run(request, run_id)))
+        """The run as it stands, and how many forks of it the visitor may see."""
+        run = found_run(request, run_id)
+        forks = readable_runs(visitor_of(request)).filter(parent=run).count()
+        return Response({**selectors.run_dict(run), "forks": forks})
 
     @extend_schema(request=Sharing, responses=RUN)
     def patch(self, request: Request, run_id: int) -> Response:

@@ -41,6 +41,9 @@ RUN = inline_serializer(
         "goal_at": serializers.IntegerField(
             allow_null=True, help_text="where a fork is being brought to; null once it is there"
         ),
+        "forks": serializers.IntegerField(
+            required=False, help_text="of it, that you may see; in the answer about one run"
+        ),
         "kept": serializers.BooleanField(help_text="never deleted or thinned out by age"),
         "budget": serializers.DictField(
             child=serializers.IntegerField(),

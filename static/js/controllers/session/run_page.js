@@ -3,6 +3,7 @@ import {effect} from "@preact/signals";
 import {RunApi, streamUrl} from "../../lib/api.js";
 import {connectionLook} from "../../model/run/connection.js";
 import {connectBudget} from "../run/budget.js";
+import {connectDelete} from "../run/delete.js";
 import {connectFork} from "../run/fork.js";
 import {connectShare} from "../run/share.js";
 import {connectHotkeys} from "./hotkeys.js";
@@ -25,6 +26,7 @@ export function startRunPage(root, address) {
   if (fork) connectFork(session, fork, document.querySelector("#fork-dialog"));
   if (budget) connectBudget(budget, document.querySelector("#budget-dialog"));
   if (share) connectShare(share, document.querySelector("#share-dialog"));
+  connectDelete(document, () => location.assign("/"));
   aimTabs(session, document.querySelectorAll("a[data-page]"));
   showConnection(session, document.querySelector("#connection"));
   addEventListener("popstate", () => session.revisit());
