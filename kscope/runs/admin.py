@@ -105,7 +105,7 @@ class RunAdmin(ReadOnlyAdmin):
         """What Django's question lists: counts, as there may be millions of rows."""
         lines, counts = [], {"runs": 0, "events": 0}
         for run in objs:
-            forks = run.forks.count()
+            forks = Run.objects.filter(parent=run).count()
             keeps = f"; {forks} fork(s) of it keep their own history" if forks else ""
             lines.append(f"{run} with {run.head_seq:,} events and all else it recorded{keeps}")
             counts["runs"] += 1
