@@ -355,12 +355,12 @@ def test_a_quota_names_the_limit(on_a_server: None, settings: Any) -> None:
     scenario = upload(client).json()["id"]
     refused = upload(client, "n2")
     assert refused.status_code == 403
-    assert refused.json() == {
-        "message": "Your account keeps 1 uploads; it may keep 1. Delete one first.",
-        "quota": "uploads",
-        "used": 1,
-        "limit": 1,
-    }
+    answer = refused.json()
+    assert answer["message"].startswith(
+        "Your account keeps 1 uploads; it may keep 1. Delete one first. The oldest without a run: "
+    )
+    assert [one["id"] for one in answer["could_go"]] == [scenario]
+    assert (answer["quota"], answer["used"], answer["limit"]) == ("uploads", 1, 1)
     for wanted in (201, 201, 403):
         assert post(client, "/api/runs/", {"scenario": scenario}).status_code == wanted
     run = Run.objects.filter(owner=user).first()
