@@ -160,10 +160,10 @@ class RunFork(RestView):
     @extend_schema(request=NewFork, responses={201: RUN})
     def post(self, request: Request, run_id: int) -> Response:
         """Make one; answers once it is where it begins, or after five seconds (see `goal_at`)."""
+        run = found_run(request, run_id)
         wanted = NewFork(data=request.data)
         wanted.is_valid(raise_exception=True)
         owner_id = visitor_of(request).account_id
-        run = found_run(request, run_id)
         options = dict(wanted.validated_data)
         if options.pop("external_scheduler") not in (None, selectors.run_is_external(run)):
             raise ApplicationError(
