@@ -220,9 +220,13 @@ def too_many_requests(message: str, seconds: int = 1) -> ApiError:
     return ApiError(429, "TooManyRequests", message, {"retryAfterSeconds": seconds})
 
 
-def timed_out(message: str, seconds: int = 1) -> ApiError:
-    """The server took the request and cannot say yet what came of it. Upstream: NewTimeoutError()."""
-    return ApiError(504, "Timeout", f"Timeout: {message}", {"retryAfterSeconds": seconds})
+def timed_out(message: str) -> ApiError:
+    """The server took the request and cannot say yet what came of it.
+
+    It names no time to try again: clients would send the request again by themselves.
+    Upstream: NewTimeoutError(), always with 0 seconds.
+    """
+    return ApiError(504, "Timeout", f"Timeout: {message}")
 
 
 def unavailable(message: str, seconds: int = 2) -> ApiError:

@@ -463,6 +463,32 @@ class ClientLease(models.Model):
         return self.key
 
 
+class WriteKey(models.Model):
+    """What a client's `Idempotency-Key` names, for ten minutes: kscope/runs/write_keys.py.
+
+    `promise` says what is to be answered once `commands` are carried out.
+    """
+
+    owner = models.TextField(help_text="whose it is: account 3, or address 10.0.0.7")
+    key = models.CharField(max_length=255)
+    method = models.CharField(max_length=10)
+    path = models.TextField()
+    digest = models.CharField(max_length=64, help_text="of the body and its type")
+    version = models.IntegerField(default=0, help_text="rises with each step")
+    commands = models.JSONField(default=list, help_text="their numbers")
+    promise = models.JSONField(null=True)
+    status = models.SmallIntegerField(null=True, help_text="null until it is answered")
+    headers = models.JSONField(default=dict)
+    body = models.BinaryField(null=True, help_text="zlib")
+    created = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("owner", "key"), name="writekey_owner_key"),)
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path} of {self.owner}"
+
+
 class RemovedObject(models.Model):
     """An object that is gone, as it was when event *seq* removed it. Written only by the runner.
 

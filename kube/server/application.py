@@ -5,14 +5,12 @@
 Whatever goes wrong is answered with a Status object.
 """
 
-import logging
 from asyncio import FIRST_COMPLETED, create_task, gather, wait
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
 from time import time
 from typing import Any
 
-import psycopg
 from channels.db import database_sync_to_async
 from django.db import DatabaseError
 from django.utils.http import http_date
@@ -31,12 +29,12 @@ from kscope.runs.selectors import run_worker
 from kscope.runs.stream.stream_room import CONNECTIONS
 from kscope.runs.stream.watching import open_sockets, watcher_of
 from kscope.runs.web.bodies import MOST, SHORT_BYTES
-from kscope.unavailable import what_is_away
 from kube import discovery, openapi
 from kube.addresses import Address, address_of, moment_of, target_of
 from kube.forms import form_of
 from kube.server import reviews
 from kube.server.answers import JSON, answered, refused, without_values
+from kube.server.handover import Handover
 from kube.server.objects.instants import Instant, Newest, Then, event_at, now
 from kube.server.objects.links import SnapshotLinks
 from kube.server.reading import Read, found_object, list_read, object_read, shift_of
@@ -44,6 +42,7 @@ from kube.server.visitors import Runs, Visitors, check_origin, credential_of
 from kube.server.watches.feed import FAR_BEHIND, Feed, Feeds
 from kube.server.watches.watching import Watch, Watcher, is_watch
 from kube.server.writes.engine_line import EngineLines
+from kube.server.writes.once import WriteOnce, asked_once
 from kube.server.writes.run_objects import RunObjects
 from kube.server.writes.writing import Writer
 from kube.server.writes.written import scale_of
@@ -51,7 +50,6 @@ from kube.status import (
     ApiError,
     bad_request,
     expired,
-    internal_error,
     method_not_allowed,
     no_such_path,
     too_many_requests,
@@ -64,7 +62,6 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 _READS = ("GET", "HEAD")
 _YEAR = 365 * 24 * 3600  # seconds
 LIST_WAIT_SECONDS = 60.0  # for a place where lists are read
-log = logging.getLogger(__name__)
 
 
 def kubernetes_api(application: Application, server: "Server | None" = None) -> Application:
@@ -111,29 +108,21 @@ class Server:
 
     async def serve(self, request: Request, address: Address, send: Any) -> None:
         """Answer a request."""
+        handover = Handover(f"{request.method} {address.path}")
         async with AsyncExitStack() as stack:
             try:
-                response = await self._response(request, address, stack)
-            except ApiError as error:
-                response = refused(error)
-            except ApplicationError as error:
-                response = refused(_busy(error))
-            except (psycopg.Error, DatabaseError, OSError) as problem:
-                log.warning("kubernetes api: %s", problem)
-                text = what_is_away(problem) or "The database does not answer."
-                response = refused(unavailable(text.rstrip(".")))
+                response = await self._response(request, address, stack, handover)
             except ClientDisconnect:
                 raise
-            except Exception:
-                log.exception("kubernetes api: %s %s", request.method, address.path)
-                response = refused(internal_error("see the log of this server"))
+            except Exception as problem:  # noqa: BLE001  # it is logged, and the client is told
+                response = refused(handover.refusal(problem))
             await response(request.scope, request.receive, send)
 
     async def serve_socket(self, socket: WebSocket, request: Request, address: Address) -> None:
         """Serve a watch over a WebSocket until the client leaves."""
         async with AsyncExitStack() as stack:
             try:
-                response = await self._response(request, address, stack)
+                response = await self._response(request, address, stack, Handover("watch"))
                 if not isinstance(response, StreamingResponse):
                     raise bad_request("only watches are served over a WebSocket")
             except ApiError as error:
@@ -152,7 +141,7 @@ class Server:
             await gather(*work, return_exceptions=True)
 
     async def _response(
-        self, request: Request, address: Address, stack: AsyncExitStack
+        self, request: Request, address: Address, stack: AsyncExitStack, handover: Handover
     ) -> Response:
         check_origin(request.headers)
         moment = moment_of(address.instant) if address.instant else None
@@ -178,8 +167,13 @@ class Server:
             if address.instant:
                 raise _no_writes(run, address)
             line = await stack.enter_async_context(self._lines.of(run.pk))
-            objects = RunObjects(request, run, line, self._newest, hides)
-            written = await Writer(objects).answer(target)
+            objects = RunObjects(request, run, line, self._newest, handover, hides=hides)
+            asked = await asked_once(request, visitor)
+            if asked is None:
+                written = await Writer(objects).answer(target)
+            else:
+                once = WriteOnce(objects, target, asked)
+                written = await once.answer(lambda held: Writer(held).answer(target))
             return without_values(written) if hides else written
         if "get" not in target.resource.verbs:
             raise method_not_allowed(

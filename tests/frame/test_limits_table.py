@@ -7,6 +7,7 @@ import pytest
 from django.conf import settings
 
 from kscope.operations import health
+from kscope.runs import write_keys
 from kscope.runs.aside import pool, process
 from kscope.runs.aside.question import QUERY_SECONDS, REPLAY_SECONDS
 from kscope.runs.capacity import admission, connections, places, waiting
@@ -14,6 +15,7 @@ from kscope.runs.drive import stuck
 from kscope.runs.services import ANSWER_SECONDS
 from kscope.runs.stream import consumers, export, stream_room
 from kscope.runs.web import bodies, uploads
+from kscope.runs.web.api import once
 from kube.server.watches import feed, watching
 from kube.server.writes import engine_line, heavy
 
@@ -75,6 +77,12 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "how long a watch lasts": (f"{watching.LONGEST_SECONDS // 60} minutes",),
     "an answer of the engine to a write of the Kubernetes API": (
         f"{engine_line.WAIT_SECONDS:.0f} s",
+    ),
+    "keys of writes (`Idempotency-Key`) of an account or address": (
+        f"{write_keys.MOST_KEYS:,}, each for {write_keys.MINUTES} minutes",
+    ),
+    "a repetition of a write that is still open": (
+        f"{engine_line.WAIT_SECONDS:.0f} s; in the REST API {once.WAIT.removesuffix('s')} s",
     ),
     "memory of live streams": (f"KSCOPE_WEB_STREAMS` ({settings.WEB_STREAMS_MIB} MiB)",),
     "texts that are being sent to readers": (

@@ -40,9 +40,13 @@ async def connection_parameters() -> dict[str, Any]:
 
 
 class Links:
-    """A few connections to the database, taken for one reading and given back."""
+    """A few connections to the database, taken for one reading and given back.
 
-    def __init__(self) -> None:
+    Those that are *checked* are asked whether they still hold before they are given out.
+    """
+
+    def __init__(self, *, checked: bool = False) -> None:
+        self._check = AsyncConnectionPool.check_connection if checked else None
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] | None = None
         self._opening = asyncio.Lock()
 
@@ -59,6 +63,7 @@ class Links:
                     max_size=CONNECTIONS,
                     timeout=CONNECT_SECONDS,
                     open=False,
+                    check=self._check,
                     name="streams",
                 )
                 await self._pool.open()

@@ -9,12 +9,15 @@ from typing import Any
 
 import orjson
 import psycopg
+from psycopg_pool import PoolTimeout
 
 from kscope.runs.engine import Manifest
 from kscope.runs.models import Run
+from kscope.runs.write_keys import PROMISE, TakenOver
 from kscope.sim.kernel.units import timestamp
 from kube import patching
 from kube.addresses import Target
+from kube.server.handover import NotStored, Pledge, storing
 from kube.server.objects.links import SnapshotLinks
 from kube.server.objects.versions import Version
 from kube.status import MODIFIED, ApiError, already_exists, conflict, not_found
@@ -58,9 +61,37 @@ def _version(row: Any) -> Version:
     return Version(version, orjson.loads(text), version)
 
 
-async def carry_out(links: SnapshotLinks, run: Run, command: Manifest, target: Target) -> int:
-    """Do what a command would do to a Lease of the run; returns its new version. Raises ApiError."""
-    async with links.link() as link:
+async def carry_out(
+    links: SnapshotLinks, run: Run, command: Manifest, target: Target, pledge: Pledge | None
+) -> int:
+    """Do what a command would do to a Lease of the run; returns its new version.
+
+    Raises NotStored where nothing was stored.
+    """
+    try:
+        async with links.link() as link:
+            if pledge is None:
+                return await _done(link, run, command, target)
+            async with link.transaction():
+                await _step(link, pledge)
+                version = await _done(link, run, command, target)
+            pledge.held.version += 1
+            return version
+    except (ApiError, PoolTimeout) as problem:
+        raise NotStored from problem
+
+
+async def _step(link: Link, pledge: Pledge) -> None:
+    """Take the step of the key, in the transaction of what it promises."""
+    given = {**pledge.held.place, "promise": orjson.dumps(pledge.promise).decode()}
+    with storing():
+        done = await link.execute(PROMISE, {**given, "commands": "[]"})
+    if not done.rowcount:
+        raise NotStored from TakenOver()
+
+
+async def _done(link: Link, run: Run, command: Manifest, target: Target) -> int:
+    with storing():
         if command["verb"] == "create":
             return await _create(link, run, command["manifest"], target)
         return await _change(link, run, command, target)

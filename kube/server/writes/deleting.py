@@ -1,6 +1,5 @@
 """Answers to deletions: of one object, or of those of a collection that a request selects."""
 
-import contextlib
 from dataclasses import dataclass
 
 from starlette.responses import Response
@@ -11,9 +10,9 @@ from kube.server.answers import answered
 from kube.server.objects.instants import now
 from kube.server.reading import Read
 from kube.server.writes.delete_options import DeleteOptions
-from kube.server.writes.run_objects import RunObjects
+from kube.server.writes.run_objects import Promise, RunObjects
 from kube.server.writes.written import entity_of, uid_of
-from kube.status import ApiError, method_not_allowed, not_found, success
+from kube.status import method_not_allowed, not_found, success
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +32,14 @@ class Deleter:
             raise not_found(target.resource, target.name)
         options = await DeleteOptions.of_request(self.objects.request, target)
         options.check(target, found)
-        if not options.is_trial:
-            outcome = await self.objects.carry_out(_deletion(target, options), target)
-            left = await self.objects.left(target, outcome)
-            if left is not None and uid_of(left) == uid_of(found):
-                return answered(self.objects.shown(target.resource, left))
         if target.resource.kind == "Pod":
-            return answered(self.objects.shown(target.resource, found))
-        return answered(success(target.resource, target.name, uid_of(found)))
+            gone = self.objects.shown(target.resource, found)
+        else:
+            gone = success(target.resource, target.name, uid_of(found))
+        if options.is_trial:
+            return answered(gone)
+        promise = Promise("left", 200, gone, uid=uid_of(found))
+        return await self.objects.do(_deletion(target, options), target, promise)
 
     async def delete_all(self, target: Target) -> Response:
         """Delete those of a collection that the request selects, and answer with them."""
@@ -55,14 +54,16 @@ class Deleter:
             async for versions in instant.objects(target.resource, target.namespace):
                 each = (self.objects.shown(target.resource, version) for version in versions)
                 manifests += [one for one in each if read.selection.matches(one)]
-        if not options.is_trial:
-            for one in manifests:
-                metadata = one["metadata"]
-                named = Target(target.resource, metadata.get("namespace", ""), metadata["name"])
-                with contextlib.suppress(ApiError):
-                    await self.objects.carry_out(_deletion(named, options), named)
         head = {"kind": target.resource.list_kind, "apiVersion": target.resource.api_version}
-        return answered({**head, "metadata": {}, "items": manifests})
+        content = {**head, "metadata": {}, "items": manifests}
+        if options.is_trial:
+            return answered(content)
+        metadata = [one["metadata"] for one in manifests]
+        named = [Target(target.resource, one.get("namespace", ""), one["name"]) for one in metadata]
+        commands = [_deletion(one, options) for one in named]
+        places = [(one.namespace, one.name) for one in named]
+        promise = Promise("whole", 200, content, places=places)
+        return await self.objects.do_all(commands, named, promise)
 
 
 def _deletion(target: Target, options: DeleteOptions) -> Manifest:

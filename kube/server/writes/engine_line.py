@@ -6,9 +6,10 @@ that were in it: a line with many clients costs little more than one with a sing
 
 import asyncio
 import contextlib
+import logging
 import re
 from asyncio import Future, Task
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,7 @@ from kscope.runs.nudges import Outcome, outcomes_of
 from kscope.runs.services import CommandColumns, command_prepare
 from kscope.runs.stream.stream_room import HeadNews
 from kube.addresses import Target
+from kube.server.handover import NotStored, Pledge
 from kube.server.objects.links import SnapshotLinks
 from kube.server.writes.submitting import Submitter
 from kube.status import (
@@ -33,14 +35,16 @@ from kube.status import (
     invalid,
     not_found,
     timed_out,
+    unavailable,
 )
 
-# Less than the minute after which an API server gives up: clients may try again by then.
+# Less than the minute after which an API server gives up.
 WAIT_SECONDS = 30.0
 # A message may be lost, so the database is asked at least this often.
 LOOK_SECONDS = 0.25
 # Commands that are handed over at a time.
 MOST_TOGETHER = 200
+NOT_YET = "the engine of the run has not answered yet; ask for the object"
 # HTTP status by the reason of an engine's refusal.
 _CODES = {
     "AlreadyExists": 409,
@@ -59,10 +63,16 @@ _OUTCOMES = (
 )
 
 
+log = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    command: CommandColumns
-    outcome: "Future[Outcome]"
+    """Commands of one request, and what becomes of each."""
+
+    commands: list[CommandColumns]
+    outcomes: "list[Future[Outcome]]"
+    pledge: Pledge | None
 
 
 @dataclass(slots=True)
@@ -81,25 +91,35 @@ class EngineLine:
     _sending: "Task[None] | None" = None
     _looking: "Task[None] | None" = None
 
-    async def carry_out(self, run: Run, body: Manifest, target: Target | None) -> Outcome:
-        """Have the engine do it; returns what came of it.
+    async def carry_out(
+        self,
+        run: Run,
+        bodies: Sequence[Manifest],
+        target: Target | None,
+        pledge: Pledge | None = None,
+    ) -> list[Outcome]:
+        """Have the engine carry commands out that are stored together; returns what came of each.
 
-        Raises ApiError when it refuses, or does not answer in time.
+        Raises NotStored when nothing was stored, and ApiError when the engine does not answer in
+        time.
         """
-        command = _prepared(run, body, target)
-        waiting = _Waiting(command, asyncio.get_running_loop().create_future())
+        try:
+            commands = [_prepared(run, body, target) for body in bodies]
+        except ApiError as problem:
+            raise NotStored from problem
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(commands, [loop.create_future() for _ in commands], pledge)
         self._unsent.append(waiting)
         self._sending = _going_on(self._sending, self._send)
         admission.leave()
         try:
             async with asyncio.timeout(WAIT_SECONDS):
-                outcome = await waiting.outcome
+                return await asyncio.gather(*waiting.outcomes)
         except TimeoutError:
-            problem = "the engine of the run has not answered yet; ask for the object"
-            raise timed_out(problem) from None
-        if not outcome.is_applied:
-            raise _refusal(outcome.reason, target)
-        return outcome
+            if waiting in self._unsent:
+                self._unsent.remove(waiting)
+                raise NotStored from unavailable("the commands of others are stored first")
+            raise timed_out(NOT_YET) from None
 
     def hear(self, outcomes: Iterable[Outcome]) -> None:
         """Answer those whose commands were in a slice."""
@@ -118,38 +138,56 @@ class EngineLine:
 
     async def _send(self) -> None:
         while self._unsent:
-            together, self._unsent = self._unsent[:MOST_TOGETHER], self._unsent[MOST_TOGETHER:]
+            together = self._next()
+            commands = [one for each in together for one in each.commands]
+            outcomes = [one for each in together for one in each.outcomes]
             try:
-                commands = [each.command for each in together]
-                found = await self.submitter.submit(self.run_id, commands)
+                found = await self.submitter.submit(self.run_id, commands, together[0].pledge)
             except Exception as problem:  # noqa: BLE001  # each of them is told
-                for each in together:
-                    _answer(each.outcome, problem)
+                for each in outcomes:
+                    _answer(each, problem)
                 continue
-            for each, key in zip(together, found, strict=True):
+            for outcome, key in zip(outcomes, found, strict=True):
                 early = self._early.pop(key, None)
                 if early is None:
-                    self._sent[key] = each.outcome
+                    self._sent[key] = outcome
                 else:
-                    _answer(each.outcome, early)
+                    _answer(outcome, early)
             # What is left are commands of others.
             self._early.clear()
             self._looking = _going_on(self._looking, self._look)
 
+    def _next(self) -> list[_Waiting]:
+        """Whose commands are stored next; those of a request with a key by themselves."""
+        together = [self._unsent.pop(0)]
+        count = len(together[0].commands)
+        while together[0].pledge is None and self._unsent:
+            following = self._unsent[0]
+            count += len(following.commands)
+            if following.pledge is not None or count > MOST_TOGETHER:
+                break
+            together.append(self._unsent.pop(0))
+        return together
+
     async def _look(self) -> None:
-        try:
-            while self._sent:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_SECONDS):
-                        await self.doubt.wait()
-                # Before the question: what comes during it is asked about again.
-                self.doubt.clear()
+        while self._sent:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self.doubt.wait()
+            # Before the question: what comes during it is asked about again.
+            self.doubt.clear()
+            try:
                 if self._sent:
                     await self._ask()
-        except Exception as problem:  # noqa: BLE001  # each of them is told
-            for each in self._sent.values():
-                _answer(each, problem)
-            self._sent.clear()
+            except psycopg.Error as problem:
+                # What came of them is there when the database is; who waits has its own patience.
+                log.warning("run %s: %s", self.run_id, problem)
+                await asyncio.sleep(LOOK_SECONDS)
+                self._sent = {key: each for key, each in self._sent.items() if not each.done()}
+            except Exception as problem:  # noqa: BLE001  # each of them is told
+                for each in self._sent.values():
+                    _answer(each, problem)
+                self._sent.clear()
 
     async def _ask(self) -> None:
         async with self.submitter.links.link() as link:
@@ -171,7 +209,12 @@ class EngineLine:
         )
         row = await found.fetchone()
         if row is not None and row[0] == Run.Status.FAILED:
-            raise internal_error(f"run {self.run_id} has ended with an error: {row[1]}")
+            raise run_failed(self.run_id, row[1])
+
+
+def run_failed(run_id: int, error: str) -> ApiError:
+    """Nothing comes of a command any more."""
+    return internal_error(f"run {run_id} has ended with an error: {error}")
 
 
 class SliceNews(HeadNews):
@@ -195,7 +238,7 @@ class EngineLines:
     """The lines of this process, each kept while a client waits for its run's engine."""
 
     def __init__(self) -> None:
-        self._submitter = Submitter(SnapshotLinks())
+        self._submitter = Submitter(SnapshotLinks(checked=True))
         self._lines: dict[int, EngineLine] = {}
         self._news = SliceNews(self._lines)
 
@@ -227,7 +270,7 @@ def _prepared(run: Run, body: Manifest, target: Target | None) -> CommandColumns
         return command_prepare(run=run, body=body)
     except ApplicationError as refusal:
         if refusal.status in (400, 422):
-            raise _refusal(f"Invalid: {refusal.message}", target) from refusal
+            raise refusal_of(f"Invalid: {refusal.message}", target) from refusal
         raise ApiError(refusal.status, "Invalid", refusal.message) from refusal
 
 
@@ -248,7 +291,7 @@ def _answer(waiting: "Future[Outcome]", outcome: Outcome | Exception) -> None:
         waiting.set_exception(outcome)
 
 
-def _refusal(reason: str, target: Target | None) -> ApiError:
+def refusal_of(reason: str, target: Target | None) -> ApiError:
     """The engine's "Reason: message" as a Status."""
     name, _, message = reason.partition(": ")
     code = _CODES.get(name, 422)

@@ -2,17 +2,23 @@
 
 import json
 import uuid
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Literal
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from kscope.runs.engine import Manifest
 from kscope.runs.models import Run
 from kscope.runs.nudges import Outcome
+from kscope.runs.write_keys import Held
 from kscope.sim.kernel.units import SECOND, timestamp
 from kube.addresses import Target
 from kube.apply import ObjectFields
 from kube.resources import Resource
+from kube.server.answers import answered
+from kube.server.handover import Handover, NotStored, Pledge
 from kube.server.objects import leases
 from kube.server.objects.instants import Newest
 from kube.server.objects.links import SnapshotLinks
@@ -21,12 +27,37 @@ from kube.server.reading import shift_of, shown
 from kube.server.writes.applying import fields_for
 from kube.server.writes.bodies import problems_of
 from kube.server.writes.delete_options import is_trial
-from kube.server.writes.engine_line import EngineLine
+from kube.server.writes.engine_line import EngineLine, refusal_of
+from kube.server.writes.written import scale_of, uid_of
 from kube.timestamps import shifted, timestamps_of
 
 # A header has its limits. Upstream: apiserver/pkg/endpoints/filters/warning.go.
 _MOST_WARNINGS = 10
 _LONGEST_WARNING = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What is answered once the commands of a request are carried out.
+
+    `content` is what an "object", or the workload of a "scale", becomes, by the clock of the run;
+    what is answered where no object with `uid` is "left"; the "event" but for its version; or the
+    whole answer. It is stored with the commands of a request that has a key: whoever answers it
+    after a crash need not know the request.
+    """
+
+    form: Literal["object", "scale", "left", "event", "whole"]
+    status: int
+    content: Manifest
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    uid: str = ""
+    places: Sequence[Sequence[str]] = ()
+    """Namespace and name of each object that is written, where the address does not say it."""
+
+    @property
+    def as_json(self) -> Manifest:
+        """To be stored."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +68,9 @@ class RunObjects:
     run: Run
     engine: EngineLine
     now: Newest
+    handover: Handover
+    held: Held | None = None
+    """Of a request that has a key."""
     hides: bool = False
     """Whether the client is not shown what may be secret; see `kscope/runs/hidden_values.py`."""
 
@@ -50,36 +84,75 @@ class RunObjects:
         """Connections to read from."""
         return self.now.links
 
-    async def carry_out(self, command: Manifest, target: Target | None) -> Outcome:
-        """Have the engine do it; returns what came of it. Raises ApiError.
+    async def do(self, command: Manifest, target: Target, promise: Promise) -> Response:
+        """Have the engine carry a command out, and answer as promised. Raises ApiError."""
+        return await self.do_all([command], [target], promise)
 
-        A Lease that is no part of the run is written at once.
-        """
+    async def do_all(
+        self, commands: Sequence[Manifest], targets: Sequence[Target], promise: Promise
+    ) -> Response:
+        """The same for several, which are stored together; who finds nothing to do has done it."""
+        pledge = None if self.held is None else Pledge(self.held, promise.as_json)
+        # What is written is named by the command; an Event may be about anything.
+        named = targets[0] if len(targets) == 1 and promise.form != "event" else None
+        outcomes: list[Outcome] = []
+        if commands:
+            with self.handover.command():
+                outcomes = await self._carried_out(commands, named, pledge)
+                if not any(one.is_applied for one in outcomes):
+                    check_outcomes(outcomes, targets, as_not_stored=True)
+        return await self.as_promised(promise, targets, outcomes)
+
+    async def _carried_out(
+        self, commands: Sequence[Manifest], target: Target | None, pledge: Pledge | None
+    ) -> list[Outcome]:
+        """A Lease that is no part of the run is written at once."""
         if target is not None and target.resource.kind == leases.KIND:
             place = (target.resource, target.namespace, target.name)
             if await self.now.in_run(self.run.pk, *place) is None:
-                version = await leases.carry_out(self.links, self.run, command, target)
-                return Outcome(0, True, "", version)
-        return await self.engine.carry_out(self.run, command, target)
+                done = await leases.carry_out(self.links, self.run, commands[0], target, pledge)
+                return [Outcome(0, True, "", done)]
+        return await self.engine.carry_out(self.run, commands, target, pledge)
+
+    async def as_promised(
+        self, promise: Promise, targets: Sequence[Target], outcomes: Sequence[Outcome]
+    ) -> Response:
+        """The answer to a write whose commands are carried out. Raises ApiError."""
+        check_outcomes(outcomes, targets)
+        content = promise.content
+        match promise.form:
+            case "object" | "scale":
+                new = await self._written(targets[0], outcomes[0], content)
+                content = scale_of(new) if promise.form == "scale" else new
+            case "left":
+                left = await self._left(targets[0], outcomes[0])
+                if left is not None and uid_of(left) == promise.uid:
+                    content = self.shown(targets[0].resource, left)
+            case "event":
+                version = {"resourceVersion": str(outcomes[0].seq)}
+                content = {**content, "metadata": {**content["metadata"], **version}}
+            case _:
+                pass
+        return answered(content, promise.status, promise.headers)
 
     async def find(self, target: Target, name: str) -> Version | None:
         """One object as the run has it, or None."""
         return await self.now.find(self.run.pk, target.resource, target.namespace, name)
 
-    async def left(self, target: Target, outcome: Outcome) -> Version | None:
+    async def _left(self, target: Target, outcome: Outcome) -> Version | None:
         """The object as a command has left it, or as it is now; None if it is gone."""
         if outcome.left is None:
             return await self.find(target, target.name)
         seq, created, manifest = outcome.left
         return Version(seq, manifest, created)
 
-    async def written(self, target: Target, outcome: Outcome, wanted: Manifest) -> Manifest:
+    async def _written(self, target: Target, outcome: Outcome, wanted: Manifest) -> Manifest:
         """The object as the API shows it after a write that makes *wanted* of it, in run time.
 
         The write may have taken the last finalizer away, and the object with it. Upstream:
         apiserver/pkg/registry/generic/registry/store.go, deleteWithoutFinalizers().
         """
-        found = await self.left(target, outcome) or Version(outcome.seq, wanted)
+        found = await self._left(target, outcome) or Version(outcome.seq, wanted)
         return self.shown(target.resource, found)
 
     def tried(self, resource: Resource, manifest: Manifest) -> Manifest:
@@ -114,6 +187,23 @@ class RunObjects:
             texts = [*texts, f"run {self.run.pk} is paused; play it for what follows from this"]
         found = ", ".join(f"299 - {_quoted(text)}" for text in texts)
         return {"Warning": found} if found else {}
+
+
+def check_outcomes(
+    outcomes: Sequence[Outcome], targets: Sequence[Target], *, as_not_stored: bool = False
+) -> None:
+    """Raises the ApiError of the first command that the engine refused.
+
+    Of several deletions, one that finds nothing is done. Upstream:
+    apiserver/pkg/registry/generic/registry/store.go, DeleteCollection().
+    """
+    for number, outcome in enumerate(outcomes):
+        is_gone = len(outcomes) > 1 and outcome.reason.startswith("NotFound: ")
+        if not outcome.is_applied and not is_gone:
+            error = refusal_of(outcome.reason, targets[number] if targets else None)
+            if as_not_stored:
+                raise NotStored from error
+            raise error
 
 
 def _quoted(text: str) -> str:

@@ -38,7 +38,7 @@ from kube.server.writes.delete_options import DeleteOptions
 from kube.server.writes.deleting import Deleter
 from kube.server.writes.heavy import computed
 from kube.server.writes.pod_writes import check_pod_update, completed
-from kube.server.writes.run_objects import RunObjects
+from kube.server.writes.run_objects import Promise, RunObjects
 from kube.server.writes.written import (
     begun,
     changeable,
@@ -75,6 +75,15 @@ _REFUSED = {
     "exec": _NO_PROCESSES,
     "portforward": _NO_PROCESSES,
     "token": "a run issues no tokens; a client of it needs none",
+}
+
+
+_CREATED = {
+    "kind": "Status",
+    "apiVersion": "v1",
+    "metadata": {},
+    "status": "Success",
+    "code": 201,
 }
 
 
@@ -154,9 +163,9 @@ class Writer:
                 raise already_exists(resource, named.name)
             return answered(self.objects.tried(resource, manifest), 201, self.objects.warnings())
         stored = self.objects.in_run_time(resource, manifest)
-        outcome = await self.objects.carry_out({"verb": "create", "manifest": stored}, named)
-        new = await self.objects.written(named, outcome, stored)
-        return answered(new, 201, self.objects.warnings())
+        place = (named.namespace, named.name)
+        promise = Promise("object", 201, stored, self.objects.warnings(), places=(place,))
+        return await self.objects.do({"verb": "create", "manifest": stored}, named, promise)
 
     async def _create_part(self, target: Target) -> Response:
         body = await body_of(self.objects.request, target.resource)
@@ -179,11 +188,11 @@ class Writer:
         uid = part_of(body, "metadata").get("uid")
         pod = Target(PODS, target.namespace, name)
         if not self.objects.is_tried:
-            await self.objects.carry_out({**command, "uid": uid} if uid else command, pod)
-        elif await self.objects.find(pod, name) is None:
+            named = {**command, "uid": uid} if uid else command
+            return await self.objects.do(named, pod, Promise("whole", 201, _CREATED))
+        if await self.objects.find(pod, name) is None:
             raise not_found(PODS, name)
-        created = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-        return answered({**created, "code": 201}, 201)
+        return answered(_CREATED, 201)
 
     async def _evict(self, target: Target, body: Manifest) -> Response:
         """Upstream: pkg/registry/core/pod/storage/eviction.go, Create()."""
@@ -194,21 +203,20 @@ class Writer:
         if found is None:
             raise not_found(target.resource, target.name)
         options.check(target, found)
-        if not (self.objects.is_tried or options.is_trial):
-            command = {"verb": "evict", "object": entity_of(target), **options.command}
-            await self.objects.carry_out(command, target)
-        created = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-        return answered({**created, "code": 201}, 201)
+        if self.objects.is_tried or options.is_trial:
+            return answered(_CREATED, 201)
+        command = {"verb": "evict", "object": entity_of(target), **options.command}
+        return await self.objects.do(command, target, Promise("whole", 201, _CREATED))
 
     async def _note(self, resource: Resource, manifest: Manifest) -> Response:
         entity, note = note_of(manifest)
-        seq = self.objects.run.head_seq
-        if not self.objects.is_tried:
-            command = {"verb": "note", "object": entity, "patch": note}
-            seq = (await self.objects.carry_out(command, None)).seq
-        metadata = manifest["metadata"]
-        metadata["resourceVersion"] = str(seq)
-        return answered({**manifest, "kind": "Event", "apiVersion": resource.api_version}, 201)
+        event = {**manifest, "kind": "Event", "apiVersion": resource.api_version}
+        if self.objects.is_tried:
+            event["metadata"]["resourceVersion"] = str(self.objects.run.head_seq)
+            return answered(event, 201)
+        command = {"verb": "note", "object": entity, "patch": note}
+        named = Target(resource, "", "")
+        return await self.objects.do(command, named, Promise("event", 201, event))
 
     # -- changing --------------------------------------------------------------------------------
 
@@ -276,7 +284,7 @@ class Writer:
         if target.subresource == "scale":
             scaled = scale_configuration(target, given)
             applying = self._applying(target, scaled, force)
-            return answered(scale_of(await self._changed(target, applying, is_apply=True)))
+            return await self._change(target, applying, is_apply=True)
         text = await self.objects.request.body()
         request = self.objects.request
         config = await self._computed(text, configuration_of, request, target, text, given)
@@ -285,19 +293,14 @@ class Writer:
             new = await self._computed(config, applied)
             return await self._make(target, placed(new, target))
         applying = self._applying(target, config, force)
-        new = await self._changed(target, applying, version_in(config), is_apply=True)
-        return answered(new, 200, self.objects.warnings())
+        return await self._change(target, applying, version_in(config), is_apply=True)
 
     def _applying(self, target: Target, config: Manifest, force: bool) -> Change:
         return lambda old: self.objects.fields(target).applied(old, config, force=force)
 
-    async def _change(self, target: Target, change: Change, version: str) -> Response:
-        new = await self._changed(target, change, version)
-        return answered(new, 200, self.objects.warnings())
-
-    async def _changed(
+    async def _change(
         self, target: Target, change: Change, version: str = "", *, is_apply: bool = False
-    ) -> Manifest:
+    ) -> Response:
         """Write what *change* makes of the object; *version* is the one that the client names.
 
         Unless it names one, this is done again until nobody writes the object meanwhile.
@@ -314,7 +317,9 @@ class Writer:
             sizes = [old, await self.objects.request.body()]
             patch = await self._computed(sizes, self._patch_of, target, old, change, is_apply)
             if not patch or self.objects.is_tried:
-                return patching.merge_patched(old, patch)
+                new = patching.merge_patched(old, patch)
+                is_scale = target.subresource == "scale"
+                return answered(scale_of(new) if is_scale else new, 200, self._warnings(target))
             verb = "resize" if target.subresource == "resize" else "patch"
             command = {
                 "verb": verb,
@@ -322,15 +327,19 @@ class Writer:
                 "patch": self.objects.in_run_time(target.resource, patch),
                 "expect": found.seq,
             }
+            changed = patching.merge_patched(found.manifest, command["patch"])
+            form = "scale" if target.subresource == "scale" else "object"
+            promise = Promise(form, 200, changed, self._warnings(target))
             try:
-                outcome = await self.objects.carry_out(command, target)
+                return await self.objects.do(command, target, promise)
             except ApiError as error:
                 if error.reason == "Conflict" and not version:
                     continue
                 raise
-            changed = patching.merge_patched(found.manifest, command["patch"])
-            return await self.objects.written(target, outcome, changed)
         raise timed_out("request did not complete within the allotted timeout")
+
+    def _warnings(self, target: Target) -> dict[str, str]:
+        return {} if target.subresource == "scale" else self.objects.warnings()
 
     async def _computed(self, size_of: Any, function: Callable[..., Any], *given: Any) -> Any:
         return await computed(self.objects.request, size_of, function, *given)
@@ -389,7 +398,7 @@ class Writer:
                 "spec": {**part_of(old, "spec"), "replicas": wanted},
             }
 
-        return answered(scale_of(await self._changed(target, scaled)))
+        return await self._change(target, scaled)
 
 
 def _event_again(target: Target, patch: Any) -> Manifest:

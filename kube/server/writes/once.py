@@ -1,0 +1,211 @@
+"""A write that its client may send again: with an `Idempotency-Key` it happens once.
+
+See kscope/runs/write_keys.py. A repetition does what is left to do of the write:
+
+    answered                ──▶ the same answer
+    promised, not answered  ──▶ waits for the commands that are stored, and answers as promised
+    nothing stored          ──▶ takes the key over, and writes
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+from psycopg.rows import tuple_row
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kscope.accounts.access import Visitor
+from kscope.accounts.limits import visitor_key
+from kscope.accounts.sockets import address_of
+from kscope.runs import write_keys
+from kscope.runs.capacity import admission
+from kscope.runs.models import Command, Run
+from kscope.runs.nudges import Outcome
+from kscope.runs.write_keys import AskedOnce, Held, KeptAnswer, KnownKey, TakenOver
+from kube.addresses import Target
+from kube.server.answers import JSON, refused
+from kube.server.writes.engine_line import NOT_YET, WAIT_SECONDS, run_failed
+from kube.server.writes.run_objects import Promise, RunObjects
+from kube.status import ApiError, bad_request, timed_out, too_many_requests
+
+LOOK_SECONDS = 0.1
+_OUTCOMES = (
+    "SELECT c.id, c.status, c.reason, c.outcome_seq, r.status, r.error FROM runs_command c"
+    " JOIN runs_run r ON r.id = c.run_id WHERE c.id = ANY(%s) ORDER BY c.id"
+)
+_KEPT_HEADERS = ("content-type", "warning")
+
+Write = Callable[[RunObjects], Awaitable[Response]]
+
+
+async def asked_once(request: Request, visitor: Visitor) -> AskedOnce | None:
+    """The request by which a repetition is known; None where it has no key. Raises ApiError."""
+    header = request.headers.get(write_keys.HEADER)
+    if header is None:
+        return None
+    key = write_keys.key_in(header)
+    if key is None:
+        raise bad_request(write_keys.MALFORMED)
+    media_type = request.headers.get("content-type", "")
+    query = f"?{request.url.query}" if request.url.query else ""
+    return AskedOnce(
+        visitor_key(visitor, address_of(request.scope)),
+        key,
+        request.method,
+        f"{request.url.path}{query}",
+        write_keys.digest_of(media_type.encode(), await request.body()),
+    )
+
+
+@dataclass(slots=True)
+class WriteOnce:
+    """One request that has a key, which writes *objects* at *target*."""
+
+    objects: RunObjects
+    target: Target
+    asked: AskedOnce
+
+    async def answer(self, write: Write) -> Response:
+        """The answer of *write*, or of the request that this one repeats. Raises ApiError."""
+        admission.leave()
+        give_up_at = monotonic() + WAIT_SECONDS
+        held, may_take_over = await self._taken(), True
+        while monotonic() < give_up_at:
+            if held is not None:
+                try:
+                    return await self._written(held, write)
+                except TakenOver:
+                    held, may_take_over = None, False
+            known = await self._known()
+            if known is None:
+                # It was given back just now, or there is no room for it.
+                held = await self._taken()
+                if held is None:
+                    raise too_many_requests(write_keys.FULL)
+                continue
+            if known.answer is not None:
+                return _replayed(known.answer)
+            answer = await self._promised(known)
+            if answer is not None:
+                return answer
+            if may_take_over and not known.commands:
+                held = await self._taken_over(known)
+            if held is None:
+                await asyncio.sleep(LOOK_SECONDS)
+        raise timed_out(NOT_YET)
+
+    async def _written(self, held: Held, write: Write) -> Response:
+        """Write as the first that has the key. Raises TakenOver when that is another one now."""
+        objects = replace(self.objects, held=held)
+        try:
+            response = await write(objects)
+        except ApiError as error:
+            response = refused(objects.handover.refusal(error))
+            if objects.handover.is_open:
+                raise
+            if not _kept(response).is_final:
+                await self._execute(write_keys.GIVE_BACK, held.place)
+                raise
+        return await self._keep(held, response)
+
+    async def _keep(self, held: Held, response: Response) -> Response:
+        """Store the answer before it is sent; returns it, or the one that somebody else has stored."""
+        answer = _kept(response)
+        if await self._execute(write_keys.ANSWER, held.place | answer.columns):
+            return response
+        known = await self._known()
+        if known is None or known.answer is None:
+            raise TakenOver
+        return _replayed(known.answer)
+
+    async def _promised(self, known: KnownKey) -> Response | None:
+        """The answer once the commands of the key are carried out; None while nothing is to be said."""
+        if known.promise is None:
+            return None
+        promise = Promise(**known.promise)
+        outcomes = await self._outcomes(known.commands) if known.commands else [_OF_A_LEASE]
+        if outcomes is None:
+            return None
+        if not any(one.is_applied for one in outcomes):
+            # Nothing was written, and nobody was told: the write may be tried again.
+            known.commands.clear()
+            return None
+        named = [
+            Target(self.target.resource, namespace, name, self.target.subresource)
+            for namespace, name in promise.places
+        ]
+        try:
+            response = await self.objects.as_promised(promise, named or [self.target], outcomes)
+        except ApiError as error:
+            response = refused(error)
+        try:
+            return await self._keep(known.held, response)
+        except TakenOver:
+            return None
+
+    async def _outcomes(self, commands: list[int]) -> list[Outcome] | None:
+        """What came of the commands; None while one of them waits. Raises ApiError."""
+        async with self.objects.links.link() as link:
+            rows = await (await link.execute(_OUTCOMES, [commands])).fetchall()
+        for _, status, _, _, of_run, error in rows:
+            if status == Command.Status.PENDING and of_run == Run.Status.FAILED:
+                self.objects.handover.is_open = True
+                raise run_failed(self.objects.run.pk, error)
+        if any(row[1] == Command.Status.PENDING for row in rows):
+            self.objects.handover.is_open = True
+            return None
+        return [
+            Outcome(key, status == Command.Status.APPLIED, reason, seq or 0)
+            for key, status, reason, seq, _, _ in rows
+        ]
+
+    async def _taken(self) -> Held | None:
+        """The key, where this is the first request that has it."""
+        async with self.objects.links.link() as link:
+            row = await (await link.execute(_bytes(write_keys.TAKE), self.asked.columns)).fetchone()
+        return Held(*row) if row else None
+
+    async def _taken_over(self, known: KnownKey) -> Held | None:
+        """The key at its next version, unless another request was quicker."""
+        async with self.objects.links.link() as link:
+            found = await link.execute(_bytes(write_keys.TAKE_OVER), known.held.place)
+            row = await found.fetchone()
+        return Held(known.held.id, row[0]) if row else None
+
+    async def _known(self) -> KnownKey | None:
+        """The key as it is stored, if it is. Raises ApiError where it was sent with another request."""
+        async with self.objects.links.link() as link:
+            cursor = link.cursor(row_factory=tuple_row)
+            await cursor.execute(_bytes(write_keys.READ), self.asked.columns)
+            row = await cursor.fetchone()
+        if row is None:
+            return None
+        known = KnownKey.of(row, self.asked)
+        if not known.is_same:
+            raise ApiError(422, "Invalid", write_keys.REUSED)
+        return known
+
+    async def _execute(self, statement: str, values: dict[str, Any]) -> int:
+        async with self.objects.links.link() as link:
+            return (await link.execute(_bytes(statement), values)).rowcount
+
+
+# What is promised without a command is a Lease, and done as soon as it is promised.
+_OF_A_LEASE = Outcome(0, True, "", 0)
+
+
+def _kept(response: Response) -> KeptAnswer:
+    headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
+    return KeptAnswer(response.status_code, headers, bytes(response.body))
+
+
+def _replayed(answer: KeptAnswer) -> Response:
+    headers = {name: value for name, value in answer.headers.items() if name != "content-type"}
+    return Response(answer.body, answer.status, headers, JSON)
+
+
+def _bytes(statement: str) -> bytes:
+    return statement.encode()
