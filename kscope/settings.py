@@ -102,6 +102,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "kscope.operations.requests.RequestMiddleware",
+    "kscope.runs.web.written.WrittenMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
@@ -192,6 +193,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "kscope.operations.tasks.apply_retention",
         "schedule": schedule(600.0, nowfun=steady_now),
         "options": {"expires": 600},
+    },
+    "forget-write-keys": {
+        "task": "kscope.operations.tasks.forget_write_keys",
+        "schedule": 60.0,
+        "options": {"expires": 60},
     },
 }
 # Kept in memory: a beat that writes its schedule to a file ends when the disk is full.

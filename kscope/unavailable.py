@@ -1,4 +1,8 @@
-"""What is answered while PostgreSQL or Redis is away: 503, as a page or as JSON, and no traceback."""
+"""What is answered while PostgreSQL or Redis is away, as a page or as JSON, and no traceback.
+
+503 says that nothing was stored, and when to try again. 504 says that the request may have been
+carried out: it names no time, because clients would send it again by themselves.
+"""
 
 import sys
 from http import HTTPStatus
@@ -13,9 +17,11 @@ from django.views.defaults import server_error
 from kscope.clean_ends import FULL, is_disk_full
 from kscope.database_format import WrongFormat
 from kscope.runs.nudges import note_if_full
+from kscope.runs.web.written import may_be_stored
 
 RETRY_SECONDS = 2
 DATABASE_FULL = "The disk of the database is full."
+_OPEN = "The request may have been carried out: look before you send it again."
 _AWAY: dict[type[Exception], str] = {
     OperationalError: "The database does not answer.",
     InterfaceError: "The database does not answer.",
@@ -27,18 +33,26 @@ _AWAY: dict[type[Exception], str] = {
 
 def handle_server_error(request: HttpRequest) -> HttpResponseBase:
     """Django's handler of whatever no view has caught; 500 for all but a server that is away."""
-    message = what_is_away(sys.exc_info()[1])
+    problem = sys.exc_info()[1]
+    message = what_is_away(problem)
     if message is None:
         return server_error(request)
-    is_full = message == FULL
-    status = HTTPStatus.INSUFFICIENT_STORAGE if is_full else HTTPStatus.SERVICE_UNAVAILABLE
+    is_open, is_full = may_be_stored(request, problem), message == FULL
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    if is_open:
+        status = HTTPStatus.GATEWAY_TIMEOUT
+    elif is_full:
+        status = HTTPStatus.INSUFFICIENT_STORAGE
     answer: HttpResponse
     if request.path.startswith("/api/"):
-        text = f"{message} Nothing that was recorded is lost; try again {_when(message)}."
-        answer = JsonResponse({"message": text}, status=status)
+        later = f"Nothing that was recorded is lost; try again {_when(message)}."
+        answer = JsonResponse(
+            {"message": f"{message} {_OPEN if is_open else later}"}, status=status
+        )
     else:
-        answer = HttpResponse(render_to_string("503.html", {"message": message}), status=status)
-    if not is_full:
+        context = {"message": message, "open": _OPEN if is_open else ""}
+        answer = HttpResponse(render_to_string("503.html", context), status=status)
+    if not is_open and not is_full:
         answer["Retry-After"] = str(RETRY_SECONDS)
     return answer
 

@@ -104,7 +104,7 @@ def owned_share(*, thing: Run | Scenario, visibility: str) -> None:
     thing.visibility = Visibility(visibility)
     thing.save(update_fields=["visibility"])
     if isinstance(thing, Run):
-        publish_head(thing.pk, thing.head_seq)
+        run_announce(thing)
 
 
 class RunOptions(TypedDict, total=False):
@@ -358,7 +358,7 @@ def run_budget_change(*, run: Run, wanted: dict[str, int | None], play: bool = F
                 run.status = Run.Status.PLAYING
         run.save(update_fields=[*columns, "stopped_by", "stop_reason", "status"])
     run_wake(run.pk)
-    publish_head(run.pk, run.head_seq)
+    run_announce(run)
     return run
 
 
@@ -426,7 +426,7 @@ def run_transport(
         columns = ["status", "speed", "step_unit", "steps_wanted", "until_pod", "trial"]
         run.save(update_fields=[*columns, "stopped_by", "stop_reason"])
     run_wake(run.pk)
-    publish_head(run.pk, run.head_seq)
+    run_announce(run)
     return run
 
 
@@ -450,6 +450,11 @@ def _trial(run: Run, promise: dict[str, Any]) -> dict[str, Any]:
 def run_wake(run_id: int) -> None:
     """Have a worker look at the run soon, once this transaction is committed."""
     transaction.on_commit(lambda: _wake(run_id))
+
+
+def run_announce(run: Run) -> None:
+    """Let pages know that the run is not what it was, once this transaction is committed."""
+    transaction.on_commit(lambda: publish_head(run.pk, run.head_seq))
 
 
 def _wake(run_id: int) -> None:

@@ -13,6 +13,7 @@ from kscope.runs import services
 from kscope.runs.access import found_run, may_see_values
 from kscope.runs.hidden_values import command_without_hidden
 from kscope.runs.models import Command
+from kscope.runs.web.api.once import once
 from kscope.runs.web.rest import Body, RestView
 
 
@@ -34,6 +35,13 @@ class NewCommand(Body):
     )
 
 
+def _outcome(submitted: dict[str, Any]) -> Response:
+    """What came of a command, once the engine has answered."""
+    command = services.command_wait(command=Command.objects.get(pk=submitted["id"]))
+    status = {"applied": 200, "rejected": 409, "pending": 202}[command.status]
+    return Response(_command_dict(command), status=status)
+
+
 class RunCommands(RestView):
     """The commands that users sent to the run; a POST sends another."""
 
@@ -50,15 +58,14 @@ class RunCommands(RestView):
         request=NewCommand,
         responses={200: OpenApiResponse(OpenApiTypes.OBJECT, "applied or rejected")},
     )
+    @once(finish=_outcome)
     def post(self, request: Request, run_id: int) -> Response:
         """Hand the engine a command; answers with the outcome, or pending after five seconds."""
         wanted = NewCommand(data=request.data)
         wanted.is_valid(raise_exception=True)
         run = found_run(request, run_id, to_change=True)
         command = services.command_submit(run=run, body=dict(wanted.validated_data))
-        command = services.command_wait(command=command)
-        status = {"applied": 200, "rejected": 409, "pending": 202}[command.status]
-        return Response(_command_dict(command), status=status)
+        return Response({"id": command.pk}, status=202)
 
 
 def _command_dict(command: Command) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from kscope.runs import selectors, services
 from kscope.runs.access import found_run
 from kscope.runs.models import Run
+from kscope.runs.web.api.once import once
 from kscope.runs.web.api.schema import RUN
 from kscope.runs.web.rest import Body, RestView
 from kscope.sim.input.budget import MOST
@@ -36,6 +37,7 @@ class RunRetention(RestView):
     """Whether the run may be deleted because of its age."""
 
     @extend_schema(request=Retention, responses=RUN)
+    @once()
     def put(self, request: Request, run_id: int) -> Response:
         """Keep the run regardless of its age, or no longer."""
         return changed_run(request, run_id, Retention, services.run_keep)
@@ -83,6 +85,7 @@ class RunTransport(RestView):
     """Playing, pausing and stepping."""
 
     @extend_schema(request=Transport, responses=RUN)
+    @once()
     def post(self, request: Request, run_id: int) -> Response:
         """Play, pause, step, or set the speed."""
         return changed_run(request, run_id, Transport, services.run_transport)
@@ -108,6 +111,7 @@ class RunBudget(RestView):
     """How much a run may use before it stops."""
 
     @extend_schema(request=BudgetChange, responses=RUN)
+    @once()
     def patch(self, request: Request, run_id: int) -> Response:
         """Raise or lower parts of the budget."""
         return changed_run(request, run_id, BudgetChange, _budget_change)

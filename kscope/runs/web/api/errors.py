@@ -8,11 +8,14 @@ from rest_framework.views import exception_handler
 
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.body_limit import why_refused
+from kscope.runs.web.written import may_be_stored
 
 
 def handle_errors(problem: Exception, context: dict[str, Any]) -> Response | None:
     """Every refusal in one shape: a message for people, and what else may help."""
     if isinstance(problem, ApplicationError):
+        if may_be_stored(context["request"], problem):
+            problem.retry_after = None
         return Response(problem.body, status=problem.status, headers=problem.headers)
     if isinstance(problem, SuspiciousOperation):
         words, status = why_refused(problem)

@@ -14,6 +14,7 @@ from kscope.runs import selectors, services
 from kscope.runs.access import found_run, readable_runs, readable_scenarios
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
+from kscope.runs.web.api.once import once
 from kscope.runs.web.api.parameters import whole_number
 from kscope.runs.web.api.schema import RUN
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
@@ -96,6 +97,7 @@ class RunList(RestView):
         )
 
     @extend_schema(request=NewRun, responses={201: RUN})
+    @once()
     def post(self, request: Request) -> Response:
         """Make a run of a scenario; it belongs to the account that makes it, and is private."""
         wanted = NewRun(data=request.data, context={"request": request})
@@ -116,6 +118,7 @@ class RunDetail(RestView):
         return Response({**selectors.run_dict(run), "forks": forks})
 
     @extend_schema(request=Sharing, responses=RUN)
+    @once()
     def patch(self, request: Request, run_id: int) -> Response:
         """Change who may see it."""
         run = found_run(request, run_id, to_change=True)
@@ -123,6 +126,7 @@ class RunDetail(RestView):
         return Response(selectors.run_dict(run))
 
     @extend_schema(responses={204: None})
+    @once()
     def delete(self, request: Request, run_id: int) -> Response:
         """Delete the run with all it recorded."""
         services.run_delete(run=found_run(request, run_id, to_change=True))
@@ -154,10 +158,17 @@ class NewFork(Body):
     )
 
 
+def _at_its_goal(made: dict[str, Any]) -> Response:
+    """A fork, once it is where it begins."""
+    fork = services.run_wait_for_goal(run=Run.described().get(pk=made["id"]))
+    return Response(selectors.run_dict(fork), status=201)
+
+
 class RunFork(RestView):
     """Copies of a run that go on differently from an instant on."""
 
     @extend_schema(request=NewFork, responses={201: RUN})
+    @once(finish=_at_its_goal)
     def post(self, request: Request, run_id: int) -> Response:
         """Make one; answers once it is where it begins, or after five seconds (see `goal_at`)."""
         run = found_run(request, run_id)
@@ -171,5 +182,4 @@ class RunFork(RestView):
                 "parent; start a new run to change that"
             )
         fork = services.run_fork(run=run, **options, owner_id=owner_id)
-        fork = services.run_wait_for_goal(run=fork)
-        return Response(selectors.run_dict(fork), status=201)
+        return Response({"id": fork.pk}, status=201)

@@ -16,6 +16,7 @@ from kscope.runs.access import found_scenario, readable_scenarios
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Scenario
 from kscope.runs.web.answers import EngineView, refused
+from kscope.runs.web.api.once import once
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
 from kscope.runs.web.parsers import JSONParser
 from kscope.runs.web.rest import RestView, refuse_unknown
@@ -96,6 +97,7 @@ class ScenarioDetail(RestView):
         return Response(_scenario_dict(found_scenario(request, scenario_id)))
 
     @extend_schema(request=Sharing, responses=OpenApiResponse(OpenApiTypes.OBJECT, "the scenario"))
+    @once()
     def patch(self, request: Request, scenario_id: int) -> Response:
         """Change who may see it."""
         scenario = found_scenario(request, scenario_id, to_change=True)
@@ -103,6 +105,7 @@ class ScenarioDetail(RestView):
         return Response(_scenario_dict(scenario))
 
     @extend_schema(responses={204: None})
+    @once()
     def delete(self, request: Request, scenario_id: int) -> Response:
         """Delete an uploaded scenario that has no run."""
         services.scenario_delete(scenario=found_scenario(request, scenario_id, to_change=True))
