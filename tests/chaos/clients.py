@@ -100,8 +100,7 @@ class Commander(threading.Thread):
             return
         if "id" in answer:
             self.found[run].answers[answer["id"]] = answer
-        elif status == 503:
-            # What is refused for the time being may have been kept, when only the answer was lost.
+        elif status == 504:
             self.found[run].unanswered += 1
 
 

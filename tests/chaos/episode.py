@@ -3,6 +3,7 @@
 import contextlib
 import json
 import time
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from celery import Celery
 from kscope import env
 from kscope.sim.input.generate import synthetic
 from tests.chaos.clients import Api, Commander, Watcher
+from tests.chaos.history.link import Link
+from tests.chaos.history.once import Tally, Writers
+from tests.chaos.history.registers import Registers
 from tests.chaos.judge import Evidence, judge
 from tests.chaos.plan import WORLD_FAULTS, Act, Plan
 from tests.chaos.tree import SERVERS, Tree
@@ -28,6 +32,20 @@ ROOM = Path(__file__).resolve().parents[2]
 # What a server that is down answers.
 _AWAY = (psycopg.Error, redis.RedisError, kombu.exceptions.OperationalError, OSError, KeyError)
 TASK = "scheduling.tasks.run_simulation"
+# A cluster in which nothing happens but what clients do, for longer than an episode lasts.
+_SPAN = {
+    "apiVersion": "kscope.dev/v1",
+    "kind": "Scenario",
+    "metadata": {"name": "clients"},
+    "spec": {"duration": "1h"},
+}
+_NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "only"},
+    "status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "10"}},
+}
+_MANY = 1_000_000
 
 
 class Episode:
@@ -42,6 +60,8 @@ class Episode:
         self.found: dict[int, Evidence] = {}
         self.done: list[str] = []
         """The faults that found something to strike."""
+        self.tally = Tally()
+        """What clients of the Kubernetes API were told of their writes."""
         self.skipped: list[str] = []
         """The faults that this machine does not permit, and why."""
 
@@ -51,25 +71,34 @@ class Episode:
             self._start_run(name, speed, seed)
         commander = Commander(self.api, list(self.plan.commands), self.runs, self.found)
         commander.nodes = {run: self._nodes(run) for run in self.runs}
+        link = self._cluster_for_clients()
         watchers = [
             Watcher(self.apis[place % len(self.apis)], run, self.found[run])
             for place, run in enumerate(self.runs, start=1)
         ]
+        registers, writers = Registers(link, self.plan.seed), Writers(link, self.plan.seed)
         threads = [commander, *watchers]
         for thread in threads:
             thread.start()
         try:
             self._strike()
             commander.join()
+            registers.end()
+            writers.rest()
             self._hurry()
             self._wait_until_finished()
             self._wait_for_watchers(watchers)
+            wrong = registers.faults() + writers.faults()
         finally:
+            registers.rest()
+            writers.rest()
+            self.tally = writers.tally
             commander.join()
             for watcher in watchers:
                 watcher.over.set()
                 watcher.join()
-        wrong = [fault for run in self.runs for fault in judge(self.tree, run, self.found[run])]
+        for run in self.runs:
+            wrong += judge(self.tree, run, self.found[run])
         for run in self.runs:
             gone = self.api.request(f"runs/{run}/", method="DELETE")
             urlopen(gone, timeout=HANG_SECONDS).close()
@@ -81,6 +110,16 @@ class Episode:
         self.runs.append(run)
         self.found[run] = Evidence()
 
+    def _cluster_for_clients(self) -> Link:
+        """A run for clients of the Kubernetes API, which plays until the others may hurry."""
+        scenario = self._uploaded("clients", [_SPAN, _NODE])
+        body = {"scenario": scenario, "play": True, "speed": "1"}
+        run = self.api.insist("runs/", body)["id"]
+        self.runs.append(run)
+        # How many commands their requests become is theirs to know.
+        self.found[run] = Evidence(unanswered=_MANY)
+        return Link([api.port for api in self.apis], run, self.tree.token)
+
     def _scenario(self, name: str) -> int:
         title = _titles().get(name, name)
         listed = self.api.insist("scenarios/")["scenarios"]
@@ -89,8 +128,10 @@ class Episode:
 
     def _upload(self, name: str) -> int:
         """Forty nodes and four hundred pods: more than a slice holds."""
-        scenario = synthetic(nodes=40, pods=400)
-        text = yaml.dump_all(scenario.objects, Dumper=yaml.CSafeDumper)
+        return self._uploaded(name, synthetic(nodes=40, pods=400).objects)
+
+    def _uploaded(self, name: str, objects: Iterable[Any]) -> int:
+        text = yaml.dump_all(objects, Dumper=yaml.CSafeDumper)
         edge = "chaos-upload"
         content = (
             f'--{edge}\r\nContent-Disposition: form-data; name="name"\r\n\r\n{name}\r\n'

@@ -19,6 +19,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
 django.setup()
 
 from tests.chaos.episode import Episode  # noqa: E402 models exist once Django is set up
+from tests.chaos.history.once import Tally  # noqa: E402
 from tests.chaos.plan import is_embedded, plan_of, world_plan_of  # noqa: E402
 from tests.chaos.tree import Tree  # noqa: E402
 from tests.chaos.world_tree import WorldTree  # noqa: E402
@@ -41,6 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     soak.play([*range(given.seed, given.seed + given.worlds)], WorldTree)
     print(f"{soak.played} episodes in {time.monotonic() - began:.0f} s; {_counts(soak.faults)}")
     print(f"skipped: {_counts(soak.skipped) or 'nothing'}")
+    print(f"writes of clients, each there as often as was answered: {soak.tally}")
     for failed in soak.failed:
         print(f"FAILED; again: python -m tests.chaos.soak {failed}")
     return 1 if soak.failed else 0
@@ -57,6 +59,7 @@ class Soak:
         self.failed: list[str] = []
         self.faults: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
+        self.tally = Tally()
         self.played = 0
 
     def play(self, seeds: list[int], tree: Callable[[], Tree]) -> None:
@@ -72,8 +75,10 @@ class Soak:
             for seed in seeds:
                 began = time.monotonic()
                 plan = world_plan_of(seed) if is_world else plan_of(seed)
-                wrong = self._outcome(Episode(tree, plan))
-                print(f"{plan}; {time.monotonic() - began:.0f} s", *wrong, sep="\n", flush=True)
+                episode = Episode(tree, plan)
+                wrong = self._outcome(episode)
+                told = f"{plan}; {episode.tally}; {time.monotonic() - began:.0f} s"
+                print(told, *wrong, sep="\n", flush=True)
                 played += 1
                 if wrong:
                     self._note_failure(seed, is_world)
@@ -99,6 +104,7 @@ class Soak:
             return [traceback.format_exc(), *episode.api.nonsense, episode.tree.logs()]
         finally:
             self.faults.update(episode.done)
+            self.tally.add(episode.tally)
             self.skipped.update(episode.skipped)
 
 
