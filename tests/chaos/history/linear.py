@@ -13,6 +13,7 @@ from tests.chaos.history.record import ABSENT, CONFLICT, EXISTS, OK, OPEN, Opera
 
 # Beyond this the search gives up, and says so.
 MOST_STATES = 400_000
+UNSEEN = "?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +38,15 @@ def is_linear(operations: Sequence[Operation], told: Mapping[str, int] | None = 
     value was seen, has happened. Versions say in which order writes took effect.
     """
     ops = sorted(operations, key=lambda one: (one.began, one.number))
-    ops = [_with_version(one, told or {}) for one in ops]
+    ops = [_as_seen(one, told or {}) for one in ops]
     values = {one.version: one.value for one in ops if one.version and one.value}
     wanted = _mask(ops, lambda one: one.outcome != OPEN or one.version > 0)
     written = [one.is_write and one.version > 0 for one in ops]
     before = [
         _mask(ops, lambda other, one=one: other.is_write and 0 < other.version < one.version)
         if is_written
-        else 0
-        for one, is_written in zip(ops, written, strict=True)
+        else _mask(ops[:place], lambda other, one=one: _is_like(other, one))
+        for place, (one, is_written) in enumerate(zip(ops, written, strict=True))
     ]
     seen: set[tuple[int, State]] = set()
     stack: list[tuple[int, State]] = [(0, None)]
@@ -71,9 +72,20 @@ def _mask(ops: Sequence[Operation], holds: Callable[[Operation], bool]) -> int:
     return sum(1 << place for place, one in enumerate(ops) if holds(one))
 
 
-def _with_version(one: Operation, told: Mapping[str, int]) -> Operation:
-    is_seen = one.outcome == OPEN and one.is_write and one.value in told
-    return replace(one, version=told[one.value]) if is_seen else one
+def _as_seen(one: Operation, told: Mapping[str, int]) -> Operation:
+    """An open write with the version that somebody was told of its value; all others write the same."""
+    if one.outcome != OPEN or not one.is_write:
+        return one
+    if one.value in told:
+        return replace(one, version=told[one.value])
+    return replace(one, value=UNSEEN)
+
+
+def _is_like(other: Operation, one: Operation) -> bool:
+    """Whether both are open and do the same, unseen. The one that began first may do it for both."""
+    if one.outcome != OPEN or one.version or other.outcome != OPEN or other.version:
+        return False
+    return (other.kind, other.expect) == (one.kind, one.expect)
 
 
 def _next(ops: Sequence[Operation], done: int) -> Iterator[int]:

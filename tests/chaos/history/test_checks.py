@@ -177,3 +177,13 @@ def test_a_write_that_is_there_too_often_or_seldom_is_found(mark: str, pods: int
     right = Counter(acknowledged=1, unanswered=1, keyed=1)
     assert tally.faults(right) == tally.faults(Counter(acknowledged=1, keyed=1)) == []
     assert len(tally.faults(Counter({**right, mark: pods}))) == 1
+
+
+def test_many_open_operations_leave_the_search_short() -> None:
+    operations = [op(0, 1, "create", "v0", 1)]
+    for number in range(1, 13):
+        operations.append(op(number, 0, "delete", outcome=OPEN))
+        operations.append(op(number + 0.1, 0, "create", f"c{number}", outcome=OPEN))
+        operations.append(op(number + 0.2, 0, "patch", f"p{number}", outcome=OPEN))
+    assert is_linear([*operations, op(50, 51, "get", "", outcome=ABSENT)])
+    assert not is_linear([*operations, op(50, 51, "get", "never", 9)])
