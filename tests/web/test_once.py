@@ -60,7 +60,6 @@ def test_another_request_with_the_same_key_is_refused(scenario: Scenario, start:
     new_run(scenario)
     for answer in (
         new_run(scenario, seed=7),
-        send("/api/runs/?x=1", {"scenario": scenario.pk}),
         send(f"/api/runs/{start().pk}/fork/", {}),
     ):
         assert (answer.status_code, answer.json()["message"]) == (422, write_keys.REUSED)
