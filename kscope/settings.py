@@ -179,6 +179,7 @@ CELERY_SWEEP_QUEUE = "sweeps"
 CELERY_TASK_ROUTES = {
     "scheduling.tasks.sweep_runs": {"queue": CELERY_SWEEP_QUEUE},
     "kscope.operations.tasks.apply_retention": {"queue": CELERY_SWEEP_QUEUE},
+    "kscope.operations.tasks.forget_write_keys": {"queue": CELERY_SWEEP_QUEUE},
 }
 # Whatever was lost, a worker, a nudge or the broker's memory: playing runs go on within seconds,
 # also when the machine's clock is set back.

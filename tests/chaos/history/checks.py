@@ -48,7 +48,7 @@ def versions_only_rise(history: History) -> Iterator[str]:
     known = [
         (one.began, one.ended, one.version, str(one), one.is_write)
         for one in history.operations
-        if one.outcome == OK and one.is_write
+        if one.outcome == OK and one.is_write and one.version
     ]
     known += [
         (one.began, one.ended, one.version, f"list at {one.version}", False)
