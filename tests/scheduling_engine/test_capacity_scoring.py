@@ -90,9 +90,9 @@ def test_without_the_gate_nothing_is_scored() -> None:
     assert node_of(cluster, "p") == "a"
 
 
-def test_a_pod_without_claims_is_not_scored() -> None:
+def test_a_pod_without_claims_scores_nothing_anywhere() -> None:
     cluster = played(_cluster(*ONE_CLAIM, pod("p")))
-    assert _scores(cluster) == {}
+    assert _scores(cluster) == {"a": 0, "b": 0}
     assert node_of(cluster, "p") == "a"
 
 

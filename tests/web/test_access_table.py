@@ -150,6 +150,7 @@ BODIES: dict[str, Any] = {
     "api/runs/<int:run_id>/kept/": {"kept": True},
     "api/runs/<int:run_id>/transport/": {"action": "pause"},
     "api/runs/<int:run_id>/commands/": {"verb": "cordon", "object": "node/n1"},
+    "api/runs/<int:run_id>/fork/": {},
     "api/scenarios/<int:scenario_id>/": {"visibility": "shared"},
 }
 # Django's own pages below the admin that are asked without being logged in.
@@ -387,7 +388,8 @@ def test_both_runs_of_a_comparison_must_be_seen(world: World) -> None:
 @pytest.mark.django_db(transaction=True)
 async def test_every_role_opens_the_sockets_it_may(world_of_sockets: World) -> None:
     world = world_of_sockets
-    assert [str(each.pattern) for each in websocket_urlpatterns] == ["ws/runs/<int:run_id>/"]
+    # Whatever else is asked for gets 404.
+    assert [str(each.pattern) for each in websocket_urlpatterns] == ["ws/runs/<int:run_id>/", ""]
     for visibility in VISIBILITIES:
         await sync_to_async(world.show)(visibility)
         watching._known.clear()
