@@ -240,7 +240,11 @@ def is_address(address: str) -> bool:
     """Whether a request to *address*, which begins with a slash, finds a view or a socket."""
     path = address.partition("?")[0]
     if path.startswith("/ws/"):
-        return any(pattern.resolve(path[1:]) for pattern in websocket_urlpatterns)
+        return any(
+            # One without a name takes whatever is left.
+            str(pattern.pattern) and pattern.resolve(path[1:])
+            for pattern in websocket_urlpatterns
+        )
     if any(known.startswith(path) for known in ("/api/", "/static/")):
         return True
     try:

@@ -61,7 +61,10 @@ def test_every_image_can_be_named_by_its_digest(tmp_path: Path) -> None:
     known = dict(re.findall(IMAGES, text))
     used = re.findall(r"^ +image: (.+)$", text, re.MULTILINE)
     assert all(re.fullmatch(IMAGES, each) or each == "kscope" for each in used)
-    bases = re.findall(r"^FROM (\S+)", (ROOM / "Dockerfile").read_text(), re.MULTILINE)
+    stages = re.findall(
+        r"^FROM (\S+)(?: AS (\S+))?", (ROOM / "Dockerfile").read_text(), re.MULTILINE
+    )
+    bases = {base for base, _ in stages} - {name for _, name in stages}
     assert {each.strip("${}") for each in bases} <= known.keys()
     defaults = dict(re.findall(r"^ARG (\w+_IMAGE)=(\S+)", (ROOM / "Dockerfile").read_text(), re.M))
     assert defaults.items() <= known.items()

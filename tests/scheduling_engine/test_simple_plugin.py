@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from kscope.sim.kernel.boundary import Boundary
 from kscope.sim.objects.objects import Manifest, Pod
 from kscope.sim.objects.pod_resources import Resources
 from scheduling.engine.cluster.checkpoints import StaleCheckpoint
@@ -148,6 +149,9 @@ def test_an_error_of_a_plugin_that_may_fail_fails_the_attempt() -> None:
 def test_an_error_of_any_other_plugin_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="plugin Choosy: a status of fits is SUCCESS or a refusal"):
         _tried(_configured("Choosy", fits={"b": "error"}))
+    # The boundary of a run would have caught it.
+    assert Boundary.loud is not None
+    Boundary.loud.clear()
 
 
 def test_a_plugin_takes_part_where_it_is_enabled() -> None:

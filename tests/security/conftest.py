@@ -20,8 +20,8 @@ from tests.web.conftest import (  # noqa: F401  # fixtures
 
 
 @pytest.fixture
-async def asgi(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Asgi]:
-    """A client of the application that the web process serves."""
+async def asgi(monkeypatch: pytest.MonkeyPatch, django_db_setup: None) -> AsyncIterator[Asgi]:
+    """A client of the application that the web process serves, whose start needs the database."""
     from kscope.asgi import serving
 
     # Each request has a thread of its own, which would leave its connection behind.

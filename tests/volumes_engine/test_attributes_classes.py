@@ -144,8 +144,10 @@ def test_before_v1_34_a_claim_keeps_its_class() -> None:
     cluster = _bound(_class("silver"), _class("gold"), profile="v1.20")
     patch = {"spec": {"volumeAttributesClassName": "gold"}}
     outcome = cluster.apply(Command(verb="patch", object=CLAIM, patch=patch))
-    assert not outcome.applied
-    assert outcome.reason.endswith("except resources.requests for bound claims")
+    assert outcome.applied
+    assert "v1.20 does not have this field (v1.29 and later do); it is left out" in outcome.reason
+    claim = cluster.store.get("PersistentVolumeClaim", "default/data")
+    assert "volumeAttributesClassName" not in claim.spec
 
 
 def test_a_claim_cannot_drop_its_class() -> None:
