@@ -15,7 +15,7 @@ from scheduling.engine import names
 from scheduling.engine.framework.framework import SKIP, SUCCESS, CycleState, Plugin, Status
 from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.framework.simple import NodeState, SimplePlugin
-from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.nodes.arrays import Codes, IntArray
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.node_table import CPU, MEMORY, NodeTable
 from scheduling.engine.nodes.pod_counts import PodMatcher
@@ -96,7 +96,7 @@ def service_pods(pod: PodInfo, listers: Listers, table: NodeTable) -> IntArray:
     return counter.tally.counts.astype(np.int64)
 
 
-def spread_scores(codes: IntArray, counts: IntArray, highest: float) -> npt.NDArray[np.float64]:
+def spread_scores(codes: Codes, counts: IntArray, highest: float) -> npt.NDArray[np.float64]:
     """*highest* where a domain has no pods, 0 where all are or the node is in none."""
     total = int(counts.sum())
     labelled = codes >= 0
