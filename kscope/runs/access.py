@@ -22,13 +22,18 @@ def readable_scenarios(visitor: Visitor) -> QuerySet[Scenario]:
     return readable.select_related("owner").defer("document")
 
 
-def found_run(request: Any, run_id: int, *, to_change: bool = False) -> Run:
+def found_run(
+    request: Any, run_id: int, *, to_change: bool = False, with_worker: bool = False
+) -> Run:
     """The run with its scenario, if the visitor may see it (and change it, for *to_change*).
 
+    *with_worker* is for who only shows it: see `Run.with_worker`.
     Raises the same Http404 for a run that does not exist and for one that may not be seen.
     """
     visitor = visitor_of(request)
-    return _found(readable_runs(visitor), "run", run_id, visitor, to_change)
+    readable = readable_runs(visitor)
+    runs = Run.with_worker(readable) if with_worker else readable
+    return _found(runs, "run", run_id, visitor, to_change)
 
 
 def found_scenario(request: Any, scenario_id: int, *, to_change: bool = False) -> Scenario:

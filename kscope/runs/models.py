@@ -6,9 +6,11 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.db import models
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Coalesce
 
 from kscope.accounts.access import Visibility
+from kscope.runs import leases
 from kscope.runs.engine import wiring
 from kscope.sim.input.budget import Budget
 
@@ -243,6 +245,11 @@ class Run(OwnedModel):
     def described(cls) -> "models.QuerySet[Run]":
         """All runs, with their scenarios but without the documents of these, which can be large."""
         return cls.objects.select_related("scenario", "owner").defer("scenario__document")
+
+    @classmethod
+    def with_worker(cls, runs: "models.QuerySet[Run]") -> "models.QuerySet[Run]":
+        """*runs*, each read together with what a worker does for it; see `selectors.run_worker`."""
+        return runs.annotate(worker_as_read=RawSQL(leases.WORKER, [wiring.engine_digest()]))
 
     @property
     def gates_text(self) -> str:

@@ -75,7 +75,10 @@ def run_dict(run: Run) -> dict[str, Any]:
 
 
 def run_worker(run: Run) -> str:
-    """What a worker does for the run at this moment: see `leases.WORKER`."""
+    """What a worker does for the run: see `leases.WORKER`. Asked now, unless it was read with it."""
+    as_read: str | None = getattr(run, "worker_as_read", None)
+    if as_read is not None:
+        return as_read
     rests = run.status in (Run.Status.PAUSED, Run.Status.FINISHED) and not run.steps_wanted
     if run.status == Run.Status.FAILED or (rests and run.is_started and run.goal_at is None):
         return ""

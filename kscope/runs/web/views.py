@@ -127,7 +127,7 @@ def compare(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def _run_page(request: HttpRequest, run_id: int, page: str, **more: Any) -> HttpResponse:
-    run = found_run(request, run_id)
+    run = found_run(request, run_id, with_worker=True)
     may_change = visitor_of(request).may_change(run)
     context = {
         "run": run,
