@@ -100,7 +100,8 @@ async def test_a_field_that_does_not_exist_is_a_warning_unless_it_is_to_be_refus
 async def test_a_field_that_does_not_exist_is_not_stored(kube: Kube) -> None:
     made = (await kube.ask("POST", PODS, {**POD, "spec": {**POD["spec"], "nodeNam": "n1"}})).json
     assert "nodeNam" not in made["spec"]
-    put = {**made, "metadata": {**made["metadata"], "label": {}}}
+    # Without a version: the scheduler writes the pod's condition at any time.
+    put = {**made, "metadata": {**made["metadata"], "label": {}, "resourceVersion": ""}}
     assert (await kube.ask("PUT", f"{PODS}/mine", put)).status == 200
     for content_type, patch in (
         (MERGE, {"metadata": {"annotation": {}}}),
