@@ -8,8 +8,8 @@ the checkpoint before, in a process beside this one; what was asked once is kept
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -67,16 +67,21 @@ async def in_turns(batches: AsyncIterator[list[Version]]) -> AsyncIterator[list[
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The newest objects of a run, within one transaction of *link*."""
+    """The newest objects of a run, within one transaction of *link*.
+
+    *cursors* is closed before the transaction ends. Who stops reading in the middle leaves an open
+    cursor; later it would close the one of the same name of whoever has the connection then.
+    """
 
     link: "psycopg.AsyncConnection[Any]"
     run_id: int
     seq: int
     at: int
+    cursors: AsyncExitStack
 
     async def objects(
         self, resource: Resource, namespace: str = ""
-    ) -> AsyncIterator[list[Version]]:
+    ) -> AsyncGenerator[list[Version]]:
         """See Instant."""
         if resource.kind == "Event":
             events = await kubernetes_events.read(
@@ -107,7 +112,9 @@ class Now:
 
     async def _rows(self, resource: Resource, namespace: str = "") -> AsyncIterator[list[Version]]:
         statement, values = _query(self.run_id, resource, namespace, "")
-        async with self.link.cursor(name="objects") as cursor:
+        cursor = self.link.cursor(name="objects")
+        self.cursors.push_async_callback(cursor.close)
+        async with cursor:
             await cursor.execute(statement, values)
             while rows := await cursor.fetchmany(BATCH):
                 yield [Version(seq, orjson.loads(text), made) for seq, made, text in rows]
@@ -152,7 +159,8 @@ async def now(links: SnapshotLinks, run_id: int) -> AsyncIterator[Now]:
         head = await head_of(link, run_id)
         if head is None:
             raise ApiError(404, "NotFound", f"there is no run {run_id}")
-        yield Now(link, run_id, *head)
+        async with AsyncExitStack() as cursors:
+            yield Now(link, run_id, *head, cursors)
 
 
 # A run, a table, and a key in it.

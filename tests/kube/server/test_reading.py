@@ -11,6 +11,9 @@ from django.test import override_settings
 from kscope.accounts.services import account_create, token_create
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import run_state_at
+from kube.resources import found
+from kube.server.objects import instants
+from kube.server.objects.links import SnapshotLinks
 from tests.kube.server.client import Kube
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,6 +44,24 @@ async def test_objects_come_with_the_defaults_of_an_api_server(kube: Kube) -> No
     assert web["spec"]["schedulerName"] == "default-scheduler"
     assert web["spec"]["containers"][0]["imagePullPolicy"] == "IfNotPresent"
     assert web["metadata"]["uid"]
+
+
+async def test_a_list_left_early_disturbs_no_later_one(
+    driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instants, "BATCH", 1)
+    pods, links = found("", "v1", "pods"), SnapshotLinks()
+    assert pods is not None
+    async with instants.now(links, driven.pk) as instant:
+        left = instant.objects(pods)
+        await anext(left)
+    async with instants.now(links, driven.pk) as instant:
+        later = instant.objects(pods)
+        first = await anext(later)
+        await left.aclose()
+        rest = [batch async for batch in later]
+    await links.close()
+    assert len([first, *rest]) == 3
 
 
 async def test_a_missing_object_is_refused_in_upstreams_words(kube: Kube) -> None:
