@@ -78,6 +78,19 @@ class World:
         self.listers = handle.listers
         self.pod = pod
 
+    @classmethod
+    def over(cls, algorithm: SchedulingAlgorithm, pod: Pod) -> World:
+        """The view that *algorithm* itself has, not a copy of it: trials are taken back as ever.
+
+        For what nobody else uses meanwhile, and for many pods in turn.
+        """
+        world = cls.__new__(cls)
+        world.algorithm = algorithm
+        world.table = algorithm.table
+        world.listers = algorithm.handle.listers
+        world.pod = pod
+        return world
+
     def info(self, pod: Pod | None = None) -> PodInfo:
         """The pod, or another version of it, as the scheduler sees it."""
         return PodInfo(self.pod if pod is None else pod, self.algorithm.profile.resource_rules)

@@ -99,7 +99,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Bad input is reported with file, document, line and field; the exit status is 2."""
-        paths = list(_expand(options["files"]))
+        paths = list(expand(options["files"]))
         decides = options["mode"] == "decisions"
         try:
             options["feature_gates"] = parse_gates(options["feature_gates"])
@@ -235,8 +235,11 @@ def _asked_object(name: str) -> tuple[str, str]:
     return "Pod", name if "/" in name else f"default/{name}"
 
 
-def _expand(names: list[str]) -> Iterator[Path]:
-    """The files of the arguments; folders give their scenario files in order of name."""
+def expand(names: list[str]) -> Iterator[Path]:
+    """The files of the arguments; folders give their scenario files in order of name.
+
+    Raises CommandError for what is no file and no such folder.
+    """
     for name in names:
         path = Path(name)
         if path.is_dir():

@@ -1,0 +1,441 @@
+"""Changes for a whole group of pending pods, each tried on a copy of what the schedulers see.
+
+A change of a pod's template is made in all pods of its workload, those that run among them where it
+is about other pods. All pending pods are then decided on in their order, so that others may take
+the room first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from kscope.sim.objects.manifest_parts import items, section
+from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod, from_manifest
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.diagnosis.candidates import Candidate, Situation
+from scheduling.engine.diagnosis.changes.new_nodes import more_nodes
+from scheduling.engine.diagnosis.changes.pod_rules import (
+    pod_affinities,
+    selectors,
+    spreading,
+    tolerations,
+)
+from scheduling.engine.diagnosis.changes.requests import smaller_requests
+from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.diagnosis.manifests import (
+    CONDITION,
+    HOSTNAME,
+    REQUIRED,
+    deep_copy,
+    taint_of,
+    taint_text,
+)
+from scheduling.engine.pods.pod_template import Taint
+from scheduling.engine.triage.controllers import owners_text
+from scheduling.engine.triage.deciding import Deciding, Trials
+from scheduling.engine.triage.pending import Held, PodClass, containers_of
+from scheduling.engine.triage.report import Change
+
+# Per kind, how many changes are tried for a class, and how many nodes at most are added.
+_PER_KIND: Final = 3
+_MOST_NODES: Final = 64
+_MOST_OFFERED: Final = 6
+# The order among changes that do the same: one object of one team, less of a request, what is bought.
+_RANK: Final = (
+    "uncordon",
+    "toleration",
+    "selector",
+    "spread",
+    "affinity",
+    "port",
+    "requests",
+    "node",
+)
+_CONTROL_PLANE: Final = ("node-role.kubernetes.io/", "CriticalAddonsOnly")
+_HARD: Final = ("NoSchedule", "NoExecute")
+_NO_TEMPLATE_CHANGE: Final = "job/"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChange:
+    """One change: other fields of the specs of some workloads' pods, or other nodes."""
+
+    kind: str
+    text: str
+    # The fields of the spec that are replaced, by the class that they are meant for.
+    fields: Mapping[int, Manifest] = field(default_factory=dict[int, Manifest])
+    objects: tuple[ApiObject, ...] = ()
+    note: str = ""
+    loses: str = ""
+    shared: str = ""
+    # Whether pods that run are changed with it, because the rule is read from both sides.
+    is_mutual: bool = False
+
+
+def changes_for(trials: Trials, held: Held) -> tuple[list[Change], int]:
+    """The changes that place some of the group, the best first, and how many were tried."""
+    found: list[Change] = []
+    tried = 0
+    for change in _proposed(held):
+        places = _placed(trials, held, change)
+        tried += 1
+        if places:
+            found.append(_offered(held, change, places))
+    more = _more_nodes(trials, held, is_needed=not any(map(_settles, found)))
+    if more is not None:
+        tried += 1
+        found.append(more)
+    return sorted(found, key=_order)[:_MOST_OFFERED], tried
+
+
+def _settles(change: Change) -> bool:
+    """Whether it places all, takes nothing from others, and asks for no less."""
+    return change.is_whole and not change.shared and not change.loses and change.kind != "requests"
+
+
+def _order(change: Change) -> tuple[bool, bool, int, int]:
+    rank = _RANK.index(change.kind) if change.kind in _RANK else len(_RANK)
+    is_apart = bool(change.shared or change.loses)
+    if change.is_whole:
+        return is_apart, False, rank, 0
+    return is_apart, True, -(change.places or 0), rank
+
+
+def _offered(held: Held, change: GroupChange, places: int) -> Change:
+    text = change.text
+    if change.fields:
+        owners = [held.classes[place].workload for place in change.fields]
+        names = list(dict.fromkeys(filter(None, owners)))
+        text = f"{text} in the template of {owners_text(names)}" if names else text
+    note = change.note
+    if any(held.classes[place].workload.startswith(_NO_TEMPLATE_CHANGE) for place in change.fields):
+        note = (
+            f"{note} A Job's template cannot be changed: it is deleted and created again.".strip()
+        )
+    return Change(
+        text=text,
+        kind=change.kind,
+        places=places,
+        of=len(held.pods),
+        loses=change.loses,
+        shared=change.shared,
+        note=note,
+    )
+
+
+# -- trying ----------------------------------------------------------------------------------------
+
+
+def _placed(trials: Trials, held: Held, change: GroupChange) -> int:
+    """How many pods of the group get a node after *change*."""
+    changed = {
+        pod.key: _with(pod, change.fields[place])
+        for place, each in enumerate(held.classes)
+        if place in change.fields
+        for pod in each.pods
+    }
+    mine = {pod.key for pod in held.pods}
+
+    def prepare(copy: Deciding) -> None:
+        for obj in change.objects:
+            copy.put_object(obj)
+        if change.is_mutual:
+            for place, fields in change.fields.items():
+                _change_siblings(copy, held.classes[place].pod, fields)
+
+    return trials.run(prepare, changed, mine)
+
+
+def _with(pod: Pod, fields: Manifest) -> Pod:
+    spec = {key: part for key, part in {**pod.spec, **fields}.items() if part is not None}
+    return Pod({**pod.raw, "spec": spec})
+
+
+def _change_siblings(copy: Deciding, pod: Pod, fields: Manifest) -> None:
+    """The pods of the same controller that run get the same fields, where they are."""
+    owner = pod.controller
+    if owner is None:
+        return
+    table = copy.cluster.handle.table
+    for row in list(table.rows.values()):
+        for info in list(table.pods[row].values()):
+            other = info.pod.controller
+            same = info.pod.namespace == pod.namespace and other is not None
+            if same and other is not None and other.get("name") == owner.get("name"):
+                copy.remove(info.pod)
+                copy.put(_with(info.pod, fields))
+
+
+# -- what is proposed ------------------------------------------------------------------------------
+
+
+def _proposed(held: Held) -> Iterator[GroupChange]:
+    first = held.classes[0]
+    if first.world is None or not first.refused:
+        return
+    yield from _recovered(first.situation)
+    yield from _uncordoned(first.situation)
+    for kind, generate, is_mutual in _TEMPLATE:
+        yield from _of_templates(held, kind, generate, is_mutual=is_mutual)
+    yield from _without_taints(first.situation)
+
+
+def _hostname_instead(situation: Situation) -> Iterator[Candidate]:
+    """Anti-affinity over single nodes instead of larger domains."""
+    pod = situation.pod
+    terms = items(section(pod.spec, "affinity", "podAntiAffinity"), REQUIRED)
+    for place, term in enumerate(terms):
+        key = term.get("topologyKey")
+        if key == HOSTNAME:
+            continue
+        affinity = deep_copy(pod.spec.get("affinity"))
+        affinity["podAntiAffinity"][REQUIRED][place]["topologyKey"] = HOSTNAME
+        yield _fields(
+            {"affinity": affinity},
+            kind="affinity",
+            text=f"Keep such pods apart over {HOSTNAME} instead of {key}",
+            note="Several of them may then fail with one domain.",
+        )
+
+
+def _other_ports(situation: Situation) -> Iterator[Candidate]:
+    """The next host port that no pod has, for each that is taken."""
+    pod = situation.pod
+    taken = {
+        port.get("hostPort")
+        for row, _ in situation.world.nodes()
+        for info in situation.world.table.pods[row].values()
+        for each in containers_of(info.pod)
+        for port in items(each, "ports")
+    }
+    wanted = [
+        port["hostPort"]
+        for each in containers_of(pod)
+        for port in items(each, "ports")
+        if port.get("hostPort") in taken
+    ]
+    for number in dict.fromkeys(wanted):
+        free = next(each for each in range(number + 1, number + 65_536) if each not in taken)
+        containers = deep_copy(pod.spec.get("containers"))
+        for each in containers:
+            for port in items(each, "ports"):
+                if port.get("hostPort") == number:
+                    port["hostPort"] = free
+                    if pod.spec.get("hostNetwork"):
+                        port["containerPort"] = free
+        yield _fields(
+            {"containers": containers},
+            kind="port",
+            text=f"Use host port {free} instead of {number}",
+            note="What asks for the port has to know the new one.",
+        )
+
+
+def _fields(fields: Manifest, *, kind: str, text: str, note: str) -> Candidate:
+    command = Command(verb="replace", manifest={"spec": fields})
+    return Candidate(kind=kind, text=text, command=command, note=note)
+
+
+_Generate = Callable[[Situation], Iterator[Candidate]]
+_TEMPLATE: Final[tuple[tuple[str, _Generate, bool], ...]] = (
+    ("toleration", tolerations, False),
+    ("selector", selectors, False),
+    ("spread", spreading, True),
+    ("affinity", _hostname_instead, True),
+    ("affinity", pod_affinities, True),
+    ("port", _other_ports, False),
+    ("requests", smaller_requests, False),
+)
+
+
+def _of_templates(
+    held: Held, kind: str, generate: _Generate, *, is_mutual: bool
+) -> Iterator[GroupChange]:
+    """One kind of change, the same in all classes that it can be made in."""
+    found: dict[str, dict[int, Candidate]] = {}
+    for place, each in enumerate(held.classes):
+        for candidate in islice(generate(each.situation), _PER_KIND):
+            found.setdefault(candidate.text, {})[place] = candidate
+    for text, candidates in islice(found.items(), _PER_KIND):
+        fields = {
+            place: _changed_fields(held.classes[place], candidate)
+            for place, candidate in candidates.items()
+        }
+        fields = {place: each for place, each in fields.items() if each}
+        if not fields:
+            continue
+        yield GroupChange(
+            kind=kind,
+            text=text,
+            fields=fields,
+            shared=_kept_for_others(held, text) if kind == "toleration" else "",
+            is_mutual=is_mutual,
+        )
+
+
+def _kept_for_others(held: Held, text: str) -> str:
+    """Whom a toleration takes nodes from; "" where the taint alone is what holds the pods."""
+    if any(key in text for key in _CONTROL_PLANE):
+        return "the nodes are kept for the control plane or for add-ons"
+    return "" if held.signature[0] == "taint" else "the taint keeps these nodes for other pods"
+
+
+def _changed_fields(found: PodClass, candidate: Candidate) -> Manifest:
+    """The fields of the spec that a change of one pod changes, to change them in others."""
+    command = candidate.command
+    wanted = section(command.manifest or command.patch or {}, "spec")
+    spec: Mapping[str, Any] = found.pod.spec
+    changed = {name: part for name, part in wanted.items() if spec.get(name) != part}
+    if command.verb == "replace" and "metadata" in (command.manifest or {}):
+        gone = [name for name in spec if name not in wanted and name != "nodeName"]
+        changed |= dict.fromkeys(gone)
+    return changed
+
+
+def _recovered(situation: Situation) -> Iterator[GroupChange]:
+    """The nodes that are not ready come back, and the node controller takes their taints off."""
+    nodes = [
+        node
+        for each in situation.refused
+        if not (node := situation.world.table.node(each.row)).is_ready
+    ]
+    if nodes:
+        yield GroupChange(
+            kind="ready",
+            text=f"Bring {listed([node.name for node in nodes], 4)} back, so that it is Ready",
+            objects=tuple(_ready(node) for node in nodes),
+            note="The kubelet has to run again: repair the machine or its network.",
+        )
+
+
+def _ready(node: Node) -> ApiObject:
+    conditions = [
+        {**each, "status": "True"} if each.get("type") == "Ready" else each
+        for each in items(node.status, "conditions")
+    ]
+    taints = [each for each in node.taints if not str(each.get("key")).startswith(CONDITION)]
+    return node.patched({"spec": {"taints": taints}, "status": {"conditions": conditions}})
+
+
+def _uncordoned(situation: Situation) -> Iterator[GroupChange]:
+    nodes = [
+        node
+        for each in situation.refused
+        if (node := situation.world.table.node(each.row)).unschedulable
+    ]
+    if nodes:
+        names = listed([node.name for node in nodes], 4)
+        yield GroupChange(
+            kind="uncordon",
+            text=f"Uncordon {names}",
+            objects=tuple(_uncordoned_node(node) for node in nodes),
+            note="Finish the maintenance first: new pods may be placed there at once.",
+        )
+
+
+def _uncordoned_node(node: Node) -> ApiObject:
+    taints = [each for each in node.taints if each.get("key") != "node.kubernetes.io/unschedulable"]
+    return node.patched({"spec": {"unschedulable": None, "taints": taints}})
+
+
+def _without_taints(situation: Situation) -> Iterator[GroupChange]:
+    """One taint off all nodes that have it: everybody's rule, not that of one team."""
+    tainted: dict[Taint, list[Node]] = {}
+    for each in situation.refused:
+        node = situation.world.table.node(each.row)
+        for taint in situation.untolerated(node):
+            tainted.setdefault(taint, []).append(node)
+    for taint, nodes in islice(tainted.items(), _PER_KIND):
+        if taint.key.startswith(("node.kubernetes.io/", *_CONTROL_PLANE)):
+            continue
+        names = listed([node.name for node in nodes], 4)
+        yield GroupChange(
+            kind="taint",
+            text=f"Remove the taint {taint_text(taint)} from {names}",
+            objects=tuple(_untainted(node, taint) for node in nodes),
+            shared="the taint keeps these nodes for others",
+        )
+
+
+def _untainted(node: Node, taint: Taint) -> ApiObject:
+    left = [raw for raw in node.taints if taint_of(raw) != taint]
+    return node.patched({"spec": {"taints": left}})
+
+
+# -- more nodes ------------------------------------------------------------------------------------
+
+
+def _more_nodes(trials: Trials, held: Held, *, is_needed: bool) -> Change | None:
+    """As many nodes like one that is there as place all pods of the group."""
+    first = held.classes[0]
+    if first.world is None or not is_needed:
+        return None
+    for candidate in islice(more_nodes(first.situation), _PER_KIND):
+        change = GroupChange(kind="node", text=candidate.text, objects=_nodes(candidate, 1))
+        places = _placed(trials, held, change)
+        if not places:
+            continue
+        return _enough_nodes(trials, held, candidate, places)
+    return None
+
+
+def _enough_nodes(trials: Trials, held: Held, candidate: Candidate, of_one: int) -> Change:
+    """The least number of nodes that places all, or as many as can be afforded."""
+    of = len(held.pods)
+    number, places = 1, of_one
+    while places < of and number < _MOST_NODES:
+        step = max(1, -(-(of - places) * number // max(places, 1)))
+        number = min(number + step, _MOST_NODES)
+        places = _placed(trials, held, GroupChange("node", "", objects=_nodes(candidate, number)))
+    while places == of and number > 1:
+        fewer = _placed(
+            trials, held, GroupChange("node", "", objects=_nodes(candidate, number - 1))
+        )
+        if fewer < of:
+            break
+        number -= 1
+    text = candidate.text
+    if number > 1:
+        text = text.replace("Add one more node", f"Add {number} nodes", 1)
+    note = (
+        candidate.note
+        if number == 1
+        else f"It costs {number} machines, and the time to set them up."
+    )
+    change = GroupChange(kind="node", text=text, note=note)
+    return _offered(held, change, places)
+
+
+def _nodes(candidate: Candidate, number: int) -> tuple[ApiObject, ...]:
+    manifest = candidate.command.manifest or {}
+    name = str(manifest["metadata"]["name"])
+    return tuple(_named(manifest, f"{name}-{place}") for place in range(number))
+
+
+def _named(manifest: Manifest, name: str) -> ApiObject:
+    labels = dict(manifest["metadata"].get("labels") or {})
+    if HOSTNAME in labels:
+        labels[HOSTNAME] = name
+    return from_manifest(
+        {**manifest, "metadata": {**manifest["metadata"], "name": name, "labels": labels}}
+    )
+
+
+# -- what no scheduler decides on as it stands -----------------------------------------------------
+
+
+def placed_without_gates(trials: Trials, held: Held) -> int:
+    """How many pods fit once their gates are off."""
+    return _placed(trials, held, _for_all(held, {"schedulingGates": None}))
+
+
+def placed_by(trials: Trials, held: Held, scheduler: str) -> int:
+    """How many pods another scheduler places, for one that does not work."""
+    return _placed(trials, held, _for_all(held, {"schedulerName": scheduler}))
+
+
+def _for_all(held: Held, fields: Manifest) -> GroupChange:
+    return GroupChange("", "", fields=dict.fromkeys(range(len(held.classes)), fields))

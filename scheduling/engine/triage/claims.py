@@ -1,0 +1,234 @@
+"""Claims that are not bound, or that do not grow, for a reason of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from kscope.sim.objects.manifest_parts import items, section
+from kscope.sim.objects.objects import Manifest
+from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.triage.controllers import behind, is_running, state_of
+from scheduling.engine.triage.evidence import Evidence, SeenEvent, condition, entity, key_of
+from scheduling.engine.triage.refused import started
+from scheduling.engine.triage.report import Change, Group
+
+_REFUSED: Final = ("ProvisioningFailed", "FailedBinding", "ClaimLost", "ClaimMisbound")
+_RESIZE: Final = ("VolumeResizeFailed", "FileSystemResizeFailed", "ExternalExpanding")
+_RESIZING: Final = (
+    "Resizing",
+    "FileSystemResizePending",
+    "ControllerResizeError",
+    "NodeResizeError",
+)
+_WAITS: Final = "ExternalProvisioning"
+_PATIENCE_SECONDS: Final = 300
+_NO_CLASS: Final = re.compile(r'storageclass\S* "([^"]+)" not found')
+_OWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{12,64}\b")
+
+
+@dataclass(slots=True)
+class _Stuck:
+    """Claims that one thing holds."""
+
+    reason: str
+    message: str
+    claims: list[Manifest] = field(default_factory=list[Manifest])
+    events: list[SeenEvent] = field(default_factory=list[SeenEvent])
+
+
+def claim_groups(evidence: Evidence) -> Iterator[Group]:
+    """Claims that a driver or a controller refuses, with the pods that wait for nothing else."""
+    found: dict[tuple[str, ...], _Stuck] = {}
+    for claim in evidence.all("PersistentVolumeClaim"):
+        if claim["metadata"].get("deletionTimestamp"):
+            continue
+        said = _trouble(evidence, claim)
+        if said is None:
+            continue
+        reason, message, events = said
+        group = found.setdefault(_key(claim, reason, message), _Stuck(reason, message))
+        group.claims.append(claim)
+        group.events += events
+    for key, group in found.items():
+        yield _group(evidence, key, group)
+
+
+def _trouble(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenEvent]] | None:
+    phase = section(claim, "status").get("phase")
+    if phase == "Lost":
+        events = evidence.events(claim, *_REFUSED)
+        volume = section(claim, "spec").get("volumeName")
+        return "ClaimLost", f"its volume {volume} does not exist any more", events
+    if phase == "Bound":
+        return _resizing(evidence, claim)
+    events = evidence.events(claim, *_REFUSED)
+    if events:
+        return events[-1].reason, events[-1].message, events
+    waits = evidence.events(claim, _WAITS)
+    if waits and evidence.age_seconds(waits[0].first) > _PATIENCE_SECONDS:
+        return _WAITS, waits[-1].message, waits
+    return None
+
+
+def _resizing(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenEvent]] | None:
+    """A claim that asks for more than it has, and does not get it."""
+    found = next((each for kind in _RESIZING if (each := condition(claim, kind)) is not None), None)
+    events = evidence.events(claim, *_RESIZE)
+    failed = [each for each in events if each.reason != "ExternalExpanding"]
+    if failed:
+        return failed[-1].reason, failed[-1].message, failed
+    if found is None or found.get("status") != "True":
+        return None
+    since = str(found.get("lastTransitionTime") or "")
+    if evidence.age_seconds(since) <= _PATIENCE_SECONDS:
+        return None
+    return str(found.get("type")), str(found.get("message") or ""), events
+
+
+def _key(claim: Manifest, reason: str, message: str) -> tuple[str, ...]:
+    spec = section(claim, "spec")
+    storage_class = str(spec.get("storageClassName") or "")
+    missing = _NO_CLASS.search(message)
+    if missing is not None:
+        return ("class", missing[1])
+    source = section(spec, "dataSource") or section(spec, "dataSourceRef")
+    if source:
+        namespace = str(claim["metadata"].get("namespace"))
+        return ("source", f"{source.get('kind')} {namespace}/{source.get('name')}")
+    text = message.replace(str(claim["metadata"]["name"]), "CLAIM")
+    volume = str(spec.get("volumeName") or "VOLUME")
+    return (reason, storage_class, _OWN.sub("#", text.replace(volume, "VOLUME")))
+
+
+def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
+    keys = sorted(key_of(each) for each in found.claims)
+    first = found.claims[0]
+    spec = section(first, "spec")
+    class_name = str(spec.get("storageClassName") or "")
+    storage_class = evidence.find("StorageClass", class_name)
+    driver = str(storage_class.get("provisioner") or "") if storage_class is not None else ""
+    who = f"Claim {keys[0]}" if len(keys) == 1 else f"The {len(keys)} claims {listed(keys, 3)}"
+    text = f"{who}: {found.reason}: {found.message.rstrip('.')}."
+    by = f"storageclass {class_name}" if class_name else who.lower()
+    changes: list[Change] = []
+    if key[0] == "class":
+        known = listed(
+            sorted(str(each["metadata"]["name"]) for each in evidence.all("StorageClass")), 4
+        )
+        text = f"{text} The cluster has {known}." if known else text
+        by = f"storageclass {key[1]}"
+        changes.append(
+            Change(
+                text=f"Create StorageClass {key[1]}, or make the claims again with another",
+                kind="class",
+            )
+        )
+    elif key[0] == "source":
+        text, by, changes = _source(evidence, first, text, key[1])
+    elif found.reason in (*_RESIZE, *_RESIZING):
+        text, changes = _growth(evidence, found.claims, text)
+    elif driver and (owner := behind(evidence, driver, "controller", "provisioner")) is not None:
+        name = entity(owner).replace("/", " ", 1)
+        text = f"{text} The driver {driver} looks to be {name}, which {state_of(evidence, owner)}."
+        if not is_running(owner):
+            by, changes = f"{name} (storageclass {class_name})", [started(owner)]
+    if driver and by.startswith("storageclass"):
+        by = f"{by} (driver {driver})"
+    count = sum(each.count for each in found.events)
+    newest = max((each.last for each in found.events), default="")
+    times = f" ×{count}, last {newest}" if found.events else ""
+    pods = _waiting_pods(evidence, set(keys))
+    since = min((each.first for each in found.events), default="")
+    created = str(first["metadata"].get("creationTimestamp") or "")
+    return Group(
+        kind="claim",
+        cause=text,
+        by=by,
+        observed=f"{found.reason}{times}: {found.message}",
+        predicted="The model's drivers accept every request: here the files know more.",
+        contradicts=True,
+        since=since or created,
+        pods=tuple(pods),
+        claims=tuple(keys),
+        workloads=tuple(_workloads(evidence, pods)),
+        changes=tuple(changes),
+        conclusion=""
+        if changes
+        else "No change was tried: what this driver accepts is outside the model.",
+    )
+
+
+def _waiting_pods(evidence: Evidence, claims: set[str]) -> list[str]:
+    """The pods without a node that use one of the claims."""
+    return sorted(
+        key_of(pod)
+        for pod in evidence.all("Pod")
+        if not section(pod, "spec").get("nodeName") and claims & set(claims_of(pod))
+    )
+
+
+def claims_of(pod: Manifest) -> list[str]:
+    """The keys of the claims that a pod uses."""
+    namespace = pod["metadata"].get("namespace")
+    return [
+        f"{namespace}/{section(volume, 'persistentVolumeClaim').get('claimName')}"
+        for volume in items(section(pod, "spec"), "volumes")
+        if volume.get("persistentVolumeClaim")
+    ]
+
+
+def _workloads(evidence: Evidence, pods: list[str]) -> list[str]:
+    found = [evidence.find("Pod", key) for key in pods]
+    return list(dict.fromkeys(filter(None, (evidence.workload(each) for each in found if each))))
+
+
+def _source(
+    evidence: Evidence, claim: Manifest, text: str, name: str
+) -> tuple[str, str, list[Change]]:
+    """What the claim is a copy of: its class, its driver, its size."""
+    kind, _, key = name.partition(" ")
+    found = evidence.find(kind, key)
+    wanted = section(claim, "spec", "resources", "requests").get("storage")
+    if found is None:
+        return f"{text} Its source, {name}, is not in the files.", f"{kind.lower()} {key}", []
+    changes: list[Change] = []
+    if kind == "VolumeSnapshot":
+        status = section(found, "status")
+        size = status.get("restoreSize")
+        text = f"{text} Snapshot {key} has restoreSize {size} and readyToUse {status.get('readyToUse')}; the claim asks for {wanted}."
+        if size:
+            changes.append(Change(text=f"Ask for at least {size}", kind="claim"))
+    elif kind == "PersistentVolumeClaim":
+        volume = evidence.find(
+            "PersistentVolume", str(section(found, "spec").get("volumeName") or "")
+        )
+        if volume is not None:
+            spec = section(volume, "spec")
+            what = section(spec, "csi").get("driver") or next(
+                (each for each in ("hostPath", "local", "nfs") if each in spec), "another type"
+            )
+            text = f"{text} Its source {key} is bound to {volume['metadata']['name']}, a volume of {what}."
+    return text, f"{kind.lower()} {key}", changes
+
+
+def _growth(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str, list[Change]]:
+    """How much each asks for and has, and who uses it."""
+    changes: list[Change] = []
+    for claim in claims[:3]:
+        wanted = section(claim, "spec", "resources", "requests").get("storage")
+        has = section(claim, "status", "capacity").get("storage")
+        users = [key_of(pod) for pod in evidence.all("Pod") if key_of(claim) in claims_of(pod)]
+        used = f" Pod {listed(users, 3)} uses it." if users else ""
+        text = f"{text} Claim {key_of(claim)} asks for {wanted} and has {has}.{used}"
+        if users:
+            changes.append(
+                Change(
+                    text=f"Scale the workload of {listed(users, 3)} to 0, wait for the expansion, scale up again",
+                    kind="resize",
+                    note="For a driver that expands detached volumes only.",
+                )
+            )
+    return text, changes[:1]

@@ -1,0 +1,203 @@
+"""What the files themselves say about their objects: conditions, Events, owners, the newest time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, cast
+
+from kscope.sim.objects.manifest_parts import items, section
+from kscope.sim.objects.objects import Manifest
+
+# The fields that hold a time at which something was seen.
+_METADATA_TIMES: Final = ("creationTimestamp", "deletionTimestamp")
+_CONDITION_TIMES: Final = ("lastHeartbeatTime", "lastTransitionTime", "lastUpdateTime")
+_EVENT_TIMES: Final = ("lastTimestamp", "deprecatedLastTimestamp", "eventTime", "firstTimestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class SeenEvent:
+    """One Event about one object, with the times of its first and last occurrence."""
+
+    kind: str
+    key: str
+    reason: str
+    message: str
+    count: int
+    first: str
+    last: str
+    component: str
+    is_warning: bool
+
+    @property
+    def text(self) -> str:
+        """Reason and message."""
+        return f"{self.reason}: {self.message}"
+
+
+def key_of(manifest: Manifest) -> str:
+    """ "namespace/name", or the name alone of what has no namespace."""
+    metadata = manifest["metadata"]
+    namespace = metadata.get("namespace")
+    return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
+
+
+class Evidence:
+    """The manifests of the files, those that kscope plays and those that it keeps aside."""
+
+    def __init__(self, manifests: Iterable[Manifest]) -> None:
+        self._objects: dict[str, dict[str, Manifest]] = {}
+        self._events: dict[tuple[str, str], list[SeenEvent]] = {}
+        newest = ""
+        for each in manifests:
+            if each["kind"] == "Event":
+                event = _seen(each)
+                self._events.setdefault((event.kind, event.key), []).append(event)
+            else:
+                of_kind = self._objects.setdefault(each["kind"], {})
+                of_kind[key_of(each)] = each
+            newest = max(newest, _newest_time(each))
+        for found in self._events.values():
+            found.sort(key=_last)
+        self.instant = _whole_second(newest)
+
+    def find(self, kind: str, key: str) -> Manifest | None:
+        """The manifest, or None where the files have none."""
+        return self._objects.get(kind, {}).get(key)
+
+    def all(self, kind: str) -> Iterable[Manifest]:
+        """Every manifest of a kind, in the order of the files."""
+        return self._objects.get(kind, {}).values()
+
+    def everything(self) -> Iterator[Manifest]:
+        """Every manifest but Events, kind by kind."""
+        for of_kind in self._objects.values():
+            yield from of_kind.values()
+
+    def has(self, kind: str) -> bool:
+        """Whether the files have any object of a kind."""
+        return bool(self._objects.get(kind))
+
+    @property
+    def has_events(self) -> bool:
+        """Whether the files have any Event."""
+        return bool(self._events)
+
+    def events(self, manifest: Manifest, *reasons: str) -> list[SeenEvent]:
+        """The Events about an object, the newest last; only those with one of *reasons*, if given."""
+        found = self._events.get((manifest["kind"], key_of(manifest)), [])
+        return [each for each in found if not reasons or each.reason in reasons]
+
+    def controller(self, manifest: Manifest) -> Manifest | None:
+        """The object that controls another, where it is in the files."""
+        reference = controller_reference(manifest)
+        if reference is None:
+            return None
+        namespace = manifest["metadata"].get("namespace")
+        name = str(reference.get("name"))
+        kind = str(reference.get("kind"))
+        return self.find(kind, f"{namespace}/{name}") or self.find(kind, name)
+
+    def workload(self, manifest: Manifest) -> str:
+        """The workload that one would change, "deployment/shop/web"; "" for an object without one.
+
+        It is named from the reference where the files do not have it.
+        """
+        found, above = manifest, self.controller(manifest)
+        while above is not None:
+            found, above = above, self.controller(above)
+        reference = controller_reference(found)
+        if reference is not None:
+            # A ReplicaSet that is not in the files is called after its Deployment.
+            namespace = found["metadata"].get("namespace")
+            return _entity(str(reference.get("kind")), f"{namespace}/{reference.get('name')}")
+        return "" if found is manifest else _entity(found["kind"], key_of(found))
+
+    def workloads(self, manifests: Iterable[Manifest]) -> list[str]:
+        """The workloads of some objects, each once."""
+        found = [self.workload(each) for each in manifests]
+        return list(dict.fromkeys(each for each in found if each))
+
+    def age_seconds(self, since: str) -> int:
+        """The seconds from *since* to the instant of the files; 0 where either is not known."""
+        if not since or not self.instant:
+            return 0
+        return int((_moment(self.instant) - _moment(since)).total_seconds())
+
+
+def entity(manifest: Manifest) -> str:
+    """An object as triage names it: "deployment/shop/web"."""
+    return _entity(manifest["kind"], key_of(manifest))
+
+
+def _entity(kind: str, key: str) -> str:
+    return f"{kind.lower()}/{key}"
+
+
+def controller_reference(manifest: Manifest) -> Manifest | None:
+    """The owner reference that says who controls an object."""
+    owners = items(manifest["metadata"], "ownerReferences")
+    return next((each for each in owners if each.get("controller")), None)
+
+
+def condition(manifest: Manifest, kind: str) -> Manifest | None:
+    """The condition of that type in an object's status."""
+    found = items(section(manifest, "status"), "conditions")
+    return next((each for each in found if each.get("type") == kind), None)
+
+
+def _last(event: SeenEvent) -> str:
+    return event.last
+
+
+def _seen(raw: Manifest) -> SeenEvent:
+    """Events of both API groups. Upstream: k8s.io/api core/v1 Event, events/v1 Event."""
+    about = section(raw, "involvedObject") or section(raw, "regarding")
+    series = section(raw, "series")
+    created = str(raw["metadata"].get("creationTimestamp") or "")
+    first = raw.get("firstTimestamp") or raw.get("deprecatedFirstTimestamp") or raw.get("eventTime")
+    last = series.get("lastObservedTime") or raw.get("lastTimestamp")
+    last = last or raw.get("deprecatedLastTimestamp") or raw.get("eventTime")
+    namespace, name = about.get("namespace"), about.get("name")
+    source = section(raw, "source") or section(raw, "deprecatedSource")
+    component = raw.get("reportingComponent") or raw.get("reportingController")
+    return SeenEvent(
+        kind=str(about.get("kind")),
+        key=f"{namespace}/{name}" if namespace else str(name),
+        reason=str(raw.get("reason") or ""),
+        message=str(raw.get("message") or raw.get("note") or ""),
+        count=int(series.get("count") or raw.get("count") or raw.get("deprecatedCount") or 1),
+        first=str(first or created),
+        last=str(last or created),
+        component=str(component or source.get("component") or ""),
+        is_warning=raw.get("type") == "Warning",
+    )
+
+
+def _newest_time(raw: Manifest) -> str:
+    """The newest time that stands in an object; "" for none."""
+    found = [raw["metadata"].get(name) for name in _METADATA_TIMES]
+    if raw["kind"] == "Event":
+        found += [raw.get(name) for name in _EVENT_TIMES]
+        found.append(section(raw, "series").get("lastObservedTime"))
+    elif raw["kind"] == "Lease":
+        found.append(section(raw, "spec").get("renewTime"))
+    status = raw.get("status")
+    if isinstance(status, dict):
+        conditions = items(cast("Manifest", status), "conditions")
+        found += [each.get(name) for each in conditions for name in _CONDITION_TIMES]
+    # Without the Z, so that a fraction is newer than its whole second.
+    return max((each.rstrip("Z") for each in found if isinstance(each, str)), default="")
+
+
+def _whole_second(time: str) -> str:
+    """The end of the second that *time* is in: fractions are rounded up."""
+    if "." not in time:
+        return f"{time}Z" if time else ""
+    moment = datetime.fromisoformat(time).replace(microsecond=0) + timedelta(seconds=1)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _moment(text: Any) -> datetime:
+    return datetime.fromisoformat(str(text).replace("Z", "+00:00"))

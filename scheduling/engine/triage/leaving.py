@@ -1,0 +1,231 @@
+"""Objects that are being deleted and cannot go: who would have to let go of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from kscope.sim.objects.manifest_parts import section
+from kscope.sim.objects.objects import Manifest
+from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.triage.claims import claims_of
+from scheduling.engine.triage.controllers import behind, is_running, remover_of, state_of
+from scheduling.engine.triage.evidence import Evidence, condition, entity, key_of
+from scheduling.engine.triage.nodes import Broken
+from scheduling.engine.triage.refused import started
+from scheduling.engine.triage.report import Change, Group, counted
+
+# What a deletion may take without being stuck, besides a pod's grace period.
+_PATIENCE_SECONDS: Final = 60
+
+_REMAINING: Final = re.compile(r"([^\s,:]+(?:/[^\s,]+)?) in \d+ resource instances")
+_OWN_FINALIZER: Final = "kubernetes"
+
+
+@dataclass(slots=True)
+class _Leaving:
+    """Objects that one finalizer, or one silence, holds."""
+
+    finalizer: str
+    objects: list[Manifest] = field(default_factory=list[Manifest])
+    namespaces: list[Manifest] = field(default_factory=list[Manifest])
+
+
+def leaving_groups(evidence: Evidence, broken: dict[str, Broken]) -> Iterator[Group]:
+    """The groups; a pod that only the kubelet of a broken node can end goes to that node's group."""
+    found: dict[tuple[str, ...], _Leaving] = {}
+    for each in evidence.everything():
+        if not each["metadata"].get("deletionTimestamp") or not _is_late(evidence, each):
+            continue
+        if each["kind"] == "Pod" and _goes_with_node(each, broken):
+            continue
+        finalizers = _finalizers(each)
+        key = (finalizers[0] if finalizers else "", *_of_its_own(evidence, each, finalizers))
+        group = found.setdefault(key, _Leaving(finalizers[0] if finalizers else ""))
+        is_namespace = each["kind"] == "Namespace"
+        (group.namespaces if is_namespace else group.objects).append(each)
+    for group in found.values():
+        yield _group(evidence, group)
+
+
+def _is_late(evidence: Evidence, obj: Manifest) -> bool:
+    """Whether it should have gone by now; deletionTimestamp of a pod has its grace added already."""
+    since = str(obj["metadata"]["deletionTimestamp"])
+    return evidence.age_seconds(since) > _PATIENCE_SECONDS
+
+
+def _goes_with_node(pod: Manifest, broken: dict[str, Broken]) -> bool:
+    node = str(section(pod, "spec").get("nodeName") or "")
+    if node in broken and not pod["metadata"].get("finalizers"):
+        broken[node].pods.append(pod)
+        return True
+    return False
+
+
+def _finalizers(obj: Manifest) -> list[str]:
+    """What holds the object; of a namespace, what holds the things in it."""
+    if obj["kind"] != "Namespace":
+        return [str(each) for each in obj["metadata"].get("finalizers") or ()]
+    remaining = condition(obj, "NamespaceFinalizersRemaining")
+    message = str(remaining.get("message") or "") if remaining is not None else ""
+    found = [each for each in _REMAINING.findall(message) if "/" in each or "." in each]
+    failed = condition(obj, "NamespaceDeletionDiscoveryFailure")
+    if not found and failed is not None and failed.get("status") == "True":
+        return [f"discovery: {failed.get('message')}"]
+    own = section(obj, "spec").get("finalizers") or obj["metadata"].get("finalizers") or ()
+    return found or [str(each) for each in own]
+
+
+def _of_its_own(evidence: Evidence, obj: Manifest, finalizers: list[str]) -> tuple[str, ...]:
+    """What tells two objects apart that have the same finalizer of Kubernetes itself."""
+    if finalizers and not remover_of(finalizers[0]):
+        return ()
+    if obj["kind"] == "Pod":
+        return (str(section(obj, "spec").get("nodeName")),)
+    return (evidence.workload(obj) or entity(obj),)
+
+
+def _group(evidence: Evidence, group: _Leaving) -> Group:
+    spaces = [str(each["metadata"]["name"]) for each in group.namespaces]
+    objects, finalizer = group.objects, group.finalizer
+    everything = [*group.namespaces, *objects]
+    text = f"{_subject(spaces, objects)} cannot go"
+    owner = None
+    if not finalizer:
+        text, by = _unconfirmed(evidence, objects, text)
+    elif finalizer.startswith("discovery: "):
+        text, by = f"{text}: {finalizer.removeprefix('discovery: ')}.", "apiservice"
+    else:
+        text = f"{text}: {_held_by(spaces, objects, finalizer)}."
+        by = f"finalizer {finalizer}"
+        known = remover_of(finalizer)
+        owner = None if known else behind(evidence, finalizer, "operator", "controller", "manager")
+        if known:
+            text = f"{text} {known[:1].upper()}{known[1:]}."
+            text = f"{text} {_users(evidence, objects)}".rstrip()
+        elif owner is not None:
+            name = entity(owner).replace("/", " ", 1)
+            text = f"{text} {name[:1].upper()}{name[1:]} looks to be the one that removes it, and {state_of(evidence, owner)}."
+            by = f"{by} ({name})"
+        else:
+            text = f"{text} No workload in the files looks like the one that removes it."
+    pods = sorted(key_of(each) for each in objects if each["kind"] == "Pod")
+    claims = sorted(key_of(each) for each in objects if each["kind"] == "PersistentVolumeClaim")
+    nodes = sorted(key_of(each) for each in objects if each["kind"] == "Node")
+    counted_ones = ("Pod", "PersistentVolumeClaim", "Node")
+    return Group(
+        kind="terminating",
+        cause=text,
+        by=by,
+        observed=_observed(group),
+        predicted="It stays until the finalizer is removed." if finalizer else "",
+        since=min(str(each["metadata"]["deletionTimestamp"]) for each in everything),
+        pods=tuple(pods),
+        claims=tuple(claims),
+        nodes=tuple(nodes),
+        namespaces=tuple(spaces),
+        objects=tuple(entity(each) for each in objects if each["kind"] not in counted_ones),
+        workloads=tuple(
+            dict.fromkeys(
+                filter(None, (evidence.workload(each) for each in objects if each["kind"] == "Pod"))
+            )
+        ),
+        changes=tuple(_changes(evidence, group, owner)),
+    )
+
+
+def _subject(spaces: list[str], objects: list[Manifest]) -> str:
+    parts = [f"namespace{'' if len(spaces) == 1 else 's'} {listed(spaces, 4)}"] if spaces else []
+    kinds: dict[str, list[str]] = {}
+    for each in objects:
+        kinds.setdefault(each["kind"], []).append(key_of(each))
+    parts += [
+        f"{kind}{'' if len(keys) == 1 else 's'} {listed(keys, 4)}" for kind, keys in kinds.items()
+    ]
+    text = listed(parts)
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _held_by(spaces: list[str], objects: list[Manifest], finalizer: str) -> str:
+    if not spaces or not objects:
+        what = "they keep" if len(spaces) + len(objects) > 1 else "it keeps"
+        return f"{what} the finalizer {finalizer}"
+    kinds: dict[str, int] = {}
+    for each in objects:
+        kinds[each["kind"]] = kinds.get(each["kind"], 0) + 1
+    held = listed([counted(number, kind) for kind, number in kinds.items()])
+    return f"{held} there keep the finalizer {finalizer}"
+
+
+def _unconfirmed(evidence: Evidence, pods: list[Manifest], text: str) -> tuple[str, str]:
+    """Nothing holds it but the kubelet, which has not said that it has ended."""
+    nodes = sorted({str(section(each, "spec").get("nodeName") or "") for each in pods} - {""})
+    gone = [name for name in nodes if evidence.find("Node", name) is None]
+    if gone:
+        return (
+            f"{text}: node {listed(gone)} is not in the files, and nobody else may confirm the end.",
+            f"node {listed(gone)}",
+        )
+    if nodes:
+        return (
+            f"{text}: the kubelet of {listed(nodes, 4)} has not confirmed the end.",
+            f"node {listed(nodes)}",
+        )
+    return f"{text}.", entity(pods[0]).replace("/", " ", 1) if pods else ""
+
+
+def _users(evidence: Evidence, objects: list[Manifest]) -> str:
+    """Who still uses claims that are being deleted."""
+    keys = {key_of(each) for each in objects if each["kind"] == "PersistentVolumeClaim"}
+    users = sorted(key_of(pod) for pod in evidence.all("Pod") if keys & set(claims_of(pod)))
+    return f"Pod {listed(users, 4)} still uses it." if users else ""
+
+
+def _observed(group: _Leaving) -> str:
+    for each in group.namespaces:
+        for kind in ("NamespaceFinalizersRemaining", "NamespaceContentRemaining"):
+            found = condition(each, kind)
+            if found is not None and found.get("status") == "True":
+                return f"Namespace {each['metadata']['name']}, condition {kind}: {found.get('message')}"
+    first = (group.objects or group.namespaces)[0]
+    metadata = first["metadata"]
+    held = f", finalizers {listed(items_of(metadata))}" if metadata.get("finalizers") else ""
+    return (
+        f"{first['kind']} {key_of(first)}: deletionTimestamp {metadata['deletionTimestamp']}{held}"
+    )
+
+
+def items_of(metadata: Manifest) -> list[str]:
+    """The finalizers in metadata."""
+    return [str(each) for each in metadata.get("finalizers") or ()]
+
+
+def _changes(evidence: Evidence, group: _Leaving, owner: Manifest | None) -> Iterator[Change]:
+    del evidence
+    objects, finalizer = group.objects, group.finalizer
+    if owner is not None and not is_running(owner):
+        yield started(owner)
+    names = listed([f"{each['kind']} {key_of(each)}" for each in objects or group.namespaces], 3)
+    if not finalizer:
+        yield Change(
+            text=f"Delete {names} by force (grace period 0) once nothing of it runs any more",
+            kind="force",
+            loses="the certainty that it has ended: two copies may write to one volume",
+        )
+    elif objects and finalizer not in ("kubernetes.io/pvc-protection", _OWN_FINALIZER):
+        yield Change(
+            text=f"Take the finalizer {finalizer} off {names}",
+            kind="finalizer",
+            loses="what its owner would have cleaned up: it stays behind",
+        )
+
+
+def pods_in_grace(evidence: Evidence) -> int:
+    """How many pods are being deleted and are still within their time."""
+    return sum(
+        1
+        for pod in evidence.all("Pod")
+        if pod["metadata"].get("deletionTimestamp") and not _is_late(evidence, pod)
+    )

@@ -1,0 +1,139 @@
+"""Nodes that take part no more: not ready or silent, with the pods that cannot go on there."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from kscope.sim.objects.manifest_parts import section
+from kscope.sim.objects.objects import Manifest
+from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.triage.controllers import state_of
+from scheduling.engine.triage.evidence import Evidence, condition, key_of
+from scheduling.engine.triage.report import Change, Group
+
+# How the kubelet says that its network plugin is missing. Upstream: kubelet/container/runtime.go.
+_NETWORK: Final = ("network plugin", "NetworkPluginNotReady", "cni plugin", "NetworkReady=false")
+
+
+@dataclass(slots=True)
+class Broken:
+    """Nodes that are not ready for one reason, and the pods that are caught there."""
+
+    reason: str
+    message: str
+    nodes: list[Manifest] = field(default_factory=list[Manifest])
+    pods: list[Manifest] = field(default_factory=list[Manifest])
+
+
+def broken_nodes(evidence: Evidence) -> dict[str, Broken]:
+    """The nodes that are not ready, by name, each with its group."""
+    groups: dict[tuple[str, ...], Broken] = {}
+    found: dict[str, Broken] = {}
+    for node in evidence.all("Node"):
+        ready = condition(node, "Ready")
+        if ready is None or ready.get("status") == "True":
+            continue
+        name, message = str(node["metadata"]["name"]), str(ready.get("message") or "")
+        reason = str(ready.get("status"))
+        reason += f", {ready['reason']}" if ready.get("reason") else ""
+        # Nodes that say nothing, or something of their own, are each a cause.
+        key = (reason, message) if _is_network(message) else (reason, name)
+        group = groups.setdefault(key, Broken(reason, message))
+        group.nodes.append(node)
+        found[name] = group
+    return found
+
+
+def node_groups(
+    evidence: Evidence, broken: dict[str, Broken], awaited: Container[str]
+) -> Iterator[Group]:
+    """One group for the nodes that one reason keeps from being ready.
+
+    Nodes *awaited* belong to the group of the pods that wait for them, if nothing is caught there.
+    """
+    seen: dict[int, Broken] = {id(each): each for each in broken.values()}
+    for group in seen.values():
+        if group.pods or not all(each["metadata"]["name"] in awaited for each in group.nodes):
+            yield _group(evidence, group)
+
+
+def _group(evidence: Evidence, group: Broken) -> Group:
+    names = [str(each["metadata"]["name"]) for each in group.nodes]
+    one = len(names) == 1
+    is_silent = group.reason.startswith("Unknown")
+    text = f"Node{'' if one else 's'} {listed(names)} {'is' if one else 'are'} not ready (Ready={group.reason})"
+    message = group.message.rstrip(".")
+    text = f"{text}: {message}." if message else f"{text}."
+    leaving = [key_of(each) for each in group.pods if each["metadata"].get("deletionTimestamp")]
+    if is_silent:
+        text = f"{text} {'Its kubelet is' if one else 'Their kubelets are'} silent (unreachable), so nothing starts, ends, mounts or unmounts there."
+    if leaving:
+        text = f"{text} {listed(leaving, 4)} cannot end: only the kubelet can confirm it, and a StatefulSet makes no replacement before."
+    owner = _network_owner(evidence) if _is_network(group.message) else None
+    by = f"node{'' if one else 's'} {listed(names)}"
+    if owner is not None:
+        name = f"daemonset {key_of(owner)}"
+        text = f"{text} The network plugin looks to be {name}, which {state_of(evidence, owner)}."
+        by = f"{name} ({by})"
+    return Group(
+        kind="node",
+        cause=text,
+        by=by,
+        observed=f"Condition Ready is {group.reason}: {group.message}".rstrip(": "),
+        predicted="No kubelet acts there until the node is ready again.",
+        since=min((_since(each) for each in group.nodes), default=""),
+        pods=tuple(sorted(key_of(each) for each in group.pods)),
+        nodes=tuple(names),
+        workloads=tuple(evidence.workloads(group.pods)),
+        changes=tuple(_changes(names, leaving, is_silent=is_silent)),
+    )
+
+
+def _changes(names: list[str], leaving: list[str], *, is_silent: bool) -> Iterator[Change]:
+    yield Change(
+        text=f"Bring {listed(names)} back: repair the machine, its kubelet or its network",
+        kind="ready",
+    )
+    if not is_silent or not leaving:
+        return
+    price = "data, if the machine still runs: two copies may then write to one volume"
+    yield Change(
+        text=f"Taint {listed(names)} with node.kubernetes.io/out-of-service once the machine is surely off",
+        kind="out-of-service",
+        loses=price,
+        note="Its pods are then removed and their volumes detached.",
+    )
+    yield Change(
+        text=f"Delete {listed(leaving, 4)} by force (grace period 0) once the machine is surely off",
+        kind="force",
+        loses=price,
+    )
+
+
+def _since(node: Manifest) -> str:
+    ready = condition(node, "Ready") or {}
+    return str(ready.get("lastTransitionTime") or "")
+
+
+def _is_network(message: str) -> bool:
+    return any(word in message for word in _NETWORK)
+
+
+def _network_owner(evidence: Evidence) -> Manifest | None:
+    """The DaemonSet of a network plugin, by the usual names; one that is not ready first."""
+    words = ("cni", "calico", "cilium", "flannel", "weave", "aws-node", "netd", "antrea", "canal")
+    found = [
+        each
+        for each in evidence.all("DaemonSet")
+        if any(word in each["metadata"]["name"] for word in words)
+    ]
+    return min(found, key=_ready_share, default=None)
+
+
+def _ready_share(workload: Manifest) -> tuple[float, str]:
+    status = section(workload, "status")
+    wanted = int(status.get("desiredNumberScheduled") or 0)
+    ready = int(status.get("numberReady") or 0)
+    return (ready / wanted if wanted else 0.0), key_of(workload)

@@ -1,0 +1,407 @@
+"""What triage says about pods without a node: the cause in words, what was observed, the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kscope.sim.objects.manifest_parts import items, section
+from kscope.sim.objects.objects import Manifest, Pod
+from kscope.sim.objects.selectors import LabelSelector
+from scheduling.engine import names
+from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.diagnosis.manifests import HOSTNAME, REQUIRED
+from scheduling.engine.diagnosis.report import Cause, named
+from scheduling.engine.plugins.node_resources_fit import format_amount
+from scheduling.engine.triage.controllers import (
+    behind,
+    is_running,
+    owners_text,
+    stale_lease,
+    state_of,
+)
+from scheduling.engine.triage.deciding import Deciding
+from scheduling.engine.triage.evidence import Evidence, condition, entity, key_of
+from scheduling.engine.triage.nodes import Broken
+from scheduling.engine.triage.pending import Held, containers_of
+from scheduling.engine.triage.report import Group, counted
+from scheduling.engine.triage.signatures import device_classes
+
+_VOLUMES = frozenset(
+    (names.VOLUME_BINDING, names.CHECK_VOLUME_BINDING)
+    + (names.VOLUME_ZONE, names.NO_VOLUME_ZONE_CONFLICT)
+)
+_PORTS = frozenset((names.NODE_PORTS, names.POD_FITS_HOST_PORTS))
+
+
+def pending_group(
+    evidence: Evidence, deciding: Deciding, held: Held, broken: Mapping[str, Broken]
+) -> Group:
+    """The group without its changes. Of *broken* nodes those that it waits for are part of it."""
+    kind = held.signature[0]
+    if kind == "gate":
+        cause, by = _gated(evidence, held)
+    elif kind == "scheduler":
+        cause, by = _unserved(evidence, deciding, held)
+    else:
+        cause, by = _refused(evidence, held)
+    pods = held.pods
+    observed = observed_of(evidence, pods)
+    return Group(
+        kind="pending",
+        cause=cause,
+        by=by,
+        observed=observed,
+        predicted=_predicted(deciding, held),
+        contradicts=kind == "fits" and bool(observed),
+        since=min(filter(None, (_since(evidence, pod) for pod in pods)), default=""),
+        pods=tuple(sorted(pod.key for pod in pods)),
+        claims=tuple(_claims(evidence, held)),
+        nodes=tuple(awaited_nodes(held, broken)),
+        workloads=tuple(held.workloads),
+    )
+
+
+def awaited_nodes(held: Held, broken: Mapping[str, Broken]) -> list[str]:
+    """The broken nodes that a volume leaves, where it leaves no other."""
+    left = held.signature[1:] if held.signature[0] == "volume" else ()
+    return list(left) if left and all(name in broken for name in left) else []
+
+
+def since_of(pod: Manifest) -> str:
+    """Since when a pod waits."""
+    found = condition(pod, "PodScheduled")
+    waits = found is not None and found.get("status") == "False"
+    since = found.get("lastTransitionTime") if found is not None and waits else None
+    return str(since or pod["metadata"].get("creationTimestamp") or "")
+
+
+def _since(evidence: Evidence, pod: Pod) -> str:
+    """As the files say it: a pod that is made from a bare manifest has waited for nothing yet."""
+    found = evidence.find(Pod.KIND, pod.key)
+    return since_of(found) if found is not None else ""
+
+
+def observed_of(evidence: Evidence, pods: Sequence[Pod]) -> str:
+    """What the files say of the pods' scheduling: the newest Event, or else the condition."""
+    events = [each for pod in pods for each in evidence.events(pod.raw, "FailedScheduling")]
+    if events:
+        newest = max(events, key=_last)
+        about = len({each.key for each in events})
+        count = sum(each.count for each in events)
+        times = f"×{count} on {counted(about, 'pod')}, last {newest.last}"
+        return f"Event FailedScheduling {times}: {newest.message}"
+    for pod in pods:
+        found = condition(pod.raw, "PodScheduled")
+        if found is not None and found.get("status") == "False":
+            text = f"Condition PodScheduled is False, {found.get('reason')}"
+            return f"{text}: {found.get('message')}" if found.get("message") else text
+    return "" if not evidence.has_events else "No Event and no condition of these pods."
+
+
+def _last(event: object) -> str:
+    return str(getattr(event, "last", ""))
+
+
+def _who(held: Held) -> str:
+    """ "The 10 pods of deployment ml/embed"."""
+    pods, workloads = held.pods, held.workloads
+    number = "The pod" if len(pods) == 1 else f"The {len(pods):,} pods"
+    if not workloads:
+        return f"{number} {listed([pod.key for pod in pods], 3)}"
+    return f"{number} of {owners_text(workloads)}"
+
+
+def _verb(held: Held, one: str, several: str) -> str:
+    return one if len(held.pods) == 1 else several
+
+
+# -- gates and schedulers --------------------------------------------------------------------------
+
+
+def _gated(evidence: Evidence, held: Held) -> tuple[str, str]:
+    """Who holds a gate, and why, as far as its objects say."""
+    gates = held.pods[0].scheduling_gates
+    gate = gates[0]
+    text = f"{_who(held)} {_verb(held, 'is', 'are')} held by the scheduling gate {listed(gates)}."
+    why, by = _why_gated(evidence, held)
+    if why:
+        text = f"{text} {why}"
+    owner = behind(evidence, gate, "controller", "manager")
+    if owner is not None:
+        text = f"{text} {_stands(evidence, owner)}"
+        if not is_running(owner):
+            by = entity(owner).replace("/", " ", 1)
+    return text, by or f"gate {gate}"
+
+
+def _stands(evidence: Evidence, owner: Manifest) -> str:
+    name = entity(owner).replace("/", " ", 1)
+    state = state_of(evidence, owner)
+    return f"{name[:1].upper()}{name[1:]}, whose it is, {state}."
+
+
+def _why_gated(evidence: Evidence, held: Held) -> tuple[str, str]:
+    """What the objects that belong to the pods say: Kueue's Workloads, and their ClusterQueue."""
+    for pod in held.pods:
+        for each in evidence.all("Workload"):
+            owners = items(each["metadata"], "ownerReferences")
+            named = any(owner.get("name") == pod.name for owner in owners)
+            if not named or each["metadata"].get("namespace") != pod.namespace:
+                continue
+            found = condition(each, "QuotaReserved") or condition(each, "Admitted")
+            message = str(found.get("message") or "") if found is not None else ""
+            queue, text = _cluster_queue(evidence, each)
+            said = f"Its Workload says: {message}." if message else ""
+            return f"{text} {said}".strip(), f"clusterqueue {queue}" if queue else ""
+    return "", ""
+
+
+def _cluster_queue(evidence: Evidence, workload: Manifest) -> tuple[str, str]:
+    """The ClusterQueue that a Workload of Kueue waits in, and how much of its quota is used."""
+    name = str(section(workload, "spec").get("queueName") or "")
+    local = evidence.find("LocalQueue", f"{workload['metadata'].get('namespace')}/{name}")
+    queue = str(section(local, "spec").get("clusterQueue") or "") if local is not None else ""
+    found = evidence.find("ClusterQueue", queue) if queue else None
+    if found is None:
+        text = f"Kueue's LocalQueue {name} is not in the files." if name and local is None else ""
+        return queue, text
+    used = {
+        (str(flavor.get("name")), str(each.get("name"))): str(each.get("total"))
+        for flavor in items(section(found, "status"), "flavorsUsage")
+        for each in items(flavor, "resources")
+    }
+    parts = [
+        f"{used.get((str(flavor.get('name')), str(each.get('name'))), '0')} of "
+        f"{each.get('nominalQuota')} {each.get('name')} (flavor {flavor.get('name')})"
+        for group in items(section(found, "spec"), "resourceGroups")
+        for flavor in items(group, "flavors")
+        for each in items(flavor, "resources")
+    ]
+    return queue, f"Kueue's ClusterQueue {queue} has used {listed(parts)} of its quota."
+
+
+def _unserved(evidence: Evidence, deciding: Deciding, held: Held) -> tuple[str, str]:
+    """A scheduler that does not work, or that is not in the files."""
+    name = held.pods[0].scheduler_name
+    text = f"{_who(held)} {_verb(held, 'names', 'name')} the scheduler {name}"
+    known = listed(sorted(deciding.algorithms))
+    owner = behind(evidence, name, "scheduler")
+    if owner is None:
+        rest = f"no workload in the files looks like it, and {known} leaves such pods alone"
+        return f"{text} (spec.schedulerName); {rest}.", f"scheduler {name}"
+    where = entity(owner).replace("/", " ", 1)
+    text = f"{text} (spec.schedulerName), which is {where}; that {state_of(evidence, owner)}"
+    lease = stale_lease(evidence, owner)
+    if is_running(owner):
+        text = f"{text} and has not placed them: look at its log and its permissions"
+    return f"{text}. {lease}".strip(), where
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+def _refused(evidence: Evidence, held: Held) -> tuple[str, str]:
+    main, first = held.main, held.classes[0]
+    who = _who(held)
+    if main is None or first.world is None:
+        text = f"{who} {_verb(held, 'fits', 'fit')} {first.fits} and {_verb(held, 'was', 'were')} "
+        return f"{text}refused before: something has changed since.", _workload_or_pod(held)
+    text = f"{who} {_headline(held)}"
+    detail = _rule(main)
+    if detail and detail not in text:
+        text = f"{text} {detail}"
+    family = held.signature[0]
+    if family == "taint":
+        return f"{text} {_only_there(held, main)}".strip(), f"taint of {_nodes(main)}"
+    if family == "resources":
+        nodes = _nodes(main)
+        return text, _workload_or_pod(held) if held.signature[-1] in held.workloads else nodes
+    if family == "devices":
+        return _devices(evidence, held, text)
+    if family == "affinity":
+        return f"{text} {_domains(held)}".strip(), _workload_or_pod(held)
+    if family == "port":
+        return _port(held, text)
+    if family == "volume":
+        left = held.signature[1:]
+        is_few = 0 < len(left) <= len(main.nodes) and len(main.nodes) < len(first.world.table)
+        return text, f"node {listed(left)}" if is_few else _workload_or_pod(held)
+    return text, _workload_or_pod(held)
+
+
+def _nodes(main: Cause) -> str:
+    return f"node{'' if len(main.nodes) == 1 else 's'} {named(main.nodes)}"
+
+
+def _workload_or_pod(held: Held) -> str:
+    if held.workloads:
+        return owners_text(held.workloads)
+    return f"pod {held.pods[0].key}"
+
+
+def _headline(held: Held) -> str:
+    """The first sentence of the diagnosis, with the pods as its subject."""
+    sentence = held.classes[0].sentence
+    if len(held.pods) > 1:
+        sentence = sentence.replace("Fits none of", "Fit none of", 1)
+        sentence = sentence.replace("Does not fit", "Do not fit", 1)
+    if not sentence.startswith(("Fit", "Do")):
+        return f"{_verb(held, 'finds', 'find')} no node: {sentence}"
+    return f"{sentence[:1].lower()}{sentence[1:]}"
+
+
+def _rule(main: Cause) -> str:
+    """The rule of the pod that the cause is about, where it has one of its own."""
+    facts = [each.text for each in main.because if each.text.startswith(("The pod", "Container"))]
+    return facts[0] if facts else ""
+
+
+def _only_there(held: Held, main: Cause) -> str:
+    """Where only the tainted nodes have a resource that the pods ask for, that, and what is free."""
+    world = held.classes[0].world
+    assert world is not None
+    wanted = dict(world.info().resources.fit.scalars)
+    sentences: list[str] = []
+    for name in sorted(wanted):
+        rows = [row for row, node in world.nodes() if name in node.allocatable]
+        tainted = [row for row in rows if world.table.name(row) in main.nodes]
+        if not rows or len(rows) != len(tainted):
+            continue
+        free = sum(
+            world.table.node(row).allocatable_units.get(name, 0)
+            - world.table.requested_at(row).get(name, 0)
+            for row in rows
+        )
+        amount = format_amount(name, free)
+        sentences.append(f"These are the only nodes with {name}, of which {amount} are free.")
+    return " ".join(sentences)
+
+
+def _devices(evidence: Evidence, held: Held, text: str) -> tuple[str, str]:
+    """Which driver should publish the devices, and whether it runs."""
+    world = held.classes[0].world
+    assert world is not None
+    classes = device_classes(world)
+    drivers = sorted(
+        {str(section(each, "spec").get("driver")) for each in evidence.all("ResourceSlice")}
+    )
+    which = f"They ask for devices of DeviceClass {listed(classes)}."
+    slices = (
+        f"The files have ResourceSlices of {listed(drivers)}."
+        if drivers
+        else ("There is no ResourceSlice, so no driver has published a device.")
+    )
+    owner = next(
+        (found for name in classes if (found := behind(evidence, name, "driver", "dra"))), None
+    )
+    parts, by = [text, which, slices], f"deviceclass {listed(classes)}"
+    if owner is not None:
+        name = entity(owner).replace("/", " ", 1)
+        parts.append(f"Its driver looks to be {name}, which {state_of(evidence, owner)}.")
+        if not is_running(owner):
+            by = f"{name} ({by})"
+    return " ".join(parts), by
+
+
+def _port(held: Held, text: str) -> tuple[str, str]:
+    """Who holds the host port where the pods may go: the workload, where it is one."""
+    world = held.classes[0].world
+    assert world is not None
+    wanted = sorted(held.signature[1:-1])
+    holders: dict[str, None] = {}
+    for row, node in world.nodes():
+        del node
+        for info in world.table.pods[row].values():
+            ports = {
+                str(port.get("hostPort"))
+                for each in containers_of(info.pod)
+                for port in items(each, "ports")
+            }
+            if ports & set(wanted):
+                owner = info.pod.controller
+                found = f"pod {info.key}"
+                if owner is not None:
+                    kind = str(owner.get("kind")).lower()
+                    found = f"{kind} {info.pod.namespace}/{owner.get('name')}"
+                holders[found] = None
+    if not holders:
+        return text, _workload_or_pod(held)
+    who = listed(list(holders), 3)
+    by = f"{who} (host port {listed(wanted)})"
+    return f"{text} Host port {listed(wanted)} is taken by {who}.", by
+
+
+def _domains(held: Held) -> str:
+    """How many domains there are for pods that keep away from their own kind."""
+    first = held.classes[0]
+    assert first.world is not None
+    sentences: list[str] = []
+    terms = items(section(first.pod.spec, "affinity", "podAntiAffinity"), REQUIRED)
+    for term in terms:
+        key = str(term.get("topologyKey"))
+        selector = LabelSelector.parse(term.get("labelSelector"))
+        if key == HOSTNAME or not selector.matches(first.pod.labels):
+            continue
+        values = sorted({node.labels[key] for _, node in first.world.nodes() if key in node.labels})
+        number = counted(len(values), "domain")
+        sentences.append(
+            f"{key} has {number} ({listed(values)}), and each may have one of these pods: more "
+            "replicas than that can never be placed."
+        )
+    return " ".join(sentences)
+
+
+# -- what else it says -----------------------------------------------------------------------------
+
+
+def _predicted(deciding: Deciding, held: Held) -> str:
+    """What the model decides on the pods."""
+    kind, first = held.signature[0], held.classes[0]
+    if kind == "gate":
+        return "No scheduler looks at a pod that has a gate."
+    if kind == "scheduler":
+        return f"Schedulers {listed(sorted(deciding.algorithms))} leave these pods alone."
+    if kind == "fits":
+        return f"It fits {first.fits} now."
+    reasons = {reason: None for each in first.causes for reason in each.reasons}
+    said = listed(list(reasons), 4)
+    return f"The same for all {len(held.pods)}: {said}." if len(held.pods) > 1 else f"{said}."
+
+
+def _claims(evidence: Evidence, held: Held) -> list[str]:
+    """The claims that are part of the matter: unbound ones where a volume or device is missing."""
+    if held.signature[0] == "devices":
+        return sorted(
+            f"{pod.namespace}/{each.get('resourceClaimName')}"
+            for pod in held.pods
+            for each in items(pod.status, "resourceClaimStatuses")
+            if each.get("resourceClaimName")
+        ) or sorted(_owned_claims(evidence, held.pods))
+    if held.main is None or held.main.plugin not in _VOLUMES:
+        return []
+    keys = {f"{pod.namespace}/{name}" for pod in held.pods for name in pod.claim_names}
+    found = [evidence.find("PersistentVolumeClaim", key) for key in sorted(keys)]
+    return [key_of(each) for each in found if each is not None and _is_unbound(each)]
+
+
+def _is_unbound(claim: Manifest) -> bool:
+    return section(claim, "status").get("phase") != "Bound"
+
+
+def _owned_claims(evidence: Evidence, pods: Sequence[Pod]) -> list[str]:
+    """The ResourceClaims of the pods: those that they own, and those that they name."""
+    mine = {pod.key for pod in pods}
+    named_ones = {
+        f"{pod.namespace}/{each.get('resourceClaimName')}"
+        for pod in pods
+        for each in items(pod.spec, "resourceClaims")
+    }
+    return [
+        key_of(each)
+        for each in evidence.all("ResourceClaim")
+        if key_of(each) in named_ones
+        or any(
+            f"{each['metadata'].get('namespace')}/{owner.get('name')}" in mine
+            for owner in items(each["metadata"], "ownerReferences")
+        )
+    ]

@@ -1,0 +1,273 @@
+"""Pods that have a node and do not run there: what their Events and containers say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from kscope.sim.objects.manifest_parts import items, section
+from kscope.sim.objects.objects import Manifest
+from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.triage.controllers import behind, is_running, owners_text, state_of
+from scheduling.engine.triage.evidence import Evidence, SeenEvent, entity, key_of
+from scheduling.engine.triage.nodes import Broken
+from scheduling.engine.triage.refused import started
+from scheduling.engine.triage.report import Change, Group
+
+# Why containers wait without any fault.
+_CALM: Final = frozenset(("ContainerCreating", "PodInitializing", ""))
+# A pod that has been on its node for so long without starting is stuck, whatever is said of it.
+_PATIENCE_SECONDS: Final = 600
+
+_MISSING: Final = re.compile(r'(secret|configmap|serviceaccount) "([^"]+)" not found')
+_DRIVER: Final = re.compile(
+    r"driver name (\S+) not found in the list of registered CSI drivers"
+    r"|CSINode \S+ does not contain driver (\S+)"
+)
+_ZONE: Final = re.compile(
+    r"node affinity|in the same (?:availability )?zone|different zone", re.IGNORECASE
+)
+_MULTI: Final = re.compile(r'Multi-Attach error for volume "([^"]+)"')
+_NO_KEY: Final = re.compile(r"couldn't find key (\S+) in (Secret|ConfigMap) (\S+)")
+_IMAGE: Final = re.compile(r'image "([^"]+)"')
+# What differs from pod to pod of one cause: uids, addresses, times, hashes, numbers.
+_OWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{12,64}\b|\d+(?:\.\d+)*[a-z]*")
+
+
+@dataclass(slots=True)
+class _Caught:
+    """Pods that one thing keeps from running."""
+
+    reason: str
+    message: str
+    pods: list[Manifest] = field(default_factory=list[Manifest])
+    events: list[SeenEvent] = field(default_factory=list[SeenEvent])
+
+
+def placed_groups(evidence: Evidence, broken: dict[str, Broken]) -> Iterator[Group]:
+    """The groups; a pod on a node that is not ready goes to the group of that node."""
+    found: dict[tuple[str, ...], _Caught] = {}
+    for pod in evidence.all("Pod"):
+        node = str(section(pod, "spec").get("nodeName") or "")
+        phase = section(pod, "status").get("phase")
+        if not node or pod["metadata"].get("deletionTimestamp") or phase in ("Succeeded", "Failed"):
+            continue
+        said = _trouble(evidence, pod)
+        if said is None:
+            continue
+        if node in broken and phase == "Pending":
+            broken[node].pods.append(pod)
+            continue
+        reason, message, events = said
+        group = found.setdefault(_key(evidence, pod, reason, message), _Caught(reason, message))
+        group.pods.append(pod)
+        group.events += events
+    for key, group in found.items():
+        yield _group(evidence, key, group)
+
+
+def _trouble(evidence: Evidence, pod: Manifest) -> tuple[str, str, list[SeenEvent]] | None:
+    """Why the pod does not run: reason, message and the Events that say so; None if it runs."""
+    status = section(pod, "status")
+    waiting = [
+        section(each, "state", "waiting")
+        for name in ("initContainerStatuses", "containerStatuses")
+        for each in items(status, name)
+    ]
+    faulty = next((each for each in waiting if str(each.get("reason") or "") not in _CALM), None)
+    if status.get("phase") == "Running" and faulty is None:
+        return None
+    warnings = [each for each in evidence.events(pod) if each.is_warning]
+    warnings = [each for each in warnings if each.reason != "FailedScheduling"]
+    if faulty is not None:
+        message = str(faulty.get("message") or "")
+        if not message and warnings:
+            message = warnings[-1].message
+        return str(faulty.get("reason")), message, warnings
+    if warnings:
+        return warnings[-1].reason, warnings[-1].message, warnings
+    since = str(status.get("startTime") or pod["metadata"].get("creationTimestamp") or "")
+    has_started = any(each for each in waiting) or status.get("phase") == "Pending"
+    if has_started and evidence.age_seconds(since) > _PATIENCE_SECONDS:
+        return "ContainerCreating", "", []
+    return None
+
+
+def _key(evidence: Evidence, pod: Manifest, reason: str, message: str) -> tuple[str, ...]:
+    namespace = str(pod["metadata"].get("namespace"))
+    missing = _MISSING.search(message)
+    if missing is not None:
+        return ("missing", missing[1], f"{namespace}/{missing[2]}")
+    no_key = _NO_KEY.search(message)
+    if no_key is not None:
+        return ("key", no_key[2], f"{namespace}/{no_key[3].rpartition('/')[2]}", no_key[1])
+    driver = _DRIVER.search(message)
+    if driver is not None:
+        return ("driver", driver[1] or driver[2])
+    if "FailedPrepareDynamicResources" in reason:
+        return ("devices", evidence.workload(pod) or key_of(pod))
+    image = _IMAGE.search(message)
+    if "Image" in reason or reason == "ErrImagePull":
+        return ("image", image[1] if image is not None else str(_images(pod)))
+    owner = evidence.workload(pod) or key_of(pod)
+    if reason in ("CrashLoopBackOff", "RunContainerError", "CreateContainerError"):
+        return ("container", reason, owner)
+    return (reason, _general(pod, message), owner if _is_own(reason) else "")
+
+
+def _is_own(reason: str) -> bool:
+    """Whether the cause has to do with the pod's own volumes or settings."""
+    return reason in ("FailedAttachVolume", "FailedMount", "FailedMapVolume", "ContainerCreating")
+
+
+def _general(pod: Manifest, message: str) -> str:
+    """The message without what is the pod's own."""
+    text = message.replace(str(pod["metadata"]["name"]), "POD")
+    text = text.replace(str(section(pod, "spec").get("nodeName")), "NODE")
+    return _OWN.sub("#", text)
+
+
+def _images(pod: Manifest) -> list[str]:
+    return [str(each.get("image")) for each in items(section(pod, "spec"), "containers")]
+
+
+def _group(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Group:
+    workloads = evidence.workloads(found.pods)
+    keys = sorted(key_of(each) for each in found.pods)
+    nodes = sorted({str(section(each, "spec").get("nodeName")) for each in found.pods})
+    who = f"{'The pod' if len(keys) == 1 else f'The {len(keys)} pods'} "
+    who += f"of {owners_text(workloads)}" if workloads else listed(keys, 3)
+    verb = "has its node and does" if len(keys) == 1 else "have their nodes and do"
+    why, by, changes = _explained(evidence, key, found)
+    count = sum(each.count for each in found.events if each.reason != "Scheduled")
+    newest = max((each.last for each in found.events), default="")
+    times = f" ×{count}, last {newest}" if found.events else ""
+    first = min((each.first for each in found.events), default="")
+    started_at = min(
+        (str(section(each, "status").get("startTime") or "") for each in found.pods), default=""
+    )
+    return Group(
+        kind="placed-but-stuck",
+        cause=f"{who} {verb} not run ({listed(nodes, 4)}): {why}",
+        by=by or (owners_text(workloads) if workloads else f"pod {keys[0]}"),
+        observed=f"{found.reason}{times}: {found.message}".rstrip(": "),
+        predicted="The model would run them: what keeps them lies outside scheduling.",
+        contradicts=True,
+        since=min(filter(None, (first, started_at)), default=""),
+        pods=tuple(keys),
+        workloads=tuple(workloads),
+        changes=tuple(changes),
+        conclusion="" if changes else "No change was tried: kscope plays no containers or images.",
+    )
+
+
+_Explained = tuple[str, str, list[Change]]
+
+
+def _explained(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> _Explained:
+    if key[0] == "missing":
+        return _missing(evidence, key[1], key[2])
+    if key[0] == "key":
+        text = f"{key[1]} {key[2]} has no key {key[3]}."
+        change = Change(text=f"Add the key {key[3]} to {key[1]} {key[2]}", kind="key")
+        return text, f"{key[1].lower()} {key[2]}", [change]
+    if key[0] == "driver":
+        return _driver(evidence, key[1], found)
+    if key[0] == "image":
+        return f"image {key[1]} cannot be pulled ({found.message}).", f"image {key[1]}", []
+    if key[0] == "devices":
+        return f"{found.message}.", "", []
+    multi = _MULTI.search(found.message)
+    if multi is not None:
+        return _multi_attach(evidence, multi[1], found)
+    return f"{found.reason}{': ' if found.message else ''}{found.message}.", "", []
+
+
+_KIND_NAMES: Final = {
+    "secret": "Secret",
+    "configmap": "ConfigMap",
+    "serviceaccount": "ServiceAccount",
+}
+
+
+def _missing(evidence: Evidence, kind: str, key: str) -> _Explained:
+    """An object that pods need and that is not there: what the namespace has instead."""
+    name, namespace = _KIND_NAMES[kind], key.partition("/")[0]
+    there = [
+        str(each["metadata"]["name"])
+        for each in evidence.all(name)
+        if each["metadata"].get("namespace") == namespace
+    ]
+    others = [
+        str(each["metadata"].get("namespace"))
+        for each in evidence.all(name)
+        if each["metadata"]["name"] == key.partition("/")[2]
+    ]
+    if not evidence.has(name):
+        rest = f"No {name}s are in these files."
+    else:
+        rest = (
+            f"Namespace {namespace} has {listed(there, 4)}."
+            if there
+            else (f"The files have no {name} in namespace {namespace}.")
+        )
+    if others:
+        rest = f"{rest} One of that name is in {listed(others, 3)}."
+    change = Change(text=f"Create {name} {key}", kind="missing")
+    return f"{name} {key} does not exist. {rest}", f"{kind} {key}", [change]
+
+
+def _driver(evidence: Evidence, driver: str, found: _Caught) -> _Explained:
+    """A CSI driver that is not registered: where, and which DaemonSet should do it."""
+    nodes = sorted({str(section(each, "spec").get("nodeName")) for each in found.pods})
+    text = f"driver {driver} is not registered on {listed(nodes, 4)} (CSINode)."
+    owner = behind(evidence, driver, "node", "driver", "csi")
+    if owner is None:
+        return (
+            text,
+            f"driver {driver}",
+            [Change(text=f"Run the node plugin of {driver} on {listed(nodes, 4)}", kind="driver")],
+        )
+    name = entity(owner).replace("/", " ", 1)
+    text = f"{text} Its node plugin looks to be {name}, which {state_of(evidence, owner)}."
+    changes = (
+        [started(owner)]
+        if not is_running(owner)
+        else [
+            Change(
+                text=f"Let {name} run on {listed(nodes, 4)} and register {driver} there",
+                kind="driver",
+            )
+        ]
+    )
+    return text, f"{name} (driver {driver})", changes
+
+
+def _multi_attach(evidence: Evidence, volume: str, found: _Caught) -> _Explained:
+    """A volume that is still attached elsewhere: by which VolumeAttachment, and to which node."""
+    text = f"{found.message.rstrip('.')}."
+    for each in evidence.all("VolumeAttachment"):
+        source = section(each, "spec", "source")
+        node = str(section(each, "spec").get("nodeName"))
+        if source.get("persistentVolumeName") != volume:
+            continue
+        name = str(each["metadata"]["name"])
+        mine = {str(section(pod, "spec").get("nodeName")) for pod in found.pods}
+        if node in mine:
+            continue
+        is_gone = evidence.find("Node", node) is None
+        text = f"{text} VolumeAttachment {name} still ties volume {volume} to {node}"
+        text += ", a node that is not in the files." if is_gone else "."
+        changes: list[Change] = []
+        if is_gone or each["metadata"].get("deletionTimestamp"):
+            changes.append(
+                Change(
+                    text=f"Take the finalizers off VolumeAttachment {name} once the machine {node} is surely gone",
+                    kind="finalizer",
+                    loses="data, if the machine still writes to the volume",
+                )
+            )
+        return text, f"volumeattachment {name}", changes
+    return text, f"volume {volume}", []

@@ -1,0 +1,455 @@
+"""Pods that were refused before they existed: by a quota, a webhook, a missing account, a policy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kscope.sim.objects.manifest_parts import items, section
+from kscope.sim.objects.objects import Manifest, Pod
+from kscope.sim.objects.quantity import milli_value
+from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.triage.controllers import (
+    behind,
+    is_running,
+    owners_text,
+    served_by,
+    state_of,
+    wanted_pods,
+)
+from scheduling.engine.triage.deciding import Trials
+from scheduling.engine.triage.evidence import (
+    Evidence,
+    condition,
+    controller_reference,
+    entity,
+    key_of,
+)
+from scheduling.engine.triage.report import Change, Group, counted
+
+_KINDS: Final = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job")
+_FAILED: Final = "FailedCreate"
+
+_QUOTA: Final = re.compile(r"exceeded quota: ([^,]+), requested: (.*), used: (.*), limited: (.*)")
+_UNSTATED: Final = re.compile(r"failed quota: ([^:]+): must specify (.*)")
+_WEBHOOK: Final = re.compile(r'failed calling webhook "([^"]+)"')
+_DENIED: Final = re.compile(r'admission webhook "([^"]+)" denied the request')
+_POLICY: Final = re.compile(r"ValidatingAdmissionPolicy '([^']+)'")
+_ACCOUNT: Final = re.compile(r'serviceaccount "([^"]+)" not found')
+_CLASS: Final = re.compile(r"no PriorityClass with name (\S+) was found")
+_SCOPES: Final = re.compile(r"insufficient quota to match these scopes: (.*)")
+_SECURITY: Final = re.compile(r'violates PodSecurity "([^"]+)"')
+# Names of pods and numbers differ from refusal to refusal of one cause.
+_POD: Final = re.compile(r'pods? "[^"]*"')
+
+
+@dataclass(slots=True)
+class _Refused:
+    """Workloads whose pods one thing refuses."""
+
+    message: str
+    owners: list[Manifest] = field(default_factory=list[Manifest])
+    missing: int = 0
+    since: str = ""
+    # Of each owner, how many pods it lacks.
+    lacks: dict[str, int] = field(default_factory=dict[str, int])
+
+
+def refused_groups(evidence: Evidence, trials: Trials | None) -> Iterator[Group]:
+    """Workloads with too few pods because the API server refuses to create them.
+
+    Where kscope knows the rule that refuses, the pods are made and placed in *trials*.
+    """
+    pods = _pods_by_owner(evidence)
+    found: dict[tuple[str, ...], _Refused] = {}
+    for kind in _KINDS:
+        for owner in evidence.all(kind):
+            message, since = _refusal(evidence, owner)
+            lacks = wanted_pods(owner) - pods.get((kind, key_of(owner)), 0)
+            if not message or lacks <= 0:
+                continue
+            key = _key(message, str(owner["metadata"].get("namespace")))
+            group = found.setdefault(key, _Refused(message))
+            group.owners.append(owner)
+            group.missing += lacks
+            group.lacks[key_of(owner)] = lacks
+            group.since = min(filter(None, (group.since, since)), default="")
+    for key, group in found.items():
+        shown = _group(evidence, key, group)
+        if trials is not None and key[0] in _KNOWN_RULES:
+            shown = _with_places(trials, group, shown)
+        yield shown
+
+
+# The rules that kscope's API server has as well.
+_KNOWN_RULES: Final = ("quota", "unstated", "class", "account")
+
+
+def _with_places(trials: Trials, found: _Refused, group: Group) -> Group:
+    """*group* with how many of the missing pods fit once the first change has let them be made."""
+    made = [pod for owner in found.owners for pod in _made(owner, found.lacks[key_of(owner)])]
+    if not made or not group.changes:
+        return group
+    places = trials.run(None, {}, {pod.key for pod in made}, made)
+    first = replace(group.changes[0], places=places, of=len(made))
+    return replace(group, changes=(first, *group.changes[1:]))
+
+
+def _made(owner: Manifest, number: int) -> list[Pod]:
+    """The pods that the controller of *owner* would create from its template."""
+    if owner["kind"] == "DaemonSet":
+        return []  # Each of its pods is for one node, which only its controller knows.
+    template = section(owner, "spec", "template")
+    metadata, name = section(template, "metadata"), owner["metadata"]["name"]
+    reference = {"kind": owner["kind"], "name": name, "controller": True}
+    return [
+        Pod(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {
+                    "name": f"{name}-{place}",
+                    "namespace": owner["metadata"].get("namespace"),
+                    "labels": section(metadata, "labels"),
+                    "ownerReferences": [reference],
+                    "uid": f"{key_of(owner)}-{place}",
+                },
+                "spec": section(template, "spec"),
+            }
+        )
+        for place in range(number)
+    ]
+
+
+def _pods_by_owner(evidence: Evidence) -> dict[tuple[str, str], int]:
+    counts: dict[tuple[str, str], int] = {}
+    for pod in evidence.all("Pod"):
+        owner = controller_reference(pod)
+        if owner is not None and section(pod, "status").get("phase") not in ("Succeeded", "Failed"):
+            key = str(owner.get("kind")), f"{pod['metadata'].get('namespace')}/{owner.get('name')}"
+            counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+def _refusal(evidence: Evidence, owner: Manifest) -> tuple[str, str]:
+    """The newest refusal that stands about a workload, and since when."""
+    found = condition(owner, "ReplicaFailure")
+    events = evidence.events(owner, _FAILED)
+    if found is not None and found.get("status") == "True":
+        return str(found.get("message") or ""), str(found.get("lastTransitionTime") or "")
+    if not events:
+        return "", ""
+    made = evidence.events(owner, "SuccessfulCreate")
+    if made and made[-1].last > events[-1].last:
+        return "", ""
+    return events[-1].message, events[0].first
+
+
+def _key(message: str, namespace: str) -> tuple[str, ...]:
+    """What two refusals of one cause have in common."""
+    for pattern, kind in _KINDS_OF_REFUSAL:
+        match = pattern.search(message)
+        if match is not None:
+            is_local = kind not in ("webhook", "denied", "class", "policy")
+            return (kind, namespace if is_local else "", match[1])
+    return ("other", namespace, _POD.sub("pod", message))
+
+
+_KINDS_OF_REFUSAL: Final = (
+    (_QUOTA, "quota"),
+    (_UNSTATED, "unstated"),
+    (_WEBHOOK, "webhook"),
+    (_DENIED, "denied"),
+    (_POLICY, "policy"),
+    (_ACCOUNT, "account"),
+    (_CLASS, "class"),
+    (_SCOPES, "scopes"),
+    (_SECURITY, "security"),
+)
+
+
+def _group(evidence: Evidence, key: tuple[str, ...], found: _Refused) -> Group:
+    workloads = list(dict.fromkeys(_top(evidence, each) for each in found.owners))
+    kind, namespace, name = key
+    explain = _EXPLAINED.get(kind, _other)
+    cause, by, changes = explain(evidence, namespace, name, found)
+    events = [event for each in found.owners for event in evidence.events(each, _FAILED)]
+    count = sum(each.count for each in events)
+    newest = max((each.last for each in events), default="")
+    times = f" ×{count}, last {newest}" if events else ""
+    is_foreign = kind in ("webhook", "denied", "policy", "other")
+    held = f"{counted(found.missing, 'pod')} of {owners_text(workloads)}"
+    verb = "is" if found.missing == 1 else "are"
+    return Group(
+        kind="workload-refused",
+        cause=f"{cause} {held} {verb} refused before {'it exists' if found.missing == 1 else 'they exist'}.",
+        by=by,
+        observed=f"FailedCreate{times}: {found.message}",
+        predicted=_predicted(kind),
+        contradicts=is_foreign,
+        since=found.since,
+        pods_missing=found.missing,
+        workloads=tuple(workloads),
+        changes=tuple(changes),
+        conclusion="" if changes else "No change was tried: what refuses them is not in the files.",
+    )
+
+
+def _predicted(kind: str) -> str:
+    if kind in ("quota", "unstated", "class", "account"):
+        return "The API server refuses them as well."
+    return "Webhooks and policies are outside the model, which would create them at once."
+
+
+def _top(evidence: Evidence, owner: Manifest) -> str:
+    return evidence.workload(owner) or entity(owner)
+
+
+_Explained = tuple[str, str, list[Change]]
+
+
+def _quota(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+    match = _QUOTA.search(found.message)
+    assert match is not None
+    asked, used, limited = (_amounts(match[group]) for group in (2, 3, 4))
+    parts = [
+        f"{resource}: {used.get(resource, '0')} of {limit} are used and one more pod asks for "
+        f"{asked.get(resource, '?')}"
+        for resource, limit in limited.items()
+        if resource in asked
+    ]
+    quota = evidence.find("ResourceQuota", f"{namespace}/{name}")
+    cause = f"ResourceQuota {namespace}/{name} is used up ({listed(parts)})."
+    changes: list[Change] = []
+    needed = _needed(evidence, quota, asked, used, limited, found)
+    if needed:
+        amounts = listed([f"{resource} {amount}" for resource, amount in needed.items()])
+        changes.append(
+            Change(
+                text=f"Raise ResourceQuota {name} to {amounts}, or run fewer replicas",
+                kind="quota",
+                note="The quota is what other teams' shares rest on: ask who owns it.",
+            )
+        )
+    return cause, f"resourcequota {namespace}/{name}", changes
+
+
+def _amounts(text: str) -> dict[str, str]:
+    """ "requests.memory=16Gi,pods=1" by resource."""
+    pairs = (each.partition("=") for each in text.split(","))
+    return {name.strip(): amount.strip() for name, _, amount in pairs if amount}
+
+
+def _needed(
+    evidence: Evidence,
+    quota: Manifest | None,
+    asked: dict[str, str],
+    used: dict[str, str],
+    limited: dict[str, str],
+    found: _Refused,
+) -> dict[str, str]:
+    """What the limits have to be for all missing pods: what is used, and what each asks for."""
+    del evidence
+    stands = {} if quota is None else section(quota, "status", "used")
+    needed: dict[str, str] = {}
+    for resource in limited:
+        if resource not in asked:
+            continue
+        has = str(stands.get(resource) or used.get(resource, "0"))
+        total = milli_value(has) + milli_value(asked[resource]) * found.missing
+        needed[resource] = _like(total, limited[resource])
+    return needed
+
+
+_UNITS: Final = {"Ti": 1 << 40, "Gi": 1 << 30, "Mi": 1 << 20, "Ki": 1 << 10, "": 1}
+
+
+def _like(milli: int, model: str) -> str:
+    """An amount of thousandths in the unit of *model*, rounded up."""
+    if model.endswith("m") or milli % 1000:
+        return f"{milli}m"
+    unit = next(unit for unit in _UNITS if model.endswith(unit))
+    return f"{-(-milli // 1000 // _UNITS[unit])}{unit}"
+
+
+def _unstated(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+    del evidence
+    match = _UNSTATED.search(found.message)
+    what = match[2] if match is not None else ""
+    cause = f"ResourceQuota {namespace}/{name} wants every pod to state {what}."
+    change = Change(
+        text=f"State {what} in the template, or create a LimitRange in {namespace} with defaults",
+        kind="limits",
+    )
+    return cause, f"resourcequota {namespace}/{name}", [change]
+
+
+def _webhook(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+    """A webhook that cannot be called: its configuration, its Service, and who serves that."""
+    del namespace
+    configuration, hook = _hook(evidence, name)
+    parts = [f"The webhook {name}"]
+    by = f"webhook {name}"
+    changes: list[Change] = []
+    if configuration is not None and hook is not None:
+        by = f"{configuration['kind'].lower()} {configuration['metadata']['name']}"
+        parts.append(f"(failurePolicy {hook.get('failurePolicy') or 'Fail'})")
+    service = section(hook or {}, "clientConfig", "service")
+    where = f"{service.get('namespace')}/{service.get('name')}" if service else ""
+    if where:
+        parts.append(f"cannot be called through service {where}")
+    else:
+        parts.append("cannot be called")
+    reason = found.message.rpartition(": ")[2]
+    cause = f"{' '.join(parts)}: {reason}."
+    owner = (
+        served_by(evidence, str(service.get("namespace")), str(service.get("name")))
+        if service
+        else None
+    )
+    owner = owner or behind(evidence, name, "admission", "webhook")
+    if owner is not None:
+        named = entity(owner).replace("/", " ", 1)
+        cause = f"{cause} It is served by {named}, which {state_of(evidence, owner)}."
+        if not is_running(owner):
+            changes.append(_scaled(owner))
+    changes.append(
+        Change(
+            text=f"Let webhook {name} be ignored when it cannot be called (failurePolicy Ignore)",
+            kind="webhook",
+            shared="what it enforces is off for everybody meanwhile",
+        )
+    )
+    return cause, by, changes
+
+
+def _hook(evidence: Evidence, name: str) -> tuple[Manifest | None, Manifest | None]:
+    for kind in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
+        for each in evidence.all(kind):
+            for hook in items(each, "webhooks"):
+                if hook.get("name") == name:
+                    return each, hook
+    return None, None
+
+
+def _scaled(owner: Manifest) -> Change:
+    """A workload that does not run is started."""
+    name = entity(owner).replace("/", " ", 1)
+    if wanted_pods(owner) == 0 and owner["kind"] != "DaemonSet":
+        return Change(
+            text=f"Scale {name} to 1",
+            kind="start",
+            note="Nothing to prove for a scheduler: whether it then works, its log says.",
+        )
+    return Change(
+        text=f"Let {name} run: see why its pods are not ready",
+        kind="start",
+    )
+
+
+def started(owner: Manifest) -> Change:
+    """The change that starts a workload that does not run."""
+    return _scaled(owner)
+
+
+def _denied(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+    del namespace
+    configuration, _ = _hook(evidence, name)
+    by = f"webhook {name}"
+    if configuration is not None:
+        by = f"{configuration['kind'].lower()} {configuration['metadata']['name']}"
+    reason = found.message.partition("denied the request: ")[2] or found.message
+    change = Change(text=f"Give the template what the policy asks for: {reason}", kind="template")
+    return f"The admission webhook {name} denies the pods: {reason}.", by, [change]
+
+
+def _account(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+    del found
+    account = name.rpartition("/")[2]
+    known = [
+        each["metadata"]["name"]
+        for each in evidence.all("ServiceAccount")
+        if each["metadata"].get("namespace") == namespace
+    ]
+    others = f" The namespace has {listed(known)}." if known else ""
+    change = Change(
+        text=f"Create ServiceAccount {namespace}/{account}, or name another in the template",
+        kind="account",
+    )
+    cause = f'ServiceAccount {namespace}/{account} does not exist (serviceaccount "{name}" not found).{others}'
+    return cause, f"serviceaccount {namespace}/{account}", [change]
+
+
+def _class(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+    del evidence, namespace, found
+    change = Change(
+        text=f"Create PriorityClass {name}, or name another in the template",
+        kind="priority",
+    )
+    return f"PriorityClass {name} does not exist.", f"priorityclass {name}", [change]
+
+
+def _scopes(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+    """Upstream: plugin/pkg/admission/resourcequota/controller.go, CheckRequest()."""
+    classes = sorted(
+        {
+            str(section(each, "spec", "template", "spec").get("priorityClassName"))
+            for each in found.owners
+        }
+    )
+    quotas = [
+        key_of(each)
+        for each in evidence.all("ResourceQuota")
+        if each["metadata"].get("namespace") == namespace
+    ]
+    have = f"It has {listed(quotas)}." if quotas else "It has no ResourceQuota at all."
+    cause = (
+        f"The API server is configured to admit pods of PriorityClass {listed(classes)} only where "
+        f"a ResourceQuota names that class in its scopeSelector (insufficient quota to match these "
+        f"scopes: {name}), and none in namespace {namespace} does. {have}"
+    )
+    changes = [
+        Change(
+            text=f"Create a ResourceQuota in {namespace} with scopeSelector PriorityClass In "
+            f"[{', '.join(classes)}], or use no such class",
+            kind="quota",
+        )
+    ]
+    return cause, f"namespace {namespace} (no quota for PriorityClass {listed(classes)})", changes
+
+
+def _security(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+    del evidence
+    reason = found.message.partition("violates PodSecurity ")[2]
+    changes = [
+        Change(text=f"Let the template meet Pod Security level {name}", kind="template"),
+        Change(
+            text=f"Label namespace {namespace} with a lower Pod Security level",
+            kind="security",
+            shared=f"every pod of namespace {namespace} may then do as much",
+        ),
+    ]
+    return (
+        f"Namespace {namespace} enforces Pod Security: {reason}.",
+        f"namespace {namespace}",
+        changes,
+    )
+
+
+def _other(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+    del evidence
+    return f"The API server refuses: {found.message}.", f"namespace {namespace}", []
+
+
+_EXPLAINED: Final[dict[str, Callable[[Evidence, str, str, _Refused], _Explained]]] = {
+    "quota": _quota,
+    "unstated": _unstated,
+    "webhook": _webhook,
+    "denied": _denied,
+    "account": _account,
+    "class": _class,
+    "scopes": _scopes,
+    "security": _security,
+}

@@ -1,0 +1,127 @@
+"""The changes of a group of pending pods, by what holds it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kscope.sim.objects.manifest_parts import items, section
+from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.plugins.node_resources_fit import format_amount
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.triage.changes import changes_for, placed_by, placed_without_gates
+from scheduling.engine.triage.controllers import behind, is_running
+from scheduling.engine.triage.deciding import Trials
+from scheduling.engine.triage.evidence import Evidence
+from scheduling.engine.triage.pending import Held
+from scheduling.engine.triage.refused import started
+from scheduling.engine.triage.report import Change, Group, counted
+
+
+def with_changes(evidence: Evidence, trials: Trials, held: Held, group: Group) -> Group:
+    """*group* with what was tried for it, or with a sentence on why nothing helps."""
+    kind = held.signature[0]
+    if kind == "gate":
+        return replace(group, changes=tuple(_for_gate(evidence, trials, held, group)))
+    if kind == "scheduler":
+        return replace(group, changes=tuple(_for_scheduler(evidence, trials, held)))
+    if kind == "devices":
+        return _for_devices(evidence, trials, held, group)
+    changes, tried = changes_for(trials, held)
+    conclusion = ""
+    if not changes:
+        conclusion = f"None of {counted(tried, 'change')} that were tried places any of them."
+        if not tried:
+            conclusion = "No change of these pods or of the nodes is known that could help."
+        if kind == "fits":
+            conclusion = (
+                "Nothing has to be changed for the scheduler to place it at its next attempt."
+            )
+    return replace(group, changes=tuple(changes), conclusion=conclusion)
+
+
+def _for_gate(evidence: Evidence, trials: Trials, held: Held, group: Group) -> list[Change]:
+    """Let the one who holds the gate open it; to take it off by hand goes round him."""
+    places, of = placed_without_gates(trials, held), len(held.pods)
+    gate = held.pods[0].scheduling_gates[0]
+    found: list[Change] = []
+    owner = behind(evidence, gate, "controller", "manager")
+    queue = group.by.removeprefix("clusterqueue ") if group.by.startswith("clusterqueue") else ""
+    if owner is not None and not is_running(owner):
+        found.append(replace(started(owner), places=places, of=of))
+    elif queue:
+        found.append(
+            Change(
+                text=f"Raise nominalQuota of ClusterQueue {queue} by {_asked(evidence, trials, held, queue)}, "
+                "or wait until admitted workloads end",
+                kind="quota",
+                places=places,
+                of=of,
+                note="The queue is shared: ask who owns it.",
+            )
+        )
+    found.append(
+        Change(
+            text=f"Remove the gate {gate} by hand",
+            kind="gate",
+            places=places,
+            of=of,
+            shared="it goes round the queue, or whatever the gate waits for",
+        )
+    )
+    return found
+
+
+def _asked(evidence: Evidence, trials: Trials, held: Held, queue: str) -> str:
+    """What all pods of the group ask for of what the queue counts."""
+    found = evidence.find("ClusterQueue", queue) or {}
+    covered = [
+        str(name)
+        for group in items(section(found, "spec"), "resourceGroups")
+        for name in group.get("coveredResources") or ()
+    ]
+    sums = dict.fromkeys(covered, 0)
+    for pod in held.pods:
+        wanted = PodInfo(pod, trials.deciding.rules).resources.fit
+        for name in sums:
+            sums[name] += wanted.get(name)
+    amounts = [f"{format_amount(name, amount)} {name}" for name, amount in sums.items() if amount]
+    return listed(amounts) or "what they ask for"
+
+
+def _for_scheduler(evidence: Evidence, trials: Trials, held: Held) -> list[Change]:
+    known = sorted(trials.deciding.algorithms)
+    places, of = placed_by(trials, held, known[0]), len(held.pods)
+    name = held.pods[0].scheduler_name
+    note = f"Counted as {known[0]} would place them: how {name} decides is not known here."
+    owner = behind(evidence, name, "scheduler")
+    found: list[Change] = []
+    if owner is not None and not is_running(owner):
+        found.append(replace(started(owner), places=places, of=of, note=note))
+    elif owner is not None:
+        text = f"Let {owner['kind']} {owner['metadata']['name']} do its work: see its log and its roles"
+        found.append(Change(text=text, kind="scheduler", places=places, of=of, note=note))
+    else:
+        text = f"Run a scheduler of the name {name}"
+        found.append(Change(text=text, kind="scheduler", places=places, of=of, note=note))
+    text = f"Give the pods the schedulerName {known[0]} in their templates"
+    found.append(Change(text=text, kind="template", places=places, of=of))
+    return found
+
+
+def _for_devices(evidence: Evidence, trials: Trials, held: Held, group: Group) -> Group:
+    """A driver that publishes nothing comes before anything that a scheduler could show."""
+    if group.by.startswith(("daemonset", "deployment")):
+        kind, _, rest = group.by.partition(" ")
+        name = rest.partition(" ")[0]
+        owner = evidence.find({"daemonset": "DaemonSet", "deployment": "Deployment"}[kind], name)
+        if owner is not None:
+            selector = section(owner, "spec", "template", "spec", "nodeSelector")
+            change = started(owner)
+            if selector:
+                labels = ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
+                text = f"Label the nodes that have the devices with {labels}, so that {name} runs there"
+                change = Change(text=f"{text} and publishes them", kind="label")
+            return replace(group, changes=(change,))
+    changes, tried = changes_for(trials, held)
+    text = f"None of {counted(tried, 'change')} that were tried places any of them: see the driver."
+    return replace(group, changes=tuple(changes), conclusion="" if changes else text)
