@@ -12,6 +12,7 @@ from kscope.sim.objects.objects import Manifest
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.triage.controllers import behind, is_running, state_of
 from scheduling.engine.triage.evidence import Evidence, SeenEvent, condition, entity, key_of
+from scheduling.engine.triage.inferred import claim_refusal
 from scheduling.engine.triage.refused import started
 from scheduling.engine.triage.report import Change, Group
 
@@ -67,6 +68,9 @@ def _trouble(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenEv
     events = evidence.events(claim, *_REFUSED)
     if events:
         return events[-1].reason, events[-1].message, events
+    refusal = claim_refusal(evidence, claim)
+    if refusal is not None:
+        return *refusal, []
     waits = evidence.events(claim, _WAITS)
     if waits and evidence.age_seconds(waits[0].first) > _PATIENCE_SECONDS:
         return _WAITS, waits[-1].message, waits
@@ -111,7 +115,8 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
     storage_class = evidence.find("StorageClass", class_name)
     driver = str(storage_class.get("provisioner") or "") if storage_class is not None else ""
     who = f"Claim {keys[0]}" if len(keys) == 1 else f"The {len(keys)} claims {listed(keys, 3)}"
-    text = f"{who}: {found.reason}: {found.message.rstrip('.')}."
+    said = f": {found.message.rstrip('.')}" if found.message else ""
+    text = f"{who}: {found.reason}{said}."
     by = f"storageclass {class_name}" if class_name else who.lower()
     changes: list[Change] = []
     if key[0] == "class":
@@ -127,7 +132,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
             )
         )
     elif key[0] == "source":
-        text, by, changes = _source(evidence, first, text, key[1])
+        text, by, changes = _source(evidence, first, text, key[1], driver)
     elif found.reason in (*_RESIZE, *_RESIZING):
         text, changes = _growth(evidence, found.claims, text)
     elif driver and (owner := behind(evidence, driver, "controller", "provisioner")) is not None:
@@ -147,9 +152,9 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
         kind="claim",
         cause=text,
         by=by,
-        observed=f"{found.reason}{times}: {found.message}",
-        predicted="The model's drivers accept every request: here the files know more.",
-        contradicts=True,
+        observed=_observed(found, times),
+        predicted=_predicted(found),
+        contradicts=bool(found.events),
         since=since or created,
         pods=tuple(pods),
         claims=tuple(keys),
@@ -159,6 +164,22 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
         if changes
         else "No change was tried: what this driver accepts is outside the model.",
     )
+
+
+def _observed(found: _Stuck, times: str) -> str:
+    """What the files say; a refusal that was inferred from the objects stands in no Event."""
+    first = found.claims[0]
+    if found.events:
+        return f"{found.reason}{times}: {found.message}".rstrip(": ")
+    if (seen := condition(first, found.reason)) is not None:
+        return f"Condition {found.reason} since {seen.get('lastTransitionTime')}"
+    return f"Phase {section(first, 'status').get('phase')}; no Event."
+
+
+def _predicted(found: _Stuck) -> str:
+    if found.events or condition(found.claims[0], found.reason) is not None:
+        return "The model's drivers accept such requests: here the files know more."
+    return f"{found.reason}: {found.message}."
 
 
 def _waiting_pods(evidence: Evidence, claims: set[str]) -> list[str]:
@@ -186,7 +207,7 @@ def _workloads(evidence: Evidence, pods: list[str]) -> list[str]:
 
 
 def _source(
-    evidence: Evidence, claim: Manifest, text: str, name: str
+    evidence: Evidence, claim: Manifest, text: str, name: str, driver: str
 ) -> tuple[str, str, list[Change]]:
     """What the claim is a copy of: its class, its driver, its size."""
     kind, _, key = name.partition(" ")
@@ -211,6 +232,15 @@ def _source(
                 (each for each in ("hostPath", "local", "nfs") if each in spec), "another type"
             )
             text = f"{text} Its source {key} is bound to {volume['metadata']['name']}, a volume of {what}."
+            if what != driver:
+                text = f"{text} Driver {driver} cannot copy that."
+                changes.append(
+                    Change(
+                        text=f"Let {key} be provisioned by {driver} (not made by hand), then copy it",
+                        kind="claim",
+                        note="Its data has to be moved there first.",
+                    )
+                )
     return text, f"{kind.lower()} {key}", changes
 
 

@@ -53,6 +53,9 @@ def words_of(name: str) -> list[str]:
 
 def behind(evidence: Evidence, name: str, *hints: str) -> Manifest | None:
     """The workload whose name best fits *name*; with *hints* those that have such a word first."""
+    for each in _workloads(evidence):
+        if each["metadata"]["name"] == name:
+            return each
     words = words_of(name)
     found = [(_fit(each, words, hints), entity(each), each) for each in _workloads(evidence)]
     best = max(found, key=_by_fit, default=None)
@@ -108,7 +111,7 @@ def wanted_pods(workload: Manifest) -> int:
 
 
 def ready_pods(workload: Manifest) -> int:
-    """How many of its pods are ready."""
+    """How many of its pods are ready, as its status says."""
     status = section(workload, "status")
     name = "numberReady" if workload["kind"] == "DaemonSet" else "readyReplicas"
     return int(status.get(name) or 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -33,11 +33,18 @@ class _Leaving:
     namespaces: list[Manifest] = field(default_factory=list[Manifest])
 
 
-def leaving_groups(evidence: Evidence, broken: dict[str, Broken]) -> Iterator[Group]:
-    """The groups; a pod that only the kubelet of a broken node can end goes to that node's group."""
+def leaving_groups(
+    evidence: Evidence, broken: dict[str, Broken], named: Container[str]
+) -> Iterator[Group]:
+    """The groups; a pod that only the kubelet of a broken node can end goes to that node's group.
+
+    Objects *named* are the cause of another group already.
+    """
     found: dict[tuple[str, ...], _Leaving] = {}
     for each in evidence.everything():
         if not each["metadata"].get("deletionTimestamp") or not _is_late(evidence, each):
+            continue
+        if entity(each) in named:
             continue
         if each["kind"] == "Pod" and _goes_with_node(each, broken):
             continue

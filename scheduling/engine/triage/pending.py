@@ -84,10 +84,12 @@ def was_refused(evidence: Evidence, pod: Pod) -> bool:
 def held_back(evidence: Evidence, deciding: Deciding) -> list[Held]:
     """The pods that wait for a node in vain, in groups.
 
-    A pod of which nothing was observed, and that fits, is placed: it will run.
+    A pod of which nothing was observed, and that fits, is placed: it will run, and is pending no
+    more.
     """
     classes: dict[tuple[str, ...], PodClass] = {}
     blocked: set[tuple[str, ...]] = set()
+    left: list[Pod] = []
     for pod in deciding.pending:
         key = _class_key(evidence, deciding, pod)
         is_plain = deciding.serves(pod) and not pod.scheduling_gates
@@ -97,6 +99,8 @@ def held_back(evidence: Evidence, deciding: Deciding) -> list[Held]:
             blocked.add(key)
         found = classes.setdefault(key, PodClass(evidence.workload(pod.raw)))
         found.pods.append(pod)
+        left.append(pod)
+    deciding.pending = left
     groups: dict[tuple[str, ...], Held] = {}
     for each in classes.values():
         signature, main = _diagnosed(evidence, deciding, each)

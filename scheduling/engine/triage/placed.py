@@ -12,6 +12,7 @@ from kscope.sim.objects.objects import Manifest
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.triage.controllers import behind, is_running, owners_text, state_of
 from scheduling.engine.triage.evidence import Evidence, SeenEvent, entity, key_of
+from scheduling.engine.triage.inferred import pod_refusal
 from scheduling.engine.triage.nodes import Broken
 from scheduling.engine.triage.refused import started
 from scheduling.engine.triage.report import Change, Group
@@ -88,6 +89,8 @@ def _trouble(evidence: Evidence, pod: Manifest) -> tuple[str, str, list[SeenEven
         return str(faulty.get("reason")), message, warnings
     if warnings:
         return warnings[-1].reason, warnings[-1].message, warnings
+    if status.get("phase") == "Pending" and (refusal := pod_refusal(evidence, pod)) is not None:
+        return *refusal, []
     since = str(status.get("startTime") or pod["metadata"].get("creationTimestamp") or "")
     has_started = any(each for each in waiting) or status.get("phase") == "Pending"
     if has_started and evidence.age_seconds(since) > _PATIENCE_SECONDS:
@@ -152,15 +155,39 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Group:
         kind="placed-but-stuck",
         cause=f"{who} {verb} not run ({listed(nodes, 4)}): {why}",
         by=by or (owners_text(workloads) if workloads else f"pod {keys[0]}"),
-        observed=f"{found.reason}{times}: {found.message}".rstrip(": "),
-        predicted="The model would run them: what keeps them lies outside scheduling.",
-        contradicts=True,
+        observed=_observed(found, times),
+        predicted=_predicted(found),
+        contradicts=bool(found.events) or not found.message,
         since=min(filter(None, (first, started_at)), default=""),
         pods=tuple(keys),
         workloads=tuple(workloads),
         changes=tuple(changes),
         conclusion="" if changes else "No change was tried: kscope plays no containers or images.",
     )
+
+
+def _observed(found: _Caught, times: str) -> str:
+    """What the files say; a refusal that was inferred from the objects stands in no Event."""
+    status = section(found.pods[0], "status")
+    waiting = [
+        str(reason)
+        for each in items(status, "containerStatuses")
+        if (reason := section(each, "state", "waiting").get("reason"))
+    ]
+    if not found.events and found.reason not in waiting:
+        seen = f"Phase {status.get('phase')}"
+        return (
+            f"{seen}, containers wait in {waiting[0]}; no Event."
+            if waiting
+            else f"{seen}; no Event."
+        )
+    return f"{found.reason}{times}: {found.message}".rstrip(": ")
+
+
+def _predicted(found: _Caught) -> str:
+    if not found.events and found.message:
+        return f"{found.reason}: {found.message}."
+    return "The model would run them: what keeps them lies outside scheduling."
 
 
 _Explained = tuple[str, str, list[Change]]
@@ -178,7 +205,13 @@ def _explained(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> _Exp
     if key[0] == "image":
         return f"image {key[1]} cannot be pulled ({found.message}).", f"image {key[1]}", []
     if key[0] == "devices":
-        return f"{found.message}.", "", []
+        change = Change(
+            text="Make the pods again without nodeName (with a node selector instead), so that a "
+            "scheduler allocates and reserves their claims",
+            kind="again",
+        )
+        is_by_hand = "nodeName" in found.message
+        return f"{found.message}.", "", [change] if is_by_hand else []
     multi = _MULTI.search(found.message)
     if multi is not None:
         return _multi_attach(evidence, multi[1], found)

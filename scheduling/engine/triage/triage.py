@@ -40,8 +40,11 @@ def triage(
 
 def _groups(cluster: Cluster, evidence: Evidence, *, tries_changes: bool) -> Iterator[Group]:
     broken = broken_nodes(evidence)
-    yield from leaving_groups(evidence, broken)
-    yield from placed_groups(evidence, broken)
+    placed = list(placed_groups(evidence, broken))
+    yield from placed
+    # What holds pods is named with them.
+    named = {group.by.replace(" ", "/", 1) for group in placed}
+    yield from leaving_groups(evidence, broken, named)
     claims = list(claim_groups(evidence))
     yield from claims
     # A pod that waits for a claim which was refused is held by what holds the claim.

@@ -1,0 +1,1 @@
+"""What is stuck in small clusters, and what triage says of it."""

@@ -1,0 +1,114 @@
+"""Triage of a few manifests, as if they had been read from files, and manifests of its own."""
+
+from typing import Any
+
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.triage.report import Group, Triage
+from scheduling.engine.triage.triage import triage
+from tests.builders.clusters import scene
+
+Manifest = dict[str, Any]
+
+NOON = "2026-11-20T12:00:00Z"
+ELEVEN = "2026-11-20T11:00:00Z"
+# What only the files say: kscope does not play it.
+_ASIDE = frozenset(
+    ("Event", "Lease", "Secret", "ConfigMap", "ServiceAccount", "VolumeSnapshot", "Widget")
+    + ("ValidatingWebhookConfiguration",)
+)
+
+
+def triage_of(*manifests: Manifest) -> Triage:
+    """What is stuck at noon."""
+    clock = {"apiVersion": "v1", "kind": "Lease", "spec": {"renewTime": NOON}}
+    files = [*manifests, {**clock, "metadata": {"name": "clock", "namespace": "kube-system"}}]
+    played = [each for each in files if each["kind"] not in _ASIDE]
+    return triage(Cluster.create(scene(*played)), files)
+
+
+def only_group(*manifests: Manifest) -> Group:
+    """The only group of what is stuck."""
+    (group,) = triage_of(*manifests).groups
+    return group
+
+
+def event(about: Manifest, reason: str, message: str, **fields: Any) -> Manifest:
+    """A warning about an object that came several times, the last time just before noon."""
+    metadata = about["metadata"]
+    namespace = metadata.get("namespace")
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{metadata['name']}.1", "namespace": namespace or "default"},
+        "involvedObject": {"kind": about["kind"], "name": metadata["name"], "namespace": namespace},
+        "reason": reason,
+        "message": message,
+        "count": 7,
+        "firstTimestamp": ELEVEN,
+        "lastTimestamp": "2026-11-20T11:59:00Z",
+        "type": "Warning",
+        **fields,
+    }
+
+
+def deployment(name: str, replicas: int, ready: int, namespace: str = "default") -> Manifest:
+    """A Deployment with as many pods ready."""
+    labels = {"app": name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace, "uid": f"deployment-{name}"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": _template(labels),
+        },
+        "status": {"readyReplicas": ready},
+    }
+
+
+def replica_set(owner: Manifest, replicas: int, message: str) -> Manifest:
+    """The ReplicaSet of a Deployment whose pods are refused."""
+    metadata = owner["metadata"]
+    reference = {"kind": "Deployment", "name": metadata["name"], "uid": metadata["uid"]}
+    labels = {"app": metadata["name"], "pod-template-hash": "1"}
+    failure = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": f"{metadata['name']}-1",
+            "namespace": metadata["namespace"],
+            "ownerReferences": [{"apiVersion": "apps/v1", "controller": True, **reference}],
+        },
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": _template(labels),
+        },
+        "status": {"conditions": [{**failure, "message": message}]},
+    }
+
+
+def _template(labels: dict[str, str]) -> Manifest:
+    requests = {"requests": {"cpu": "1", "memory": "1Gi"}}
+    container = {"name": "main", "image": "app", "resources": requests}
+    return {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+
+
+def placed(manifest: Manifest, node: str = "n1", **status: Any) -> Manifest:
+    """A pod that has its node and is about to start."""
+    spec = {**manifest["spec"], "nodeName": node}
+    return {**manifest, "spec": spec, "status": {"phase": "Pending", "startTime": ELEVEN, **status}}
+
+
+def leaving(manifest: Manifest, *finalizers: str) -> Manifest:
+    """An object that is being deleted for an hour."""
+    held = {"deletionTimestamp": ELEVEN, "finalizers": list(finalizers)}
+    return {**manifest, "metadata": {**manifest["metadata"], **held}}
+
+
+def silent(node: Manifest) -> Manifest:
+    """A node whose kubelet has stopped reporting."""
+    unknown = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
+    return {**node, "status": {**node["status"], "conditions": [unknown]}}

@@ -1,0 +1,80 @@
+"""Pods without a node: one group for each cause, and changes for all of its pods."""
+
+from tests.builders.nodes import ZONE, node
+from tests.builders.pods import pod
+from tests.triage.clusters import deployment, event, only_group, triage_of
+
+_GPU = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+_ANTI_AFFINITY = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": ZONE}
+        ]
+    }
+}
+
+
+def test_nothing_is_stuck_where_all_fits() -> None:
+    found = triage_of(node("n1"), pod("a"))
+    assert (found.groups, found.headline) == ((), "Nothing is stuck in 1 pod and 1 node.")
+
+
+def test_only_pods_beyond_the_room_are_stuck() -> None:
+    group = only_group(node("n1", cpu="4"), *(pod(f"p{n}", cpu="2") for n in range(5)))
+    assert group.pods == ("default/p2", "default/p3", "default/p4")
+
+
+def test_as_many_nodes_are_added_as_all_need() -> None:
+    group = only_group(node("n1", cpu="4"), *(pod(f"p{n}", cpu="2") for n in range(7)))
+    best = group.changes[0]
+    assert best.text == "Add 3 nodes like n1"
+    assert (best.places, best.of) == (5, 5)
+
+
+def test_two_causes_make_two_groups() -> None:
+    pods = [pod("big", cpu="9"), pod("picky", cpu="1", nodeSelector={"disk": "fast"})]
+    found = triage_of(node("n1"), *pods)
+    assert sorted(each.pods for each in found.groups) == [("default/big",), ("default/picky",)]
+    assert found.headline == "2 causes hold 2 pods"
+
+
+def test_toleration_comes_before_removing_the_taint() -> None:
+    group = only_group(node("n1", taints=[_GPU]), pod("a"), pod("b"))
+    assert [each.kind for each in group.changes] == ["toleration", "taint"]
+    assert [(each.places, bool(each.shared)) for each in group.changes] == [(2, False), (2, True)]
+
+
+def test_rule_about_its_own_kind_is_changed_in_running_pods_too() -> None:
+    running = {**pod("r", labels={"app": "web"}, affinity=_ANTI_AFFINITY, nodeName="n1")}
+    waiting = pod("w", labels={"app": "web"}, affinity=_ANTI_AFFINITY)
+    owner = {"kind": "ReplicaSet", "name": "web", "uid": "1", "controller": True}
+    for each in (running, waiting):
+        each["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", **owner}]
+    group = only_group(node("n1", "a"), node("n2", "a"), running, waiting)
+    assert "1 domain (a)" in group.cause
+    assert (group.changes[0].kind, group.changes[0].places) == ("affinity", 1)
+
+
+def test_what_was_refused_and_fits_now_contradicts() -> None:
+    waiting = pod("a")
+    group = only_group(node("n1"), waiting, event(waiting, "FailedScheduling", "0/1 nodes"))
+    assert (group.contradicts, group.predicted) == (True, "It fits n1 now.")
+
+
+def test_scheduler_without_replicas_is_named() -> None:
+    other = deployment("batch-scheduler", 0, 0)
+    group = only_group(node("n1"), other, pod("a", schedulerName="batch-scheduler"))
+    assert group.by == "deployment default/batch-scheduler"
+    assert group.changes[0].text == "Scale deployment default/batch-scheduler to 1"
+    assert (group.changes[0].places, group.changes[0].of) == (1, 1)
+
+
+def test_gate_names_the_operator_that_does_not_run() -> None:
+    operator = deployment("acme-operator", 1, 0)
+    gated = pod("a", schedulingGates=[{"name": "acme.io/wait"}])
+    group = only_group(node("n1"), operator, gated)
+    assert "has 0 of 1 pods ready" in group.cause
+    assert [(each.kind, bool(each.shared)) for each in group.changes] == [
+        ("start", False),
+        ("gate", True),
+    ]
