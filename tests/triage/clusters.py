@@ -3,6 +3,7 @@
 from typing import Any
 
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.triage.asking import Answer, explain_as_it_stands
 from scheduling.engine.triage.report import Group, Triage
 from scheduling.engine.triage.triage import triage
 from tests.builders.clusters import scene
@@ -18,12 +19,29 @@ _ASIDE = frozenset(
 )
 
 
+_CLOCK = {
+    "apiVersion": "v1",
+    "kind": "Lease",
+    "metadata": {"name": "clock", "namespace": "kube-system"},
+    "spec": {"renewTime": NOON},
+}
+
+
 def triage_of(*manifests: Manifest) -> Triage:
     """What is stuck at noon."""
-    clock = {"apiVersion": "v1", "kind": "Lease", "spec": {"renewTime": NOON}}
-    files = [*manifests, {**clock, "metadata": {"name": "clock", "namespace": "kube-system"}}]
-    played = [each for each in files if each["kind"] not in _ASIDE]
-    return triage(Cluster.create(scene(*played)), files)
+    return triage(cluster_of(*manifests), [*manifests, _CLOCK])
+
+
+def cluster_of(*manifests: Manifest) -> Cluster:
+    """The cluster of those manifests that kscope plays."""
+    return Cluster.create(scene(*(each for each in manifests if each["kind"] not in _ASIDE)))
+
+
+def answer_about(kind: str, key: str, *manifests: Manifest) -> Answer:
+    """Why an object is as it is at noon."""
+    found = explain_as_it_stands(cluster_of(*manifests), [*manifests, _CLOCK], kind, key)
+    assert found is not None
+    return found
 
 
 def only_group(*manifests: Manifest) -> Group:

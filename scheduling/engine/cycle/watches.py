@@ -98,14 +98,28 @@ class Watches:
         """
         self._began = self._state.loop.now
         delay = AT_ONCE if self._state.external else self._latencies.draw("watch")
+        for kind, handler in self._handlers():
+            is_late = kind == "Node" and delay != AT_ONCE
+            later = self._latencies.draw("node_watch") if is_late else 0
+            self._store.watch(kind, handler, delay + later)
+
+    def list_at_once(self) -> None:
+        """Know everything that exists, without waiting for the watches to bring it.
+
+        Only for a copy that is asked and never goes on: the watches would bring it once more.
+        """
+        for kind, handler in self._handlers():
+            for obj in self._store.objects(kind):
+                handler(WatchEvent("ADDED", None, obj))
+
+    def _handlers(self) -> Iterator[tuple[str, Callable[[WatchEvent], None]]]:
+        """The kinds that are watched, in order, with what is told of their objects."""
         attachments = ("VolumeAttachment",) if self._cycle_rules.counts_attachments else ()
         handlers = {"Pod": self.observe_pod, "Node": self.observe_node}
         devices = _DEVICE_KINDS if self._cycle_rules.allocates_devices else ()
         groups = (POD_GROUP,) if self._groups is not None else ()
         for kind in (*attachments, *devices, *groups, *_WATCHED_KINDS):
-            is_late = kind == "Node" and delay != AT_ONCE
-            later = self._latencies.draw("node_watch") if is_late else 0
-            self._store.watch(kind, handlers.get(kind, self.observe_other), delay + later)
+            yield kind, handlers.get(kind, self.observe_other)
 
     def observe_pod(self, event: WatchEvent) -> None:
         new = event.new

@@ -233,14 +233,7 @@ def _source(
             )
             text = f"{text} Its source {key} is bound to {volume['metadata']['name']}, a volume of {what}."
             if what != driver:
-                text = f"{text} Driver {driver} cannot copy that."
-                changes.append(
-                    Change(
-                        text=f"Let {key} be provisioned by {driver} (not made by hand), then copy it",
-                        kind="claim",
-                        note="Its data has to be moved there first.",
-                    )
-                )
+                text = f"{text} Driver {driver} cannot copy that: it copies volumes of its own only."
     return text, f"{kind.lower()} {key}", changes
 
 

@@ -50,7 +50,8 @@ class Evidence:
         self._objects: dict[str, dict[str, Manifest]] = {}
         self._events: dict[tuple[str, str], list[SeenEvent]] = {}
         newest = ""
-        for each in manifests:
+        self.manifests = tuple(manifests)
+        for each in self.manifests:
             if each["kind"] == "Event":
                 event = _seen(each)
                 self._events.setdefault((event.kind, event.key), []).append(event)

@@ -190,14 +190,15 @@ def _group_lines(number: int, group: Group) -> Iterator[str]:
         sign = "(contradicts what was observed) " if group.contradicts else ""
         yield f"   predicted {sign}{group.predicted}"
     for place, change in enumerate(group.changes):
-        yield f"   {'change' if not place else 'or':<9} {_change_text(change)}"
+        yield f"   {'change' if not place else 'or':<9} {change_text(change)}"
         if change.note:
             yield f"             {change.note}"
     if group.conclusion:
         yield f"   {group.conclusion}"
 
 
-def _change_text(change: Change) -> str:
+def change_text(change: Change) -> str:
+    """A change with what it places, loses and shares."""
     shown = "" if change.places is None else f": places {change.places} of {change.of}"
     marks = [f"loses {change.loses}"] if change.loses else []
     marks += [f"shared: {change.shared}"] if change.shared else []

@@ -3,32 +3,54 @@
 import argparse
 from typing import Any
 
+import orjson
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
+from kscope.runs.drive.garbage import uncollected
+from kscope.sim.input.load_result import LoadResult
 from kscope.sim.objects.kinds import NAMESPACED
 from scheduling.engine.diagnosis.why import KIND_OF
+from scheduling.engine.triage.asking import explain_as_it_stands
+from scheduling.management.standing import Standing, bad_input, load_files, standing_cluster
+from scheduling.process_forks import forks_of
+
+# When a scenario is asked that has steps: it has to be played first.
+_UNTIL = "60s"
 
 
 class Command(BaseCommand):
-    """Plays a scenario to an instant and asks about one object."""
+    """Asks about one object: as it stands in the files, or after a scenario was played."""
 
     help = (
         "Explain why an object is in its state: "
-        "manage.py why FILE pod shop/web-3, or FILE claim data, or FILE node n1"
+        "manage.py why FILE pod shop/web-3, or FILE claim data, or FILE node n1. "
+        "Files without steps are asked as they stand; nothing is played"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """See BaseCommand."""
         parser.add_argument("file", help="manifests or a scenario")
-        parser.add_argument("kind", help=", ".join(sorted(KIND_OF)))
+        parser.add_argument("kind", help=f"{', '.join(sorted(KIND_OF))}, or any kind in the files")
         parser.add_argument("name", help="NAMESPACE/NAME, or NAME in namespace default")
-        parser.add_argument("--until", default="60s", help="the instant; default: 60s")
+        parser.add_argument(
+            "--until",
+            help="play to this instant and ask there; default: the instant of the files, or, for a "
+            f"scenario with steps, {_UNTIL}",
+        )
         parser.add_argument("--profile", help="the Kubernetes version; default: the scenario's")
         parser.add_argument("--json", action="store_true", help="the answer as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """See BaseCommand. Raises CommandError for a kind that cannot be asked about."""
+        """See BaseCommand. Raises CommandError for an object that cannot be asked about."""
+        if options["until"] is None:
+            loaded = load_files([options["file"]])
+            if not (loaded.scenario or {}).get("steps"):
+                self._as_it_stands(loaded, options)
+                return
+        self._played(options)
+
+    def _played(self, options: dict[str, Any]) -> None:
         prefix, name = str(options["kind"]).lower(), str(options["name"])
         kind = KIND_OF.get(prefix)
         if kind is None:
@@ -36,7 +58,47 @@ class Command(BaseCommand):
             raise CommandError(f"no explanation for {prefix!r}; known kinds are {known}")
         if kind in NAMESPACED and "/" not in name:
             name = f"default/{name}"
-        words = [options["file"], "--why", f"{prefix}/{name}", "--until", options["until"]]
+        words = [options["file"], "--why", f"{prefix}/{name}"]
+        words += ["--until", options["until"] or _UNTIL]
         words += ["--profile", options["profile"]] if options["profile"] else []
         words += ["--json"] if options["json"] else []
         call_command("simulate", *words, stdout=self.stdout, stderr=self.stderr)
+
+    def _as_it_stands(self, loaded: LoadResult, options: dict[str, Any]) -> None:
+        # What is only left out of a run is read here as evidence.
+        left_out = {str(one) for one in loaded.left_out}
+        for warning in (each for each in loaded.warnings if each not in left_out):
+            self.stderr.write(f"note: {warning}")
+        with uncollected():
+            standing = standing_cluster(loaded, options["profile"])
+            kind, key = _asked(standing, str(options["kind"]), str(options["name"]))
+            answer = explain_as_it_stands(
+                standing.cluster, standing.manifests, kind, key, make_forks=forks_of
+            )
+        if answer is None:
+            raise bad_input(f"there is no {kind} {key} in {options['file']}")
+        if options["json"]:
+            text = orjson.dumps(answer.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
+        else:
+            text = answer.text()
+        self.stdout.write(text, ending="")
+
+
+def _asked(standing: Standing, word: str, name: str) -> tuple[str, str]:
+    """The kind and key that are meant: "claim" and "pvc" are not kinds, "clusterqueue" is one.
+
+    Raises CommandError for a kind that the files have no object of.
+    """
+    there = {each["kind"].lower(): each for each in standing.manifests}
+    kind = KIND_OF.get(word.lower())
+    if kind is None:
+        found = there.get(word.lower())
+        if found is None:
+            known = ", ".join(sorted({*KIND_OF, *there}))
+            raise bad_input(f"no explanation for {word!r}; known kinds are {known}")
+        kind = str(found["kind"])
+    like = there.get(kind.lower())
+    has_namespace = like is not None and bool(like["metadata"].get("namespace"))
+    if (kind in NAMESPACED or has_namespace) and "/" not in name:
+        name = f"default/{name}"
+    return kind, name

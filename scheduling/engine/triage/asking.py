@@ -1,0 +1,486 @@
+"""The question: why is one object of a cluster as it stands, and what would let it go on.
+
+Three things are kept apart: what the files say of it, what holds it at their instant, and what the
+model predicts for the next minute. Where the model would let go on what the files show as stuck,
+that contradiction is the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.kinds import entity_id
+from kscope.sim.objects.manifest_parts import items, section
+from kscope.sim.objects.objects import ApiObject, Manifest, PersistentVolumeClaim, Pod
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.diagnosis.fork import CopiedForks, MakeForks
+from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
+from scheduling.engine.diagnosis.why import ASKED, explain_object
+from scheduling.engine.triage.evidence import Evidence, SeenEvent, key_of
+from scheduling.engine.triage.report import Change, Group, change_text
+from scheduling.engine.triage.triage import triage
+
+# How far the model looks ahead.
+AHEAD: Final = 60 * SECOND
+# A pod in one of these states waits for a scheduler, which has the best answer.
+_NOT_WAITING: Final = ("placed", "ended", "deleting")
+_EVENTS_SHOWN: Final = 3
+# Kinds of change that end somebody's work or leave data behind, and that others have to agree to.
+_LOSING: Final = frozenset(("pod", "peer", "moved"))
+_SHARED: Final = frozenset(("taint", "quota", "budget"))
+_OUTCOME: Final = re.compile(r": it (?:is|runs|has|may|goes|can) ")
+_NOTHING_TRIED: Final = "No change was tried: none is known that kscope could show to work."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Help:
+    """A change that would help: one tried for the object alone, or one for a whole group.
+
+    `loses` data or work, is `shared` with others who have to agree, or `buys` a machine.
+    """
+
+    text: str
+    note: str
+    loses: bool
+    shared: bool
+    buys: bool
+    content: dict[str, Any]
+
+    @classmethod
+    def of_fix(cls, fix: Fix) -> Help:
+        """A change that was tried for the object alone."""
+        return cls(
+            text=f"{fix.text} ({'tried in a fork' if fix.shown == 'fork' else 'decided again'})",
+            note=fix.note,
+            loses=fix.kind in _LOSING,
+            shared=fix.kind in _SHARED,
+            buys=fix.kind == "node",
+            content=fix.to_dict(),
+        )
+
+    @classmethod
+    def of_change(cls, change: Change) -> Help:
+        """A change for a group."""
+        return cls(
+            text=change_text(change),
+            note=change.note,
+            loses=bool(change.loses),
+            shared=bool(change.shared),
+            buys=change.kind == "node",
+            content={"shown": "decision", **change.to_dict()},
+        )
+
+
+def _change_of(fix: Fix) -> str:
+    """What is done by *fix*: its text before what came of it."""
+    return _OUTCOME.split(fix.text)[0]
+
+
+def _price(helps: Help) -> tuple[bool, bool, bool]:
+    """Changes that cost nobody anything come first, those that lose something last."""
+    return helps.loses, helps.shared, helps.buys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Why an object is as it is at the instant of the files.
+
+    `observed` is what the files say of it. `diagnosis` is what follows from the objects as they
+    stand, with the changes that were tried for it alone, and `beside` the same for one that shares
+    its lot: the pod of a claim or workload, the claim of a pod. `groups` are the causes that hold it, with
+    the changes for all that they hold. Where `is_named` is not set, they hold what it uses or
+    consists of. `predicted` is what a fork does in the next minute; `contradicts`: it would go on
+    there, although it is stuck in the files.
+    """
+
+    instant: str
+    observed: tuple[str, ...]
+    diagnosis: Diagnosis
+    beside: Diagnosis | None = None
+    groups: tuple[Group, ...] = ()
+    is_named: bool = True
+    predicted: str = ""
+    contradicts: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        if self._own_leads or not self.groups:
+            return self.diagnosis.sentence
+        return self.groups[0].cause
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """All that holds it, the answer first."""
+        shared = tuple(Cause(severity="blocks", sentence=each.cause) for each in self.groups)
+        own = self.diagnosis.causes
+        known = {each.sentence for each in own}
+        other = () if self.beside is None else self.beside.causes
+        other = tuple(each for each in other if each.sentence not in known)
+        return (*own, *shared, *other) if self._own_leads else (*shared, *own, *other)
+
+    @property
+    def _own_leads(self) -> bool:
+        """Whether its own diagnosis says more: of what waits for a scheduler, or for another object."""
+        waits = bool(self.diagnosis.pod) and self.diagnosis.state not in _NOT_WAITING
+        is_aside = not self.is_named or (bool(self.groups) and self.groups[0].kind == "pending")
+        return bool(self.diagnosis.causes) and (waits or is_aside)
+
+    @property
+    def fixes(self) -> list[Help]:
+        """What would help, in the order in which an expert would try it.
+
+        Of a change that was tried for the object alone and for its group, which has no other pod,
+        the former is shown: it was carried out.
+        """
+        tried = (*self.diagnosis.fixes, *(self.beside.fixes if self.beside is not None else ()))
+        own = {_change_of(each): Help.of_fix(each) for each in reversed(tried)}
+        found: dict[str, Help] = {}
+        for change in (each for group in self.groups for each in group.changes):
+            helps = Help.of_change(change)
+            tried_alone = own.get(change.text) if change.of == 1 else None
+            if tried_alone is not None:
+                helps = replace(tried_alone, loses=helps.loses, shared=helps.shared)
+            found.setdefault(change.text, helps)
+        alone = [own[key] for key in reversed(own) if key not in found]
+        return sorted([*found.values(), *alone], key=_price)
+
+    @property
+    def conclusion(self) -> str:
+        """What was tried without success, or why nothing was; "" where a change is offered."""
+        if self.fixes:
+            return ""
+        found = (each.conclusion for each in self.groups if each.conclusion)
+        return self.diagnosis.conclusion or next(found, "") or _NOTHING_TRIED
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form: that of a diagnosis, and what was observed and predicted."""
+        return {
+            **self.diagnosis.to_dict(),
+            "instant": self.instant,
+            "sentence": self.sentence,
+            "observed": list(self.observed),
+            "predicted": self.predicted,
+            "contradicts": self.contradicts,
+            "causes": [each.to_dict() for each in self.causes],
+            "fixes": [each.content for each in self.fixes],
+            "groups": [each.to_dict() for each in self.groups],
+            "conclusion": self.conclusion,
+        }
+
+    def text(self) -> str:
+        """The answer for a terminal."""
+        return "\n".join(_lines(self)) + "\n"
+
+
+def explain_as_it_stands(
+    cluster: Cluster,
+    manifests: Iterable[Manifest],
+    kind: str,
+    key: str,
+    *,
+    tries_changes: bool = True,
+    make_forks: MakeForks = CopiedForks,
+) -> Answer | None:
+    """Why the object is as it is at the instant of the files; None where there is no such object.
+
+    *cluster* is at its beginning and is left so; the files hold *manifests*, those kept aside
+    among them. Nothing is bound, nominated, evicted or written: what the schedulers would decide
+    is computed in a copy whose queues and caches are filled at once. Without *tries_changes* there
+    are causes alone.
+    """
+    evidence = Evidence(manifests)
+    raw = evidence.find(kind, key)
+    if raw is None:
+        return None
+    original = CopiedForks(cluster)
+    found = triage(cluster, evidence.manifests, tries_changes=tries_changes).groups
+    naming = tuple(_naming(raw, found))
+    groups = naming or tuple(_around(evidence, raw, found))
+    companion = _companion(evidence, raw, groups)
+
+    def at_once(copy: Cluster) -> tuple[Diagnosis, Diagnosis | None]:
+        for each in copy.replicas:
+            each.scheduler.watches.list_at_once()
+
+        def explained(kind: str, key: str) -> Diagnosis:
+            return explain_object(
+                copy,
+                kind,
+                key,
+                tries_changes=tries_changes,
+                make_forks=lambda _: make_forks(cluster),
+            )
+
+        own = explained(kind, key) if kind in ASKED else _unasked(cluster, kind, key, raw)
+        return own, explained(*companion) if companion else None
+
+    def ahead(copy: Cluster) -> _Prediction:
+        return _prediction(copy, kind, key)
+
+    diagnosis, beside = original.run(at_once)
+    predicted = original.run(ahead) if kind in ASKED else _Prediction()
+    if not groups:
+        diagnosis = _without_denial(evidence, raw, diagnosis, predicted)
+    return Answer(
+        instant=evidence.instant,
+        observed=tuple(_observed(evidence, raw)),
+        diagnosis=diagnosis,
+        beside=beside,
+        groups=groups,
+        is_named=bool(naming),
+        predicted=predicted.text,
+        contradicts=predicted.goes_on and bool(groups),
+    )
+
+
+def _unasked(cluster: Cluster, kind: str, key: str, raw: Manifest) -> Diagnosis:
+    """Of an object of a kind that no component acts on: what its own metadata say."""
+    finalizers = raw["metadata"].get("finalizers") or ()
+    if raw["metadata"].get("deletionTimestamp"):
+        sentence = f"{kind} {key} is terminating"
+        sentence += f": it keeps {', '.join(finalizers)}." if finalizers else "."
+        state = "terminating"
+    else:
+        sentence = f"Nothing in the files holds {kind} {key}; kscope plays no objects of this kind."
+        state = "kept"
+    return Diagnosis(
+        pod="",
+        object=entity_id(kind, key),
+        profile=cluster.profile,
+        at=cluster.now,
+        state=state,
+        sentence=sentence,
+    )
+
+
+def _without_denial(
+    evidence: Evidence, raw: Manifest, found: Diagnosis, predicted: _Prediction
+) -> Diagnosis:
+    """*found*, which calls nothing well that the files, or the next minute, do not show as well."""
+    status = section(raw, "status")
+    if not found.causes and not predicted.goes_on and predicted.causes:
+        sentence = f"The files say nothing of it; the model predicts: {predicted.text}"
+        return replace(found, sentence=sentence, causes=predicted.causes)
+    if found.state != "placed" or found.causes or status.get("phase") == "Running":
+        return found
+    if not status:
+        rest = "the files have no status of it, so nothing was observed"
+    elif not evidence.has_events:
+        rest = f"its phase is {status.get('phase')}, and no Events are in the files that say why"
+    else:
+        rest = f"its phase is {status.get('phase')}, and no Event says that anything holds it"
+    return replace(found, sentence=f"{found.sentence.rstrip('.')}; {rest}.")
+
+
+# -- what was observed -------------------------------------------------------------------------------
+
+
+def _observed(evidence: Evidence, raw: Manifest) -> Iterator[str]:
+    """What the files say of the object itself, one fact a line."""
+    status = section(raw, "status")
+    if phase := status.get("phase"):
+        yield f"phase {phase}"
+    yield from _of_deletion(raw)
+    for name in ("initContainerStatuses", "containerStatuses"):
+        for each in items(status, name):
+            yield from _of_container(each)
+    for each in items(status, "conditions"):
+        if _is_bad(each) and (each.get("reason") or each.get("message")):
+            yield f"condition {each.get('type')} is {each.get('status')}: {_said(each)}"
+    events = evidence.events(raw)
+    for event in [each for each in reversed(events) if each.is_warning][:_EVENTS_SHOWN]:
+        yield _of_event(evidence, event)
+
+
+def _is_bad(condition: Manifest) -> bool:
+    """Whether a condition tells of trouble: those that are named after it do so by being true."""
+    names_trouble = str(condition.get("type")).endswith(_TROUBLE)
+    return condition.get("status") != ("False" if names_trouble else "True")
+
+
+_TROUBLE: Final = ("Failure", "Pressure", "Unavailable", "Problem", "Error", "Disruption")
+
+
+def _of_deletion(raw: Manifest) -> Iterator[str]:
+    metadata = raw["metadata"]
+    if metadata.get("deletionTimestamp"):
+        finalizers = ", ".join(metadata.get("finalizers") or ())
+        held = f", with the finalizers {finalizers}" if finalizers else ""
+        yield f"deleted at {metadata['deletionTimestamp']}{held}"
+
+
+def _of_container(status: Manifest) -> Iterator[str]:
+    state = section(status, "state")
+    restarts = status.get("restartCount") or 0
+    times = f", restarted {restarts} times" if restarts else ""
+    for name, verb in (("waiting", "waits in"), ("terminated", "ended:")):
+        found = section(state, name)
+        if found.get("reason"):
+            yield f"container {status.get('name')} {verb} {_said(found)}{times}"
+
+
+def _said(part: Manifest) -> str:
+    return ": ".join(str(part[name]) for name in ("reason", "message") if part.get(name))
+
+
+def _of_event(evidence: Evidence, event: SeenEvent) -> str:
+    ago = evidence.age_seconds(event.last)
+    age = f"{ago // 60} min" if ago >= 60 else f"{ago} s"
+    return f"Event ×{event.count}, last {age} before: {event.text}"
+
+
+# -- what holds it -----------------------------------------------------------------------------------
+
+
+def _naming(raw: Manifest, groups: Iterable[Group]) -> Iterator[Group]:
+    """The groups that hold the object itself, or of which it is the cause."""
+    part, kind, key = _PARTS.get(raw["kind"], ""), raw["kind"].lower(), key_of(raw)
+    itself = {f"{kind}/{key}", f"{kind} {key}"}
+    for each in groups:
+        is_held = bool(part) and key in getattr(each, part)
+        if is_held or itself & {*each.workloads, *each.objects} or each.by in itself:
+            yield each
+
+
+_PARTS: Final = {
+    "Pod": "pods",
+    "PersistentVolumeClaim": "claims",
+    "ResourceClaim": "claims",
+    "Node": "nodes",
+    "Namespace": "namespaces",
+}
+
+
+def _around(evidence: Evidence, raw: Manifest, groups: Iterable[Group]) -> Iterator[Group]:
+    """The groups that hold what the object uses, what it consists of, or what it belongs to."""
+    pods = {key_of(pod) for pod in _pods_of(evidence, raw)}
+    claims, workload = {*_claims_of(raw)}, evidence.workload(raw)
+    for each in groups:
+        is_above = bool(workload) and workload in each.workloads
+        if pods & {*each.pods} or claims & {*each.claims} or (is_above and raw["kind"] != "Pod"):
+            yield each
+
+
+def _claims_of(raw: Manifest) -> Iterator[str]:
+    """The claims that a pod names."""
+    namespace = raw["metadata"].get("namespace")
+    for volume in items(section(raw, "spec"), "volumes") if raw["kind"] == "Pod" else ():
+        if claim := section(volume, "persistentVolumeClaim").get("claimName"):
+            yield f"{namespace}/{claim}"
+
+
+def _pods_of(evidence: Evidence, raw: Manifest) -> list[Manifest]:
+    """The pods that use a claim, or that belong to a workload, directly or not."""
+    if raw["kind"] == "PersistentVolumeClaim":
+        key = key_of(raw)
+        return [pod for pod in evidence.all("Pod") if key in _claims_of(pod)]
+    return [pod for pod in evidence.all("Pod") if raw in _owners(evidence, pod)]
+
+
+def _owners(evidence: Evidence, found: Manifest) -> Iterator[Manifest]:
+    above = evidence.controller(found)
+    while above is not None:
+        yield above
+        above = evidence.controller(above)
+
+
+def _companion(
+    evidence: Evidence, raw: Manifest, groups: Iterable[Group]
+) -> tuple[str, str] | None:
+    """One that shares the lot of the object: a pod of a claim or workload, a claim of a pod."""
+    held = {key for group in groups for key in (*group.pods, *group.claims)}
+    if raw["kind"] == "Pod":
+        claims = [(key, evidence.find(_CLAIM, key)) for key in _claims_of(raw)]
+        waits = [key for key, claim in claims if claim and (key in held or not _is_bound(claim))]
+        return (_CLAIM, waits[0]) if waits else None
+    pods = [key_of(pod) for pod in _pods_of(evidence, raw)]
+    stuck = next((key for key in pods if key in held), pods[0] if pods else "")
+    return (Pod.KIND, stuck) if stuck else None
+
+
+def _is_bound(claim: Manifest) -> bool:
+    return section(claim, "status").get("phase") == "Bound"
+
+
+_CLAIM: Final = PersistentVolumeClaim.KIND
+
+
+# -- what the model predicts -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Prediction:
+    """What becomes of an object, whether it goes on as it should, and what holds it then."""
+
+    text: str = ""
+    goes_on: bool = False
+    causes: tuple[Cause, ...] = ()
+
+
+def _prediction(cluster: Cluster, kind: str, key: str) -> _Prediction:
+    cluster.advance(AHEAD)
+    obj = cluster.store.find(kind, key)
+    if obj is None:
+        return _Prediction("it is gone", goes_on=True)
+    if isinstance(obj, Pod) and obj.phase == "Running" and not obj.deletion_timestamp:
+        return _Prediction(f"it runs on {obj.node_name}", goes_on=True)
+    if isinstance(obj, PersistentVolumeClaim) and _is_served(obj):
+        return _Prediction(f"it is bound to {obj.volume_name}", goes_on=True)
+    found = explain_object(cluster, kind, key, tries_changes=False)
+    is_well = found.state in ("well", "ended") or not (found.causes or found.pod)
+    return _Prediction(found.sentence, is_well, found.causes)
+
+
+def _is_served(claim: ApiObject) -> bool:
+    return claim.status.get("phase") == "Bound" and not claim.deletion_timestamp
+
+
+# -- as text -----------------------------------------------------------------------------------------
+
+
+def _lines(answer: Answer) -> Iterator[str]:
+    found = answer.diagnosis
+    yield f"{found.pod or found.entity} ({found.state}): {answer.sentence}"
+    yield ""
+    yield (
+        f"Observed, as of {answer.instant}"
+        if answer.instant
+        else "Observed (the files name no time)"
+    )
+    for each in answer.observed or ("nothing: the files have no status and no Event of it",):
+        yield f"  {each}"
+    if answer.predicted:
+        yield ""
+        yield f"The model predicts for the next {AHEAD // SECOND} s (a fork; nothing was played)"
+        yield f"  {'the same' if answer.predicted == answer.diagnosis.sentence else answer.predicted}"
+        if answer.contradicts:
+            yield "  This contradicts the files, and they win: the cause lies outside the model."
+    yield from _cause_lines(answer)
+    if answer.fixes:
+        yield ""
+        yield "What would help"
+    for place, each in enumerate(answer.fixes, 1):
+        yield f"  {place}. {each.text}"
+        if each.note:
+            yield f"     {each.note}"
+    if answer.conclusion:
+        yield ""
+        yield answer.conclusion
+
+
+def _cause_lines(answer: Answer) -> Iterator[str]:
+    rest = [each for each in answer.causes if each.sentence != answer.sentence or each.because]
+    if rest:
+        yield ""
+        yield "Why"
+    for cause in rest:
+        yield f"  {cause.severity:<8}{cause.sentence}"
+        if cause.why:
+            yield f"          {cause.why}"
+        for fact in cause.because:
+            yield f"          - {fact.text}"

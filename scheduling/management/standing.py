@@ -1,0 +1,53 @@
+"""Reads files as a cluster that stands still, for commands that ask and do not play."""
+
+from dataclasses import dataclass
+
+from django.core.management.base import CommandError
+
+from kscope.sim.errors import SimError
+from kscope.sim.input.load_result import LoadResult
+from kscope.sim.input.loader import load_paths
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.objects.objects import Manifest
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration.scenario_schedulers import check_setup
+from scheduling.engine.versions.registry import DEFAULT
+from scheduling.management.commands.simulate import expand
+
+BAD_INPUT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A cluster at its beginning, and all manifests of its files."""
+
+    cluster: Cluster
+    manifests: list[Manifest]
+
+
+def load_files(names: list[str]) -> LoadResult:
+    """What the files hold. Raises CommandError, with exit status 2, when they cannot be used."""
+    try:
+        loaded = load_paths(expand(names), check=check_setup)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise bad_input(f"{error.filename}: {error.strerror}") from error
+    if not loaded.ok:
+        raise bad_input("\n".join(str(problem) for problem in loaded.problems))
+    return loaded
+
+
+def standing_cluster(loaded: LoadResult, profile: str | None) -> Standing:
+    """The cluster of the files. Raises CommandError, with exit status 2, where none can be made."""
+    scenario = Scenario.from_load(loaded, name="files")
+    try:
+        cluster = Cluster.create(scenario, profile=profile or scenario.profile or DEFAULT.name)
+    except (SimError, ValueError) as refusal:
+        raise bad_input(str(refusal)) from refusal
+    return Standing(cluster, [one.manifest for one in (*loaded.objects, *loaded.kept_aside)])
+
+
+def bad_input(message: str) -> CommandError:
+    """An error for input that cannot be used."""
+    return CommandError(message, returncode=BAD_INPUT)

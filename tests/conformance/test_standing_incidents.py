@@ -1,0 +1,73 @@
+"""Real incidents, asked as their files stand: nothing is played, and any object of them may be asked."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from kscope.sim.input.loader import load_paths
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.objects.objects import Manifest
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.diagnosis.why import KIND_OF
+from scheduling.engine.triage.asking import Answer, explain_as_it_stands
+from tests.conformance.test_incidents import incidents
+
+# The first change that an expert would name, as words of it; None where none is tried, with a reason.
+FIRST_CHANGES: dict[str, str | None] = {
+    "52-copy-of-a-manual-volume.yaml": None,
+    "54-device-claim-and-nodename.yaml": "without nodeName",
+    "59-critical-class-outside-kube-system.yaml": "ResourceQuota in addons",
+    "64-terminating-on-a-dead-node.yaml": "s-2",
+    "65-secret-not-there.yaml": "Create Secret edge/contourcert",
+    "72-grows-only-when-detached.yaml": "Scale the workload of kafka/kafka-0 to 0",
+    "74-restore-smaller-than-snapshot.yaml": "1Gi",
+    "77-attachment-of-a-deleted-node.yaml": "VolumeAttachment csi-c0ffee",
+    "23-spread-counts-tainted-control-plane.yaml": "nodeTaintsPolicy: Honor",
+    "26-nodeselector-beta-os-label.yaml": "Select kubernetes.io/os=linux",
+    "33-gpu-count-zero-after-upgrade.yaml": "advertise 1 nvidia.com/gpu",
+    "36-victim-never-finishes-terminating.yaml": "by force",
+}
+
+
+@cache
+def _read(path: Path, profile: str) -> tuple[Cluster, tuple[Manifest, ...]]:
+    loaded = load_paths([path])
+    cluster = Cluster.create(Scenario.from_load(loaded, name=path.name), profile=profile)
+    return cluster, tuple(one.manifest for one in (*loaded.objects, *loaded.kept_aside))
+
+
+def _asked(incident: dict[str, Any], *, tries_changes: bool) -> Answer:
+    word, _, key = incident["subject"].partition(" ")
+    cluster, manifests = _read(incident["folder"] / incident["file"], incident["profile"])
+    answer = explain_as_it_stands(
+        cluster, manifests, KIND_OF[word], key, tries_changes=tries_changes
+    )
+    assert answer is not None
+    return answer
+
+
+def _unnamed(answer: Answer, facts: list[str]) -> list[str]:
+    named = orjson.dumps([each.to_dict() for each in answer.causes]).decode().lower()
+    return [
+        fact for fact in facts if not any(word.strip().lower() in named for word in fact.split("|"))
+    ]
+
+
+@pytest.mark.parametrize("incident", incidents())
+def test_the_files_alone_give_every_fact(incident: dict[str, Any]) -> None:
+    answer = _asked(incident, tries_changes=False)
+    assert not _unnamed(answer, incident["must_name"]), answer.text()
+
+
+@pytest.mark.parametrize(
+    "incident",
+    [each for each in incidents() if each.id in FIRST_CHANGES],
+    ids=lambda each: each["file"],
+)
+def test_the_first_change_is_the_experts(incident: dict[str, Any]) -> None:
+    answer, wanted = _asked(incident, tries_changes=True), FIRST_CHANGES[incident["file"]]
+    first = answer.fixes[0].text if answer.fixes else None
+    assert first is None if wanted is None else wanted in str(first), answer.text()
