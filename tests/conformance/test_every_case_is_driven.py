@@ -16,8 +16,9 @@ from tests.vectors import vector_set, why_absent
 
 TABLES = "kubernetes-1.20"
 TRACES = ("queue-traces.json", "cache-traces.json")
-DECISIONS = tuple(
-    f"decisions-{version}" for version in ("v1.11", "v1.16", "v1.34", "v1.36", "v1.36-features")
+DECISIONS = (
+    *(f"decisions-{version}" for version in ("v1.11", "v1.16", "v1.34", "v1.36", "v1.36-features")),
+    *(f"{family}-v1.36" for family in ("sampling", "batching", "gangs")),
 )
 
 # Cases that no test takes as a parameter → the test of the same module that plays them.

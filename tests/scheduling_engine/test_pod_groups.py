@@ -18,7 +18,9 @@ from tests.builders.clusters import Manifest, apply_command, node_of, played, sc
 
 GATES = {"GenericWorkload": True, "GangScheduling": True}
 TO_APPEAR = "waiting for minCount pods from a gang to appear in scheduling queue"
-TO_BE_SCHEDULED = "waiting for minCount pods from a gang to be scheduled"
+TO_BE_SCHEDULED = (
+    "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled"
+)
 
 
 def _group(name: str = "train", minimum: int | None = 4) -> Manifest:

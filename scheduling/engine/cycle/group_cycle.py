@@ -28,7 +28,10 @@ from scheduling.engine.pods.conditions import with_condition
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
 _CONDITION: Final = "PodGroupScheduled"
-_WAITS_FOR_PREEMPTION: Final = "pod group is waiting for preemption to complete"
+# Upstream: errPodGroupUnschedulable, which stands before the other reasons of a status.
+_UNSCHEDULABLE: Final = "pod group is unschedulable"
+_WAITS_FOR_PREEMPTION: Final = f"{_UNSCHEDULABLE}, pod group is waiting for preemption to complete"
+_WAITS_TO_BE_SCHEDULED: Final = f"{_UNSCHEDULABLE}, {WAITS_TO_BE_SCHEDULED}"
 
 
 class Outcome(enum.Enum):
@@ -38,6 +41,12 @@ class Outcome(enum.Enum):
     UNSCHEDULABLE = "Unschedulable"
     WAITS_FOR_PREEMPTION = "Unschedulable, waiting"
     ERROR = "SchedulerError"
+
+
+_MESSAGES: Final = {
+    Outcome.UNSCHEDULABLE: _UNSCHEDULABLE,
+    Outcome.WAITS_FOR_PREEMPTION: _WAITS_FOR_PREEMPTION,
+}
 
 
 @dataclass(slots=True)
@@ -118,8 +127,7 @@ class GroupCycle:
                 tried.outcome = Outcome.WAITS_FOR_PREEMPTION if preempts else Outcome.SCHEDULED
         for each in reversed(undo):
             each()
-        if tried.outcome is Outcome.WAITS_FOR_PREEMPTION:
-            tried.message = _WAITS_FOR_PREEMPTION
+        tried.message = tried.message or _MESSAGES.get(tried.outcome, "")
         return tried
 
     def conclude(self, tried: GroupAttempt, is_gone: Callable[[QueuedPodInfo], bool]) -> None:
@@ -148,11 +156,11 @@ class GroupCycle:
             self._binding.begin(attempt, node)
         elif node is not None:
             waits = tried.outcome is Outcome.WAITS_FOR_PREEMPTION
-            message = tried.message if waits else WAITS_TO_BE_SCHEDULED
+            message = tried.message if waits else _WAITS_TO_BE_SCHEDULED
             attempt.fail(UNSCHEDULABLE, message)
             self._failures.handle_group_refusal(attempt, nominated=node if waits else "")
         elif _promised(attempt) is not None and tried.outcome is Outcome.UNSCHEDULABLE:
-            decision.message = WAITS_TO_BE_SCHEDULED
+            decision.message = _WAITS_TO_BE_SCHEDULED
             self._failures.handle_group_refusal(attempt, nominated="")
         else:
             self._failures.handle_refusal(attempt)

@@ -109,7 +109,7 @@ def _without_room(
 
 def _fits(pod: Pod) -> bool:
     found = _refusal(pod)
-    return found is not None and found[1] == WAITS_TO_BE_SCHEDULED
+    return found is not None and found[1].endswith(WAITS_TO_BE_SCHEDULED)
 
 
 def _refusal(pod: Pod) -> tuple[int, str] | None:
