@@ -629,6 +629,22 @@ def test_a_pod_bound_and_deleted_unseen_keeps_its_place_in_old_versions(
     assert cluster_findings(played.cluster) == []
 
 
+@pytest.mark.parametrize("profile", ["v1.11", "v1.16", "v1.20"])
+def test_an_assumption_expires_where_nothing_wakes_the_scheduler(profile: str) -> None:
+    played = play(
+        node("n1", "z1", "1"),
+        steps=(
+            at(2, "create", manifest=app("brief", "1")),
+            at(2.005, "fault", patch={"cut": "Pod", "of": "scheduler"}),
+            at(3, "delete", "pod/default/brief", grace_seconds=0),
+        ),
+        until=120 * SECOND,
+        profile=profile,
+    )
+    assert played.story("AssumptionExpired") == ["33 AssumptionExpired pod/default/brief"]
+    assert cluster_findings(played.cluster) == []
+
+
 def test_what_came_and_went_while_the_watch_was_cut_was_never_there() -> None:
     played = play(
         node("n1", "z1"),

@@ -324,6 +324,9 @@ class BindingCycle:
 
     def _post_bind(self, binding: Binding) -> None:
         self._cache.finish_binding(binding.info)
+        if self._cache.may_expire:
+            # Nothing else may ever set the timer: the watch that confirms the pod can be cut.
+            self._wake()
         if not binding.plugins.has_custom:
             return
         self._calls.run(ExtensionPoint.POST_BIND, binding)
