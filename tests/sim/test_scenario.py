@@ -298,6 +298,33 @@ def test_a_recording_becomes_steps_of_a_scenario() -> None:
     ]
 
 
+def test_annotations_of_a_recording_say_how_containers_end() -> None:
+    runs = {"metadata": {"annotations": {"fake/runs": "true", "fake/exit-code": "1"}}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
+    container = {"name": "c", "image": "i"}
+    spec = {"restartPolicy": "Never", "containers": [container]}
+    job["spec"] = {"template": {**runs, "spec": spec}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "spec": spec}
+    pod["metadata"] = {"name": "p", **runs["metadata"]}
+    result = recording(
+        initial=[pod],
+        steps=[
+            {"t": 1, "op": "create", "objects": [job]},
+            {"t": 2, "op": "patch", "kind": "Pod", "name": "p", "patch": runs},
+        ],
+    )
+    assert result.problems == []
+    scenario = Scenario.from_load(result, name="x")
+    created, patched = scenario.steps
+    assert created.manifest is not None
+    assert patched.patch is not None
+    template = created.manifest["spec"]["template"]
+    for found in (scenario.objects[0], template, patched.patch):
+        annotations = found["metadata"]["annotations"]
+        assert annotations["kscope.dev/run-for"] == "forever"
+        assert annotations["kscope.dev/exit-code"] == "1"
+
+
 def test_delays_of_a_recording_become_latencies() -> None:
     result = recording(
         fakes={

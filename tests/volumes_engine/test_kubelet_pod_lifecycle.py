@@ -114,6 +114,15 @@ def test_a_never_restarting_pod_succeeds_after_its_run(machine: Machine) -> None
     assert machine.pod("job").phase == "Succeeded"
 
 
+def test_a_pod_that_runs_forever_does_not_end() -> None:
+    machine = Machine(FixedLatencies({"run": 2 * SECOND}))
+    for name, annotations in (("job", {}), ("lasting", {"kscope.dev/run-for": "forever"})):
+        machine.add_pod(name, restartPolicy="Never", annotations=annotations)
+    machine.run(60)
+    assert machine.pod("job").phase == "Succeeded"
+    assert machine.pod("lasting").phase == "Running"
+
+
 def test_a_pod_over_its_active_deadline_fails(machine: Machine) -> None:
     machine.add_pod("job", activeDeadlineSeconds=5)
     machine.run(6)

@@ -22,7 +22,7 @@ from kscope.sim.input.load_result import (
     SetupCheck,
     SetupFault,
 )
-from kscope.sim.input.scenario import parse_header, parse_recording
+from kscope.sim.input.scenario import parse_header, parse_recording, with_ends
 from kscope.sim.input.unknown_fields import LONGEST_WITH_LINES, UnknownFields
 from kscope.sim.objects.documents import (
     Document,
@@ -342,6 +342,8 @@ class Loader:
             line = lines[index] if index < len(lines) else 0
             if isinstance(item, dict) and base:
                 item = base | cast("Manifest", item)
+            if key == "initial":
+                item = with_ends(item)
             self._object(item, (key, index), Origin(name, document.index, line), report)
 
     def _scenario(self, raw: Manifest, path: Path, report: Report, *, recording: bool) -> None:

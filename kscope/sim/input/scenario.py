@@ -382,9 +382,11 @@ def _recorded_step(item: Any, path: Path, report: Report) -> list[dict[str, Any]
     if op in ("create", "apply"):
         objects = step.get("objects")
         if isinstance(objects, list):
-            objects = [_with_exit_code(one) for one in cast("list[Any]", objects)]
+            objects = [with_ends(one) for one in cast("list[Any]", objects)]
         return _step({**common, op: objects}, path, report)
-    if op in ("patch", "delete", "cordon", "uncordon", "evict"):
+    if op == "patch":
+        return _step({**common, op: {**step, "patch": with_ends(step.get("patch"))}}, path, report)
+    if op in ("delete", "cordon", "uncordon", "evict"):
         return _step({**common, op: step}, path, report)
     if op == "evict-first":
         first = {"object": "pod/default", "labels": {"app": step.get("app")}}
@@ -406,22 +408,26 @@ def _recorded_step(item: Any, path: Path, report: Report) -> list[dict[str, Any]
     return []
 
 
-def _with_exit_code(manifest: Any) -> Any:
-    """*manifest* with the annotation that the simulated kubelet reads in place of a recording's own."""
+def with_ends(manifest: Any) -> Any:
+    """*manifest* with the simulated kubelet's annotations in place of those of a recording's."""
     if not isinstance(manifest, dict):
         return manifest
     found = {
-        name: _with_exit_code(value) if name in ("metadata", "spec", "template") else value
+        name: with_ends(value) if name in _AROUND_ANNOTATIONS else value
         for name, value in cast("dict[str, Any]", manifest).items()
     }
     annotations = found.get("annotations")
-    if isinstance(annotations, dict) and _RECORDED_EXIT_CODE in annotations:
-        code = cast("dict[str, Any]", annotations)[_RECORDED_EXIT_CODE]
-        found["annotations"] = {**annotations, "kscope.dev/exit-code": code}
+    if isinstance(annotations, dict):
+        given = cast("dict[str, Any]", annotations)
+        ends = {ours: given[fake] for fake, ours in _RECORDED_ENDS.items() if fake in given}
+        if "fake/runs" in given:
+            ends["kscope.dev/run-for"] = "forever"
+        found["annotations"] = {**given, **ends}
     return found
 
 
-_RECORDED_EXIT_CODE = "fake/exit-code"
+_AROUND_ANNOTATIONS = ("metadata", "spec", "template", "jobTemplate")
+_RECORDED_ENDS = {"fake/exit-code": "kscope.dev/exit-code"}
 
 
 def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:

@@ -29,6 +29,8 @@ from volumes.engine.ports import NORMAL, WARNING
 # How long the containers of a pod run before they end by themselves ("10s"), and with what code;
 # several codes ("1,0") are those of the pods of an indexed Job, the last for all further indexes.
 RUN_FOR_ANNOTATION: Final = "kscope.dev/run-for"
+# In place of a time: the containers run until their pod is deleted, or its deadline ends them.
+FOREVER: Final = "forever"
 EXIT_CODE_ANNOTATION: Final = "kscope.dev/exit-code"
 _INDEX_ANNOTATION: Final = "batch.kubernetes.io/job-completion-index"
 
@@ -239,7 +241,9 @@ class PodWorkers:
     def _set_end(self, worker: Worker) -> None:
         pod = worker.pod
         run_for = _run_for(pod)
-        if run_for is None and pod.spec.get("restartPolicy") == "Never":
+        if pod.annotations.get(RUN_FOR_ANNOTATION) == FOREVER:
+            run_for = None
+        elif run_for is None and pod.spec.get("restartPolicy") == "Never":
             run_for = self._context.latencies.draw("run") or None
         if run_for is not None:
             worker.timer = self._loop.call_after(run_for, self._finish, worker)
