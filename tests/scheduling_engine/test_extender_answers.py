@@ -5,11 +5,13 @@ from typing import Any
 import orjson
 import pytest
 
+from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.extenders import Extender, ExtenderCalls, ExtenderSettings
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.diagnosis.why import explain_object
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.builders import Manifest, node, node_of, played, pod, scene
@@ -315,3 +317,51 @@ def test_nodes_without_a_reason_count_as_not_evaluated() -> None:
     assert algorithm.schedule(pod).message == (
         "0/3 nodes are available: 1 too slow, 2 node(s) didn't satisfy plugin(s) [NodeAffinity]."
     )
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        (
+            {"nodeNames": [], "failedNodes": {"a": "no licence"}},
+            "refused by an extender: no licence",
+        ),
+        ({"nodeNames": []}, "left out by an extender"),
+    ],
+)
+def test_what_an_extender_refuses_is_explained_as_its(told: Any, text: str) -> None:
+    fields = {"filterVerb": "filter", "nodeCacheCapable": True}
+    cluster = played(cluster_of(told, node("a"), pod("p"), **fields), 5)
+    attempt = cluster.take().attempts[0]
+    assert attempt.evidence is not None
+    verdict = attempt.evidence["verdicts"]["a"]
+    assert (verdict["text"], verdict["detail"], verdict["failing"]) == (text, {}, ["Extender"])
+    blocker = cluster.view()["pod/default/p"]["blocker"]
+    assert blocker["sentence"] == f"Does not fit a, the only node looked at: {text}."
+    found = explain_object(cluster, "Pod", "default/p")
+    assert found.sentence == "An extender refused it at its last attempt; the filters pass a."
+    assert found.causes[0].plugin == "Extender"
+
+
+def test_a_changed_answer_of_an_extender_is_told_anew() -> None:
+    told = {"nodeNames": [], "failedNodes": {"a": "no licence"}}
+    fields = {"filterVerb": "filter", "nodeCacheCapable": True}
+    cluster = played(cluster_of(told, node("a"), pod("p"), **fields), 5)
+    told["failedNodes"] = {"a": "wrong rack"}
+    cluster.extender_calls.transport = Said(orjson.dumps(told))
+    cluster.advance(400 * SECOND)
+    cluster.take()
+    assert "wrong rack" in cluster.view()["pod/default/p"]["blocker"]["sentence"]
+
+
+def test_a_candidate_taken_out_is_on_the_ladder() -> None:
+    objects = [{**one, "metadata": {**one["metadata"], "uid": "u"}} for one in CANDIDATES[2:3]]
+    others = (*CANDIDATES[:2], pod("on-b", nodeName="b"), CANDIDATES[4])
+    told = {"nodeNameToMetaVictims": {"a": {"pods": [{"uid": "u"}], "numPDBViolations": 0}}}
+    fields = {"preemptVerb": "preempt", "nodeCacheCapable": True}
+    cluster = played(cluster_of(told, *objects, *others, **fields), 5)
+    evidence = cluster.take().attempts[0].evidence
+    assert evidence is not None
+    preemption = evidence["preemption"]
+    assert (preemption["node"], list(preemption["candidates"])) == ("a", ["a", "b"])
+    assert preemption["rungs"][0] == {"rung": "extenders", "left": ["a"]}

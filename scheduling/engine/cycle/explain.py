@@ -181,7 +181,19 @@ def _failing(search: Search, algorithm: SchedulingAlgorithm, rows: list[int]) ->
     for name, codes in columns.items():
         for place in np.flatnonzero(codes).tolist():
             found[rows[place]][name] = codes.item(place)
+    for row, code in _refused_by_extenders(search, algorithm).items():
+        if row in found:
+            found[row][names.EXTENDER] = code
     return found
+
+
+def _refused_by_extenders(search: Search, algorithm: SchedulingAlgorithm) -> dict[int, int]:
+    """The rows that extenders refused, with the code: no filter repeats what these said."""
+    filters, verdicts = algorithm.framework.plugins.filter, search.verdicts
+    if not filters or filters[-1].name != names.EXTENDER:
+        return {}
+    places = np.flatnonzero(verdicts.plugin == len(filters))
+    return dict(zip(verdicts.rows[places].tolist(), verdicts.code[places].tolist(), strict=True))
 
 
 def _detail(
@@ -222,6 +234,11 @@ def preemption_evidence(preemption: Preemption | None) -> Evidence | None:
     if preemption is None:
         return None
     chosen = preemption.chosen
+    rungs = [{"rung": name, "left": left} for name, left in preemption.rungs]
+    if preemption.taken_out:
+        left = [candidate.node for candidate in preemption.candidates]
+        rungs.insert(0, {"rung": "extenders", "left": left})
+    candidates = sorted((*preemption.candidates, *preemption.taken_out), key=attrgetter("node"))
     return {
         "node": chosen.node if chosen else None,
         "victims": [pod.key for pod in chosen.victims] if chosen else [],
@@ -233,9 +250,9 @@ def preemption_evidence(preemption: Preemption | None) -> Evidence | None:
                 "pdb_violations": candidate.violations,
                 "costs": costs(candidate),
             }
-            for candidate in preemption.candidates
+            for candidate in candidates
         },
-        "rungs": [{"rung": name, "left": left} for name, left in preemption.rungs],
+        "rungs": rungs,
         "hopeless": {
             node: list(status.reasons) for node, status in sorted(preemption.statuses.items())
         },
@@ -291,11 +308,16 @@ def closest(
         everyone = count == len(verdicts.rows)
         rows = verdicts.rows if everyone else verdicts.rows_of(plugin, code)
         picked.update(dict.fromkeys(rows[:_ROWS_PER_KIND].tolist(), plugin))
-    unknown = [row for row in picked if row not in known]
+    # What an extender answers may change while the node does not.
+    asked = _refused_by_extenders(search, algorithm)
+    unknown = [row for row in picked if row not in known or row in asked]
     failing = _failing(search, algorithm, unknown)
+    found = {row: known[row] for row in picked if row in known}
     for row in unknown:
-        known[row] = _refusal(search, algorithm, row, picked[row], failing[row])
-    return sorted([known[row] for row in picked], key=attrgetter("distance"))
+        found[row] = _refusal(search, algorithm, row, picked[row], failing[row])
+        if row not in asked:
+            known[row] = found[row]
+    return sorted([found[row] for row in picked], key=attrgetter("distance"))
 
 
 def _refusal(

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from scheduling.engine import names
 from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.explain import kept_room
 from scheduling.engine.diagnosis.facts.case import Case
@@ -147,7 +148,10 @@ def _add_verdicts_on_trial(
         plugin, others = framework.plugins.filter[place - 1].name, found[row]
         if all(each.plugin != plugin for each in others):
             status = framework.explain(search.state, place, code)
-            detail = kept_room(world.algorithm, row, world.pod.uid)
+            if plugin == names.EXTENDER:
+                detail = framework.detail(search.state, row, place, code)
+            else:
+                detail = kept_room(world.algorithm, row, world.pod.uid)
             # It is the first that refused; the others do even without anybody's nomination.
             others.insert(0, Obstacle(plugin, status, detail))
 

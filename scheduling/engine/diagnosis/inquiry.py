@@ -67,6 +67,7 @@ from scheduling.engine.diagnosis.report import (
 )
 from scheduling.engine.diagnosis.subjects.pod_claims import pod_claim_causes, pod_claim_changes
 from scheduling.engine.diagnosis.subjects.pods.devices import readiness_causes
+from scheduling.engine.diagnosis.subjects.pods.extenders import extender_cause
 from scheduling.engine.diagnosis.subjects.pods.gangs import (
     gang_cause,
     gang_changes,
@@ -306,6 +307,13 @@ class _Inquiry:
             return None
         return gang_cause(self._scene, self._pod)
 
+    @property
+    def _extenders_refusal(self) -> Cause | None:
+        node = self._findings.decision.node
+        if not self._asks_extenders or node is None:
+            return None
+        return extender_cause(self._pod, self._queued, node)
+
     def _queue_causes(self) -> Iterator[Cause]:
         """What has to do with the queue rather than with any node."""
         if not self._replicas.is_leading:
@@ -335,7 +343,10 @@ class _Inquiry:
             yield Cause(severity="delays", sentence=f"In backoff until {seconds(until)}.")
         if queued.place == "active" and self._findings.fits:
             yield from self._others_first()
-        if queued.place == "unschedulable" and self._findings.fits:
+        refusal = self._extenders_refusal
+        if refusal is not None:
+            yield refusal
+        elif queued.place == "unschedulable" and self._findings.fits:
             text = "Nothing that happened since its last attempt has brought it back to the queue."
             yield Cause(severity="delays", sentence=text)
 
@@ -379,8 +390,8 @@ class _Inquiry:
         if self._victims or state == "leaderless" or findings.gates:
             return causes[0].sentence if not self._victims else _first_of(causes, "delays")
         if findings.fits:
-            gang = self._gang
-            return self._sentence_when_it_fits(state) if gang is None else gang.sentence
+            held = self._gang or self._extenders_refusal
+            return self._sentence_when_it_fits(state) if held is None else held.sentence
         if not findings.refused:
             return _first_of(causes, "blocks")
         return headline(self._world, findings.refused, causes)

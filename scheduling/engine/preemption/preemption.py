@@ -130,6 +130,7 @@ class Preemption:
         "failed",
         "message",
         "runs",
+        "taken_out",
     )
 
     def __init__(
@@ -147,6 +148,8 @@ class Preemption:
         # Whether the pod loses the nomination that it had before.
         self.clears = clears
         self.runs: Runs | None = None
+        # The candidates that extenders did not leave.
+        self.taken_out: list[Candidate] = []
         self._candidates = list(candidates)
         self._rungs: list[tuple[str, list[str]]] = []
         self._statuses: dict[str, Status] = {}

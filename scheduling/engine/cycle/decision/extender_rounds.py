@@ -36,6 +36,7 @@ NO_CANDIDATE = "no candidate node for preemption"
 # The status of a node that an extender left out without a reason.
 # Upstream: NodeToStatus, AbsentNodesStatus().
 LEFT_OUT = Status(Code.UNRESOLVABLE, (), names.EXTENDER)
+_LEFT_OUT_WORDS = "left out by an extender"
 
 
 class ExtenderVerdicts(Plugin):
@@ -53,7 +54,8 @@ class ExtenderVerdicts(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The text of that status."""
-        return Detail(text=self.statuses(state)[code - 1].message or "left out by an extender")
+        message = self.statuses(state)[code - 1].message
+        return Detail(text=f"refused by an extender: {message}" if message else _LEFT_OUT_WORDS)
 
     def statuses(self, state: CycleState) -> list[Status]:
         """The distinct statuses that extenders gave in this cycle; a code is 1 + the place here."""
@@ -169,6 +171,9 @@ class ExtenderRounds:
                     continue
                 candidates, preemption.message, preemption.failed = {}, str(error), True
         if asked:
+            preemption.taken_out = [
+                one for one in preemption.candidates if one.node not in candidates
+            ]
             preemption.candidates = [candidates[node] for node in sorted(candidates)]
             preemption.chosen = evaluator.choose(preemption) if candidates else None
             if not (candidates or preemption.failed):

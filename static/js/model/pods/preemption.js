@@ -11,6 +11,9 @@ export const CRITERIA = {
   "latest start time": "Latest start",
 };
 
+/** The first rung where extenders took candidates away. */
+const BY_EXTENDERS = "extenders";
+
 /**
  * How preemption chose: a row {node, victims, reprieved, chosen, cells} per candidate, the last one left first.
  * A cell is {text, state} with state "in", "out" at the criterion that eliminated the candidate, or "gone" after
@@ -19,7 +22,9 @@ export const CRITERIA = {
 export function candidatesOf({candidates, rungs, node}) {
   const left = new Map((rungs ?? []).map((rung) => [rung.rung, new Set(rung.left)]));
   const names = Object.keys(CRITERIA);
+  const kept = left.get(BY_EXTENDERS);
   const rows = Object.entries(candidates ?? {}).map(([name, {victims, reprieved, costs}]) => {
+    if (kept && !kept.has(name)) return takenOut(name, victims, reprieved ?? []);
     const out = names.findIndex((rung) => left.has(rung) && !left.get(rung).has(name));
     const cells = names.map((rung, place) => cellOf(rung, costs, place, out));
     const lasted = out < 0 ? names.length : out;
@@ -30,13 +35,16 @@ export function candidatesOf({candidates, rungs, node}) {
 }
 
 /** The note of the table: "5 candidates, node-b2 chosen by criterion 5". */
-export function preemptionNote({candidates, rungs, node}) {
+export function preemptionNote({candidates, rungs: all, node}) {
   const several = Object.keys(candidates ?? {}).length;
-  const found = `${several} ${several === 1 ? "candidate" : "candidates"}`;
+  const rungs = (all ?? []).filter(({rung}) => rung !== BY_EXTENDERS);
+  const lost = several - ((all ?? []).find(({rung}) => rung === BY_EXTENDERS)?.left.length ?? several);
+  const gone = lost > 0 ? `, ${lost} taken out by an extender` : "";
+  const found = `${several} ${several === 1 ? "candidate" : "candidates"}${gone}`;
   if (!node) return found;
-  if (several === 1) return `${found}, ${node} chosen`;
-  const decided = (rungs ?? []).findIndex(({left}) => left.length === 1);
-  if (rungs?.[0]?.rung === "no victims") return `${found}, ${node} needs no evictions`;
+  if (several - lost === 1) return `${found}, ${node} chosen`;
+  const decided = rungs.findIndex(({left}) => left.length === 1);
+  if (rungs[0]?.rung === "no victims") return `${found}, ${node} needs no evictions`;
   return decided < 0
     ? `${found}, ${node} chosen first of equal candidates`
     : `${found}, ${node} chosen by criterion ${decided + 1}`;
@@ -50,6 +58,14 @@ export function nodesWithoutHelp({hopeless}) {
     counts.set(words, (counts.get(words) ?? 0) + 1);
   }
   return [...counts].sort(([a, left], [b, right]) => right - left || byName(a, b));
+}
+
+/** The row of a candidate that an extender took out before the first criterion. */
+function takenOut(node, victims, reprieved) {
+  const cells = Object.keys(CRITERIA).map((_, place) =>
+    place === 0 ? {text: "extender", state: "out"} : {text: "·", state: "gone"},
+  );
+  return {node, victims, reprieved, chosen: false, cells, lasted: -1};
 }
 
 function cellOf(rung, costs, place, out) {
