@@ -331,6 +331,39 @@ CASES: Final = (
         ),
     ),
     Case(
+        reason="NetworkNotReady",
+        by="kubelet",
+        asked="pod default/p",
+        objects=(
+            host("b"),
+            pod("p", nodeName="b"),
+        ),
+        after=(
+            (
+                0,
+                {
+                    "verb": "patch",
+                    "object": "node/b",
+                    "patch": {
+                        "status": {
+                            "conditions": [
+                                {
+                                    "type": "Ready",
+                                    "status": "False",
+                                    "message": "container runtime network not ready: no CNI",
+                                }
+                            ]
+                        }
+                    },
+                },
+            ),
+        ),
+        facts=(
+            Fact("pod/default/p", "spec.nodeName", "b"),
+            Fact("node/b", "status.conditions[0].status", "False"),
+        ),
+    ),
+    Case(
         reason="FailedCreate",
         by="replicaset-controller",
         asked="replicaset default/web",

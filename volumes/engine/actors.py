@@ -11,6 +11,7 @@ from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.kernel.view import Attributes
+from kscope.sim.objects.outside import Outside
 from kscope.sim.objects.pod_resources import ResourceRules
 from volumes.engine.attach_detach.context import Context
 from volumes.engine.attach_detach.controller import AttachDetachController
@@ -113,8 +114,10 @@ class VolumeActors:
         latencies: Latencies,
         version: StorageVersion,
         faults: DriverFaults | None = None,
+        outside: Outside | None = None,
     ) -> None:
         self._loop = loop
+        self._outside = outside or Outside()
         self._store = store
         self._recorder = recorder
         self._latencies = latencies

@@ -20,6 +20,7 @@ from kscope.sim.kernel.rng import Streams
 from kscope.sim.kernel.units import MINUTE
 from kscope.sim.kernel.view import State
 from kscope.sim.objects.objects import Manifest
+from kscope.sim.objects.outside import Outside
 from kscope.sim.objects.projection import attributes
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.cluster import checkpoints
@@ -77,6 +78,7 @@ class Cluster:
         seed: int,
         tie_break: TieBreak,
         progress: Progress | None = None,
+        outside: Outside | None = None,
     ) -> None:
         version = with_gates(VERSIONS[profile], scenario.feature_gates)
         entries, external = scenario.schedulers, scenario.external_scheduler
@@ -119,12 +121,14 @@ class Cluster:
         # Initial nodes are not tainted as new; only later nodes are.
         self.admission.taints_new_nodes = workload_rules.taints_new_nodes
         self.admission.watches_namespaces = True
+        outside = outside or Outside()
         self.volumes = VolumeActors(
             loop=self.loop,
             store=self.store,
             recorder=self.recorder,
             latencies=self.latencies,
             version=version,
+            outside=outside,
         )
         injector = FaultInjector(self.store, self.recorder, self.streams, self.volumes)
         self._executor = CommandExecutor(
@@ -159,6 +163,7 @@ class Cluster:
         self._replicas = scheduler_replicas(specs, around)
         self._executor.schedulers = self._replicas
         injector.schedulers, injector.workloads = self._replicas, self.workloads
+        injector.silence(outside.silent_nodes(workload_rules.monitor_grace))
         components = ClusterComponents(self.volumes, self.workloads, self._replicas)
         self.boundary = self.loop.boundary = Boundary(self.loop, self.recorder, components)
         self._is_held_open = any(one.is_external for one in self._replicas)
@@ -174,17 +179,18 @@ class Cluster:
         seed: int = 0,
         tie_break: TieBreak = "random",
         progress: Progress | None = None,
+        outside: Outside | None = None,
     ) -> "Cluster":
         """A cluster at the beginning of *scenario*; without a *profile*, of the newest version.
 
         *progress* is told how many objects are there, and of how many. What it raises ends the
-        building.
+        building. *outside* are objects of the files that the run does not hold.
 
         Raises KeyError for a profile that does not exist, ApiError naming the object when an
         initial object would be refused by the API server, and ConfigurationError naming the path
         when the scenario's configuration of a scheduler, or a feature gate, is not one.
         """
-        return cls(scenario, profile or DEFAULT.name, seed, tie_break, progress)
+        return cls(scenario, profile or DEFAULT.name, seed, tie_break, progress, outside)
 
     # Schedulers
 

@@ -493,6 +493,7 @@ class CommandExecutor:
             raise Invalid(f"{node.id} has no power")
         self._recorder.record("KubeletStarted", node.id, by, "", None)
         self._kubelets.start_kubelet(node.name)
+        self._faults.heard(node.name)
 
     def _cordon(self, command: Command, by: str) -> None:
         self._set_unschedulable(command, by, True, "NodeCordoned")

@@ -19,8 +19,10 @@ from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import Invalid, NotFound
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.rng import Streams
+from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.durations import parse_duration
 from kscope.sim.objects.kinds import split_entity_id
+from kscope.sim.objects.objects import Node
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.workloads.actors import WorkloadActors
 from volumes.engine.actors import VolumeActors
@@ -159,11 +161,32 @@ class FaultInjector:
         """A node has power again."""
         name = fault["revive"].removeprefix("node/")
         self._store.get("Node", name)
-        if not self._volumes.kubelets.is_off(name):
+        kubelets = self._volumes.kubelets
+        if kubelets.is_off(name):
+            kubelets.start_machine(name)
+        elif kubelets.is_silent(name):
+            kubelets.start_kubelet(name)
+        else:
             raise Invalid(f"node {name} has power")
-        self._volumes.kubelets.start_machine(name)
+        self.heard(name)
+
+    def heard(self, node: str) -> None:
+        """The kubelet of *node* reports again."""
         if self.workloads is not None:
-            self.workloads.node_heard(name)
+            self.workloads.node_heard(node)
+
+    def silence(self, nodes: Mapping[str, int]) -> None:
+        """Kubelets have ended whose nodes' Leases are older than the newest, each by so many ns."""
+        for name, age in nodes.items():
+            node = self._store.find("Node", name)
+            if not isinstance(node, Node) or self.workloads is None:
+                continue
+            message = f"its Lease is {age // SECOND} s older than the newest"
+            if node.is_ready:
+                message += "; its condition Ready says True all the same"
+            self._recorder.record("NodeLeaseExpired", node.id, COMPONENT, message)
+            self._volumes.kubelets.stop_kubelet(name)
+            self.workloads.node_silent(name)
 
     def _restart(self, fault: Mapping[str, Any]) -> None:
         """A controller, a scheduler or the kubelet of a node comes back with empty caches."""

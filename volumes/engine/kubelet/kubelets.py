@@ -13,6 +13,7 @@ from volumes.engine.kubelet.device_preparation import DevicePreparation
 from volumes.engine.kubelet.node_status import NodeStatusReporter
 from volumes.engine.kubelet.pod_worker import Worker
 from volumes.engine.kubelet.pod_workers import PodWorkers
+from volumes.engine.kubelet.readiness import Ability, readiness
 from volumes.engine.kubelet.volume_manager.managers import VolumeManagers
 from volumes.engine.kubelet.volume_manager.state import VolumeManagerOptions
 
@@ -43,7 +44,9 @@ class Kubelets:
         # Pods of nodes whose kubelet does not run, or that do not exist, by node and uid.
         self._orphans: dict[str, dict[str, Pod]] = {}
         self._down: dict[str, None] = {}
-        # Of these the nodes without power.
+        # Nodes whose condition says that their kubelet is silent, or synchronises no pod.
+        self._away: dict[str, None] = {}
+        # Of those that are down the nodes without power.
         self._off: dict[str, None] = {}
         self._node_status = NodeStatusReporter(context, self.volumes, self._down)
         context.store.watch("Node", self.observe_node, context.watch_latency)
@@ -71,11 +74,13 @@ class Kubelets:
         node = cast("Node", event.new)
         if event.type == "DELETED":
             self._nodes.pop(node.name, None)
+            self._away.pop(node.name, None)
             self._machine_gone(node.name)
             self.volumes.node_gone(node.name)
             return
         self._nodes[node.name] = node
-        if event.type == "ADDED":
+        self._follow_condition(node.name)
+        if event.type == "ADDED" and not self._is_idle(node.name):
             for pod in self._orphans.pop(node.name, {}).values():
                 self._add(pod)
         self.volumes.node_changed(node)
@@ -92,7 +97,7 @@ class Kubelets:
             self._forget_orphan(node, uid)
             if worker is not None:
                 self._pods.remove(worker, pod)
-        elif node not in self._nodes or node in self._down:
+        elif node not in self._nodes or self._is_idle(node):
             if worker is None:
                 self._orphans.setdefault(node, {})[uid] = pod
             else:
@@ -102,17 +107,55 @@ class Kubelets:
         else:
             self._pods.update(worker, event.old, pod)
 
+    def _is_idle(self, node: str) -> bool:
+        """Whether nothing is done on *node* because its kubelet is not there, or cannot work."""
+        return node in self._down or node in self._away
+
+    def _follow_condition(self, node: str) -> None:
+        """Let the kubelet of *node* do what the newest condition Ready says that it can.
+
+        A watch may be late: what it tells of may be over since the kubelet has reported again.
+        """
+        found = self._store.find("Node", node)
+        if not isinstance(found, Node):
+            return
+        ability, message = readiness(found)
+        self._pods.network_is(node, message if ability is Ability.NO_NETWORK else "")
+        is_away = ability in (Ability.SILENT, Ability.NO_RUNTIME)
+        if is_away and node not in self._away:
+            self._away[node] = None
+            if node not in self._down:
+                self._stop(node)
+        elif node in self._away and not is_away:
+            del self._away[node]
+            if node not in self._down:
+                self._start(node)
+
     # Faults
 
     def stop_kubelet(self, node: str) -> None:
         """The kubelet of *node* dies: nothing it has begun is finished, its containers run on."""
         self._down[node] = None
+        self._stop(node)
+
+    def _stop(self, node: str) -> None:
         self._pods.kubelet_stopped(node)
         self.volumes.kubelet_stopped(node)
 
     def start_kubelet(self, node: str) -> None:
-        """The kubelet of *node* starts with empty caches and takes over what it finds there."""
+        """The kubelet of *node* starts with empty caches and takes over what it finds there.
+
+        One of which nothing was heard reports again. One without container runtime does nothing yet.
+        """
         self._down.pop(node, None)
+        if self.is_silent(node):
+            self._start(node)
+            self._node_status.report(node)
+        elif node not in self._away:
+            self._start(node)
+
+    def _start(self, node: str) -> None:
+        self._away.pop(node, None)
         # A kubelet that restarts without having been stopped does not finish what it had begun.
         running = self._pods.take_workers(node)
         # Mounts are found on disk before any pod is synced.
@@ -122,6 +165,11 @@ class Kubelets:
             pod = cast("Pod", found)
             if pod.node_name == node and node in self._nodes:
                 self._add(pod, running.get(pod.uid))
+
+    def is_silent(self, node: str) -> bool:
+        """Whether nothing is heard of *node*, as its condition says."""
+        found = self._store.find("Node", node)
+        return isinstance(found, Node) and readiness(found).ability is Ability.SILENT
 
     def is_off(self, node: str) -> bool:
         """Whether *node* has no power."""
@@ -135,7 +183,8 @@ class Kubelets:
 
     def start_machine(self, node: str) -> None:
         """*node* has power again: its kubelet reports, and starts the pods of the node again."""
-        self.start_kubelet(node)
+        self._down.pop(node, None)
+        self._start(node)
         self._off.pop(node, None)
         self._node_status.report(node)
 
@@ -154,7 +203,7 @@ class Kubelets:
         pod = self._store.find("Pod", key)
         if not isinstance(pod, Pod) or pod.node_name not in self._nodes:
             return
-        if pod.node_name not in self._down and pod.uid not in self._pods.workers:
+        if not self._is_idle(pod.node_name) and pod.uid not in self._pods.workers:
             self._add(pod)
 
     def _forget_orphan(self, node: str, uid: str) -> None:

@@ -32,6 +32,8 @@ RUN_FOR_ANNOTATION: Final = "kscope.dev/run-for"
 # In place of a time: the containers run until their pod is deleted, or its deadline ends them.
 FOREVER: Final = "forever"
 EXIT_CODE_ANNOTATION: Final = "kscope.dev/exit-code"
+# Upstream: pkg/kubelet/errors.go, NetworkNotReadyErrorMsg.
+NETWORK_NOT_READY: Final = "network is not ready"
 _INDEX_ANNOTATION: Final = "batch.kubernetes.io/job-completion-index"
 
 
@@ -57,6 +59,9 @@ class PodWorkers:
         self.workers: dict[str, Worker] = {}
         self._by_node: dict[str, dict[str, Worker]] = {}
         self._resources: dict[str, NodeResources] = {}
+        # Why the network of a node is not ready; and the pods that could start but for it, by uid.
+        self._no_network: dict[str, str] = {}
+        self._need_network: dict[str, Worker] = {}
         self._resizer = PodResizer(
             context, rules, self._resources_of, self._status, announces=announces_resizes
         )
@@ -138,13 +143,24 @@ class PodWorkers:
             del self.workers[uid]
         return taken
 
+    def network_is(self, node: str, problem: str) -> None:
+        """The network of *node* has a *problem*, or "": then the pods that wait for it start."""
+        if problem:
+            self._no_network[node] = problem
+        elif self._no_network.pop(node, ""):
+            for uid, worker in [*self._need_network.items()]:
+                if worker.node == node:
+                    del self._need_network[uid]
+                    if self.workers.get(uid) is worker and worker.stage is Stage.PREPARING:
+                        self._prepare(worker)
+
     # Callbacks of the volume managers
 
     def volumes_mounted(self, uid: str) -> None:
         """Every volume of the pod is mounted: its containers can start."""
         worker = self.workers.get(uid)
         if worker is not None and worker.stage is Stage.PREPARING:
-            self.devices.prepare(worker, self._start)
+            self._prepare(worker)
 
     def volumes_unmounted(self, uid: str) -> None:
         """No volume of the pod is mounted any more: a deleted pod can go."""
@@ -197,8 +213,20 @@ class PodWorkers:
             self._refuse(worker, refusal)
             return
         worker.holds = True
+        if self._lacks_network(worker):
+            message = f"{NETWORK_NOT_READY}: {self._no_network[worker.node]}"
+            self._context.emit(pod, WARNING, "NetworkNotReady", message)
         if pod.volumes:
             self.volumes.add_pod(pod)
+        else:
+            self._prepare(worker)
+
+    def _lacks_network(self, worker: Worker) -> bool:
+        return worker.node in self._no_network and not worker.pod.spec.get("hostNetwork")
+
+    def _prepare(self, worker: Worker) -> None:
+        if self._lacks_network(worker):
+            self._need_network[worker.pod.uid] = worker
         else:
             self.devices.prepare(worker, self._start)
 

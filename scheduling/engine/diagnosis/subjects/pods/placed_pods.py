@@ -70,7 +70,8 @@ def _starting(scene: Scene, pod: Pod) -> Iterator[Cause]:
         return
     if not node.is_ready:
         sentence = f"Node {node.name} of pod {pod.key} is not ready, so its kubelet starts nothing."
-        yield cause(KUBELET, sentence, [placed, *condition_facts(node, "Ready")])
+        event = scene.event(pod, "NetworkNotReady")
+        yield cause(KUBELET, sentence, [placed, *condition_facts(node, "Ready")], event=event)
     for key, claim in scene.claims_of(pod):
         if claim is None:
             text = f"Pod {pod.key} uses claim {key}, which does not exist."
