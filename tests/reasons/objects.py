@@ -360,7 +360,7 @@ CASES: Final = (
         ),
         facts=(
             Fact("pod/default/p", "spec.nodeName", "b"),
-            Fact("node/b", "status.conditions[0].status", "False"),
+            Fact("node/b", "status.conditions[0]"),
         ),
     ),
     Case(

@@ -67,6 +67,7 @@ WITHOUT_CASE: Final = {
     "node(s) didn't have the requested labels": "Only of a Policy; its argument has the labels.",
     "node(s) didn't match service affinity": "Only of a Policy; its argument has the labels.",
     "CalculateExpectedPodCountFailed": "About a budget whose pods have no scale: not a pod's reason.",
+    "Failed": "A container waits for a Secret or a ConfigMap: its status names that.",
     "FailedPrepareDynamicResources": (
         "Needs a fault of a driver: tests/dynamic_resources holds the answer, with claim and device."
     ),

@@ -16,18 +16,18 @@ from tests.scenarios.cases import claim, fault, node, play, pod, storage_class, 
 
 
 @pytest.mark.parametrize(
-    ("mode", "checked", "zone"),
+    ("mode", "checked", "outcome"),
     [
-        ("Immediate", True, "z2"),
+        ("Immediate", True, ("Running", "n2")),
         # The pod goes where the disk cannot be attached, as in clusters without the check.
-        ("Immediate", False, "z1"),
+        ("Immediate", False, ("Pending", "n1")),
         # A volume that says where it is by a label alone says so to nobody before it is bound.
-        ("WaitForFirstConsumer", True, "z1"),
-        ("WaitForFirstConsumer", False, "z1"),
+        ("WaitForFirstConsumer", True, ("Pending", "n1")),
+        ("WaitForFirstConsumer", False, ("Pending", "n1")),
     ],
 )
 def test_a_disk_in_zone_2(
-    monkeypatch: pytest.MonkeyPatch, mode: str, checked: bool, zone: str
+    monkeypatch: pytest.MonkeyPatch, mode: str, checked: bool, outcome: tuple[str, str]
 ) -> None:
     if not checked:
         filters = tuple(name for name in PROFILES["v1.34"].filters if name != names.VOLUME_ZONE)
@@ -41,8 +41,11 @@ def test_a_disk_in_zone_2(
         claim("data"),
         steps=(Step(at=5 * SECOND, verb="create", manifest=pod("web", "data")),),
     )
-    assert played.pods()["default/web"] == ("Running", {"z1": "n1", "z2": "n2"}[zone])
+    assert played.pods()["default/web"] == outcome
     assert played.claims()["default/data"] == "pv"
+    failed = [event.message for event in played.events if event.kind == "FailedAttachVolume"]
+    assert bool(failed) == (outcome == ("Pending", "n1"))
+    assert all("volume pv is in zone z2, node n1 is in zone z1" in told for told in failed)
 
 
 def test_a_small_claim_takes_a_large_volume_when_there_is_no_other() -> None:

@@ -18,6 +18,7 @@ from volumes.engine.attach_detach.controller import AttachDetachController
 from volumes.engine.attach_detach.csi_attacher import CsiAttacher
 from volumes.engine.attach_detach.names import ATTACHER
 from volumes.engine.attach_detach.names import COMPONENT as ATTACH_DETACH
+from volumes.engine.binding.binder import BinderRules
 from volumes.engine.csi.context import SidecarContext
 from volumes.engine.csi.driver_faults import DriverFaults
 from volumes.engine.csi.external_modifier import VolumeModifier
@@ -97,6 +98,11 @@ class StorageVersion(Protocol):
         ...
 
     @property
+    def binder(self) -> BinderRules:
+        """The rules by which claims and nodes are matched."""
+        ...
+
+    @property
     def resources(self) -> ResourceRules:
         """The rules by which kubelets count the requests of pods."""
         ...
@@ -141,12 +147,16 @@ class VolumeActors:
             else None
         )
         self.kubelets = Kubelets(
-            KubeletContext(loop, store, recorder, latencies, self._events(KUBELET), watch),
+            KubeletContext(
+                loop, store, recorder, latencies, self._events(KUBELET), watch, self._outside
+            ),
             rules=version.resources,
             options=VolumeManagerOptions(
                 reconstructs_all=self._rules.reconstructs_all,
                 mounts_protected=self._rules.mounts_protected_claims,
                 names_unprocessed=self._rules.names_unprocessed_volumes,
+                migrates_in_tree=self._rules.migrates_in_tree,
+                out_of_reach=version.binder.out_of_reach,
             ),
             announces_resizes=version.storage.announces_resizes,
         )

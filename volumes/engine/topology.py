@@ -1,7 +1,8 @@
 """Where volumes are made: a class's allowedTopologies, and how claims spread over zones."""
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from kscope.sim.objects.objects import Manifest
 
@@ -35,3 +36,51 @@ def spread(name: str) -> int:
     if dash and index.isdigit():
         return zlib.crc32(stem.encode()) + int(index)
     return zlib.crc32(name.encode())
+
+
+_LEVELS: Final = ("zone", "region")
+
+
+def _level_of(key: str) -> str:
+    """Whether a label or topology key is about zones or regions; "" for neither.
+
+    Drivers have keys of their own, such as topology.gke.io/zone.
+    """
+    last = key.rpartition("/")[2]
+    return last if last in _LEVELS and "/" in key else ""
+
+
+def zones_of_node(labels: Mapping[str, str]) -> dict[str, str]:
+    """The zone and the region of a node by its labels, of either generation."""
+    found: dict[str, str] = {}
+    for level in _LEVELS:
+        for prefix in ("topology.kubernetes.io", "failure-domain.beta.kubernetes.io"):
+            value = labels.get(f"{prefix}/{level}")
+            if value:
+                found.setdefault(level, value)
+    return found
+
+
+def zones_of(volume: Manifest) -> Iterator[tuple[str, list[str]]]:
+    """ "zone" or "region", and where a disk can be attached, by its labels and its node affinity.
+
+    A label may name several zones ("a__b"). Terms of the affinity are alternatives: it binds only
+    if each of them does.
+    """
+    labels: Mapping[str, str] = volume["metadata"].get("labels") or {}
+    for level, value in zones_of_node(labels).items():
+        yield level, value.split("__")
+    spec: Manifest = volume.get("spec") or {}
+    affinity: Manifest = spec.get("nodeAffinity") or {}
+    required: Manifest = affinity.get("required") or {}
+    terms: list[Manifest] = required.get("nodeSelectorTerms") or []
+    for level in _LEVELS:
+        allowed = [[*_values(term, level)] for term in terms]
+        if allowed and all(allowed):
+            yield level, [*dict.fromkeys(value for values in allowed for value in values)]
+
+
+def _values(term: Manifest, level: str) -> Iterator[str]:
+    for expression in term.get("matchExpressions") or ():
+        if _level_of(expression.get("key", "")) == level and expression.get("operator") == "In":
+            yield from expression.get("values") or ()

@@ -74,6 +74,7 @@ def _key(kind: str, metadata: Manifest) -> str:
 def _renewed(lease: Manifest) -> int | None:
     """When the Lease was renewed, in ns; None if it does not say."""
     try:
-        return nanoseconds_of(str((lease.get("spec") or {}).get("renewTime")))
+        spec: Manifest = lease.get("spec") or {}
+        return nanoseconds_of(str(spec.get("renewTime")))
     except (ValueError, TypeError):
         return None

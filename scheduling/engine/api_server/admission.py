@@ -20,6 +20,7 @@ from kscope.sim.objects.objects import (
     Pod,
     StorageClass,
 )
+from kscope.sim.objects.outside import Outside
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine.api_server import pod_resize
 from scheduling.engine.api_server.defaulting import (
@@ -64,11 +65,12 @@ class Admission:
     nodes arrive with the taint that they are not ready. Until `watches_namespaces` is set, objects
     may be in a namespace that is being deleted, and beyond its limits and quotas: what a cluster
     holds at first came there before. *rules* are those of its version, *resources* those by which it
-    counts requests.
+    counts requests, *outside* what the files say of ServiceAccounts.
     """
 
     __slots__ = (
         "_default_tolerations",
+        "_outside",
         "_labels_namespaces",
         "_limits",
         "_quotas",
@@ -88,8 +90,10 @@ class Admission:
         labels_namespaces: bool = True,
         rules: AdmissionRules | None = None,
         resources: ResourceRules | None = None,
+        outside: Outside | None = None,
     ) -> None:
         self._store = store
+        self._outside = outside or Outside()
         self._resources = resources or ResourceRules()
         self.rules = rules or AdmissionRules()
         self._limits = LimitRanger(store, self.rules)
@@ -187,7 +191,19 @@ class Admission:
             {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
         )
 
+    def _refuse_without_account(self, pod: Pod) -> None:
+        """Upstream: plugin/pkg/admission/serviceaccount. Every namespace gets the default one."""
+        name: str = pod.spec.get("serviceAccountName") or "default"
+        key = f"{pod.namespace}/{name}"
+        if name == "default" or self._store.find("ServiceAccount", key) is not None:
+            return
+        if self._outside.lacks("ServiceAccount", key):
+            why = f'error looking up service account {key}: serviceaccount "{name}" not found'
+            raise forbidden_unnamed(pod, why)
+
     def _admit_pod(self, pod: Pod) -> ApiObject:
+        if self.watches_namespaces:
+            self._refuse_without_account(pod)
         pod = with_default_requests(pod)
         # What a cluster holds at first may come from one, which has admitted it: it stays.
         is_old = not self.watches_namespaces and was_admitted(pod)

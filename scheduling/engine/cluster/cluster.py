@@ -91,6 +91,7 @@ class Cluster:
         self.latencies = Latencies(scenario.latencies, self.streams)
         self._resource_rules = version.resources
         self.store = ObjectStore(self.loop, self.recorder, seed, self._resource_rules)
+        outside = outside or Outside()
         self._budget = BudgetLimit(self.loop, self.recorder, self.store)
         workload_rules = version.workloads
         self.admission = Admission(
@@ -99,6 +100,7 @@ class Cluster:
             labels_namespaces=version.namespaces_have_name_label,
             rules=version.admission,
             resources=self._resource_rules,
+            outside=outside,
         )
         run: dict[str, Any] = {"name": scenario.name, "profile": profile, "seed": seed}
         if scenario.feature_gates:
@@ -121,7 +123,6 @@ class Cluster:
         # Initial nodes are not tainted as new; only later nodes are.
         self.admission.taints_new_nodes = workload_rules.taints_new_nodes
         self.admission.watches_namespaces = True
-        outside = outside or Outside()
         self.volumes = VolumeActors(
             loop=self.loop,
             store=self.store,

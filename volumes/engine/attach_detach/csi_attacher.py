@@ -15,12 +15,11 @@ from kscope.sim.objects.objects import ApiObject
 from volumes.engine.attach_detach.names import ATTACHER
 from volumes.engine.attach_detach.operations import is_multi_attach_forbidden
 from volumes.engine.attach_detach.table import discard
-from volumes.engine.plugins.simulated import CSI
+from volumes.engine.plugins.simulated import CSI, SimulatedPlugins
 from volumes.engine.plugins.spec import (
     Answer,
     VolumeError,
     VolumePlugin,
-    VolumePlugins,
     VolumeSpec,
 )
 
@@ -40,7 +39,7 @@ class CsiAttacher:
         self,
         loop: EventLoop,
         store: ObjectStore,
-        plugins: VolumePlugins,
+        plugins: SimulatedPlugins,
         *,
         watch_latency: int = 0,
     ) -> None:
@@ -49,10 +48,14 @@ class CsiAttacher:
         self._plugin: VolumePlugin | None = plugins.find_by_name(CSI)
         self._busy: dict[str, None] = {}
         self._failures: dict[str, int] = {}
-        # Names of the attachments of each volume.
+        self._obstacles = plugins.obstacles
+        # Names of the attachments of each volume, and of each driver on each node.
         self._by_volume: dict[str, dict[str, None]] = {}
+        self._by_node: dict[str, dict[str, None]] = {}
+        # Attachments that the drivers are making.
+        self._attaching: dict[str, None] = {}
         for found in store.objects("VolumeAttachment"):
-            self._by_volume.setdefault(_volume_of(found), {})[found.name] = None
+            self._note(found)
         store.watch("VolumeAttachment", self.observe, watch_latency)
         store.watch("PersistentVolume", self.observe_volume, watch_latency)
 
@@ -62,10 +65,18 @@ class CsiAttacher:
         if event.type == "DELETED":
             self._failures.pop(name, None)
             discard(self._by_volume, volume, name)
+            discard(self._by_node, _place_of(event.new), name)
             self._release(volume)
         else:
-            self._by_volume.setdefault(volume, {})[name] = None
+            self._note(event.new)
             self._sync(name)
+
+    def _note(self, attachment: ApiObject) -> None:
+        for table, key in (
+            (self._by_volume, _volume_of(attachment)),
+            (self._by_node, _place_of(attachment)),
+        ):
+            table.setdefault(key, {})[attachment.name] = None
 
     def observe_volume(self, event: WatchEvent) -> None:
         """A deleted volume loses its finalizer once it is attached nowhere."""
@@ -89,18 +100,25 @@ class CsiAttacher:
             self._retry(name)
             return
         answer = self._call("Detach" if deleting else "Attach", found)
+        if not deleting and answer.error is None:
+            self._attaching[name] = None
         done = self._detached if deleting else self._attached
         self._loop.call_after(answer.latency, done, name, answer)
 
     def _add_finalizers(self, attachment: ApiObject) -> None:
-        """Keep both objects until the attach is undone. Upstream: csiAttach()."""
+        """Keep both objects until the attach is undone. Upstream: csiAttach().
+
+        Without its driver on the node the attach does not begin, so that nothing is to be undone.
+        """
         finalizer = _finalizer(attachment.spec["attacher"])
         volume = self._volume(attachment)
         if volume is not None and finalizer not in volume.finalizers:
             patch = {"metadata": {"finalizers": [*volume.finalizers, finalizer]}}
             self._store.patch("PersistentVolume", volume.key, patch, by=ATTACHER)
-        if finalizer not in attachment.finalizers:
-            node = attachment.spec["nodeName"]
+        node, driver = attachment.spec["nodeName"], attachment.spec["attacher"]
+        if finalizer not in attachment.finalizers and not self._obstacles.lacks_driver(
+            driver, node
+        ):
             metadata = {"finalizers": [finalizer], "annotations": {NODE_ID_ANNOTATION: node}}
             self._store.patch(
                 "VolumeAttachment", attachment.key, {"metadata": metadata}, by=ATTACHER
@@ -122,6 +140,9 @@ class CsiAttacher:
 
         CSI specification: ControllerPublishVolume, "Volume published to another node".
         """
+        full = self._over_limit(attachment)
+        if full is not None:
+            return full
         spec = VolumeSpec(persistent_volume=volume.raw)
         if not is_multi_attach_forbidden(spec):
             return None
@@ -137,11 +158,30 @@ class CsiAttacher:
                 return Answer(error=VolumeError(text))
         return None
 
+    def _over_limit(self, attachment: ApiObject) -> Answer | None:
+        """CSI specification: ControllerPublishVolume, "Max volumes attached"."""
+        driver, node = attachment.spec["attacher"], attachment.spec["nodeName"]
+        limit = self._obstacles.limit(driver, node)
+        others = [
+            key
+            for key in self._by_node.get(_place_of(attachment), ())
+            if key != attachment.name and (key in self._attaching or self._is_attached(key))
+        ]
+        if limit is None or len(others) < limit:
+            return None
+        text = f"driver {driver} attaches at most {limit} volumes to node {node}"
+        return Answer(error=VolumeError(f"rpc error: code = ResourceExhausted desc = {text}"))
+
+    def _is_attached(self, name: str) -> bool:
+        found = self._store.find("VolumeAttachment", name)
+        return found is not None and bool(found.status.get("attached"))
+
     def _volume(self, attachment: ApiObject) -> ApiObject | None:
         return self._store.find("PersistentVolume", _volume_of(attachment))
 
     def _attached(self, name: str, answer: Answer) -> None:
         del self._busy[name]
+        self._attaching.pop(name, None)
         found = self._store.find("VolumeAttachment", name)
         if found is None:
             return
@@ -217,6 +257,10 @@ class CsiAttacher:
                 self._store.patch("PersistentVolume", volume_name, patch, by=ATTACHER)
             except ApiError:
                 self._loop.call_after(_RETRY, self._release, volume_name)
+
+
+def _place_of(attachment: ApiObject) -> str:
+    return f"{attachment.spec['nodeName']}/{attachment.spec['attacher']}"
 
 
 def _volume_of(attachment: ApiObject) -> str:

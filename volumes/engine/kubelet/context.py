@@ -1,12 +1,13 @@
 """What all kubelets share."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.objects import ApiObject
+from kscope.sim.objects.outside import Outside
 from volumes.engine.plugins.latencies import Latencies
 from volumes.engine.ports import EventSink
 
@@ -23,6 +24,7 @@ class KubeletContext:
     latencies: Latencies
     events: EventSink | None = None
     watch_latency: int = 0
+    outside: Outside = field(default_factory=Outside)
 
     def emit(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
         """Emit a Kubernetes Event on *obj*."""

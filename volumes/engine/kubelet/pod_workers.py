@@ -15,6 +15,7 @@ from volumes.engine.kubelet.admission import NodeResources, Rejection
 from volumes.engine.kubelet.context import KubeletContext
 from volumes.engine.kubelet.device_preparation import DevicePreparation
 from volumes.engine.kubelet.pod_status import (
+    SYNC_PERIOD,
     PodStatusWriter,
     container_statuses,
     finished_conditions,
@@ -243,11 +244,29 @@ class PodWorkers:
         self._status.write(worker, status, "PodRejected", refusal.message)
 
     def _start(self, worker: Worker) -> None:
+        worker.timer = None
+        missing = self.volumes.plugins.obstacles.missing_for_containers(worker.pod)
+        if missing is not None:
+            self._cannot_start(worker, missing)
+            return
         worker.stage = Stage.STARTING
         draw = self._context.latencies.draw
         worker.timer = self._loop.call_after(
             draw("image_pull") + draw("container_start"), self._started, worker
         )
+
+    def _cannot_start(self, worker: Worker, missing: str) -> None:
+        """A Secret or ConfigMap of the environment is *missing*; look again with the next sync.
+
+        Upstream: pkg/kubelet/kuberuntime, ErrCreateContainerConfig.
+        """
+        waiting = {"waiting": {"reason": "CreateContainerConfigError", "message": missing}}
+        statuses = container_statuses(worker.pod, waiting)
+        if worker.pod.status.get("containerStatuses") != statuses:
+            self._context.emit(worker.pod, WARNING, "Failed", f"Error: {missing}")
+            status: Manifest = {"phase": "Pending", "containerStatuses": statuses}
+            self._status.write(worker, status, "PodNotStarted", missing)
+        worker.timer = self._loop.call_after(SYNC_PERIOD, self._start, worker)
 
     def _started(self, worker: Worker) -> None:
         worker.timer = None

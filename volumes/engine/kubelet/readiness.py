@@ -44,7 +44,8 @@ def readiness(node: Node) -> Readiness:
     A message that names neither network nor runtime counts as the runtime's.
     """
     conditions: list[Manifest] = node.status.get("conditions") or []
-    ready = next((each for each in conditions if each.get("type") == "Ready"), {})
+    found = [each for each in conditions if each.get("type") == "Ready"]
+    ready: Manifest = found[0] if found else {}
     status, message = ready.get("status") or "True", ready.get("message") or ""
     if status == "Unknown":
         return Readiness(Ability.SILENT, message)

@@ -11,7 +11,9 @@ from kscope.sim.api_server.faults import chance
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.kernel.rng import Stream
 from kscope.sim.objects.objects import Pod
+from kscope.sim.objects.outside import Outside
 from volumes.engine.plugins.latencies import Latencies
+from volumes.engine.plugins.obstacles import Obstacles
 from volumes.engine.plugins.spec import Answer, ErrorKind, VolumeError, VolumePlugin, VolumeSpec
 
 CSI: Final = "kubernetes.io/csi"
@@ -134,6 +136,7 @@ class SimulatedPlugin:
     __slots__ = (
         "_faults",
         "_latencies",
+        "_obstacles",
         "_source",
         "_store",
         "_traits",
@@ -142,7 +145,13 @@ class SimulatedPlugin:
     )
 
     def __init__(
-        self, source: str, traits: Traits, latencies: Latencies, store: ObjectStore, faults: Faults
+        self,
+        source: str,
+        traits: Traits,
+        latencies: Latencies,
+        store: ObjectStore,
+        faults: Faults,
+        obstacles: Obstacles,
     ) -> None:
         self.name = traits.name
         self.requires_remount = traits.requires_remount
@@ -151,6 +160,7 @@ class SimulatedPlugin:
         self._latencies = latencies
         self._store = store
         self._faults = faults
+        self._obstacles = obstacles
 
     def volume_name(self, spec: VolumeSpec) -> str:
         """See VolumePlugin."""
@@ -186,7 +196,11 @@ class SimulatedPlugin:
         """See VolumePlugin."""
         latency = self._latency(call)
         volume = "" if spec is None else spec.name
-        error = self._faults.strike(call, volume, node if pod is None else pod.node_name)
+        where = node if pod is None else pod.node_name
+        error = None if spec is None else self._obstacles.find(call, spec, pod, where)
+        if error is not None:
+            return Answer(error=error, done=False)
+        error = self._faults.strike(call, volume, where)
         if error is not None:
             return Answer(latency, error=error, done=False)
         return Answer(latency, _path(call, volume))
@@ -207,12 +221,24 @@ def _path(call: str, volume: str) -> str:
 class SimulatedPlugins:
     """Every plugin there is, by the source that a spec names."""
 
-    __slots__ = ("_by_name", "_by_source", "faults")
+    __slots__ = ("_by_name", "_by_source", "faults", "obstacles")
 
-    def __init__(self, latencies: Latencies, store: ObjectStore) -> None:
+    def __init__(
+        self,
+        latencies: Latencies,
+        store: ObjectStore,
+        outside: Outside | None = None,
+        *,
+        migrates: bool = False,
+        out_of_reach: str = "",
+    ) -> None:
+        """See Obstacles for the arguments but *latencies*."""
         self.faults = Faults()
+        self.obstacles = Obstacles(
+            store, outside or Outside(), migrates=migrates, out_of_reach=out_of_reach
+        )
         self._by_source: dict[str, VolumePlugin] = {
-            source: SimulatedPlugin(source, traits, latencies, store, self.faults)
+            source: SimulatedPlugin(source, traits, latencies, store, self.faults, self.obstacles)
             for source, traits in TRAITS.items()
         }
         self._by_name = {plugin.name: plugin for plugin in self._by_source.values()}

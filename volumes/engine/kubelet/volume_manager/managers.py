@@ -24,7 +24,13 @@ class VolumeManagers:
         self._context = context
         self._workers = workers
         self.options = options or VolumeManagerOptions()
-        self.plugins = SimulatedPlugins(context.latencies, context.store)
+        self.plugins = SimulatedPlugins(
+            context.latencies,
+            context.store,
+            context.outside,
+            migrates=self.options.migrates_in_tree,
+            out_of_reach=self.options.out_of_reach,
+        )
         self.nodes: dict[str, NodeVolumeManager] = {}
         # By claim, the pods on nodes that use it, by uid.
         self._users: dict[str, dict[str, Pod]] = {}

@@ -20,13 +20,16 @@ class VolumeManagerOptions:
     to every 2 m 2 s; False for emulated kubelets that do not, as in the reference recordings.
     *mounts_protected*: a claim that is being deleted is mounted while pvc-protection holds it.
     *names_unprocessed*: FailedMount says which volumes could not be processed, and is not emitted
-    when the wait for volumes only times out.
+    when the wait for volumes only times out. *migrates_in_tree*: CSI drivers serve in-tree volumes.
+    *out_of_reach*: what is said of a volume whose node affinity the node does not meet.
     """
 
     reconstructs_all: bool = True
     verify_backs_off: bool = True
     mounts_protected: bool = True
     names_unprocessed: bool = True
+    migrates_in_tree: bool = False
+    out_of_reach: str = "no matching NodeSelectorTerms"
 
 
 class NodeState:

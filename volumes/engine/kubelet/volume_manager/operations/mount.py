@@ -107,7 +107,10 @@ class MountVolume(PodVolumeOperation):
             self._fail("MountVolume.FindPluginBySpec failed", NO_PLUGIN_MATCHED)
             return
         self._plugin = plugin
-        if plugin.is_attachable(spec):
+        affinity = plugin.call("CheckNodeAffinity", spec, self.volume.pod)
+        if affinity.error is not None:
+            self._fail("MountVolume.NodeAffinity check failed", affinity.error.text)
+        elif plugin.is_attachable(spec):
             self._then(plugin.call("WaitForAttach", spec, self.volume.pod), self._waited)
         else:
             self._mount_device()
@@ -200,6 +203,10 @@ class MapVolume(PodVolumeOperation):
         return self._plugin.call(call, self.volume.spec, self.volume.pod)
 
     def _run(self) -> None:
+        affinity = self._call("CheckNodeAffinity")
+        if affinity.error is not None:
+            self._fail("MapVolume.NodeAffinity check failed", affinity.error.text)
+            return
         path = self._call("GlobalMapPath")
         if path.error is not None:
             self._fail("MapVolume.GetGlobalMapPath failed", path.error.text)
