@@ -257,6 +257,7 @@ class VolumeActors:
             faults=self.driver_faults,
             holds_volumes=self._rules.provisioners_hold_volumes,
             watch_latency=self._watch,
+            outside=self._outside,
         )
 
     def _new_expand_controller(self, listers: InformerListers) -> ExpandController:

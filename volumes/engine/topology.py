@@ -1,6 +1,5 @@
 """Where volumes are made: a class's allowedTopologies, and how claims spread over zones."""
 
-import zlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -28,14 +27,24 @@ def _matches_topology(term: Manifest, node_labels: Mapping[str, str]) -> bool:
 
 
 def spread(name: str) -> int:
-    """A number by which claims spread over zones, those of one StatefulSet in turn.
+    """A number by which claims spread over zones: those of one StatefulSet in turn, with one zone
+    for all claims of one of its pods.
 
-    Upstream: pkg/volume/util, getPVCNameHashAndIndexOffset(), with another hash.
+    Upstream: external-provisioner and pkg/volume/util, getPVCNameHashAndIndexOffset().
     """
     stem, dash, index = name.rpartition("-")
-    if dash and index.isdigit():
-        return zlib.crc32(stem.encode()) + int(index)
-    return zlib.crc32(name.encode())
+    if not (dash and index.isdecimal() and int(index) < 1 << 32):
+        return _fnv_32(name)
+    # A claim of a StatefulSet is named CLAIM-SET-INDEX; only the set is hashed.
+    return (_fnv_32(stem.rpartition("-")[2]) + int(index)) % (1 << 32)
+
+
+def _fnv_32(text: str) -> int:
+    """The hash FNV-1. Upstream: Go's hash/fnv, New32()."""
+    value = 0x811C9DC5
+    for byte in text.encode():
+        value = value * 0x01000193 % (1 << 32) ^ byte
+    return value
 
 
 _LEVELS: Final = ("zone", "region")

@@ -25,8 +25,11 @@ from kscope.sim.objects.objects import (
     PersistentVolumeClaim,
     StorageClass,
 )
+from kscope.sim.objects.outside import Outside
 from volumes.engine.csi.context import SidecarContext
+from volumes.engine.csi.data_sources import DataSources
 from volumes.engine.csi.driver_faults import DriverFaults
+from volumes.engine.csi.known_drivers import check_capabilities
 from volumes.engine.migration import IN_TREE
 from volumes.engine.phases import (
     ATTRIBUTES_CLASS,
@@ -84,12 +87,15 @@ class ExternalProvisioners:
         faults: DriverFaults | None = None,
         holds_volumes: bool = False,
         watch_latency: int = 0,
+        outside: Outside | None = None,
     ) -> None:
+        """*outside* has the snapshots of the cluster's files."""
         store, listers = context.store, context.listers
         self._holds_volumes = holds_volumes
         self._loop = context.loop
         self._store = store
         self._listers = listers
+        self._sources = DataSources(store, listers, outside or Outside())
         self._events = events
         self._delays = context.delays
         self.faults = faults or DriverFaults()
@@ -250,6 +256,8 @@ class ExternalProvisioners:
             raise SimError(fault)
         driver = _provisioner_of(claim)
         attributes = self._attributes_class(claim, driver)
+        check_capabilities(claim, driver)
+        self._sources.check(claim, driver)
         options = ProvisionOptions(
             volume_name=f"pvc-{claim.uid}",
             claim=claim,
