@@ -81,5 +81,6 @@ WITHOUT_CASE: Final = {
     "SelectingAll": "A selector that the API server refuses.",
     "TooManySucceededPods": "About a Job that is complete: not a pod's reason.",
     "VolumeModifyFailed": "The claim keeps its volume, and its pods run on with it.",
+    "VolumeResizeFailed": "The claim waits until no pod uses it; ClaimResizing names them.",
     "VolumeUnknownReclaimPolicy": "A policy that the API server refuses.",
 }

@@ -6,6 +6,7 @@ import pytest
 
 from kscope.sim.objects.outside import Outside
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from tests import builders
 from tests.builders.clusters import apply_command, played, scene
 from tests.builders.nodes import HOSTNAME, ZONE
@@ -181,3 +182,25 @@ def test_a_pod_without_its_service_account_is_refused() -> None:
     assert not cluster.store.objects("Pod")
     why = 'error looking up service account default/web: serviceaccount "web" not found'
     assert any(why in told for told in _told(cluster, "FailedCreate"))
+
+
+@pytest.mark.parametrize("node", [{"node": "n1"}, {}])
+def test_a_driver_can_be_unregistered_on_purpose(node: dict[str, str]) -> None:
+    cluster = Cluster.create(
+        scene(builders.host("n1"), builders.csi_node("n1"), *_csi(), _pod(claims=["data"]))
+    )
+    apply_command(cluster, verb="fault", patch={"unregister": _DRIVER, **node})
+    assert _phase(played(cluster)) == "Pending"
+    assert "does not contain driver" in _told(cluster, "FailedAttachVolume")[0]
+
+
+def test_a_secret_can_be_missing_on_purpose() -> None:
+    pod = _pod(volumes=[{"name": "v", "secret": {"secretName": "cert"}}])
+    pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/v"}]
+    cluster = Cluster.create(scene(builders.host("n1"), pod))
+    apply_command(cluster, verb="fault", patch={"missing": "secret/default/cert"})
+    assert _phase(played(cluster)) == "Pending"
+    assert not cluster.apply(Command(verb="fault", patch={"missing": "pod/default/p"})).applied
+    created = {"apiVersion": "v1", **_named("Secret", "cert")}
+    apply_command(cluster, verb="create", manifest=created)
+    assert _phase(played(cluster, 300)) == "Running"

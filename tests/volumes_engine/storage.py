@@ -101,6 +101,7 @@ class Storage:
             self.events,
             self.events,
             faults.absent if faults else (),
+            faults=faults,
         )
         self.controller.start(15 * SECOND)
 

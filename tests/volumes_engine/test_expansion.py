@@ -1,6 +1,7 @@
 """A claim that asks for more gets more, step by step."""
 
 from tests.volumes_engine.storage import Storage, make_claim, make_class, make_pod, make_volume
+from volumes.engine.csi.driver_faults import DriverFaults
 from volumes.engine.csi.external_resizer import FILE_SYSTEM_RESIZE_PENDING
 
 
@@ -64,4 +65,49 @@ def test_a_migrated_volume_is_expanded_by_the_driver_that_the_claim_then_names()
     ]
     annotation = storage.claim("c").annotations["volume.kubernetes.io/storage-resizer"]
     assert annotation == "pd.csi.storage.gke.io"
+    assert storage.volume("v").capacity_bytes == 3 * 1024**3
+
+
+def test_an_offline_driver_waits_for_the_users() -> None:
+    storage = Storage(faults=DriverFaults(offline=("csi.example.com",)))
+    storage.create(make_class("csi", "csi.example.com", allowVolumeExpansion=True))
+    storage.create(make_claim("c", "1Gi", storageClassName="csi"))
+    storage.run(5)
+    storage.create(make_pod("p", "c", node="n", phase="Running"))
+    storage.run(1)
+    grow(storage, "3Gi")
+    storage.run(60)
+    claim = storage.claim("c")
+    assert storage.volume(claim.volume_name).capacity_bytes == 1024**3
+    assert [each["type"] for each in claim.status["conditions"]] == ["Resizing"]
+    said = [text for _, _, reason, text in storage.events.seen if reason == "VolumeResizeFailed"]
+    assert said == [
+        "Unable to expand default/c because CSI driver csi.example.com only supports offline "
+        "expansion and volume is currently in-use"
+    ]
+    storage.store.delete("Pod", "default/p", by="user")
+    storage.run(5)
+    assert storage.volume(claim.volume_name).capacity_bytes == 3 * 1024**3
+
+
+def test_an_expansion_of_the_files_waits_while_in_use() -> None:
+    storage = Storage()
+    status = {
+        "phase": "Bound",
+        "capacity": {"storage": "1Gi"},
+        "conditions": [{"type": "Resizing"}],
+    }
+    bound = make_claim("c", "3Gi", storageClassName="csi", volumeName="v")
+    ref = {"namespace": "default", "name": "c"}
+    disk = {"driver": "csi.example.com", "volumeHandle": "v"}
+    storage.create(
+        make_class("csi", "csi.example.com", allowVolumeExpansion=True),
+        make_volume("v", "1Gi", storageClassName="csi", csi=disk, claimRef=ref),
+        {**bound, "status": status},
+        make_pod("p", "c", node="n", phase="Running"),
+    )
+    storage.run(60)
+    assert storage.volume("v").capacity_bytes == 1024**3
+    storage.store.delete("Pod", "default/p", by="user")
+    storage.run(5)
     assert storage.volume("v").capacity_bytes == 3 * 1024**3

@@ -1,19 +1,25 @@
 """The recycler pod, seen from the volume."""
 
+from typing import Any
+
 from kscope.sim.objects.objects import PersistentVolume, Pod
 from tests.volumes_engine.storage import Storage, make_claim, make_volume
-from volumes.engine.pv_controller.in_tree.host_path import HostPathPlugin
+from volumes.engine.pv_controller.in_tree.host_path import HostPathPlugin, NfsPlugin
 from volumes.engine.pv_controller.in_tree.recycler import PodRecyclers
 from volumes.engine.pv_controller.in_tree.registry import PluginRegistry
 
 POD = "default/recycler-for-v"
 
 
-def released() -> Storage:
+_DIRECTORY = {"hostPath": {"path": "/d"}}
+
+
+def released(source: dict[str, Any] = _DIRECTORY, size: str = "1Gi") -> Storage:
     storage = Storage()
-    plugin = HostPathPlugin(storage.latencies, PodRecyclers(storage.store))
-    storage.controller.context.plugins = PluginRegistry([plugin])
-    recycled = make_volume("v", persistentVolumeReclaimPolicy="Recycle", hostPath={"path": "/d"})
+    recyclers = PodRecyclers(storage.store)
+    plugins = [plugin(storage.latencies, recyclers) for plugin in (HostPathPlugin, NfsPlugin)]
+    storage.controller.context.plugins = PluginRegistry([*plugins])
+    recycled = make_volume("v", size, persistentVolumeReclaimPolicy="Recycle", **source)
     storage.create(recycled, make_claim("c"))
     storage.run(20)
     storage.store.delete("PersistentVolumeClaim", "default/c", by="user")
@@ -48,3 +54,15 @@ def test_a_failed_recycler_pod_is_repeated() -> None:
     assert storage.events.seen[-1][3] == "Recycle failed: pod failed, pod.Status.Message unknown"
     # The failure itself brings the volume back to the controller.
     assert storage.store.find("Pod", POD) is not None
+
+
+def test_nfs_volumes_recycle_with_a_longer_deadline() -> None:
+    source = {"nfs": {"server": "s", "path": "/e"}}
+    for size, seconds in (("1Gi", 300), ("20Gi", 600)):
+        storage = released(source, size)
+        pod = storage.store.get("Pod", POD)
+        assert pod.spec["volumes"] == [{"name": "vol", **source}]
+        assert pod.spec["activeDeadlineSeconds"] == seconds
+        storage.store.patch("Pod", POD, {"status": {"phase": "Succeeded"}}, by="kubelet")
+        storage.run(1)
+        assert storage.volume("v").phase == "Available"

@@ -40,7 +40,7 @@ from volumes.engine.protection import (
 )
 from volumes.engine.pv_controller.context import ControllerContext
 from volumes.engine.pv_controller.in_tree.cloud_disk import CloudDiskPlugin, NodeZones
-from volumes.engine.pv_controller.in_tree.host_path import HostPathPlugin
+from volumes.engine.pv_controller.in_tree.host_path import HostPathPlugin, NfsPlugin
 from volumes.engine.pv_controller.in_tree.plugin import VolumePlugin
 from volumes.engine.pv_controller.in_tree.recycler import PodRecyclers
 from volumes.engine.pv_controller.in_tree.registry import PluginRegistry
@@ -275,7 +275,9 @@ class VolumeActors:
         modifier = None
         if self._rules.modifies_volumes:
             modifier = VolumeModifier(context, events, RESIZER, self._watch)
-        return ExternalResizers(context, events, self._events(KUBELET), absent, modifier)
+        return ExternalResizers(
+            context, events, self._events(KUBELET), absent, modifier, self.driver_faults
+        )
 
     def _sidecar_context(self, listers: InformerListers) -> SidecarContext:
         return SidecarContext(self._loop, self._store, listers, self._latencies)
@@ -324,7 +326,11 @@ def _in_tree_plugins(
     faults: DriverFaults,
 ) -> list[VolumePlugin]:
     """The in-tree volume plugins; migrated ones are left to their CSI drivers."""
-    plugins: list[VolumePlugin] = [HostPathPlugin(latencies, PodRecyclers(store), faults)]
+    recyclers = PodRecyclers(store)
+    plugins: list[VolumePlugin] = [
+        HostPathPlugin(latencies, recyclers, faults),
+        NfsPlugin(latencies, recyclers, faults),
+    ]
     if not rules.migrates_in_tree:
         zones = NodeZones(listers.node_informer)
         plugins += [

@@ -22,7 +22,8 @@ from kscope.sim.kernel.rng import Streams
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.durations import parse_duration
 from kscope.sim.objects.kinds import split_entity_id
-from kscope.sim.objects.objects import Node
+from kscope.sim.objects.objects import Manifest, Node
+from kscope.sim.objects.outside import NAMED
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.workloads.actors import WorkloadActors
 from volumes.engine.actors import VolumeActors
@@ -107,6 +108,33 @@ class FaultInjector:
     def _full(self, fault: Mapping[str, Any]) -> None:
         drivers = self._volumes.provisioners.faults
         drivers.full_nodes = (*drivers.full_nodes, fault["full"])
+
+    def _offline(self, fault: Mapping[str, Any]) -> None:
+        drivers = self._volumes.driver_faults
+        drivers.offline = (*drivers.offline, fault["offline"])
+
+    def _unregister(self, fault: Mapping[str, Any]) -> None:
+        """The driver's part on the node ends, or on all nodes: their CSINodes lose it."""
+        driver, node = fault["unregister"], fault.get("node")
+        for found in [self._store.get("CSINode", node)] if node else self._store.objects("CSINode"):
+            before: list[Manifest] = found.spec.get("drivers") or []
+            kept = [each for each in before if each.get("name") != driver]
+            if len(kept) != len(before):
+                patch = {"spec": {"drivers": kept}}
+                self._store.patch("CSINode", found.key, patch, by=COMPONENT)
+
+    def _missing(self, fault: Mapping[str, Any]) -> None:
+        """A Secret, ConfigMap or ServiceAccount is not there, for kubelets."""
+        prefix, key = split_entity_id(fault["missing"])
+        kind = next((kind for kind in NAMED if prefix in (kind, kind.lower())), None)
+        if kind is None or "/" not in key:
+            raise Invalid(
+                f"missing is {fault['missing']!r}: expected KIND/NAMESPACE/NAME of a "
+                f"{', '.join(NAMED)}"
+            )
+        if self._store.find(kind, key) is not None:
+            self._store.delete(kind, key, by=COMPONENT)
+        self._volumes.kubelets.volumes.plugins.obstacles.lost[f"{kind}/{key}"] = None
 
     def _place(self, fault: Mapping[str, Any]) -> None:
         self._volumes.provisioners.faults.zones[fault["place"]] = fault["zone"]
@@ -266,6 +294,9 @@ _ACTIONS = {
     "absent": "_absent",
     "no_resizer": "_no_resizer",
     "full": "_full",
+    "offline": "_offline",
+    "unregister": "_unregister",
+    "missing": "_missing",
     "place": "_place",
     "anywhere": "_anywhere",
     "lag": "_lag",

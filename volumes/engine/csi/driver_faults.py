@@ -16,7 +16,8 @@ class DriverFaults:
     `absent` drivers never answer. On `full_nodes` no volume can be made. `failures` is by claim how
     many more attempts fail before one succeeds. `zones` is by claim where the volume of an immediate
     claim is made; without an entry there, volumes of the drivers `anywhere` can be reached from every
-    node. `injected` are the faults that may still strike.
+    node. `offline` drivers expand only volumes that no pod uses. `injected` are
+    the faults that may still strike.
     """
 
     absent: tuple[str, ...] = ()
@@ -24,6 +25,7 @@ class DriverFaults:
     failures: dict[str, int] = field(default_factory=dict[str, int])
     zones: dict[str, str] = field(default_factory=dict[str, str])
     anywhere: tuple[str, ...] = ()
+    offline: tuple[str, ...] = ()
     injected: ClaimFaults = field(default_factory=ClaimFaults)
 
     def of(self, claim: PersistentVolumeClaim, node: str) -> str | None:

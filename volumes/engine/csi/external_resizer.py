@@ -19,11 +19,12 @@ from kscope.sim.objects.objects import (
     Pod,
 )
 from volumes.engine.csi.context import SidecarContext
+from volumes.engine.csi.driver_faults import DriverFaults
 from volumes.engine.csi.external_modifier import VolumeModifier
 from volumes.engine.expansion import STORAGE_RESIZER, capacity_of, requested_size, wants_more
 from volumes.engine.migration import IN_TREE, in_tree_plugin_of
 from volumes.engine.phases import CLAIM_BOUND, claim_class
-from volumes.engine.ports import NORMAL, EventSink
+from volumes.engine.ports import NORMAL, WARNING, EventSink
 
 RESIZER: Final = "external-resizer"
 KUBELET: Final = "kubelet"
@@ -44,8 +45,11 @@ class ExternalResizers:
         kubelet_events: EventSink,
         absent: tuple[str, ...] = (),
         modifier: VolumeModifier | None = None,
+        faults: DriverFaults | None = None,
     ) -> None:
-        """*modifier* is the part that changes the attributes of volumes, in versions that can."""
+        """*faults* says which drivers expand only volumes that no pod uses.
+
+        *modifier* is the part that changes the attributes of volumes, in versions that can."""
         listers = context.listers
         # What of it acts by itself; see `process.end`.
         self.modifying = [] if modifier is None else process.parts_of(modifier)
@@ -57,6 +61,11 @@ class ExternalResizers:
         self._delays = context.delays
         # Drivers without a resizer.
         self.absent = absent
+        self._faults = faults or DriverFaults()
+        # Claims whose expansion had begun before the run did: what stands in the files is no moment
+        # of a resize that takes seconds, but one that the driver refuses while the volume is in use.
+        self._refused: dict[str, None] = {}
+        self._is_first = context.loop.now == 0
         self._busy: dict[str, None] = {}
         self._queue = WorkQueue(context.loop, self.sync)
         listers.claim_informer.on_event(self._on_claim)
@@ -67,11 +76,15 @@ class ExternalResizers:
         if event.type == "DELETED" or not isinstance(claim, PersistentVolumeClaim):
             return
         if claim.phase == CLAIM_BOUND and wants_more(claim):
+            if event.type == "ADDED" and self._is_first and RESIZING in _conditions(claim):
+                self._refused[claim.id] = None
             self._queue.add(claim.key)
 
     def _on_pod(self, event: WatchEvent) -> None:
         pod = event.new
-        if isinstance(pod, Pod) and event.type != "DELETED" and pod.phase == "Running":
+        if isinstance(pod, Pod) and (
+            pod.phase == "Running" or pod.is_terminated or event.type == "DELETED"
+        ):
             for name in pod.claim_names:
                 claim = self._listers.claim(f"{pod.namespace}/{name}")
                 if claim is not None and claim.request_bytes > capacity_of(claim):
@@ -86,7 +99,7 @@ class ExternalResizers:
         if volume is None or claim.request_bytes <= capacity_of(claim):
             return
         if volume.capacity_bytes < claim.request_bytes:
-            if self._serves(claim, volume):
+            if self._serves(claim, volume) and not self._waits_for_users(claim, volume):
                 self._begin(claim)
         elif FILE_SYSTEM_RESIZE_PENDING in _conditions(claim):
             pod = self._user(claim)
@@ -103,6 +116,32 @@ class ExternalResizers:
         allowed = storage_class is not None and storage_class.raw.get("allowVolumeExpansion")
         driver = _driver_of(claim, volume)
         return bool(allowed) and bool(driver) and driver not in self.absent
+
+    def _waits_for_users(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+        """Whether the driver expands the volume only once no pod uses it, and one does.
+
+        Upstream: inUsePVCStore.checkForUse(). Each sync says so again; so do users that change.
+        """
+        driver = _driver_of(claim, volume)
+        if claim.id not in self._refused and driver not in self._faults.offline:
+            return False
+        pods = self._listers.pods_of_claim(claim.key)
+        users = [pod.key for pod in pods if pod.node_name and not pod.is_terminated]
+        if not users:
+            self._refused.pop(claim.id, None)
+            return False
+        if RESIZING not in _conditions(claim):
+            status = {"conditions": [self._condition(RESIZING)]}
+            why = f"waits until it is not used by {', '.join(users)}"
+            # The claim is synced again once the watch has told of this.
+            self._write_claim(claim.key, status, RESIZER, "ClaimResizing", why)
+            return True
+        message = (
+            f"Unable to expand {claim.key} because CSI driver {driver} only supports offline "
+            "expansion and volume is currently in-use"
+        )
+        self._events.event(claim, WARNING, "VolumeResizeFailed", message)
+        return True
 
     def _user(self, claim: PersistentVolumeClaim) -> Pod | None:
         pods = self._listers.pods_of_claim(claim.key)

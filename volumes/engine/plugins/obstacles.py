@@ -43,7 +43,7 @@ class Obstacles:
     *out_of_reach* is what a kubelet says of a volume that its node cannot reach.
     """
 
-    __slots__ = ("_migrates", "_out_of_reach", "_store", "outside")
+    __slots__ = ("_migrates", "_out_of_reach", "_store", "lost", "outside")
 
     def __init__(
         self, store: ObjectStore, outside: Outside, *, migrates: bool, out_of_reach: str
@@ -52,6 +52,8 @@ class Obstacles:
         self._migrates = migrates
         self._out_of_reach = out_of_reach
         self.outside = outside
+        # Named objects that are not there whatever the files say, as "KIND/NAMESPACE/NAME".
+        self.lost: dict[str, None] = {}
 
     def find(self, call: str, spec: VolumeSpec, pod: Pod | None, node: str) -> VolumeError | None:
         """Why the *call* fails for the volume on *node*, or None."""
@@ -161,7 +163,8 @@ class Obstacles:
         if not name or name in ALWAYS_THERE:
             return False
         key = f"{pod.namespace}/{name}"
-        return self.outside.lacks(kind, key) and self._store.find(kind, key) is None
+        lacks = f"{kind}/{key}" in self.lost or self.outside.lacks(kind, key)
+        return lacks and self._store.find(kind, key) is None
 
 
 def _environment(container: Manifest) -> Iterator[tuple[Manifest, str, str]]:

@@ -1,4 +1,7 @@
-"""Plugin kubernetes.io/host-path, which recycles volumes too. Upstream: pkg/volume/hostpath."""
+"""The plugins that recycle volumes: kubernetes.io/host-path, which makes some too, and nfs.
+
+Upstream: pkg/volume/hostpath, pkg/volume/nfs.
+"""
 
 from typing import Protocol
 
@@ -88,6 +91,17 @@ class HostPathPlugin:
         if self._recyclers is None:
             return PodlessRecycler(scrubbing)
         return self._recyclers.recycler(volume, scrubbing)
+
+
+class NfsPlugin(HostPathPlugin):
+    """kubernetes.io/nfs, which a controller can only recycle. Upstream: pkg/volume/nfs."""
+
+    name: str = "kubernetes.io/nfs"
+    can: frozenset[str] = frozenset({"recycle"})
+
+    def supports(self, volume: PersistentVolume) -> bool:
+        """See VolumePlugin."""
+        return "nfs" in volume.spec
 
 
 class PodlessRecycler:

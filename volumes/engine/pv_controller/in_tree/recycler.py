@@ -15,7 +15,11 @@ from volumes.engine.pv_controller.in_tree.plugin import PluginError
 
 AUTHOR: Final = "pv-controller"
 NAMESPACE: Final = "default"
+# Upstream: PersistentVolumeRecyclerConfiguration of kube-controller-manager.
 DEADLINE_SECONDS: Final = 60
+NFS_DEADLINE_SECONDS: Final = 300
+SECONDS_PER_GI: Final = 30
+GI: Final = 1 << 30
 POLL: Final = 100 * MILLISECOND
 
 _SCRUB: Final = (
@@ -35,6 +39,12 @@ class PodRecycler:
         self._volume = volume
         self._scrubbing = scrubbing
         self._name = f"recycler-for-{volume.name}"
+        nfs = volume.spec.get("nfs")
+        path = (volume.spec.get("hostPath") or EMPTY).get("path", "")
+        self._source: Manifest = {"nfs": nfs} if nfs else {"hostPath": {"path": path}}
+        least = NFS_DEADLINE_SECONDS if nfs else DEADLINE_SECONDS
+        # Upstream: pkg/volume/util, CalculateTimeoutForVolume().
+        self._deadline_seconds = max(least, volume.capacity_bytes // GI * SECONDS_PER_GI)
         self._created = False
         self._node = ""
 
@@ -79,7 +89,6 @@ class PodRecycler:
             return
 
     def _manifest(self) -> Manifest:
-        source = (self._volume.spec.get("hostPath") or EMPTY).get("path", "")
         return {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -89,10 +98,10 @@ class PodRecycler:
                 "annotations": {"kscope.dev/run-for": f"{self._scrubbing}ns"},
             },
             "spec": {
-                "activeDeadlineSeconds": DEADLINE_SECONDS,
+                "activeDeadlineSeconds": self._deadline_seconds,
                 "restartPolicy": "Never",
                 "priority": 0,
-                "volumes": [{"name": "vol", "hostPath": {"path": source}}],
+                "volumes": [{"name": "vol", **self._source}],
                 "containers": [
                     {
                         "name": "pv-recycler",
