@@ -155,7 +155,7 @@ class CommandAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Command]:
         """Without what was sent, which can be large; the page of one command reads its own."""
-        return super().get_queryset(request).defer("body")
+        return super().get_queryset(request).defer("body", "manifest")
 
 
 @admin.register(Checkpoint)

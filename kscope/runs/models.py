@@ -360,12 +360,23 @@ class Checkpoint(models.Model):
         return f"checkpoint of run {self.run_id} at {self.seq}"
 
 
+class CommandManager(models.Manager["Command"]):
+    """Reads commands without what they wrote, which can be large and is seldom asked for."""
+
+    def get_queryset(self) -> "models.QuerySet[Command]":
+        """See Manager."""
+        return super().get_queryset().defer("manifest")
+
+
 class Command(models.Model):
     """Something a user did to a live run.
 
     `ordinal` is its place among the commands carried out, `(position, at)` the step and the virtual
     time at which the engine took it: enough to repeat it. A pending command that already has these
     was copied from the parent; the fork repeats it on the way to its goal.
+
+    `manifest` is its object as it left it, after event `written_seq`. The object's own row has the
+    newest version only; who wrote this one, or watches, is told it whatever was written since.
     """
 
     class Status(models.TextChoices):
@@ -383,7 +394,15 @@ class Command(models.Model):
     position = models.BigIntegerField(null=True)
     at = models.BigIntegerField(null=True)
     outcome_seq = models.BigIntegerField(null=True)
+    written_seq = models.BigIntegerField(
+        null=True, help_text="of the event that wrote its object, as it left it; null if it is gone"
+    )
+    created_seq = models.BigIntegerField(
+        null=True, help_text="of the event that created that object"
+    )
+    manifest = models.JSONField(null=True, decoder=StoredJSON, help_text="that object")
     created = models.DateTimeField(auto_now_add=True)
+    objects = CommandManager()
 
     class Meta:
         ordering = ("run_id", "id")
@@ -395,6 +414,11 @@ class Command(models.Model):
                 fields=("run", "id"),
                 condition=models.Q(status="pending"),
                 name="command_pending",
+            ),
+            models.Index(
+                fields=("run", "written_seq"),
+                condition=models.Q(written_seq__isnull=False),
+                name="command_written",
             ),
         )
 

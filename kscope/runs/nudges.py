@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 class Outcome(NamedTuple):
     """What came of a command: its event, or why it was refused, as "Reason: message".
 
-    `left` is the object of the command as the slice left it: the event that wrote it last, the one
-    that created it, and the manifest. None where the message does not say it.
+    `left` is the object of the command as the command left it: the event that wrote it last, the one
+    that created it, and the manifest. None where the message does not say it, or it is gone.
     """
 
     command: int

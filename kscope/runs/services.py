@@ -25,7 +25,7 @@ from kscope.sim.input.budget import MOST, Budget
 from kscope.sim.input.cleaning import clean_command
 from kscope.sim.input.load_result import LoadResult
 from kscope.sim.kernel.units import MINUTE
-from kscope.sim.objects.kinds import entity_id
+from kscope.sim.objects.kinds import NAMESPACED, entity_id
 
 TIE_BREAKS = ("random", "name")
 _SAFE_SEED = 2**53
@@ -516,10 +516,11 @@ def run_has_worker(run_id: int) -> bool:
 
 def _named(manifest: dict[str, Any]) -> str:
     """The object of a manifest that was not checked yet: "pod/default/web"."""
-    metadata = manifest.get("metadata")
+    metadata, kind = manifest.get("metadata"), str(manifest.get("kind") or "")
     names: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
-    parts = (names.get("namespace"), names.get("name"))
-    return entity_id(str(manifest.get("kind") or ""), "/".join(str(one) for one in parts if one))
+    namespace = (names.get("namespace") or "default") if kind in NAMESPACED else ""
+    parts = (namespace, names.get("name"))
+    return entity_id(kind, "/".join(str(one) for one in parts if one))
 
 
 def command_wait(*, command: Command, seconds: float = ANSWER_SECONDS) -> Command:

@@ -51,11 +51,9 @@ _MANY = 1_000_000
 class Episode:
     """Carries a plan out on a tree that runs already."""
 
-    def __init__(self, tree: Tree, plan: Plan, *, has_registers: bool = True) -> None:
-        """*has_registers*: whether clients write, read and watch objects, each judged apart."""
+    def __init__(self, tree: Tree, plan: Plan) -> None:
         self.tree = tree
         self.plan = plan
-        self._has_registers = has_registers
         self.apis = [Api(port, tree.token) for port in tree.ports]
         self.api = self.apis[0]
         self.runs: list[int] = []
@@ -78,7 +76,7 @@ class Episode:
             Watcher(self.apis[place % len(self.apis)], run, self.found[run])
             for place, run in enumerate(self.runs, start=1)
         ]
-        registers = Registers(link, self.plan.seed) if self._has_registers else None
+        registers = Registers(link, self.plan.seed)
         writers = Writers(link, self.plan.seed)
         threads = [commander, *watchers]
         for thread in threads:
@@ -86,16 +84,14 @@ class Episode:
         try:
             self._strike()
             commander.join()
-            if registers is not None:
-                registers.end()
+            registers.end()
             writers.rest()
             self._hurry()
             self._wait_until_finished()
             self._wait_for_watchers(watchers)
-            wrong = writers.faults() + (registers.faults() if registers is not None else [])
+            wrong = writers.faults() + registers.faults()
         finally:
-            if registers is not None:
-                registers.rest()
+            registers.rest()
             writers.rest()
             self.tally = writers.tally
             commander.join()

@@ -1,8 +1,4 @@
-"""Whatever is killed, nothing is lost: a dozen episodes. `make soak` plays two hundred.
-
-What clients of the Kubernetes API see of single objects meanwhile is judged by the soak alone: its
-search for an order of all operations takes long.
-"""
+"""Whatever is killed, nothing is lost: a dozen episodes. `make soak` plays two hundred."""
 
 import contextlib
 import os
@@ -42,12 +38,12 @@ def given() -> Iterator[Tree]:
 
 @pytest.mark.parametrize("seed", [seed for seed in SEEDS if is_embedded(seed)])
 def test_nothing_is_lost_with_servers_of_its_own(embedded: Tree, seed: int) -> None:
-    assert Episode(embedded, plan_of(seed), has_registers=False).play() == []
+    assert Episode(embedded, plan_of(seed)).play() == []
 
 
 @pytest.mark.parametrize("seed", [seed for seed in SEEDS if not is_embedded(seed)])
 def test_nothing_is_lost_on_given_servers(given: Tree, seed: int) -> None:
-    assert Episode(given, plan_of(seed), has_registers=False).play() == []
+    assert Episode(given, plan_of(seed)).play() == []
 
 
 def test_acknowledged_commands_survive_a_database_crash(embedded: Tree) -> None:

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+import psutil
+
 from kscope.up.postgres import Postgres
 from kscope.up.valkey import Valkey
 from tests.chaos.tree import Tree
@@ -168,9 +170,13 @@ class WorldTree(Tree):
         disk.fail()
         time.sleep(LASTING_S)
         self.note_family()
+        self.note_family(self.second)
         for up in (self.second, self.up):
             up.kill()
         for child in self.servers.values():
+            # Without their parent the processes of PostgreSQL go on for a moment.
+            family = psutil.Process(child.pid)
+            self.seen |= {one.pid: one for one in family.children(recursive=True)}
             child.process.send_signal(signal.SIGKILL)
             child.process.wait()
         wait_until_ended(self.processes())

@@ -12,6 +12,7 @@ from kscope.runs.drive import driver, runner, slices, writer
 from kscope.runs.drive.checkpoints import checkpoint_view
 from kscope.runs.drive.driver import Driver
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
+from kscope.runs.nudges import Outcome
 from kscope.runs.selectors import run_state_at
 from kscope.sim.input.generate import synthetic
 from kscope.sim.kernel.view import State, fold
@@ -69,6 +70,27 @@ def test_stepping_one_cycle_adds_one_attempt(start: Callable[..., Run]) -> None:
     services.run_transport(run=run, action="step", unit="cycle")
     runner.run_drive(run.pk)
     assert SchedulingAttempt.objects.filter(run=run).count() == 1
+
+
+def test_commands_of_one_slice_keep_what_each_of_them_left(
+    start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[list[Outcome]] = []
+    monkeypatch.setattr(writer, "publish_slice", lambda _run, outcomes: told.append(outcomes))
+    run = start()
+    one = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"v": "0"}}
+    commands = [services.command_submit(run=run, body={"verb": "create", "manifest": one})]
+    for value in "12":
+        patch = {"verb": "patch", "object": "configmap/default/c", "patch": {"data": {"v": value}}}
+        commands.append(services.command_submit(run=run, body=patch))
+    commands.append(services.command_submit(run=run, body={**patch, "verb": "delete"}))
+    runner.run_drive(run.pk)
+    (outcomes,) = [each for each in told if each]
+    assert [one.left and one.left[2]["data"]["v"] for one in outcomes] == ["0", "1", "2", None]
+    for command, outcome in zip(commands, outcomes, strict=True):
+        command.refresh_from_db()
+        kept = (command.written_seq, command.created_seq, command.manifest)
+        assert kept == (outcome.left or (None, None, None))
 
 
 def test_what_a_command_leads_to_is_written_after_its_outcome(

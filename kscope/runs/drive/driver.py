@@ -281,7 +281,7 @@ class Driver:
         self.commands += 1
         return slices.Done(
             key,
-            entity,
+            self.engine.left(entity) if outcome.applied else None,
             outcome.applied,
             outcome.reason,
             outcome.seq,
@@ -416,7 +416,7 @@ class Driver:
             head=head,
             before=before,
             done=done or (),
-            outcomes=slices.outcomes_of(done or (), piece),
+            outcomes=slices.outcomes_of(done or ()),
             steps_taken=steps,
             wake=any(each.applied for each in done or ()) and engine.next_at is not None,
             at_end=at_end,

@@ -149,8 +149,17 @@ _COPIES = (
 
 def commands_copy(parent: Run, fork: Run, *, through: int) -> None:
     """Give *fork* the first *through* commands of *parent*, as carried out."""
-    commands = Command.objects.filter(run=parent, ordinal__lte=through).order_by("ordinal")
-    Command.objects.bulk_create(_copied(command, fork) for command in commands)
+    carried_out = Command.objects.filter(run=parent, ordinal__lte=through).order_by("ordinal")
+    Command.objects.bulk_create(
+        _copied(
+            command,
+            fork,
+            written_seq=command.written_seq,
+            created_seq=command.created_seq,
+            manifest=command.manifest,
+        )
+        for command in carried_out.defer(None)
+    )
 
 
 def commands_plan(parent: Run, fork: Run, *, seq: int, at: int) -> None:

@@ -24,7 +24,7 @@ from kscope.runs.drive.run_table import FEW_ROWS, RunTable, records
 from kscope.runs.engine import EngineSlice, Manifest, wiring
 from kscope.runs.models import Checkpoint, OtherObject, RemovedObject, Run, RunEvent
 from kscope.runs.nudges import Outcome
-from kscope.sim.api_server.write_record import Written
+from kscope.sim.api_server.write_record import Left, Written
 from kscope.sim.input.budget import Budget, Stop
 
 LEASE = f"{leases.LEASE_SECONDS} seconds"
@@ -43,10 +43,13 @@ class LostLease(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A command that the slice carried out or refused, and where; `entity` is its object."""
+    """A command that the slice carried out or refused, and where.
+
+    `left` is its object as the command left it, whatever else of the slice wrote it afterwards.
+    """
 
     id: int
-    entity: str
+    left: Left | None
     applied: bool
     reason: str
     seq: int | None
@@ -55,20 +58,9 @@ class Done:
     at: int
 
 
-def outcomes_of(done: Sequence[Done], piece: EngineSlice) -> list[Outcome]:
-    """What is told of the commands that *piece* contains, with the objects as it leaves them."""
-    return [
-        Outcome(each.id, each.applied, each.reason, each.seq or 0, _left(each.entity, piece))
-        for each in done
-    ]
-
-
-def _left(entity: str, piece: EngineSlice) -> tuple[int, int, Manifest] | None:
-    manifest = piece.touched.get(entity)
-    if manifest is None:
-        return None
-    written = piece.written[entity]
-    return written.newest, written.created, manifest
+def outcomes_of(done: Sequence[Done]) -> list[Outcome]:
+    """What is told of the commands."""
+    return [Outcome(each.id, each.applied, each.reason, each.seq or 0, each.left) for each in done]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,10 +180,12 @@ _READ_COMMANDS = (
 _MARK_COMMANDS = (
     b"UPDATE runs_command SET status = CASE WHEN done.applied THEN 'applied' ELSE 'rejected' END,"
     b" reason = done.reason, outcome_seq = done.seq, ordinal = done.ordinal,"
-    b" position = done.position, at = done.at"
+    b' position = done.position, at = done.at, written_seq = (done."left"->>0)::bigint,'
+    b' created_seq = (done."left"->>1)::bigint, manifest = done."left"->2'
     # The limit says how many there are: else PostgreSQL expects a hundred, and reads whole tables.
     b" FROM (SELECT * FROM jsonb_to_recordset(%s::jsonb) AS marks (id bigint, applied boolean,"
-    b"  reason text, seq bigint, ordinal integer, position bigint, at bigint) LIMIT %s) AS done"
+    b'  reason text, seq bigint, ordinal integer, position bigint, at bigint, "left" jsonb)'
+    b"  LIMIT %s) AS done"
     b" WHERE runs_command.id = done.id"
 )
 

@@ -31,6 +31,10 @@ class Written(NamedTuple):
     newest: int
 
 
+# An object after a write: the events that wrote and created it, and its manifest.
+Left = tuple[int, int, Manifest]
+
+
 class Removal(NamedTuple):
     """An object that is gone: the events that removed and created it, its id, its last manifest."""
 
@@ -77,6 +81,14 @@ class WriteRecord:
     def events_of(self, entity: str) -> Written:
         """The events that wrote the object; zeros when it is not there."""
         return Written(self._created.get(entity, 0), self._causes.get(entity, 0))
+
+    def left(self, entity: str) -> Left | None:
+        """The object as its newest event left it, if that is not taken yet; None if it is gone."""
+        manifest = self.touched.get(entity)
+        if manifest is None:
+            return None
+        created, newest = self.events_of(entity)
+        return newest, created, manifest
 
     def written(self, write: WatchEvent, fact: str, note: Note) -> None:
         """Record that an object was created or replaced."""

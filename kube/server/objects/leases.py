@@ -13,6 +13,7 @@ from psycopg_pool import PoolTimeout
 
 from kscope.runs.engine import Manifest
 from kscope.runs.models import Run
+from kscope.runs.nudges import Outcome
 from kscope.runs.write_keys import PROMISE, TakenOver
 from kscope.sim.kernel.units import timestamp
 from kube import patching
@@ -63,8 +64,8 @@ def _version(row: Any) -> Version:
 
 async def carry_out(
     links: SnapshotLinks, run: Run, command: Manifest, target: Target, pledge: Pledge | None
-) -> int:
-    """Do what a command would do to a Lease of the run; returns its new version.
+) -> Outcome:
+    """Do what a command would do to a Lease of the run; returns what came of it.
 
     Raises NotStored where nothing was stored.
     """
@@ -74,9 +75,9 @@ async def carry_out(
                 return await _done(link, run, command, target)
             async with link.transaction():
                 await _step(link, pledge)
-                version = await _done(link, run, command, target)
+                outcome = await _done(link, run, command, target)
             pledge.held.version += 1
-            return version
+            return outcome
     except (ApiError, PoolTimeout) as problem:
         raise NotStored from problem
 
@@ -90,14 +91,14 @@ async def _step(link: Link, pledge: Pledge) -> None:
         raise NotStored from TakenOver()
 
 
-async def _done(link: Link, run: Run, command: Manifest, target: Target) -> int:
+async def _done(link: Link, run: Run, command: Manifest, target: Target) -> Outcome:
     with storing():
         if command["verb"] == "create":
             return await _create(link, run, command["manifest"], target)
         return await _change(link, run, command, target)
 
 
-async def _create(link: Link, run: Run, manifest: Manifest, target: Target) -> int:
+async def _create(link: Link, run: Run, manifest: Manifest, target: Target) -> Outcome:
     made = {"uid": str(uuid.uuid4()), "creationTimestamp": timestamp(run.head_at)}
     stored = {**manifest, "metadata": {**manifest["metadata"], **made}}
     given = {
@@ -111,10 +112,10 @@ async def _create(link: Link, run: Run, manifest: Manifest, target: Target) -> i
         if await lease_at(link, run.pk, _key(target)) is not None:
             raise already_exists(target.resource, target.name)
         raise ApiError(429, "TooManyRequests", f"run {run.pk} has {MOST:,} Leases of clients")
-    return run.head_seq + 1
+    return _outcome(run.head_seq + 1, stored)
 
 
-async def _change(link: Link, run: Run, command: Manifest, target: Target) -> int:
+async def _change(link: Link, run: Run, command: Manifest, target: Target) -> Outcome:
     found = await lease_at(link, run.pk, _key(target))
     if found is None:
         raise not_found(target.resource, target.name)
@@ -123,15 +124,21 @@ async def _change(link: Link, run: Run, command: Manifest, target: Target) -> in
     if command.get("expect", found.seq) != found.seq:
         raise conflict(target.resource, target.name, MODIFIED)
     place = [run.pk, _key(target), found.seq]
+    left: Manifest | None = None
     if command["verb"] == "delete":
         statement = "DELETE FROM runs_clientlease WHERE run_id = %s AND key = %s AND version = %s"
         done = await link.execute(statement, place)
     else:
-        changed = patching.merge_patched(found.manifest, command["patch"])
+        left = changed = patching.merge_patched(found.manifest, command["patch"])
         done = await link.execute(_UPDATE, [_text(changed), *place])
     if not done.rowcount:
         raise conflict(target.resource, target.name, MODIFIED)
-    return found.seq + 1
+    return _outcome(found.seq + 1, left)
+
+
+def _outcome(version: int, left: Manifest | None) -> Outcome:
+    """Of what is no command of the engine's."""
+    return Outcome(0, True, "", version, None if left is None else (version, version, left))
 
 
 def _key(target: Target) -> str:

@@ -1,7 +1,8 @@
 """What changed in a run between two events, as watchers are told it.
 
-Several writes of one object within a range are one change to its newest version, as informers
-allow. An object that went within the range is told with its last manifest.
+What a command wrote is told as the command left it, whatever was written afterwards: clients are
+promised every change. Of what controllers wrote to one object within a range only the newest version
+is known, and told as one change. An object that went within the range is told with its last manifest.
 
 A client may come back after any change that it was told of, and has to know all that came before.
 An object that came before that change and was written again after it is therefore two changes.
@@ -25,13 +26,15 @@ from kube.server.objects.versions import Version
 class Change:
     """A newer version of an object, or, for `is_gone`, the last one of an object that went.
 
-    `has_come`: that the object came is a change of its own, earlier in the same range.
+    `has_come`: an earlier change of the same range tells that the object came.
     """
 
     entity: str
     version: Version
     is_gone: bool = False
     has_come: bool = False
+    size: int = 0
+    """Of the manifest's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,9 @@ async def read(
         [run_id, after, upto],
     )
     entities = sorted(row[0] for row in await found.fetchall())
-    changes: list[Change] = []
-    size = 0
+    changes = await _by_commands(link, run_id, after, upto)
+    seqs = {change.version.seq for change in changes}
+    lives = {(change.entity, change.version.created) for change in changes}
     for table, keys in keys_by_table(entities).items():
         found = await link.execute(
             sql.SQL(
@@ -71,11 +75,11 @@ async def read(
             [run_id, [*keys], after],
         )
         for key, seq, created, text in await found.fetchall():
+            if seq <= upto and seq not in seqs:
+                changes.append(_change(keys[key], seq, created, text))
             # What was written again later is told then, but that it came is told here.
-            if seq <= upto or after < created <= upto:
-                size += len(text)
-                seq = seq if seq <= upto else created
-                changes.append(Change(keys[key], Version(seq, orjson.loads(text), created)))
+            elif seq > upto and after < created <= upto and (keys[key], created) not in lives:
+                changes.append(_change(keys[key], created, created, text))
     found = await link.execute(
         "SELECT object, seq, created_seq, manifest::text FROM runs_removedobject"
         " WHERE run_id = %s AND seq > %s AND created_seq <= %s"
@@ -83,18 +87,35 @@ async def read(
         [run_id, after, upto, upto, after],
     )
     for entity, seq, created, text in await found.fetchall():
-        size += len(text)
-        manifest = orjson.loads(text)
         # What came and went is two changes, each of an event of its own: a client may have heard
         # of the first only, when it comes back.
-        if created > after:
-            changes.append(Change(entity, Version(created, manifest, created)))
+        if created > after and (entity, created) not in lives:
+            changes.append(_change(entity, created, created, text))
         if seq <= upto:
-            changes.append(Change(entity, Version(seq, manifest, created), is_gone=True))
+            changes.append(_change(entity, seq, created, text, is_gone=True))
+    size = sum(change.size for change in changes)
     changes = _with_arrivals(changes, after)
     said = await kubernetes_events.read_newer(link, run_id, after=after, upto=upto, at=at)
     events = _with_arrivals([Change("", one) for one in said], after)
     return Changes(after, upto, at, changes, events, size=size)
+
+
+async def _by_commands(
+    link: "psycopg.AsyncConnection[Any]", run_id: int, after: int, upto: int
+) -> list[Change]:
+    """What commands wrote, each version once: one that changed nothing left what was there."""
+    found = await link.execute(
+        "SELECT DISTINCT ON (written_seq) object, written_seq, created_seq, manifest::text"
+        " FROM runs_command WHERE run_id = %s AND written_seq > %s AND written_seq <= %s"
+        " ORDER BY written_seq",
+        [run_id, after, upto],
+    )
+    return [_change(*row) for row in await found.fetchall()]
+
+
+def _change(entity: str, seq: int, created: int, text: str, *, is_gone: bool = False) -> Change:
+    version = Version(seq, orjson.loads(text), created)
+    return Change(entity, version, is_gone=is_gone, size=len(text))
 
 
 def _with_arrivals(changes: Sequence[Change], after: int) -> list[Change]:
@@ -111,14 +132,17 @@ def _with_arrivals(changes: Sequence[Change], after: int) -> list[Change]:
     for of_kind in seqs.values():
         of_kind.sort()
     found: list[Change] = []
-    for change in changes:
+    come: set[int] = set()
+    for change in sorted(changes, key=_seq):
         version, of_kind = change.version, seqs[_kind(change)]
         came = version.created
-        if not change.is_gone and after < came < version.seq:
-            following = of_kind[bisect_right(of_kind, came)]
-            if following < version.seq:
-                found.append(Change(change.entity, Version(came, version.manifest, came)))
-                change = replace(change, has_come=True)
+        if not change.is_gone and came > after:
+            is_late = came not in come and came < version.seq
+            if is_late and of_kind[bisect_right(of_kind, came)] < version.seq:
+                found.append(replace(change, version=Version(came, version.manifest, came)))
+                come.add(came)
+            change = replace(change, has_come=came in come)
+            come.add(came)
         found.append(change)
     found.sort(key=_seq)
     return found

@@ -4,8 +4,9 @@ import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
+import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -34,6 +35,10 @@ from kube.timestamps import shifted, timestamps_of
 # A header has its limits. Upstream: apiserver/pkg/endpoints/filters/warning.go.
 _MOST_WARNINGS = 10
 _LONGEST_WARNING = 256
+_LEFT = (
+    b"SELECT written_seq, created_seq, manifest::text FROM runs_command"
+    b" WHERE id = %s AND written_seq IS NOT NULL"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +115,7 @@ class RunObjects:
         if target is not None and target.resource.kind == leases.KIND:
             place = (target.resource, target.namespace, target.name)
             if await self.now.in_run(self.run.pk, *place) is None:
-                done = await leases.carry_out(self.links, self.run, commands[0], target, pledge)
-                return [Outcome(0, True, "", done)]
+                return [await leases.carry_out(self.links, self.run, commands[0], target, pledge)]
         return await self.engine.carry_out(self.run, commands, target, pledge)
 
     async def as_promised(
@@ -140,11 +144,21 @@ class RunObjects:
         return await self.now.find(self.run.pk, target.resource, target.namespace, name)
 
     async def _left(self, target: Target, outcome: Outcome) -> Version | None:
-        """The object as a command has left it, or as it is now; None if it is gone."""
-        if outcome.left is None:
-            return await self.find(target, target.name)
-        seq, created, manifest = outcome.left
-        return Version(seq, manifest, created)
+        """The object as a command has left it; None if it is gone."""
+        left = outcome.left or await self._recorded(outcome.command)
+        if left is not None:
+            seq, created, manifest = left
+            return Version(seq, manifest, created)
+        found = await self.find(target, target.name)
+        if found is None or not outcome.command or found.created <= outcome.seq:
+            return found
+        return None  # the object is gone, and another has its name now
+
+    async def _recorded(self, command: int) -> Sequence[Any] | None:
+        """What the database knows that a command has left; the message of a slice may be lost."""
+        async with self.links.link() as link:
+            row = await (await link.execute(_LEFT, [command])).fetchone()
+        return row and (*row[:2], orjson.loads(row[2]))
 
     async def _written(self, target: Target, outcome: Outcome, wanted: Manifest) -> Manifest:
         """The object as the API shows it after a write that makes *wanted* of it, in run time.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kscope.sim.api_server.store import ObjectStore
-from kscope.sim.api_server.write_record import Removal, Written
+from kscope.sim.api_server.write_record import Left, Removal, Written
 from kscope.sim.input.budget import Budget
 from kscope.sim.input.budget import Stop as BudgetStop
 from kscope.sim.input.scenario import Scenario, Step
@@ -359,6 +359,10 @@ class Cluster:
         self._executor.execute(Command.from_step(step), by="scenario")
 
     # History
+
+    def left(self, entity: str) -> Left | None:
+        """An object that was written since the last take, as it is on record; None if it is gone."""
+        return self.store.record.left(entity)
 
     def take(self) -> Slice:
         """Everything recorded since the last take."""

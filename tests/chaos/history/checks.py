@@ -8,7 +8,6 @@ from tests.chaos.history.record import (
     ABSENT,
     OK,
     OPEN,
-    Change,
     Following,
     History,
     Listing,
@@ -139,38 +138,14 @@ def _faults_of(following: Following, history: History) -> Iterator[str]:
 
 
 def _left_out(following: Following, history: History) -> Iterator[str]:
-    """Acknowledged writes that no change tells.
-
-    Writes that are committed together are told as the last of them. None of them is answered
-    before they are committed, so the last was sent before the answer to the others.
-    """
-    told: dict[str, list[Change]] = defaultdict(list)
-    for change in following.changes:
-        told[change.name].append(change)
+    """Acknowledged writes that no change tells."""
+    told = {(change.name, change.version) for change in following.changes}
     for one in history.operations:
         if not (one.is_write and one.outcome == OK):
             continue
-        if not following.began.version < one.version <= following.upto:
-            continue
-        versions = [change.version for change in told[one.name]]
-        if one.version in versions:
-            continue
-        following_change = next(
-            (each for each in told[one.name] if each.version > one.version), None
-        )
-        if following_change is None or not _may_be_together(one, following_change, history):
+        is_due = following.began.version < one.version <= following.upto
+        if is_due and (one.name, one.version) not in told:
             yield f"{one} is left out"
-
-
-def _may_be_together(one: Operation, change: Change, history: History) -> bool:
-    for other in history.operations:
-        if other.name != one.name:
-            continue
-        is_deletion = change.kind == "DELETED"
-        is_it = other.kind == "delete" if is_deletion else other.value == change.value
-        if is_it and other.outcome in (OK, OPEN) and other.began <= one.ended:
-            return True
-    return False
 
 
 def _by_name(history: History) -> dict[str, list[Operation]]:

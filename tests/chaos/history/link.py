@@ -24,11 +24,14 @@ class Answer:
     status: int
     retry_after: int | None = None
     body: Any = None
+    is_sent: bool = True
+    """Whether anybody took the request."""
 
     @property
     def is_open(self) -> bool:
         """Whether a write may have been carried out, or not."""
-        return self.status == 0 or self.status >= 500 and self.retry_after is None
+        is_failed = self.status == 0 or self.status >= 500
+        return self.is_sent and is_failed and self.retry_after is None
 
     @property
     def reason(self) -> str:
@@ -37,6 +40,7 @@ class Answer:
 
 
 NOTHING = Answer(0)
+UNSENT = Answer(0, is_sent=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +53,15 @@ class Link:
     token: str = ""
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        """Send it once; NOTHING where the connection breaks."""
+        """Send it once; NOTHING where the connection breaks, UNSENT where there is none."""
         try:
             with closing(self._sent(method, path, body, headers)) as connection:
                 answer = connection.getresponse()
                 found = json.loads(answer.read())
                 after = answer.getheader("Retry-After")
                 return Answer(answer.status, int(after) if after else None, found)
+        except ConnectionRefusedError:
+            return UNSENT
         except AWAY:
             return NOTHING
 
@@ -69,13 +75,16 @@ class Link:
             answer = self.ask(method, path, body, **headers)
         return answer
 
-    def abandon(self, method: str, path: str, body: Any, after: float, **headers: str) -> None:
-        """Send it, and leave before an answer is read."""
+    def abandon(self, method: str, path: str, body: Any, after: float, **headers: str) -> bool:
+        """Send it, and leave before an answer is read; whether anybody took it."""
         try:
             with closing(self._sent(method, path, body, headers)):
                 time.sleep(after)
+        except ConnectionRefusedError:
+            return False
         except AWAY:
             pass
+        return True
 
     def lines(self, path: str) -> Iterator[tuple[int, Any]]:
         """The lines of a watch, with its status. Raises one of AWAY."""

@@ -115,8 +115,8 @@ class Writers:
             },
         }
         if way == "abandoned":
-            self.link.abandon("POST", PODS, body, chance.random() * 0.03)
-            self._note(self.tally.unanswered, mark)
+            if self.link.abandon("POST", PODS, body, chance.random() * 0.03):
+                self._note(self.tally.unanswered, mark)
         elif way == "keyed":
             self._note(self.tally.keyed, mark)
             self._insist(body, mark, chance)
@@ -128,7 +128,7 @@ class Writers:
             self._note(self.tally.unanswered, mark)
         elif answer.status == 201:
             self._note(self.tally.acknowledged, mark)
-        else:
+        elif answer.is_sent:
             self._note(self.tally.refused, mark)
 
     def _insist(self, body: Any, mark: str, chance: Random) -> None:

@@ -16,7 +16,6 @@ from tests.chaos.history.record import (
     Following,
     History,
     Listing,
-    Operation,
 )
 from tests.waiting import wait_for
 
@@ -172,6 +171,8 @@ class _Client(_Loop):
         value = f"v{one.number}" if one.is_write else ""
         expect = self._versions.get(name, 0) if kind == "update" else 0
         answer = self._ask(kind, name, value, expect)
+        if not answer.is_sent:
+            return
         one = replace(one, value=value, expect=expect)
         if kind == "get" and (answer.is_open or answer.retry_after is not None):
             return
@@ -184,23 +185,11 @@ class _Client(_Loop):
         else:
             seen, version = _read(answer.body)
             self._versions[name] = version
-            self._note(one, seen, version)
+            if one.is_write and seen != one.value:
+                self.broken.append(f"{one} is answered with {seen} at {version}")
+            self._history.end(one, OK, version, seen)
         if answer.reason == ABSENT or kind == "delete":
             self._versions.pop(name, None)
-
-    def _note(self, one: Operation, seen: str, version: int) -> None:
-        """What is done, and what the answer shows.
-
-        Writes that are committed together are answered with the object as the last of them left it:
-        such an answer is a reading, and does not tell the version of what was written.
-        """
-        if one.kind == "get" or seen == one.value:
-            self._history.end(one, OK, version, seen)
-            return
-        self._history.end(one, OK)
-        self._history.end(
-            replace(self._history.begin("get", one.name), began=one.began), OK, version, seen
-        )
 
     def _ask(self, kind: str, name: str, value: str, expect: int) -> Any:
         place, body = f"{ALL}/{name}", {"metadata": {"name": name}, "data": {"value": value}}

@@ -134,8 +134,7 @@ async def test_a_done_write_whose_object_cannot_be_read_is_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("kscope.runs.nudges.LONGEST_MESSAGE", 0)
-    faults.lose("FROM scheduling_pod", done=False)
-    faults.lose('"scheduling_pod"', done=False)
+    faults.lose("SELECT written_seq", done=False)
     with driving(driven):
         assert await told(kube, "create") == (504, False, 1)
 

@@ -86,6 +86,25 @@ async def test_a_write_whose_answer_is_lost_is_found_again(
         assert await stored() == count
 
 
+async def test_a_write_is_answered_as_it_left_the_object(
+    kube: Kube,
+    faults: Faults,  # noqa: F811
+    driven: Run,
+) -> None:
+    """Also from the database, after others have written the object."""
+    path = f"{NAMESPACE}/pods/web"
+    faults.lose("WITH held", done=True)
+    assert (await send(kube, "merge patch")).status == 504
+    faults.at = ""
+    with driving(driven):
+        other = {"metadata": {"labels": {"a": "c"}}}
+        later = (await send(kube, "merge patch", key="", body=other)).json["metadata"]
+        await kube.ask("DELETE", path, {"gracePeriodSeconds": 0})
+        mine = (await send(kube, "merge patch")).json["metadata"]
+    assert (mine["labels"]["a"], later["labels"]["a"]) == ("b", "c")
+    assert int(mine["resourceVersion"]) < int(later["resourceVersion"])
+
+
 async def test_a_write_that_was_not_stored_is_done_by_its_repetition(
     kube: Kube,
     faults: Faults,  # noqa: F811

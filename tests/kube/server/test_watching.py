@@ -16,6 +16,7 @@ from tests.web.conftest import driving
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PODS = "/api/v1/namespaces/default/pods"
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 SEEN_END = "k8s.io/initial-events-end"
 
 Cache = dict[str, str]
@@ -305,3 +306,47 @@ async def test_a_name_that_is_used_again_is_told_in_order(
     async with kube.watching(f"{PODS}?watch=1&resourceVersion={driven.head_seq}") as events:
         versions = await until_equal(cache, await listed(kube), events)
     assert versions == sorted(set(versions), key=int)
+
+
+async def written(kube: Kube, value: str, name: str = "c") -> dict[str, Any]:
+    """The answer to a write of a ConfigMap: a creation, or a patch of what is there."""
+    one = {"metadata": {"name": name}, "data": {"value": value}}
+    answer = await kube.ask("POST", CONFIG_MAPS, one)
+    if answer.status == 409:
+        answer = await kube.ask("PATCH", f"{CONFIG_MAPS}/{name}", one, content_type=MERGE)
+    assert answer.status in (200, 201)
+    return answer.json
+
+
+async def test_each_version_is_told_as_it_was_written(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    """Also from the first look at what happened long ago, in which an object was written often."""
+    kube = kube_of(driven)
+    with driving(driven):
+        answers = [await written(kube, "1"), await written(kube, "1", "other")]
+        answers += [await written(kube, "2"), await written(kube, "3")]
+        await kube.ask("DELETE", f"{CONFIG_MAPS}/c")
+        answers += [await written(kube, "4"), await written(kube, "5")]
+    path = f"{CONFIG_MAPS}?watch=1&resourceVersion={driven.head_seq}"
+    async with kube.watching(path) as events:
+        told = [await anext(events) for _ in range(len(answers) + 1)]
+    kinds = ["ADDED", "ADDED", "MODIFIED", "MODIFIED", "DELETED", "ADDED", "MODIFIED"]
+    assert [one["type"] for one in told] == kinds
+    assert [one["object"] for one in told if one["type"] != "DELETED"] == answers
+
+
+async def test_a_watch_of_a_fork_tells_what_was_written_before_it(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    kube = kube_of(driven)
+    with driving(driven):
+        answers = [await written(kube, value) for value in "123"]
+    fork = kube_of(await sync_to_async(run_fork)(run=driven))
+    with driving(await Run.objects.aget(parent=driven)):
+        await written(fork, "4")
+    path = f"{CONFIG_MAPS}?watch=1&resourceVersion={driven.head_seq}"
+    async with fork.watching(path) as events:
+        told = [await anext(events) for _ in range(3)]
+    values = [one["object"]["data"]["value"] for one in told]
+    assert values == [one["data"]["value"] for one in answers]
