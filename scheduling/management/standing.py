@@ -9,6 +9,7 @@ from kscope.sim.input.load_result import LoadResult
 from kscope.sim.input.loader import load_paths
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.objects.objects import Manifest
+from kscope.sim.objects.outside import Outside
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.scenario_schedulers import check_setup
 from scheduling.engine.versions.registry import DEFAULT
@@ -41,11 +42,16 @@ def load_files(names: list[str]) -> LoadResult:
 def standing_cluster(loaded: LoadResult, profile: str | None) -> Standing:
     """The cluster of the files. Raises CommandError, with exit status 2, where none can be made."""
     scenario = Scenario.from_load(loaded, name="files")
+    manifests = [one.manifest for one in (*loaded.objects, *loaded.kept_aside)]
     try:
-        cluster = Cluster.create(scenario, profile=profile or scenario.profile or DEFAULT.name)
+        cluster = Cluster.create(
+            scenario,
+            profile=profile or scenario.profile or DEFAULT.name,
+            outside=Outside.of(manifests),
+        )
     except (SimError, ValueError) as refusal:
         raise bad_input(str(refusal)) from refusal
-    return Standing(cluster, [one.manifest for one in (*loaded.objects, *loaded.kept_aside)])
+    return Standing(cluster, manifests)
 
 
 def bad_input(message: str) -> CommandError:

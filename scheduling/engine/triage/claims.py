@@ -233,7 +233,9 @@ def _source(
             )
             text = f"{text} Its source {key} is bound to {volume['metadata']['name']}, a volume of {what}."
             if what != driver:
-                text = f"{text} Driver {driver} cannot copy that: it copies volumes of its own only."
+                text = (
+                    f"{text} Driver {driver} cannot copy that: it copies volumes of its own only."
+                )
     return text, f"{kind.lower()} {key}", changes
 
 
