@@ -1,6 +1,8 @@
 """Reads files as a cluster that stands still, for commands that ask and do not play."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from django.core.management.base import CommandError
 
@@ -13,9 +15,9 @@ from kscope.sim.objects.outside import Outside
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.scenario_schedulers import check_setup
 from scheduling.engine.versions.registry import DEFAULT
-from scheduling.management.commands.simulate import expand
 
 BAD_INPUT = 2
+_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,27 @@ class Standing:
 
     cluster: Cluster
     manifests: list[Manifest]
+
+
+def expand(names: list[str]) -> Iterator[Path]:
+    """The files of the arguments; folders give their scenario files in order of name.
+
+    Raises CommandError for what is no file and no such folder.
+    """
+    for name in names:
+        path = Path(name)
+        if path.is_dir():
+            found = sorted(child for child in path.iterdir() if child.suffix in _SUFFIXES)
+            # A folder of scenarios may hold their decisions too: NAME.json beside NAME.yaml.
+            written = {child.stem for child in found if child.suffix != ".json"}
+            found = [c for c in found if c.suffix != ".json" or c.stem not in written]
+            if not found:
+                raise bad_input(f"{path}: no .yaml or .json file in this folder")
+            yield from found
+        elif path.is_file():
+            yield path
+        else:
+            raise bad_input(f"{path}: no such file or folder")
 
 
 def load_files(names: list[str]) -> LoadResult:

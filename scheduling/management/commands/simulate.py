@@ -2,7 +2,7 @@
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,11 +38,10 @@ from scheduling.engine.diagnosis.why import KIND_OF, explain_object
 from scheduling.engine.versions.feature_gates import with_gates
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.extender_client import HttpTransport
+from scheduling.management.standing import bad_input, expand
 from scheduling.process_forks import forks_of
 
-_SUFFIXES = (".yaml", ".yml", ".json")
 _STEPS_PER_SLICE = 20_000
-_BAD_INPUT = 2
 # The run ended before its time: a budget was used up, or the scheduler's process died.
 _STOPPED = 3
 _LIMITS = {
@@ -104,16 +103,16 @@ class Command(BaseCommand):
         try:
             options["feature_gates"] = parse_gates(options["feature_gates"])
         except ValueError as error:
-            raise _bad(f"--feature-gates: {error}") from error
+            raise bad_input(f"--feature-gates: {error}") from error
         if decides and options["why"]:
-            raise _bad("--why needs a run; --mode decisions has none")
+            raise bad_input("--why needs a run; --mode decisions has none")
         try:
             with uncollected():
                 (self._decisions if decides else self._run)(paths, options)
         except OSError as error:
             if error.filename is None:
                 raise
-            raise _bad(f"{error.filename}: {error.strerror}") from error
+            raise bad_input(f"{error.filename}: {error.strerror}") from error
 
     # -- decisions -------------------------------------------------------------------------------
 
@@ -122,7 +121,7 @@ class Command(BaseCommand):
         target = Path(options["output"]) if options["output"] else None
         if several:
             if target is None:
-                raise _bad("several scenarios need -o FOLDER")
+                raise bad_input("several scenarios need -o FOLDER")
             _one_result_each(paths)
             target.mkdir(parents=True, exist_ok=True)
         growth = GrowthCollector()
@@ -149,7 +148,7 @@ class Command(BaseCommand):
                 extenders=[Extender(one, calls) for one in setup.extenders],
             )
         except (SimError, ValueError) as refusal:
-            raise _bad(f"{path}: {refusal}") from refusal
+            raise bad_input(f"{path}: {refusal}") from refusal
 
     # -- run -------------------------------------------------------------------------------------
 
@@ -167,7 +166,7 @@ class Command(BaseCommand):
                 tie_break=options["tie_break"],
             )
         except (SimError, ValueError) as refusal:
-            raise _bad(str(refusal)) from refusal
+            raise bad_input(str(refusal)) from refusal
         cluster.extender_calls.transport = HttpTransport.from_environment()
         budget = _budget(scenario, options)
         cluster.limit(budget)
@@ -193,7 +192,7 @@ class Command(BaseCommand):
         found = explain_object(cluster, kind, key, make_forks=forks_of)
         if found.state == "absent":
             what = "pod" if kind == "Pod" else kind
-            raise _bad(f"--why: at {cluster.now / SECOND:g} s there is no {what} {key}")
+            raise bad_input(f"--why: at {cluster.now / SECOND:g} s there is no {what} {key}")
         if options["json"]:
             text = orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
         else:
@@ -214,7 +213,7 @@ class Command(BaseCommand):
         except ConfigurationError as fault:
             origin = loaded.configuration_origin
             where = given or (f"{origin.file}, document {origin.document}" if origin else "")
-            raise _bad(f"{where}: {fault}") from fault
+            raise bad_input(f"{where}: {fault}") from fault
         if given:
             for warning in setup.warnings:
                 self.stderr.write(f"note: {warning}")
@@ -235,39 +234,18 @@ def _asked_object(name: str) -> tuple[str, str]:
     return "Pod", name if "/" in name else f"default/{name}"
 
 
-def expand(names: list[str]) -> Iterator[Path]:
-    """The files of the arguments; folders give their scenario files in order of name.
-
-    Raises CommandError for what is no file and no such folder.
-    """
-    for name in names:
-        path = Path(name)
-        if path.is_dir():
-            found = sorted(child for child in path.iterdir() if child.suffix in _SUFFIXES)
-            # A folder of scenarios may hold their decisions too: NAME.json beside NAME.yaml.
-            written = {child.stem for child in found if child.suffix != ".json"}
-            found = [c for c in found if c.suffix != ".json" or c.stem not in written]
-            if not found:
-                raise _bad(f"{path}: no .yaml or .json file in this folder")
-            yield from found
-        elif path.is_file():
-            yield path
-        else:
-            raise _bad(f"{path}: no such file or folder")
-
-
 def _one_result_each(paths: list[Path]) -> None:
     seen: dict[str, Path] = {}
     for path in paths:
         other = seen.setdefault(path.stem, path)
         if other is not path:
-            raise _bad(f"{other} and {path} would both be written to {path.stem}.json")
+            raise bad_input(f"{other} and {path} would both be written to {path.stem}.json")
 
 
 def _load(paths: list[Path], options: dict[str, Any]) -> LoadResult:
     result = load_paths(paths, check=partial(_check, options))
     if not result.ok:
-        raise _bad("\n".join(str(problem) for problem in result.problems))
+        raise bad_input("\n".join(str(problem) for problem in result.problems))
     return result
 
 
@@ -303,11 +281,11 @@ def _configured(scenario: Scenario, options: dict[str, Any]) -> Scenario:
     try:
         documents = read_documents(name, Path(name).read_bytes(), Limits())
     except OSError as error:
-        raise _bad(f"{name}: {error.strerror}") from error
+        raise bad_input(f"{name}: {error.strerror}") from error
     except DocumentError as error:
-        raise _bad(f"{name}: line {error.line}: {error.why}") from error
+        raise bad_input(f"{name}: line {error.line}: {error.why}") from error
     if len(documents) != 1 or not isinstance(documents[0].value, dict):
-        raise _bad(f"{name}: expected one document, a mapping")
+        raise bad_input(f"{name}: expected one document, a mapping")
     configuration = documents[0].value
     if options["policy"]:
         configuration = {**configuration, "kind": "Policy"}
@@ -320,7 +298,7 @@ def _until(scenario: Scenario, options: dict[str, Any]) -> int:
     try:
         return parse_duration(options["until"])
     except ValueError as error:
-        raise _bad(f"--until: {error}") from error
+        raise bad_input(f"--until: {error}") from error
 
 
 def _budget(scenario: Scenario, options: dict[str, Any]) -> Budget:
@@ -334,7 +312,7 @@ def _budget(scenario: Scenario, options: dict[str, Any]) -> Budget:
             value = int(given) if part in ("events", "objects") else given
             wanted[part] = read_amount(part, value)
         except ValueError as error:
-            raise _bad(f"--max-{part}: {error}") from error
+            raise bad_input(f"--max-{part}: {error}") from error
     return Budget.of(scenario.to_dict()).changed(wanted)
 
 
@@ -343,7 +321,7 @@ def _seed(scenario: Scenario, options: dict[str, Any]) -> int:
     if seed is None:
         return scenario.seed
     if seed not in SEEDS:
-        raise _bad(f"--seed: {seed} is not a 64-bit integer")
+        raise bad_input(f"--seed: {seed} is not a 64-bit integer")
     return seed
 
 
@@ -381,7 +359,3 @@ def _play(
         due = cluster.next_at
         if stop is not None and due is not None and due <= until:
             return stop
-
-
-def _bad(message: str) -> CommandError:
-    return CommandError(message, returncode=_BAD_INPUT)
