@@ -71,6 +71,16 @@ def test_a_failed_preparation_is_why_a_pod_does_not_run() -> None:
     assert found.because[1].text == "Claim default/c has gpu.example.com/n1/d0."
 
 
+def test_a_claim_that_no_scheduler_reserved_is_why_a_pod_waits() -> None:
+    run = played(cluster(spec={"nodeName": "n1"}), 19)
+    (found,) = diagnose(run, "default/p").causes
+    assert found.sentence == (
+        "Pod default/p has nodeName n1, and no scheduler reserved for it: default/c. "
+        "The kubelet refuses to prepare its devices."
+    )
+    assert [each.path for each in found.because] == [("spec", "nodeName"), ("status",)]
+
+
 def test_a_fault_for_another_claim_does_no_harm() -> None:
     fault = {"fail": "prepare_devices", "claim": "default/other"}
     run = played(cluster(steps=[(0, "fault", {"patch": fault})]), 5)

@@ -542,6 +542,22 @@ def test_a_policy_that_checks_everything_is_told_by_its_predicates() -> None:
     assert _kinds(found) == ["toleration", "taint", "requests", "node"]
 
 
+def test_a_scheduler_that_waits_for_its_lease_is_running() -> None:
+    found = _diagnosed(
+        node("n"),
+        schedulers=({"name": "default-scheduler", "replicas": 2},),
+        steps=[
+            (1, "stop_scheduler", {"object": "scheduler/default-scheduler-0"}),
+            (2, "create", {"manifest": pod("p")}),
+        ],
+        seconds=3,
+    )
+    assert found.state == "leaderless"
+    waits = "No scheduler leads: default-scheduler-1 waits for the Lease and takes it at "
+    assert found.sentence.startswith(waits)
+    assert [cause.severity for cause in found.causes] == ["delays"]
+
+
 def test_a_standby_takes_over_before_a_change_can_help() -> None:
     found = _diagnosed(
         node("n"),

@@ -109,6 +109,12 @@ class SchedulerReplicas:
         return bool(self.leader)
 
     @property
+    def next_leader(self) -> tuple[str, int] | None:
+        """The standby that waits for the Lease to run out, and when it takes it, in ns."""
+        timer = self._taking_over
+        return None if timer is None else (timer.args[0], timer.at)
+
+    @property
     def is_external(self) -> bool:
         """Whether a client of the Kubernetes API decides on its pods."""
         return self._setup.external

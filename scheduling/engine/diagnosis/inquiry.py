@@ -56,7 +56,7 @@ from scheduling.engine.diagnosis.changes.requests import smaller_requests
 from scheduling.engine.diagnosis.facts.outright import gate_facts
 from scheduling.engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
 from scheduling.engine.diagnosis.headline import headline
-from scheduling.engine.diagnosis.no_scheduler import NoScheduler
+from scheduling.engine.diagnosis.no_scheduler import NoScheduler, leaderless_cause
 from scheduling.engine.diagnosis.pairs import Changes, PairSearch
 from scheduling.engine.diagnosis.report import (
     SEVERITIES,
@@ -317,8 +317,7 @@ class _Inquiry:
     def _queue_causes(self) -> Iterator[Cause]:
         """What has to do with the queue rather than with any node."""
         if not self._replicas.is_leading:
-            names = ", ".join(self._replicas.identities)
-            yield Cause(severity="blocks", sentence=f"No scheduler is running: {names}.")
+            yield leaderless_cause(self._replicas)
         gang = self._gang
         if gang is not None:
             yield gang
@@ -387,7 +386,8 @@ class _Inquiry:
         if state == "assumed":
             found = "It has been given a node and is being bound."
             return causes[0].sentence if causes else found
-        if self._victims or state == "leaderless" or findings.gates:
+        is_held = state == "leaderless" and (findings.fits or causes[0].severity == "blocks")
+        if self._victims or is_held or findings.gates:
             return causes[0].sentence if not self._victims else _first_of(causes, "delays")
         if findings.fits:
             held = self._gang or self._extenders_refusal

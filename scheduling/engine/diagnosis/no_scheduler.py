@@ -1,4 +1,4 @@
-"""The diagnosis of a pod whose schedulerName no scheduler has."""
+"""The diagnosis of a pod whose scheduler does not exist, does not run, or does not lead."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.diagnosis.candidates import Candidate, replaced
 from scheduling.engine.diagnosis.facts.fact import fact
 from scheduling.engine.diagnosis.fork import Forks
 from scheduling.engine.diagnosis.report import Cause, Diagnosis
-from scheduling.engine.diagnosis.trials import Trials
+from scheduling.engine.diagnosis.trials import Trials, seconds
 
 
 class NoScheduler:
@@ -64,3 +65,17 @@ class NoScheduler:
             text = f"Give it the schedulerName {name}"
             fields = {"schedulerName": name}
             yield replaced(self._pod, fields, kind="scheduler", text=text)
+
+
+def leaderless_cause(replicas: SchedulerReplicas) -> Cause:
+    """Why nobody tries the pods of a scheduler: it does not run, or waits for its Lease."""
+    following = replicas.next_leader
+    if following is None:
+        names = ", ".join(replicas.identities)
+        return Cause(severity="blocks", sentence=f"No scheduler is running: {names}.")
+    identity, at = following
+    return Cause(
+        severity="delays",
+        sentence=f"No scheduler leads: {identity} waits for the Lease and takes it at {seconds(at)}.",
+        why="The one that led does not renew the Lease any more; it has to run out first.",
+    )

@@ -48,6 +48,10 @@ def readiness_causes(scene: Scene, pod: Pod, node: str) -> Iterator[Cause]:
 def preparation_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
     """Why the kubelet starts no container of *pod*: a driver cannot prepare its devices."""
     event = scene.event(pod, "FailedPrepareDynamicResources")
+    refused = [claim for claim in _claims(scene, pod) if not _is_for(claim, pod)]
+    if refused:
+        yield _not_reserved(pod, refused, event)
+        return
     if not event:
         return
     because = [fact(pod, ("spec", "nodeName"), f"Pod {pod.key} has its node, {pod.node_name}.")]
@@ -61,6 +65,37 @@ def preparation_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
         why="The kubelet starts no container before that, and tries again every 10 s; the Event "
         "has the error of the driver.",
         event=event,
+    )
+
+
+def _not_reserved(pod: Pod, claims: list[ApiObject], event: str) -> Cause:
+    """A pod came to its node without a scheduler, which alone allocates and reserves claims.
+
+    Upstream: pkg/kubelet/cm/dra/manager.go PrepareResources(), resourceclaim.IsReservedForPod().
+    """
+    keys = listed([claim.key for claim in claims])
+    text = f"Pod {pod.key} has spec.nodeName {pod.node_name}."
+    because = [fact(pod, ("spec", "nodeName"), text)]
+    for claim in claims:
+        lacks = (
+            "is not reserved for the pod" if claim.status.get("allocation") else "is not allocated"
+        )
+        because.append(fact(claim, ("status",), f"Claim {claim.key} {lacks}."))
+    return cause(
+        _KUBELET,
+        f"Pod {pod.key} has nodeName {pod.node_name}, and no scheduler reserved for it: {keys}. The "
+        "kubelet refuses to prepare its devices.",
+        because,
+        why="A scheduler allocates a resource claim and reserves it (status.reservedFor) before it "
+        "binds a pod. Where spec.nodeName was set without one, nobody does: make the pod again "
+        "with a node selector in place of nodeName.",
+        event=event,
+    )
+
+
+def _is_for(claim: ApiObject, pod: Pod) -> bool:
+    return bool(claim.status.get("allocation")) and any(
+        user.get("uid") == pod.uid for user in claim.status.get("reservedFor") or ()
     )
 
 
