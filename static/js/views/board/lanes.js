@@ -14,7 +14,11 @@ const LOOK = {
   backoff: {title: "Backoff", mark: "backoff", family: "clock", key: "time left · attempt"},
   unschedulable: {title: "Unschedulable", mark: "unschedulable", family: "stuck", key: "since last attempt"},
   gated: {title: "Gated", mark: "gated", family: "held", key: "gate"},
+  unattended: {title: "Not queued", mark: "expired", family: "held", key: "waits for a scheduler"},
 };
+
+/** Lanes that are there only while they have pods. */
+const RARE = ["unattended"];
 
 /** The scheduling queue, one lane for each place of a pod without a node, and the claims. */
 export function LaneList({session}) {
@@ -29,6 +33,7 @@ function Lane({session, lane}) {
   const {title, mark, family, key} = LOOK[lane];
   const {lanes, entities} = session.model;
   const size = lanes.size(lane);
+  if (size === 0 && RARE.includes(lane)) return null;
   const selected = session.selected();
   const cycle = entities.get("queue")?.cycle;
   const note = lane === "in_flight" ? (cycle === undefined ? "" : `cycle ${cycle}`) : key;
@@ -77,6 +82,7 @@ const VALUES = {
     html`${duration((pod.backoff_until ?? at) - at)} <span class="mute">· ${pod.attempts ?? 0}</span>`,
   unschedulable: ({pod, at}) => duration(at - (pod.queue_since ?? at)),
   gated: ({pod}) => html`<span class="micro mute">${(pod.gates ?? []).join(", ")}</span>`,
+  unattended: ({pod}) => html`<span class="micro mute">${pod.scheduler ?? ""}</span>`,
 };
 
 function whyLine(session, lane, id, pod) {

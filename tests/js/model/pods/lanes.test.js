@@ -46,13 +46,25 @@ test("a pod is in one lane until bound", () => {
   lanes.update(id("web"), waiting, flying);
   assert.deepEqual(
     LANES.map((lane) => lanes.size(lane)),
-    [1, 0, 0, 0, 0],
+    [1, 0, 0, 0, 0, 0],
   );
   lanes.update(id("web"), flying, {node: "n1"});
   assert.deepEqual(
     LANES.map((lane) => lanes.size(lane)),
-    [0, 0, 0, 0, 0],
+    [0, 0, 0, 0, 0, 0],
   );
+});
+
+test("pods without a scheduler are in a lane", () => {
+  const lanes = lanesOf({
+    left: {queue: null, created: 2},
+    unknown: {scheduler: "other", created: 1},
+    assumed: {assumed: "n1"},
+    bound: {node: "n1"},
+    leaving: {deleting: 5},
+    ended: {phase: "Failed"},
+  });
+  assert.deepEqual(names(lanes, "unattended"), ["unknown", "left"]);
 });
 
 test("a long lane shows its first pods only", () => {

@@ -70,7 +70,10 @@ test("a candidate without victims wins at once", () => {
 test("a candidate that an extender took out is named", () => {
   const asked = {...preemption, rungs: [{rung: "extenders", left: ["n1", "n2"]}, ...preemption.rungs]};
   const {rows} = candidatesOf(asked);
-  assert.deepEqual([rows[2].node, rows[2].cells[0], rows[2].cells[1].state], ["n3", {text: "extender", state: "out"}, "gone"]);
+  assert.deepEqual(
+    [rows[2].node, rows[2].cells[0], rows[2].cells[1].state],
+    ["n3", {text: "extender", state: "out"}, "gone"],
+  );
   assert.equal(preemptionNote(asked), "3 candidates, 1 taken out by an extender, n2 chosen by criterion 3");
 });
 
