@@ -157,6 +157,28 @@ def test_an_untolerated_taint_cancels_the_waiting_deletion() -> None:
     ]
 
 
+@pytest.mark.parametrize("later", [5, 600])
+def test_a_second_tolerated_taint_keeps_the_first_deletion(later: int) -> None:
+    tolerations = [
+        {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
+        for key, seconds in (("first", 60), ("second", later))
+    ]
+    pod = make_pod("p", "n1")
+    pod["spec"]["tolerations"] = tolerations
+    world = World(*NODES, pod)
+    first, second = ({"key": key, "effect": "NoExecute"} for key in ("first", "second"))
+    world.patch("node/n1", spec={"taints": [first]})
+    world.run(20)
+    world.patch("node/n1", spec={"taints": [first, second]})
+    world.run(30)
+    assert world.names() == ["p"]
+    world.run(15)
+    assert world.names() == []
+    assert world.said("taint-controller") == [
+        "TaintManagerEviction: Marking for deletion Pod default/p"
+    ]
+
+
 def test_a_node_that_recovers_in_time_keeps_its_pods() -> None:
     world = World(*NODES, make_pod("p", "n1"))
     world.patch("node/n1", status=not_ready("Unknown"))

@@ -41,7 +41,7 @@ class TaintManager:
         self._listers = context.listers
         self._rules = context.rules
         self._events = events
-        # Pod key → since when it lives on borrowed time, and the timer of its eviction.
+        # Pod key → when its eviction was scheduled, and the timer of its eviction.
         self._scheduled: dict[str, tuple[int, Timer]] = {}
         self._listers.nodes.on_event(self._on_node)
         self._listers.pods.on_event(self._on_pod)
@@ -87,15 +87,15 @@ class TaintManager:
         if seconds is None:
             self._cancel(pod)
             return
-        if seconds == _NOT_TOLERATED:
-            # A deletion that waits is cancelled, with its Event, and another one follows at once.
-            self._cancel(pod)
-        since = self._loop.now
-        if pod.key in self._scheduled:
-            since, timer = self._scheduled.pop(pod.key)
-            timer.cancel()
-        at = max(self._loop.now, since + nanoseconds(max(0, seconds)))
-        self._scheduled[pod.key] = since, self._loop.call_at(at, self._evict, pod)
+        scheduled = self._scheduled.get(pod.key)
+        if scheduled and scheduled[0] < self._loop.now and seconds != _NOT_TOLERATED:
+            # Upstream compares both of its times with the same toleration: what is scheduled stays,
+            # however short the time that is left by now.
+            return
+        # A deletion that waits is cancelled, with its Event, and another one follows.
+        self._cancel(pod)
+        at = self._loop.now + nanoseconds(max(0, seconds))
+        self._scheduled[pod.key] = self._loop.now, self._loop.call_at(at, self._evict, pod)
 
     def _cancel(self, pod: Pod, *, silently: bool = False) -> None:
         scheduled = self._scheduled.pop(pod.key, None)
