@@ -1,5 +1,7 @@
 """CEL expressions of classes and claims, on one device."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from kscope.sim.objects.objects import from_manifest
@@ -157,3 +159,70 @@ def test_a_known_answer_absorbs_an_error(expression: str) -> None:
 def test_an_undeclared_name_does_not_compile() -> None:
     with pytest.raises(SelectorError, match="undeclared reference to 'nonsense'"):
         selector("[1].all(x, x == nonsense)")
+
+
+@pytest.mark.parametrize(
+    ("expression", "selects"),
+    [
+        ("[0, 1].exists(x, 1 / x == 1)", True),
+        ("![0, 1].all(x, 1 / x == 5)", True),
+        ("[1, 0].exists(x, 1 / x == 1)", True),
+        ("[0, 1, 2].all(x, x == 7 && 1 / x == 1)", False),
+        ("[[0], [1]].exists(l, l.exists(x, 1 / x == 1))", True),
+        ("[[0, 1].exists(x, 1 / x == 1)].exists(y, y)", True),
+        ("1 in [0, 1] && [2 - 2, 1].map(x, x).exists(y, 1 / y == 1)", True),
+        ("{'a': 0, 'b': 1, 'c': 0}.exists(k, 1 / {'a': 0, 'b': 1, 'c': 0}[k] == 1)", True),
+        ('device.attributes["gpu.example.com"].exists(k, device.attributes["gpu.example.com"][k] > 0)', True),
+        ('cel.bind(l, [0, 1], l.exists(x, 1 / x == 1))', True),
+        ("-(1.5) < -(1.0) && 3 -(2) == 1 && -size('ab') == -2 && -{'a': 1}['a'] == -1", True),
+        ("-9223372036854775808 < 0 && - -[1][0] == 1", True),
+    ],
+)  # fmt: skip
+def test_an_element_that_decides_absorbs_errors(expression: str, selects: bool) -> None:
+    assert selector(expression).matches(gpu()) is selects
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("[0, 1].exists(x, 1 / x == 7)", "division by zero"),
+        ("[1, 0].all(x, 1 / x == 1)", "division by zero"),
+        ("[1, 0].exists_one(x, 1 / x == 1)", "division by zero"),
+        ('["zone"].exists(k, device.attributes["gpu.example.com"][k] == 1)', "no such key: zone"),
+        ("-(-9223372036854775808) == 1", "integer overflow"),
+        ("-(-9223372036854775807 - 1) < 0", "integer overflow"),
+        ("[-9223372036854775808].exists(x, -x < 0)", "integer overflow"),
+        ("1 - -int('-9223372036854775808') < 0", "integer overflow"),
+        ("-(1 == 1)", "no such overload"),
+    ],
+)
+def test_an_error_that_none_absorbs_fails(expression: str, why: str) -> None:
+    with pytest.raises(SelectorError, match=f"^CEL runtime error: {why}$"):
+        selector(expression).matches(gpu())
+
+
+class PanicException(BaseException):
+    """As pyo3 names what it raises where Rust panics."""
+
+
+def test_a_panic_of_the_library_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(*_: object) -> None:
+        raise PanicException("index out of bounds")
+
+    found = selector("[1, 2][0] == 1")
+    monkeypatch.setattr(found, "_program", SimpleNamespace(execute=panic))
+    with pytest.raises(SelectorError, match="^CEL runtime error: internal error$"):
+        found.matches(gpu())
+    monkeypatch.setattr("cel.compile", panic)
+    with pytest.raises(SelectorError, match="compile error: compilation failed: internal error"):
+        selector("[1, 2][1] == 1")
+
+
+def test_an_interrupt_within_the_library_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    found = selector("[1, 2][0] == 2")
+    monkeypatch.setattr(found, "_program", SimpleNamespace(execute=interrupt))
+    with pytest.raises(KeyboardInterrupt):
+        found.matches(gpu())

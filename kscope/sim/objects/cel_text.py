@@ -7,9 +7,9 @@ long is refused where the API server refuses it, before it is stored. cel.bind i
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 # Upstream: resource/v1 CELSelectorExpressionMaxLength, in bytes.
 LONGEST_EXPRESSION: Final = 10 * 1024
@@ -40,7 +40,7 @@ _TOKEN: Final = re.compile(
     r"""|(?P<word>[A-Za-z_]\w*)|(?P<number>\d[\w.]*)|(?P<sign>&&|\|\||[^\s])""",
     re.DOTALL,
 )
-_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
 
 
 # What the library raises where an expression cannot be compiled, or evaluated.
@@ -64,11 +64,30 @@ _KNOWN_NAMES: Final = frozenset(
 )
 
 
+Result = TypeVar("Result")
+
+
+def called(function: Callable[..., Result], *arguments: object) -> Result:
+    """What a function of the library returns.
+
+    Raises RuntimeError where the library, which is written in Rust, panics: that is no Exception.
+    Upstream: cel-go, program.Eval() returns "internal error".
+    """
+    try:
+        return function(*arguments)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise RuntimeError("internal error") from None
+
+
 class ExpressionError(ValueError):
     """The text of an expression shows that it cannot be compiled."""
 
 
-class _Token(NamedTuple):
+class Token(NamedTuple):
+    """A word, a number, a text or a sign, with its place in the expression."""
+
     kind: str
     text: str
     start: int
@@ -99,7 +118,7 @@ def _compile_fault(expression: str) -> str | None:
     import cel
 
     try:
-        program = cel.compile(expression)
+        program = called(cel.compile, expression)
     except CEL_ERRORS as error:
         return f"compilation failed: {error}"
     known = _KNOWN_NAMES | _variables_of_comprehensions(expression)
@@ -111,11 +130,11 @@ def _compile_fault(expression: str) -> str | None:
 
 def _variables_of_comprehensions(expression: str) -> frozenset[str]:
     """The names that comprehensions give to the elements of what they go through."""
-    tokens = _tokens(expression)
+    tokens = tokens_of(expression)
     return frozenset(
         tokens[place + 2].text
         for place in range(len(tokens) - 2)
-        if _comprehension(tokens, place) and tokens[place + 1].text == "("
+        if comprehension_at(tokens, place) and tokens[place + 1].text == "("
     )
 
 
@@ -126,14 +145,14 @@ def without_bind(expression: str) -> str:
         ExpressionError: a cel.bind is not one, or what it stands for is too long.
     """
     for _ in range(_MOST_BINDS):
-        tokens = _tokens(expression)
+        tokens = tokens_of(expression)
         begin = _first_bind(tokens)
         if begin is None:
             return expression
-        arguments, end = _arguments(tokens, begin + 4)
+        arguments, end = arguments_of(tokens, begin + 4)
         if len(arguments) != 3 or not all(arguments):
             raise ExpressionError("cel.bind takes three arguments")
-        name, value = arguments[0][0].text, _between(expression, arguments[1])
+        name, value = arguments[0][0].text, text_between(expression, arguments[1])
         body = _replaced(expression, arguments[2], name, f"({value})")
         start, after = tokens[begin].start, tokens[end].end
         expression = f"{expression[:start]}({body}){expression[after:]}"
@@ -144,25 +163,25 @@ def without_bind(expression: str) -> str:
 
 def most_steps(expression: str) -> int:
     """How many steps one evaluation takes at most, by a coarse estimate; at most a billion."""
-    tokens = _tokens(expression)
-    elements = _most_elements(tokens)
+    tokens = tokens_of(expression)
+    elements = most_elements(tokens)
     steps = 0
     times = [1]
     opens_body: str | None = None
     for place, token in enumerate(tokens):
         steps += times[-1] * _steps_of(tokens, place, elements)
-        if token.text in _OPENING:
+        if token.text in OPENING:
             inner = elements * _COPIES.get(opens_body, 1) if opens_body else 1
             times.append(min(times[-1] * inner, _TOO_MANY))
-        elif token.text in _CLOSING and len(times) > 1:
+        elif token.text in CLOSING and len(times) > 1:
             times.pop()
-        opens_body = _comprehension(tokens, place)
+        opens_body = comprehension_at(tokens, place)
         if steps >= _TOO_MANY:
             return _TOO_MANY
     return steps
 
 
-def _most_elements(tokens: Sequence[_Token]) -> int:
+def most_elements(tokens: Sequence[Token]) -> int:
     """How many elements, or characters, a value of the expression may have.
 
     What is added to itself in a comprehension doubles each time; what takes the place of a part
@@ -182,7 +201,7 @@ def _most_elements(tokens: Sequence[_Token]) -> int:
     return min(elements, _TOO_MANY)
 
 
-def _steps_of(tokens: Sequence[_Token], place: int, elements: int) -> int:
+def _steps_of(tokens: Sequence[Token], place: int, elements: int) -> int:
     """The steps of one token by itself."""
     token = tokens[place]
     if token.kind != "word" or token.text not in ("matches", "replace", "join"):
@@ -200,13 +219,13 @@ def _steps_of(tokens: Sequence[_Token], place: int, elements: int) -> int:
     return _PATTERN + (each * repeated if repeated > 1 else len(pattern.text))
 
 
-def _comprehension(tokens: Sequence[_Token], place: int) -> str | None:
+def comprehension_at(tokens: Sequence[Token], place: int) -> str | None:
     """The comprehension of which the token at *place* is the name, after a dot."""
     name = tokens[place].text
     return name if name in _COMPREHENSIONS and place and tokens[place - 1].text == "." else None
 
 
-def _first_bind(tokens: Sequence[_Token]) -> int | None:
+def _first_bind(tokens: Sequence[Token]) -> int | None:
     """Where the first cel.bind( begins, as a place among the tokens."""
     texts = [token.text for token in tokens]
     for place in range(len(texts) - 3):
@@ -215,27 +234,28 @@ def _first_bind(tokens: Sequence[_Token]) -> int | None:
     return None
 
 
-def _arguments(tokens: Sequence[_Token], first: int) -> tuple[list[list[_Token]], int]:
+def arguments_of(tokens: Sequence[Token], first: int) -> tuple[list[list[Token]], int]:
     """The arguments of a call, *first* after its parenthesis, and the place where it closes."""
-    arguments: list[list[_Token]] = [[]]
+    arguments: list[list[Token]] = [[]]
     depth = 0
     for place in range(first, len(tokens)):
         text = tokens[place].text
-        if depth == 0 and text in _CLOSING:
+        if depth == 0 and text in CLOSING:
             return arguments, place
         if depth == 0 and text == ",":
             arguments.append([])
             continue
-        depth += (text in _OPENING) - (text in _CLOSING)
+        depth += (text in OPENING) - (text in CLOSING)
         arguments[-1].append(tokens[place])
     raise ExpressionError("cel.bind is not closed")
 
 
-def _between(expression: str, tokens: Sequence[_Token]) -> str:
+def text_between(expression: str, tokens: Sequence[Token]) -> str:
+    """The part of *expression* that *tokens* are, which follow each other."""
     return expression[tokens[0].start : tokens[-1].end]
 
 
-def _replaced(expression: str, tokens: Sequence[_Token], name: str, value: str) -> str:
+def _replaced(expression: str, tokens: Sequence[Token], name: str, value: str) -> str:
     """The text of *tokens* with *value* for each variable of that name."""
     parts: list[str] = []
     copied = tokens[0].start
@@ -248,8 +268,9 @@ def _replaced(expression: str, tokens: Sequence[_Token], name: str, value: str) 
     return "".join((*parts, expression[copied : tokens[-1].end]))
 
 
-def _tokens(expression: str) -> list[_Token]:
+def tokens_of(expression: str) -> list[Token]:
+    """The tokens of *expression*; white space is none."""
     return [
-        _Token(found.lastgroup or "", found.group(), found.start(), found.end())
+        Token(found.lastgroup or "", found.group(), found.start(), found.end())
         for found in _TOKEN.finditer(expression)
     ]

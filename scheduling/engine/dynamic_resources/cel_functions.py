@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kscope.sim.objects.quantity import QuantityError, parse
+from scheduling.engine.dynamic_resources.cel_rewriting import CHECKED
 
 _QUANTITY: Final = "quantity:"
 _VERSION: Final = "semver:"
 _NANO: Final = 1_000_000_000
+_LEAST_INTEGER: Final = -(2**63)
 _VERSION_FORM = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?"
 )
@@ -117,7 +119,17 @@ def patch(version: str) -> int:
     return _numbers(version)[2]
 
 
+def checked_negation(negated: Any) -> Any:
+    """What a negation has given; OverflowError where the library let it be the least integer."""
+    if isinstance(negated, bool):
+        raise TypeError("no such overload")
+    if negated == _LEAST_INTEGER and isinstance(negated, int):
+        raise OverflowError("integer overflow")
+    return negated
+
+
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
+    CHECKED: checked_negation,
     "quantity": quantity,
     "isQuantity": is_quantity,
     "semver": semver,

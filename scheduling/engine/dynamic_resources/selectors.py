@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from kscope.sim.objects.cel_text import CEL_ERRORS, expression_fault, without_bind
+from kscope.sim.objects.cel_text import CEL_ERRORS, called, expression_fault, without_bind
 from scheduling.engine.dynamic_resources.cel_functions import FUNCTIONS, quantity, semver
+from scheduling.engine.dynamic_resources.cel_rewriting import (
+    with_absorbed_errors,
+    with_checked_negations,
+)
 from scheduling.engine.dynamic_resources.devices import Attribute, Capacity, Device, Version
 
 if TYPE_CHECKING:
@@ -60,14 +64,15 @@ def selector(expression: str) -> Selector:
     fault = expression_fault(expression)
     if fault is not None:
         raise SelectorError("compile", fault)
-    program = cel.compile(without_bind(expression))
+    written = with_checked_negations(without_bind(expression))
+    program = called(cel.compile, written)
     # What fails in a function is told to the caller, who knows of which object.
     logging.getLogger("cel").setLevel(logging.ERROR)
     context = cel.Context()
     add_stdlib_to_context(context, _LIBRARIES)
     for name, function in FUNCTIONS.items():
         context.add_function(name, function)
-    return Selector(program, context, frozenset(_WORD.findall(expression)))
+    return Selector(written, program, context, frozenset(_WORD.findall(expression)))
 
 
 @dataclass(slots=True)
@@ -77,12 +82,15 @@ class Selector:
     Devices that do not differ in anything that the expression mentions have one answer.
     """
 
+    _text: str
     _program: cel.Program
     _context: cel.Context
     _words: frozenset[str]
     _answers: dict[tuple[Any, ...], bool | SelectorError] = field(
         default_factory=dict[tuple[Any, ...], "bool | SelectorError"]
     )
+    # The expression whose elements absorb errors, once one has failed; None if there is none.
+    _fallback: list[cel.Program | None] = field(default_factory=list["cel.Program | None"])
 
     def matches(self, device: Device) -> bool:
         """Whether the expression selects the device.
@@ -134,21 +142,47 @@ class Selector:
         while True:
             self._context.add_variable("device", variables)
             try:
-                result = cast("object", self._program.execute(self._context))
+                result = cast("object", called(self._program.execute, self._context))
             except KeyError as error:
                 missing = str(error.args[0])
-                if "." not in missing or (missing in attributes and missing in capacity):
+                if "." in missing and not (missing in attributes and missing in capacity):
+                    # A domain of which a device publishes nothing is an empty map, not an error.
+                    attributes.setdefault(missing, {})
+                    capacity.setdefault(missing, {})
+                    continue
+                result = self._absorbed()
+                if result is None:
                     raise SelectorError("runtime", f"no such key: {missing}") from None
-                # A domain of which a device publishes nothing is an empty map, not an error.
-                attributes.setdefault(missing, {})
-                capacity.setdefault(missing, {})
-                continue
             except CEL_ERRORS as error:
-                raise SelectorError("runtime", _worded(error)) from None
+                result = self._absorbed()
+                if result is None:
+                    raise SelectorError("runtime", _worded(error)) from None
             if isinstance(result, bool):
                 return result
             problem = f"CEL result of type {type(result).__name__} could not be converted to bool"
             raise SelectorError("runtime", problem)
+
+    def _absorbed(self) -> bool | None:
+        """What the expression gives where an element that fails is outvoted; None if it fails."""
+        if not self._fallback:
+            self._fallback.append(self._absorbing())
+        program = self._fallback[0]
+        try:
+            result: object = None if program is None else called(program.execute, self._context)
+        except CEL_ERRORS:
+            return None
+        return result if isinstance(result, bool) else None
+
+    def _absorbing(self) -> cel.Program | None:
+        if self._words.isdisjoint(("exists", "all")):
+            return None
+        import cel
+
+        written = with_absorbed_errors(self._text)
+        try:
+            return None if written is None else called(cel.compile, written)
+        except CEL_ERRORS:
+            return None
 
 
 def _worded(error: BaseException) -> str:
