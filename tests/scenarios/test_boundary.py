@@ -1,6 +1,7 @@
 """An exception that nobody expected ends no run: its component begins anew from the store."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ from kscope.sim.kernel.recorder import Event
 from kscope.sim.kernel.units import MINUTE, SECOND
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.api_server.quota.admission import QuotaAdmission
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
+from scheduling.engine.cluster.known_fields import KnownFields
 from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.framework.runtime import Framework
@@ -167,6 +170,45 @@ def test_a_command_that_fails_unexpectedly_is_refused(monkeypatch: pytest.Monkey
     refused, accepted = cluster.apply(command), cluster.apply(command)
     assert [refused.applied, accepted.applied] == [False, True]
     assert refused.reason.startswith("InternalError: AttributeError")
+
+
+def test_a_command_that_fails_names_what_it_creates(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster.create(_scenario())
+    monkeypatch.setattr(Admission, "admit", _failing(Admission.admit, 1))
+    cluster.apply(Command(verb="create", manifest=pod("other")))
+    (found,) = _failures(cluster.take().events)
+    assert [found.object, found.component] == ["pod/default/other", "command"]
+    assert "left undone" in found.message
+
+
+@pytest.mark.parametrize(
+    ("owner", "method", "subject"),
+    [
+        (Admission, "admit", "class/disk"),
+        (Admission, "_admit_pod", "pod/default/db"),
+        (QuotaAdmission, "counted", "resourcequota/default/few"),
+        (KnownFields, "initial", "run"),
+    ],
+    ids=lambda one: getattr(one, "__name__", one),
+)
+def test_an_initial_object_that_fails_is_left_out(
+    owner: type, method: str, subject: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario, original = _scenario(), getattr(owner, method)
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "spec": {"hard": {"pods": "9"}}}
+    quota["metadata"] = {"name": "few", "namespace": "default"}
+    scenario = replace(scenario, objects=(*scenario.objects, quota))
+    histories: list[str] = []
+    for _ in range(2):
+        monkeypatch.setattr(owner, method, _failing(original, 1))
+        cluster = Cluster.create(scenario)
+        cluster.advance(MINUTE)
+        (found,) = _failures(cluster.take().events)
+        assert [found.component, found.object] == ["kube-apiserver", subject]
+        assert subject == "run" or cluster.held_view().get(subject) is None
+        assert cluster.unexpected == 1
+        histories.append(cluster.digest())
+    assert histories[0] == histories[1]
 
 
 def test_an_old_object_of_a_wrong_type_ends_no_run() -> None:

@@ -26,8 +26,10 @@ MAX_DELAY: Final = 1000 * SECOND
 _STEERING: Final = (MemoryError,)
 _ENGINES: Final = ("kscope.", "scheduling.", "volumes.")
 _HERE: Final = frozenset((__name__, "kscope.sim.kernel.loop"))
+_ANEW: Final = "it begins anew from the store"
+_LEFT_UNDONE: Final = "what it was doing is left undone"
 _REPORT: Final = (
-    "it begins anew from the store; from here on not proven; "
+    "from here on not proven; "
     "please report this with the run's scenario, profile, seed and commands"
 )
 
@@ -77,17 +79,23 @@ class Boundary:
     # Tests set it: everything that is caught is raised again, and noted here.
     loud: list[str] | None = None
 
-    def __init__(self, loop: EventLoop, recorder: Recorder, components: Components) -> None:
+    def __init__(self, loop: EventLoop, recorder: Recorder) -> None:
         self._loop = loop
         self._recorder = recorder
-        self._components = components
+        # Set later: the initial objects are there before the components.
+        self.components: Components | None = None
         # By what is tried again: how often it has failed, and when it is tried.
         self._failures: dict[object, tuple[int, int]] = {}
         self._down: dict[str, None] = {}
         self.count = 0
 
-    def caught(self, error: Exception, callback: Callback | None = None) -> bool:
-        """Record *error* and have its components built anew next; False: it must be raised."""
+    def caught(
+        self, error: Exception, callback: Callback | None = None, blame: Blame | None = None
+    ) -> bool:
+        """Record *error* and have its components built anew next; False: it must be raised.
+
+        With *blame* it is known whose it was.
+        """
         if isinstance(error, _STEERING):
             return False
         frames = _frames(error.__traceback__)
@@ -98,7 +106,10 @@ class Boundary:
         if Boundary.loud is not None:
             Boundary.loud.append(name)
             return False
-        blame = self._components.blame(frames)
+        if blame is None:
+            if self.components is None:
+                return False
+            blame = self.components.blame(frames)
         delay = self._delay(blame.held or blame.processes)
         if blame.held is not None:
             self._loop.held[blame.held] = self._loop.now + delay
@@ -107,7 +118,7 @@ class Boundary:
             FAILED,
             blame.subject,
             blame.component,
-            f"{name}: {_REPORT}",
+            f"{name}: {_ANEW if blame.processes else _LEFT_UNDONE}; {_REPORT}",
             {
                 "exception": type(error).__name__,
                 "place": place,
@@ -131,13 +142,14 @@ class Boundary:
         return delay
 
     def _rebuild(self, processes: tuple[str, ...], delay: int) -> None:
+        assert self.components is not None, "nothing else has processes"
         self._loop.cause = self._recorder.seq
         for process in processes:
             if process in self._down:
                 continue
             self._down[process] = None
             try:
-                self._components.stop(process)
+                self.components.stop(process)
             except UNEXPECTED as error:
                 # What it had begun stays undone; it is taken from the loop and from the watches.
                 if isinstance(error, _STEERING):
@@ -148,9 +160,10 @@ class Boundary:
                 self._start(process)
 
     def _start(self, process: str) -> None:
+        assert self.components is not None, "nothing else has processes"
         del self._down[process]
         try:
-            self._components.start(process)
+            self.components.start(process)
         except UNEXPECTED as error:
             if isinstance(error, _STEERING):
                 raise

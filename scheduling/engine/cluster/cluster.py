@@ -27,7 +27,7 @@ from scheduling.engine.cluster import checkpoints
 from scheduling.engine.cluster.budget_limit import BudgetLimit
 from scheduling.engine.cluster.commands import Command, CommandExecutor, Outcome
 from scheduling.engine.cluster.faults import FaultInjector
-from scheduling.engine.cluster.initial_objects import Progress, create_initial_objects
+from scheduling.engine.cluster.initial_objects import InitialObjects, Progress
 from scheduling.engine.cluster.known_fields import KnownFields
 from scheduling.engine.cluster.rebuilding import ClusterComponents
 from scheduling.engine.cluster.replicas import SchedulerReplicas, scheduler_replicas
@@ -109,14 +109,10 @@ class Cluster:
         # Only the process that drives the run can call extenders; see ExtenderCalls.
         self.extender_calls = ExtenderCalls(self.recorder)
         self._known_fields = KnownFields(version.name, self.recorder)
-        create_initial_objects(
-            self._known_fields.of_scenario(scenario.objects),
-            self.loop,
-            self.store,
-            self.admission,
-            workload_rules,
-            progress,
-        )
+        self.boundary = Boundary(self.loop, self.recorder)
+        InitialObjects(
+            self.store, self.admission, self._known_fields, workload_rules, self.boundary
+        ).create(scenario.objects, progress)
         for step in scenario.steps:
             self.loop.cause = 0
             self.loop.call_at(step.at, self._take_step, step)
@@ -165,8 +161,8 @@ class Cluster:
         self._executor.schedulers = self._replicas
         injector.schedulers, injector.workloads = self._replicas, self.workloads
         injector.silence(outside.silent_nodes(workload_rules.monitor_grace))
-        components = ClusterComponents(self.volumes, self.workloads, self._replicas)
-        self.boundary = self.loop.boundary = Boundary(self.loop, self.recorder, components)
+        self.boundary.components = ClusterComponents(self.volumes, self.workloads, self._replicas)
+        self.loop.boundary = self.boundary
         self._is_held_open = any(one.is_external for one in self._replicas)
         if self._is_held_open:
             self._hold_open()

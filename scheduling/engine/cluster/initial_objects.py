@@ -1,12 +1,15 @@
 """The objects that a cluster starts with."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import ApiError
-from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.boundary import Blame, Boundary
+from kscope.sim.kernel.loop import UNEXPECTED
 from kscope.sim.objects.objects import ApiObject, Manifest, from_manifest
 from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.cluster.known_fields import KnownFields
 from scheduling.engine.workloads.disruption.budget_count import with_counted_budgets
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.phases import settled
@@ -16,31 +19,64 @@ Progress = Callable[[int, int], None]
 TOLD_EVERY = 500  # objects
 # Admission looks these up.
 _ADMITTED_FIRST = ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass", "LimitRange")
+API_SERVER: Final = "kube-apiserver"
 
 
-def create_initial_objects(
-    manifests: Sequence[Manifest],
-    loop: EventLoop,
-    store: ObjectStore,
-    admission: Admission,
-    rules: WorkloadRules,
-    progress: Progress | None = None,
-) -> None:
-    """Create the objects of *manifests*: classes first, quotas last, because they count the others.
+class InitialObjects:
+    """Creates them. What fails unexpectedly leaves out that object, and is on the record."""
 
-    *progress* is told now and then.
+    def __init__(
+        self,
+        store: ObjectStore,
+        admission: Admission,
+        fields: KnownFields,
+        rules: WorkloadRules,
+        boundary: Boundary,
+    ) -> None:
+        self._store = store
+        self._admission = admission
+        self._fields = fields
+        self._rules = rules
+        self._boundary = boundary
 
-    Raises ApiError naming the object when the API server would refuse one.
-    """
-    objects = with_counted_budgets((from_manifest(raw) for raw in manifests), rules)
-    for done, obj in enumerate(sorted(objects, key=_turn)):
-        loop.cause = 0
-        if progress and done % TOLD_EVERY == 0:
-            progress(done, len(objects))
+    def create(self, manifests: Sequence[Manifest], progress: Progress | None = None) -> None:
+        """Create the objects of *manifests*: classes first, quotas last, as they count the others.
+
+        *progress* is told now and then.
+
+        Raises ApiError naming the object when the API server would refuse one.
+        """
+        objects = self._counted([*self._read(manifests)])
+        for done, obj in enumerate(sorted(objects, key=_turn)):
+            self._store.loop.cause = 0
+            if progress and done % TOLD_EVERY == 0:
+                progress(done, len(objects))
+            try:
+                self._store.create(settled(self._admission.admit(obj)), by="scenario")
+            except ApiError as refusal:
+                raise type(refusal)(f"{obj.id}: {refusal}") from refusal
+            except UNEXPECTED as error:
+                self._leave_out(error, obj.id)
+
+    def _read(self, manifests: Iterable[Manifest]) -> Iterator[ApiObject]:
+        for raw in manifests:
+            try:
+                yield from_manifest(self._fields.initial(raw))
+            except ApiError:
+                raise
+            except UNEXPECTED as error:
+                self._leave_out(error)
+
+    def _counted(self, objects: list[ApiObject]) -> list[ApiObject]:
         try:
-            store.create(settled(admission.admit(obj)), by="scenario")
-        except ApiError as refusal:
-            raise type(refusal)(f"{obj.id}: {refusal}") from refusal
+            return with_counted_budgets(objects, self._rules)
+        except UNEXPECTED as error:
+            self._leave_out(error)
+            return objects
+
+    def _leave_out(self, error: Exception, subject: str = "run") -> None:
+        if not self._boundary.caught(error, blame=Blame(API_SERVER, (), subject)):
+            raise error
 
 
 def _turn(obj: ApiObject) -> int:

@@ -1,7 +1,5 @@
 """What a run's API server takes of the objects that users give it: the fields that it knows."""
 
-from collections.abc import Sequence
-
 from kscope.sim.errors import Invalid
 from kscope.sim.input.cleaning import clean
 from kscope.sim.kernel.recorder import Recorder
@@ -55,14 +53,13 @@ class KnownFields:
         kept = self.checked(new.raw, old.raw)
         return new if kept is new.raw else from_manifest(kept)
 
-    def of_scenario(self, manifests: Sequence[Manifest]) -> Sequence[Manifest]:
-        """The objects that a run begins with.
+    def initial(self, manifest: Manifest) -> Manifest:
+        """The same of an object that a run begins with.
 
         Those that were loaded have no field that the newest version does not know.
         """
-        return manifests if self._version == NEWEST else [*map(self._initial, manifests)]
-
-    def _initial(self, manifest: Manifest) -> Manifest:
+        if self._version == NEWEST:
+            return manifest
         found = self._found(manifest)
         if not found.unknown:
             return manifest

@@ -12,8 +12,9 @@ from typing import Any, Final
 from kscope.sim.api_server import process
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.kernel.boundary import Blame, Frame
-from kscope.sim.objects.objects import ApiObject, Node, Pod
+from kscope.sim.objects.objects import ApiObject, Node, Pod, from_manifest
 from scheduling.engine.cluster.commands import Command, CommandExecutor
+from scheduling.engine.cluster.initial_objects import API_SERVER
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.cycle.watches import COMPONENT as SCHEDULER
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
@@ -67,7 +68,7 @@ class ClusterComponents:
         if not processes:
             component = next(
                 ("command" for one in frames if isinstance(_self(one), CommandExecutor)),
-                "kube-apiserver",
+                API_SERVER,
             )
             return Blame(component, (), subject)
         first = processes[0]
@@ -202,7 +203,7 @@ def _subject(frames: Sequence[Frame]) -> str:
             return f"pod/{queued.key}"
         command = frame.variables.get("command")
         if isinstance(command, Command):
-            return command.object or _RUN
+            return command.object or _created(command)
         for name in ("pod", "worker", "event", "obj", "claim", "volume", "node", "owner"):
             found: Any = frame.variables.get(name)
             found = getattr(found, "new", getattr(found, "pod", found))
@@ -212,3 +213,12 @@ def _subject(frames: Sequence[Frame]) -> str:
         if kind and isinstance(key, str):
             return f"{kind.lower()}/{key}"
     return _RUN
+
+
+def _created(command: Command) -> str:
+    """The id of the object that the command creates."""
+    match command.manifest:
+        case {"kind": str(), "metadata": {"name": str()}}:
+            return from_manifest(command.manifest).id
+        case _:
+            return _RUN
