@@ -112,7 +112,7 @@ class ClusterComponents:
         found = next((name for frame in frames for name in _node_names(frame)), None)
         if found is not None:
             return [found]
-        return [worker.node for worker in self._volumes.kubelets.workers.values()]
+        return [*dict.fromkeys(worker.node for worker in self._volumes.kubelets.workers.values())]
 
     # Anew
 
