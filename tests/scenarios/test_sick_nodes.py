@@ -132,9 +132,8 @@ def test_a_lease_counts_only_against_the_newest() -> None:
 
 def test_a_lease_that_is_over_contradicts_ready() -> None:
     leases = [_lease("n1", "2025-03-01T10:00:00Z"), _lease("n2", "2025-03-01T11:00:00Z")]
-    cluster = Cluster.create(
-        scene(builders.node("n1"), builders.node("n2"), _on("n1")), outside=Outside.of(leases)
-    )
+    nodes = (builders.node("n1"), builders.node("n2"))
+    cluster = _cluster(*nodes, _on("n1"), outside=tuple(leases))
     assert _phase(played(cluster, 120)) == "Pending"
     told = [event.message for event in cluster.untaken if event.kind == "NodeLeaseExpired"]
     assert told == [

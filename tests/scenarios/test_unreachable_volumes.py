@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects.outside import Outside
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from tests import builders
@@ -32,7 +31,7 @@ def _told(cluster: Cluster, *kinds: str) -> list[str]:
 
 
 def _play(*objects: dict[str, Any], outside: tuple[dict[str, Any], ...] = ()) -> Cluster:
-    return played(Cluster.create(scene(*objects), outside=Outside.of(outside)))
+    return played(Cluster.create(scene(*objects, outside=outside)))
 
 
 def _phase(cluster: Cluster, name: str = "p") -> str:

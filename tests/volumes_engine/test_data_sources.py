@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects.outside import Outside
 from scheduling.engine.cluster.cluster import Cluster
 from tests import builders
 from tests.builders.clusters import played, scene
@@ -16,7 +15,7 @@ _CLASS = builders.storage_class("csi", DRIVER, mode="Immediate")
 
 def _outcome(*objects: dict[str, Any], outside: tuple[dict[str, Any], ...] = ()) -> str:
     """ "" if claim copy is bound, or why not."""
-    cluster = played(Cluster.create(scene(_CLASS, *objects), outside=Outside.of(outside)))
+    cluster = played(Cluster.create(scene(_CLASS, *objects, outside=outside)))
     phase = cluster.store.get("PersistentVolumeClaim", "default/copy").status.get("phase")
     told = [event.message for event in cluster.untaken if event.kind == "ProvisioningFailed"]
     return "" if phase == "Bound" else told[0].partition(": ")[2]

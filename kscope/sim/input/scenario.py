@@ -5,7 +5,7 @@ The file format is described in docs/scenario-format.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, cast
 
@@ -17,6 +17,7 @@ from kscope.sim.objects.documents import Path
 from kscope.sim.objects.durations import parse_duration
 from kscope.sim.objects.kinds import NAMESPACED, entity_id, split_entity_id
 from kscope.sim.objects.openapi.fields import check_patch
+from kscope.sim.objects.outside import Outside
 from kscope.sim.objects.validation.report import LONGEST_ENTITY, Report, shown, text_fault
 
 Manifest = dict[str, Any]
@@ -108,6 +109,15 @@ class Loaded(Protocol):
     def configuration(self) -> Manifest | None: ...
     @property
     def not_modelled(self) -> list[Manifest]: ...
+    @property
+    def kept_aside(self) -> Sequence[Kept]: ...
+
+
+class Kept(Protocol):
+    """An object that is read and not played."""
+
+    @property
+    def manifest(self) -> Manifest: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +145,8 @@ class Scenario:
     external_scheduler: bool = False
     # What a real cluster would do with the files and a run does not: see unmodelled.LeftOut.
     not_modelled: tuple[Manifest, ...] = ()
+    # Objects of the files that a run does not hold, but that decide what drivers can do: see Outside.
+    outside: tuple[Manifest, ...] = ()
     # The parts of a run's budget that are less than usual: see budget.Budget.
     budget: Mapping[str, int] = field(default_factory=dict[str, int])
 
@@ -148,6 +160,7 @@ class Scenario:
             {**header, "name": header.get("name") or name, "source": source}
             | {"objects": result.manifests, "configuration": result.configuration}
             | {"not_modelled": result.not_modelled}
+            | {"outside": Outside.kept(one.manifest for one in result.kept_aside)}
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -167,6 +180,7 @@ class Scenario:
             "schedulers": list(self.schedulers),
             # Left out when empty: a scenario's digest is that of this form.
             **({"not_modelled": list(self.not_modelled)} if self.not_modelled else {}),
+            **({"outside": list(self.outside)} if self.outside else {}),
             **({"budget": dict(self.budget)} if self.budget else {}),
             **({"feature_gates": dict(self.feature_gates)} if self.feature_gates else {}),
             **({"external_scheduler": True} if self.external_scheduler else {}),
@@ -179,6 +193,7 @@ class Scenario:
         parts["objects"] = tuple(parts.get("objects", ()))
         parts["schedulers"] = tuple(parts.get("schedulers", ()))
         parts["not_modelled"] = tuple(parts.get("not_modelled", ()))
+        parts["outside"] = tuple(parts.get("outside", ()))
         parts["steps"] = tuple(Step(**step) for step in parts.get("steps", ()))
         parts["latencies"] = {
             name: Latency(**one) for name, one in parts.get("latencies", {}).items()

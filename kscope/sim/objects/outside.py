@@ -30,15 +30,21 @@ class Outside:
 
     @classmethod
     def of(cls, manifests: Iterable[Manifest]) -> Outside:
-        """Those of *manifests* that decide something; of NAMED kinds, only that they exist."""
+        """What `kept` leaves of *manifests*."""
         found: dict[str, dict[str, Manifest]] = {}
-        for manifest in manifests:
+        for manifest in cls.kept(manifests):
             kind = manifest["kind"]
-            if kind in READ:
-                metadata = manifest["metadata"]
-                of_kind = found.setdefault(kind, {})
-                of_kind[_key(kind, metadata)] = {} if kind in NAMED else manifest
+            found.setdefault(kind, {})[_key(kind, manifest["metadata"])] = manifest
         return cls(found)
+
+    @staticmethod
+    def kept(manifests: Iterable[Manifest]) -> list[Manifest]:
+        """Those of *manifests* that decide something; of NAMED kinds, only the name."""
+        return [
+            _name_of(manifest) if manifest["kind"] in NAMED else manifest
+            for manifest in manifests
+            if manifest["kind"] in READ
+        ]
 
     def find(self, kind: str, key: str) -> Manifest | None:
         """The object, or None; that is certain only if `knows` its kind."""
@@ -62,6 +68,15 @@ class Outside:
         known = {node: at for node, at in renewed.items() if at is not None}
         newest = max(known.values(), default=0)
         return {node: newest - at for node, at in known.items() if newest - at > grace}
+
+
+def _name_of(manifest: Manifest) -> Manifest:
+    metadata = {
+        part: manifest["metadata"][part]
+        for part in ("name", "namespace")
+        if part in manifest["metadata"]
+    }
+    return {"kind": manifest["kind"], "metadata": metadata}
 
 
 def _key(kind: str, metadata: Manifest) -> str:

@@ -78,7 +78,6 @@ class Cluster:
         seed: int,
         tie_break: TieBreak,
         progress: Progress | None = None,
-        outside: Outside | None = None,
     ) -> None:
         version = with_gates(VERSIONS[profile], scenario.feature_gates)
         entries, external = scenario.schedulers, scenario.external_scheduler
@@ -91,7 +90,7 @@ class Cluster:
         self.latencies = Latencies(scenario.latencies, self.streams)
         self._resource_rules = version.resources
         self.store = ObjectStore(self.loop, self.recorder, seed, self._resource_rules)
-        outside = outside or Outside()
+        outside = Outside.of(scenario.outside)
         self._budget = BudgetLimit(self.loop, self.recorder, self.store)
         workload_rules = version.workloads
         self.admission = Admission(
@@ -176,18 +175,17 @@ class Cluster:
         seed: int = 0,
         tie_break: TieBreak = "random",
         progress: Progress | None = None,
-        outside: Outside | None = None,
     ) -> "Cluster":
         """A cluster at the beginning of *scenario*; without a *profile*, of the newest version.
 
         *progress* is told how many objects are there, and of how many. What it raises ends the
-        building. *outside* are objects of the files that the run does not hold.
+        building.
 
         Raises KeyError for a profile that does not exist, ApiError naming the object when an
         initial object would be refused by the API server, and ConfigurationError naming the path
         when the scenario's configuration of a scheduler, or a feature gate, is not one.
         """
-        return cls(scenario, profile or DEFAULT.name, seed, tie_break, progress, outside)
+        return cls(scenario, profile or DEFAULT.name, seed, tie_break, progress)
 
     # Schedulers
 
