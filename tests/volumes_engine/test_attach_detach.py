@@ -588,3 +588,23 @@ def test_without_backoff_a_kubelet_sees_attachments_at_once(
     machine.delete_pod("a")
     machine.run(6)
     assert machine.phase("b") == "Running"
+
+
+def test_an_attachment_of_a_node_nobody_knows_stays(machine: Machine) -> None:
+    """Neither a CSINode nor the attachment says how the driver calls the node that is gone."""
+    metadata = {"name": "csi-1", "finalizers": ["external-attacher/csi-example-com"]}
+    attachment: Manifest = {
+        "kind": "VolumeAttachment",
+        "metadata": metadata,
+        "spec": {
+            "attacher": "csi.example.com",
+            "nodeName": "gone",
+            "source": {"persistentVolumeName": "pv-1"},
+        },
+        "status": {"attached": True},
+    }
+    machine.create(attachment)
+    machine.store.delete("VolumeAttachment", "csi-1", by="user")
+    machine.run(60)
+    stuck = machine.store.get("VolumeAttachment", "csi-1")
+    assert stuck.status["detachError"] == {"message": 'csinode.storage.k8s.io "gone" not found'}

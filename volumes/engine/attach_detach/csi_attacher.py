@@ -128,7 +128,8 @@ class CsiAttacher:
         volume = self._volume(attachment)
         if self._plugin is None or volume is None:
             return Answer()
-        refusal = self._refusal(attachment, volume) if call == "Attach" else None
+        refuse = self._refusal if call == "Attach" else self._undetachable
+        refusal = refuse(attachment, volume)
         if refusal is not None:
             return refusal
         return self._plugin.call(
@@ -157,6 +158,15 @@ class CsiAttacher:
                 text = f"rpc error: code = FailedPrecondition desc = {text}"
                 return Answer(error=VolumeError(text))
         return None
+
+    def _undetachable(self, attachment: ApiObject, volume: ApiObject) -> Answer | None:
+        """The error if nothing says any more how the driver calls the node. Upstream: getNodeID()."""
+        node = attachment.spec["nodeName"]
+        if NODE_ID_ANNOTATION in attachment.annotations or any(
+            self._store.find(kind, node) is not None for kind in ("CSINode", "Node")
+        ):
+            return None
+        return Answer(error=VolumeError(f'csinode.storage.k8s.io "{node}" not found'))
 
     def _over_limit(self, attachment: ApiObject) -> Answer | None:
         """CSI specification: ControllerPublishVolume, "Max volumes attached"."""
