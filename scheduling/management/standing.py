@@ -14,7 +14,8 @@ from kscope.sim.objects.objects import Manifest
 from kscope.sim.objects.outside import Outside
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.scenario_schedulers import check_setup
-from scheduling.engine.versions.registry import DEFAULT
+from scheduling.engine.observed.evidence import Evidence
+from scheduling.engine.versions.choices import proposed_version
 
 BAD_INPUT = 2
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -22,10 +23,11 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A cluster at its beginning, and all manifests of its files."""
+    """A cluster at its beginning, and all manifests of its files; see `LoadResult.newest_write`."""
 
     cluster: Cluster
     manifests: list[Manifest]
+    newest_write: str
 
 
 def expand(names: list[str]) -> Iterator[Path]:
@@ -63,18 +65,22 @@ def load_files(names: list[str]) -> LoadResult:
 
 
 def standing_cluster(loaded: LoadResult, profile: str | None) -> Standing:
-    """The cluster of the files. Raises CommandError, with exit status 2, where none can be made."""
+    """The cluster of the files, of *profile*, else of the scenario's, else as its kubelets propose.
+
+    Raises CommandError, with exit status 2, where none can be made.
+    """
     scenario = Scenario.from_load(loaded, name="files")
-    manifests = [one.manifest for one in (*loaded.objects, *loaded.kept_aside)]
+    manifests = loaded.everything
+    kubelets = Evidence(loaded.manifests).kubelet_versions
     try:
         cluster = Cluster.create(
             scenario,
-            profile=profile or scenario.profile or DEFAULT.name,
+            profile=profile or scenario.profile or proposed_version(kubelets),
             outside=Outside.of(manifests),
         )
     except (SimError, ValueError) as refusal:
         raise bad_input(str(refusal)) from refusal
-    return Standing(cluster, manifests)
+    return Standing(cluster, manifests, loaded.newest_write)
 
 
 def bad_input(message: str) -> CommandError:

@@ -1,6 +1,12 @@
 """One object of a cluster as it stands: what was observed, what holds it, what the model predicts."""
 
+import json
+from pathlib import Path
 from typing import Any
+
+import orjson
+import pytest
+from django.core.management import call_command
 
 from scheduling.engine.triage.asking import explain_as_it_stands
 from tests.builders.nodes import node
@@ -26,7 +32,9 @@ def test_files_win_over_a_model_that_would_run_it() -> None:
     answer = answer_about("Pod", "default/web", node("n1"), web, said)
     assert answer.contradicts
     assert "Secret default/tls does not exist" in answer.sentence
-    assert answer.observed[-1].startswith("Event ×7, last 1 min before: FailedMount")
+    assert answer.observed[1].startswith("Event ×7, last 1 min before: FailedMount")
+    assert answer.contradiction.startswith("In your cluster: phase Pending; Event ×7")
+    assert answer.contradiction.endswith("the model, most likely secret default/tls.")
     assert "cause lies outside the model" in answer.text()
 
 
@@ -34,6 +42,17 @@ def test_pod_without_any_evidence_is_not_called_settled() -> None:
     web = placed(pod("web"), startTime="2026-11-20T11:59:30Z")
     answer = answer_about("Pod", "default/web", node("n1"), web)
     assert "its phase is Pending, and no Events are in the files" in answer.sentence
+
+
+def test_missing_kinds_are_neither_assumed_nor_denied() -> None:
+    web = placed(pod("web", volumes=[{"name": "tls", "secret": {"secretName": "tls"}}]))
+    told = "no Secrets are in these files: whether those of the pod exist is not known"
+    assert told in answer_about("Pod", "default/web", node("n1"), web).observed
+    metadata = {"name": "other", "namespace": "default"}
+    other = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+    answer = answer_about("Pod", "default/web", node("n1"), web, other)
+    assert told not in answer.observed
+    assert "tls does not exist" in answer.sentence
 
 
 def test_plain_manifest_says_that_nothing_was_observed() -> None:
@@ -60,3 +79,25 @@ def test_kind_that_is_not_played_can_be_asked_about() -> None:
     answer = answer_about("Widget", "w", node("n1"), leaving(widget, "example.com/hold"))
     assert "example.com/hold" in answer.sentence
     assert "with the finalizers example.com/hold" in answer.observed[0]
+
+
+_HEADER = {"apiVersion": "kscope.dev/v1", "kind": "Scenario", "metadata": {"name": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_played"),
+    [
+        ({"profile": "v1.34", "seed": 7, "duration": "5m"}, False),
+        ({"steps": [{"at": "1s", "cordon": "n1"}]}, True),
+        ({"faults": [{"no_resizer": "acme.io"}]}, True),
+    ],
+)
+def test_only_steps_and_faults_are_played(
+    spec: Manifest, is_played: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cluster.yaml"
+    documents = [node("n1"), pod("web", cpu="900"), {**_HEADER, "spec": spec}]
+    path.write_bytes(b"\n---\n".join(map(orjson.dumps, documents)))
+    call_command("why", str(path), "pod", "web", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert (found["at"] > 0, "observed" not in found) == (is_played, is_played)

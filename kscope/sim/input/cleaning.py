@@ -33,6 +33,10 @@ _COPIES: Final = frozenset(
 _SECRET_FIELDS: Final = ("data", "stringData")
 _CONTAINERS: Final = frozenset(("containers", "initContainers", "ephemeralContainers"))
 _LEFT_OUT: Final = frozenset(("command", "args"))
+_CONFIG_MAP_FIELDS: Final = ("data", "binaryData")
+# The ConfigMap in which the cluster autoscaler says what it does. Upstream: cluster-autoscaler,
+# clusterstate/utils/status.go, and the default of its flag --status-config-map-name.
+_AUTOSCALER_STATUS: Final = ("kube-system", "cluster-autoscaler-status")
 # Kinds that cannot hold a container; most of a large cluster's objects that are not pods.
 _WITHOUT_CONTAINERS: Final = frozenset(
     ("Node", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "PriorityClass")
@@ -54,6 +58,18 @@ def clean(raw: Manifest, *, keeps_copy: bool = False) -> Manifest:
         metadata = {name: part for name, part in metadata.items() if name != "namespace"}
     settled = without_nulls({**raw, "metadata": metadata})
     return without_values(settled, raw["kind"], keeps_copy=keeps_copy)
+
+
+def as_evidence(manifest: Manifest) -> Manifest:
+    """A cleaned manifest that is kept for what it says: a ConfigMap by its name alone.
+
+    Only the one in which the cluster autoscaler says what it does keeps its data.
+    """
+    metadata = manifest["metadata"]
+    key = metadata.get("namespace"), metadata["name"]
+    if manifest["kind"] != "ConfigMap" or key == _AUTOSCALER_STATUS:
+        return manifest
+    return {name: part for name, part in manifest.items() if name not in _CONFIG_MAP_FIELDS}
 
 
 def clean_command(body: Manifest) -> Manifest:

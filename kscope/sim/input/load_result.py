@@ -119,6 +119,8 @@ class LoadResult:
     configuration: Manifest | None = None
     configuration_origin: Origin | None = None
     kept_aside: list[LoadedObject] = field(default_factory=list[LoadedObject])
+    # The newest time at which a client wrote an object; "" where the files name none.
+    newest_write: str = ""
     left_out: list[LeftOut] = field(default_factory=list[LeftOut])
     warnings: list[str] = field(default_factory=list[str])
     problems: list[Problem] = field(default_factory=list[Problem])
@@ -134,6 +136,11 @@ class LoadResult:
     def manifests(self) -> list[Manifest]:
         """The manifests of all objects, in file order."""
         return [one.manifest for one in self.objects]
+
+    @property
+    def everything(self) -> list[Manifest]:
+        """The manifests of all objects, then those kept aside: what the files say of a cluster."""
+        return [one.manifest for one in (*self.objects, *self.kept_aside)]
 
     @property
     def not_modelled(self) -> list[Manifest]:

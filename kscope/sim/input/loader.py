@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any, cast
 
-from kscope.sim.input.cleaning import clean, clean_command
+from kscope.sim.input.cleaning import as_evidence, clean, clean_command
 from kscope.sim.input.load_result import (
     FileContents,
     LoadedObject,
@@ -379,6 +379,7 @@ class Loader:
         unknown = len(report.unknown)
         if not _check(raw, path, report):
             return
+        self._note_writes(raw["metadata"])
         manifest = clean(raw)
         metadata = manifest["metadata"]
         key = (manifest["kind"], metadata.get("namespace", ""), metadata["name"])
@@ -386,7 +387,7 @@ class Loader:
         # Events and other kinds kept aside may share a kind between groups.
         if not is_known(manifest):
             contents.count(manifest["kind"], aside=True)
-            self._result.kept_aside.append(LoadedObject(manifest, origin))
+            self._result.kept_aside.append(LoadedObject(as_evidence(manifest), origin))
             return
         contents.count(manifest["kind"])
         place = self._places_of.get(key)
@@ -407,6 +408,14 @@ class Loader:
                 return
         self._places_of[key] = len(self._result.objects)
         self._result.objects.append(LoadedObject(manifest, origin))
+
+    def _note_writes(self, metadata: Manifest) -> None:
+        """Note the newest time in managed fields, which are then left out."""
+        fields: Any = metadata.get("managedFields")
+        for each in cast("list[Any]", fields) if isinstance(fields, list) else ():
+            time = cast("Manifest", each).get("time") if isinstance(each, dict) else None
+            if isinstance(time, str):
+                self._result.newest_write = max(self._result.newest_write, time)
 
     def _object_again(self, place: int, again: LoadedObject, path: Path, report: Report) -> None:
         """Dumps overlap: what is identical is taken once, of two versions the newer."""

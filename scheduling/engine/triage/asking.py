@@ -20,7 +20,8 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.fork import CopiedForks, MakeForks
 from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
 from scheduling.engine.diagnosis.why import ASKED, explain_object
-from scheduling.engine.triage.evidence import Evidence, SeenEvent, key_of
+from scheduling.engine.observed.evidence import Evidence, SeenEvent, key_of
+from scheduling.engine.triage.inferred import sources
 from scheduling.engine.triage.report import Change, Group, change_text
 from scheduling.engine.triage.triage import triage
 
@@ -131,6 +132,20 @@ class Answer:
         return bool(self.diagnosis.causes) and (waits or is_aside)
 
     @property
+    def contradiction(self) -> str:
+        """What the files and the model disagree on, and what that means; "" where they agree."""
+        if not self.contradicts:
+            return ""
+        seen = f"In your cluster: {'; '.join(self.observed[:2])}." if self.observed else ""
+        likely = (
+            f"most likely {self.groups[0].by}" if self.groups else "which the files do not show"
+        )
+        means = (
+            f"The model would let it go on ({self.predicted.rstrip('.')}): the cause lies outside"
+        )
+        return f"{seen} {means} the model, {likely}.".strip()
+
+    @property
     def fixes(self) -> list[Help]:
         """What would help, in the order in which an expert would try it.
 
@@ -166,6 +181,7 @@ class Answer:
             "observed": list(self.observed),
             "predicted": self.predicted,
             "contradicts": self.contradicts,
+            "contradiction": self.contradiction,
             "causes": [each.to_dict() for each in self.causes],
             "fixes": [each.content for each in self.fixes],
             "groups": [each.to_dict() for each in self.groups],
@@ -183,22 +199,26 @@ def explain_as_it_stands(
     kind: str,
     key: str,
     *,
+    newest_write: str = "",
     tries_changes: bool = True,
     make_forks: MakeForks = CopiedForks,
 ) -> Answer | None:
     """Why the object is as it is at the instant of the files; None where there is no such object.
 
     *cluster* is at its beginning and is left so; the files hold *manifests*, those kept aside
-    among them. Nothing is bound, nominated, evicted or written: what the schedulers would decide
+    among them; *newest_write* is the newest time of the managed fields, which these lack. Nothing
+    is bound, nominated, evicted or written: what the schedulers would decide
     is computed in a copy whose queues and caches are filled at once. Without *tries_changes* there
     are causes alone.
     """
-    evidence = Evidence(manifests)
+    evidence = Evidence(manifests, newest_write)
     raw = evidence.find(kind, key)
     if raw is None:
         return None
     original = CopiedForks(cluster)
-    found = triage(cluster, evidence.manifests, tries_changes=tries_changes).groups
+    found = triage(
+        cluster, evidence.manifests, newest_write=newest_write, tries_changes=tries_changes
+    ).groups
     naming = tuple(_naming(raw, found))
     groups = naming or tuple(_around(evidence, raw, found))
     companion = _companion(evidence, raw, groups)
@@ -223,7 +243,9 @@ def explain_as_it_stands(
         return _prediction(copy, kind, key)
 
     diagnosis, beside = original.run(at_once)
-    predicted = original.run(ahead) if kind in ASKED else _Prediction()
+    # Extenders decide too, and are not asked about what is only tried.
+    looks_ahead = kind in ASKED and not cluster.asks_extenders
+    predicted = original.run(ahead) if looks_ahead else _Prediction()
     if not groups:
         diagnosis = _without_denial(evidence, raw, diagnosis, predicted)
     return Answer(
@@ -282,9 +304,12 @@ def _without_denial(
 
 def _observed(evidence: Evidence, raw: Manifest) -> Iterator[str]:
     """What the files say of the object itself, one fact a line."""
-    status = section(raw, "status")
+    status, events = section(raw, "status"), evidence.events(raw)
     if phase := status.get("phase"):
         yield f"phase {phase}"
+    shown = [each for each in reversed(events) if each.is_warning][:_EVENTS_SHOWN] or events[-1:]
+    for event in shown:
+        yield _of_event(evidence, event)
     yield from _of_deletion(raw)
     for name in ("initContainerStatuses", "containerStatuses"):
         for each in items(status, name):
@@ -292,9 +317,18 @@ def _observed(evidence: Evidence, raw: Manifest) -> Iterator[str]:
     for each in items(status, "conditions"):
         if _is_bad(each) and (each.get("reason") or each.get("message")):
             yield f"condition {each.get('type')} is {each.get('status')}: {_said(each)}"
-    events = evidence.events(raw)
-    for event in [each for each in reversed(events) if each.is_warning][:_EVENTS_SHOWN]:
-        yield _of_event(evidence, event)
+    yield from _not_in_files(evidence, raw) if status.get("phase") != "Running" else ()
+
+
+def _not_in_files(evidence: Evidence, raw: Manifest) -> Iterator[str]:
+    """What a pod needs and the files say nothing about: neither that it is there nor that it is not."""
+    if raw["kind"] != Pod.KIND or not section(raw, "status"):
+        return
+    for kind in dict.fromkeys(kind for kind, _, _ in sources(raw)):
+        if not evidence.has(kind):
+            yield f"no {kind}s are in these files: whether those of the pod exist is not known"
+    if not evidence.has_events:
+        yield "no Events are in these files"
 
 
 def _is_bad(condition: Manifest) -> bool:
@@ -459,7 +493,7 @@ def _lines(answer: Answer) -> Iterator[str]:
         yield f"The model predicts for the next {AHEAD // SECOND} s (a fork; nothing was played)"
         yield f"  {'the same' if answer.predicted == answer.diagnosis.sentence else answer.predicted}"
         if answer.contradicts:
-            yield "  This contradicts the files, and they win: the cause lies outside the model."
+            yield f"  This contradicts the files, and they win. {answer.contradiction}"
     yield from _cause_lines(answer)
     if answer.fixes:
         yield ""

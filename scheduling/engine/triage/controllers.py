@@ -8,7 +8,7 @@ from typing import Final
 
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
-from scheduling.engine.triage.evidence import Evidence, entity, key_of
+from scheduling.engine.observed.evidence import Evidence, entity, key_of
 
 _KINDS: Final = ("Deployment", "StatefulSet", "DaemonSet")
 # Parts of a domain that say nothing about who owns it.

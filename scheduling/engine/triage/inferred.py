@@ -9,7 +9,7 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
 from kscope.sim.objects.quantity import value
 from kscope.sim.objects.selectors import NodeSelector
-from scheduling.engine.triage.evidence import Evidence, key_of
+from scheduling.engine.observed.evidence import Evidence, key_of
 
 # Upstream: kube-controller-manager's rootcacertpublisher makes it in every namespace.
 _MADE_FOR_ALL: Final = "kube-root-ca.crt"
@@ -37,7 +37,7 @@ def _pod_refusals(evidence: Evidence, pod: Manifest) -> Iterator[Refusal]:
 def _missing_sources(evidence: Evidence, pod: Manifest) -> Iterator[Refusal]:
     """Upstream: kubelet volume plugins secret and configmap, SetUpAt(); kuberuntime environment."""
     namespace = pod["metadata"].get("namespace")
-    for kind, name, where in _sources(pod):
+    for kind, name, where in sources(pod):
         is_told = any(each["metadata"].get("namespace") == namespace for each in evidence.all(kind))
         if not is_told or name == _MADE_FOR_ALL or evidence.find(kind, f"{namespace}/{name}"):
             continue
@@ -48,7 +48,7 @@ def _missing_sources(evidence: Evidence, pod: Manifest) -> Iterator[Refusal]:
             yield "CreateContainerConfigError", text
 
 
-def _sources(pod: Manifest) -> Iterator[tuple[str, str, str]]:
+def sources(pod: Manifest) -> Iterator[tuple[str, str, str]]:
     """Kind, name and volume of each Secret and ConfigMap that a pod cannot do without."""
     spec = section(pod, "spec")
     for volume in items(spec, "volumes"):

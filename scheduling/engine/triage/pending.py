@@ -21,8 +21,8 @@ from scheduling.engine.diagnosis.causes import (
 from scheduling.engine.diagnosis.headline import headline
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.world import World
+from scheduling.engine.observed.evidence import Evidence, condition
 from scheduling.engine.triage.deciding import Deciding
-from scheduling.engine.triage.evidence import Evidence, condition
 from scheduling.engine.triage.signatures import signature_of
 
 # Pods of a class that are asked one by one where each may have a reason of its own.

@@ -11,6 +11,7 @@ from scheduling.engine import names
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.diagnosis.manifests import HOSTNAME, REQUIRED
 from scheduling.engine.diagnosis.report import Cause, named
+from scheduling.engine.observed.evidence import Evidence, condition, entity, key_of
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.triage.controllers import (
     behind,
@@ -20,7 +21,6 @@ from scheduling.engine.triage.controllers import (
     state_of,
 )
 from scheduling.engine.triage.deciding import Deciding
-from scheduling.engine.triage.evidence import Evidence, condition, entity, key_of
 from scheduling.engine.triage.nodes import Broken
 from scheduling.engine.triage.pending import Held, containers_of
 from scheduling.engine.triage.report import Group, counted

@@ -11,6 +11,13 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Pod
 from kscope.sim.objects.quantity import milli_value
 from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.observed.evidence import (
+    Evidence,
+    condition,
+    controller_reference,
+    entity,
+    key_of,
+)
 from scheduling.engine.triage.controllers import (
     behind,
     is_running,
@@ -20,13 +27,6 @@ from scheduling.engine.triage.controllers import (
     wanted_pods,
 )
 from scheduling.engine.triage.deciding import Trials
-from scheduling.engine.triage.evidence import (
-    Evidence,
-    condition,
-    controller_reference,
-    entity,
-    key_of,
-)
 from scheduling.engine.triage.report import Change, Group, counted
 
 _KINDS: Final = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job")

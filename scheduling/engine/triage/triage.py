@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.claims import claim_groups
 from scheduling.engine.triage.deciding import Trials, deciding_on
-from scheduling.engine.triage.evidence import Evidence
 from scheduling.engine.triage.leaving import leaving_groups
 from scheduling.engine.triage.nodes import broken_nodes, node_groups
 from scheduling.engine.triage.pending import held_back
@@ -20,14 +20,19 @@ from scheduling.engine.triage.report import Group, Triage
 
 
 def triage(
-    cluster: Cluster, manifests: Iterable[Manifest], *, tries_changes: bool = True
+    cluster: Cluster,
+    manifests: Iterable[Manifest],
+    *,
+    newest_write: str = "",
+    tries_changes: bool = True,
 ) -> Triage:
     """What is stuck in *cluster*, of which the files hold *manifests*, those kept aside among them.
 
+    *newest_write* is the newest time of the managed fields, which the manifests lack.
     *cluster* is only read. Nothing is played: causes are what the files say, and what the
     schedulers decide on the objects as they stand. Without *tries_changes* there are causes alone.
     """
-    evidence = Evidence(manifests)
+    evidence = Evidence(manifests, newest_write)
     groups = sorted(_groups(cluster, evidence, tries_changes=tries_changes), key=_largest)
     looked_at = {"pod": len(list(evidence.all("Pod"))), "node": len(list(evidence.all("Node")))}
     return Triage(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from scheduling.engine import names
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
+
+# "v1.34.1", and what vendors add: "v1.34.1-gke.3900".
+_MINOR: Final = re.compile(r"v1\.(\d{1,4})(?:\D|$)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,25 @@ def version_choices() -> tuple[VersionChoice, ...]:
         )
         for version in VERSIONS.values()
     )
+
+
+def proposed_version(kubelets: Iterable[str]) -> str:
+    """The version for a cluster whose nodes have *kubelets* of these versions: "v1.34.1".
+
+    No kubelet is newer than the API server, so the newest one counts, and of the versions that are
+    simulated the nearest; the default where no kubelet has a version.
+    """
+    minors = [int(match[1]) for each in kubelets if (match := _MINOR.match(each))]
+    if not minors:
+        return DEFAULT.name
+    newest = max(minors)
+    return min(VERSIONS, key=lambda name: abs(_minor(name) - newest))
+
+
+def _minor(name: str) -> int:
+    match = _MINOR.match(name)
+    assert match is not None, f"{name} is no version"
+    return int(match[1])
 
 
 def _gates(version: KubernetesVersion) -> Mapping[str, bool]:

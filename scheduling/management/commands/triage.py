@@ -36,7 +36,12 @@ class Command(BaseCommand):
         with uncollected():
             standing = standing_cluster(load_files(options["files"]), options["profile"])
             tries = not options["no_changes"]
-            found = triage(standing.cluster, standing.manifests, tries_changes=tries)
+            found = triage(
+                standing.cluster,
+                standing.manifests,
+                newest_write=standing.newest_write,
+                tries_changes=tries,
+            )
         if options["json"]:
             text = orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
         else:

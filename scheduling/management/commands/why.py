@@ -73,7 +73,12 @@ class Command(BaseCommand):
             standing = standing_cluster(loaded, options["profile"])
             kind, key = _asked(standing, str(options["kind"]), str(options["name"]))
             answer = explain_as_it_stands(
-                standing.cluster, standing.manifests, kind, key, make_forks=forks_of
+                standing.cluster,
+                standing.manifests,
+                kind,
+                key,
+                newest_write=standing.newest_write,
+                make_forks=forks_of,
             )
         if answer is None:
             raise bad_input(f"there is no {kind} {key} in {options['file']}")

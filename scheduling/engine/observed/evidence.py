@@ -1,19 +1,18 @@
-"""What the files themselves say about their objects: conditions, Events, owners, the newest time."""
+"""What the files themselves say about their objects: conditions, Events, owners, the newest time.
+
+How to ask: `Evidence(loaded.everything, loaded.newest_write)` of a LoadResult; then `find` an object
+by kind and key, `events` about it, `has` a kind ("no Secrets are in these files"), and `instant`.
+Nothing here changes afterwards: what is simulated stands in the cluster's store, and never here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, Final, cast
 
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
-
-# The fields that hold a time at which something was seen.
-_METADATA_TIMES: Final = ("creationTimestamp", "deletionTimestamp")
-_CONDITION_TIMES: Final = ("lastHeartbeatTime", "lastTransitionTime", "lastUpdateTime")
-_EVENT_TIMES: Final = ("lastTimestamp", "deprecatedLastTimestamp", "eventTime", "firstTimestamp")
+from scheduling.engine.observed.instants import is_time, moment, newest_time, whole_second
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +43,17 @@ def key_of(manifest: Manifest) -> str:
 
 
 class Evidence:
-    """The manifests of the files, those that kscope plays and those that it keeps aside."""
+    """The manifests of the files, those that kscope plays and those that it keeps aside.
 
-    def __init__(self, manifests: Iterable[Manifest]) -> None:
+    Of Secrets and ConfigMaps there are only the names: their data are dropped at the reading.
+    `instant` is the newest time in the files, in RFC 3339 and whole seconds; "" where they name none.
+    """
+
+    def __init__(self, manifests: Iterable[Manifest], newest_write: str = "") -> None:
+        """*newest_write* is the newest time of the managed fields, which the manifests lack."""
         self._objects: dict[str, dict[str, Manifest]] = {}
         self._events: dict[tuple[str, str], list[SeenEvent]] = {}
-        newest = ""
+        newest = newest_write.rstrip("Z") if is_time(newest_write) else ""
         self.manifests = tuple(manifests)
         for each in self.manifests:
             if each["kind"] == "Event":
@@ -58,10 +62,10 @@ class Evidence:
             else:
                 of_kind = self._objects.setdefault(each["kind"], {})
                 of_kind[key_of(each)] = each
-            newest = max(newest, _newest_time(each))
+            newest = max(newest, newest_time(each))
         for found in self._events.values():
             found.sort(key=_last)
-        self.instant = _whole_second(newest)
+        self.instant = whole_second(newest)
 
     def find(self, kind: str, key: str) -> Manifest | None:
         """The manifest, or None where the files have none."""
@@ -79,6 +83,13 @@ class Evidence:
     def has(self, kind: str) -> bool:
         """Whether the files have any object of a kind."""
         return bool(self._objects.get(kind))
+
+    @property
+    def kubelet_versions(self) -> list[str]:
+        """The versions of the nodes' kubelets, each once: "v1.34.1"."""
+        told = [section(each, "status", "nodeInfo") for each in self.all("Node")]
+        found = [str(each["kubeletVersion"]) for each in told if each.get("kubeletVersion")]
+        return list(dict.fromkeys(found))
 
     @property
     def has_events(self) -> bool:
@@ -122,9 +133,9 @@ class Evidence:
 
     def age_seconds(self, since: str) -> int:
         """The seconds from *since* to the instant of the files; 0 where either is not known."""
-        if not since or not self.instant:
+        if not is_time(since) or not self.instant:
             return 0
-        return int((_moment(self.instant) - _moment(since)).total_seconds())
+        return int((moment(self.instant) - moment(since)).total_seconds())
 
 
 def entity(manifest: Manifest) -> str:
@@ -174,31 +185,3 @@ def _seen(raw: Manifest) -> SeenEvent:
         component=str(component or source.get("component") or ""),
         is_warning=raw.get("type") == "Warning",
     )
-
-
-def _newest_time(raw: Manifest) -> str:
-    """The newest time that stands in an object; "" for none."""
-    found = [raw["metadata"].get(name) for name in _METADATA_TIMES]
-    if raw["kind"] == "Event":
-        found += [raw.get(name) for name in _EVENT_TIMES]
-        found.append(section(raw, "series").get("lastObservedTime"))
-    elif raw["kind"] == "Lease":
-        found.append(section(raw, "spec").get("renewTime"))
-    status = raw.get("status")
-    if isinstance(status, dict):
-        conditions = items(cast("Manifest", status), "conditions")
-        found += [each.get(name) for each in conditions for name in _CONDITION_TIMES]
-    # Without the Z, so that a fraction is newer than its whole second.
-    return max((each.rstrip("Z") for each in found if isinstance(each, str)), default="")
-
-
-def _whole_second(time: str) -> str:
-    """The end of the second that *time* is in: fractions are rounded up."""
-    if "." not in time:
-        return f"{time}Z" if time else ""
-    moment = datetime.fromisoformat(time).replace(microsecond=0) + timedelta(seconds=1)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _moment(text: Any) -> datetime:
-    return datetime.fromisoformat(str(text).replace("Z", "+00:00"))
