@@ -8,7 +8,7 @@ import globals from "globals";
 const ROOMS = {
   controllers: [["board", "pods", "volumes", "machines", "site", "versions"], ["nodes"], ["session"], ["run", "why"]],
   views: [["board", "versions"], ["pods"], ["volumes", "nodes", "machines"], ["run"], ["why"], ["shared"]],
-  model: [["run", "versions"], ["volumes"], ["pods", "nodes", "machines", "why"], ["shared"]],
+  model: [["run", "versions"], ["volumes"], ["pods", "nodes", "machines", "why"], ["health"], ["shared"]],
 };
 
 // Layout is Prettier's; the rules here are about what the code means.

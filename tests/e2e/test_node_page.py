@@ -1,9 +1,10 @@
 """The page of one node: what is stuck on it, its volumes as wanted and as they are, and the list of nodes."""
 
+import os
 import re
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.stories import PATIENCE_MS, finished_board, finished_run, one_pod_too_many
 
@@ -34,7 +35,8 @@ def test_a_failed_mount_shows_its_next_retry(page: Page) -> None:
     )
     expect(machine.get_by_role("button", name="Backing off: 1.")).to_be_visible()
     expect(machine).to_contain_text("failed ×4")
-    page.go_back()
+    _expect_the_same_health_everywhere(page, run)
+    page.goto(f"/runs/{run}/nodes/node-1/?seq=100")
     page.get_by_role("button", name="Jump to newest").click()
     expect(page.get_by_text("Nothing is stuck here")).to_be_visible()
     expect(world).to_contain_text("2 volumes, no difference")
@@ -88,3 +90,39 @@ def test_a_drain_asks_first_and_can_be_left(page: Page) -> None:
     expect(page.get_by_role("button", name="Uncordon")).to_be_visible(timeout=PATIENCE_MS)
     sent = page.request.get(f"/api/runs/{run}/commands/").json()["commands"]
     assert [each["verb"] for each in sent] == ["cordon", "evict_pods"]
+
+
+def _expect_the_same_health_everywhere(page: Page, run: int) -> None:
+    """Every page that shows the pod, its claim, volume or node tells of the mount that fails."""
+    words = "MountDevice of disk-reports failed 4 times, next try at 10.100 s"
+
+    def see(name: str, path: str, *shown: Locator) -> None:
+        page.goto(f"/runs/{run}/{path}seq=100")
+        for each in shown:
+            expect(each).to_be_visible(timeout=PATIENCE_MS)
+        if folder := os.environ.get("KSCOPE_TEST_SCREENSHOTS"):
+            for scheme in ("light", "dark"):
+                page.evaluate("theme => { document.documentElement.dataset.theme = theme }", scheme)
+                for width in (1440, 390):
+                    page.set_viewport_size({"width": width, "height": 900})
+                    page.screenshot(path=f"{folder}/{name}-{width}-{scheme}.png", full_page=True)
+            page.set_viewport_size({"width": 1440, "height": 900})
+
+    tile = page.get_by_role("button", name=f"pod default/reports, {words}")
+    card = page.get_by_role("article", name="Node node-1").get_by_text(words)
+    lane = page.get_by_role("link", name=f"Claim default/reports, failing. {words}")
+    see("board", "?pod=pod/default/reports&", tile, card, lane)
+    expect(page.get_by_label("Selected pod").get_by_text(words).first).to_be_visible()
+    see("pods", "pods/?", page.get_by_role("row").filter(has_text=words))
+    life = page.get_by_role("region", name="Life of the pod")
+    see(
+        "pod",
+        "pods/default/reports/?",
+        life.get_by_text("Mounting"),
+        page.locator(".states").get_by_text(words),
+    )
+    see("volumes", "volumes/?", page.get_by_role("link", name=f"default/reports, {words}"))
+    for name in ("default/reports", "disk-reports"):
+        expect(page.get_by_role("button", name=f"{name}, {words}")).to_be_visible()
+    see("nodes", "nodes/?", page.get_by_role("row").filter(has_text=words))
+    see("node", "nodes/node-1/?", page.get_by_role("region", name="Pods").get_by_text(words))

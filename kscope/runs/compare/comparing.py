@@ -20,6 +20,7 @@ from kscope.runs.selectors import (
     run_seqs_before,
     run_state_at,
 )
+from kscope.sim.kernel.view import State
 
 BUCKETS = 120
 SHOWN = 200  # pods elsewhere
@@ -77,7 +78,10 @@ def runs_compared(run_id: int, with_id: int, instants: Instants) -> dict[str, An
         "utilisation": comparison.utilisation(left, right),
         "placements": {
             "count": len(differences),
-            "rows": [_difference_dict(each, parted) for each in differences[:SHOWN]],
+            "rows": [
+                _difference_dict(each, parted, (one.state, other.state))
+                for each in differences[:SHOWN]
+            ],
         },
         "axis": _axis(a, b),
         "events": events_beside(
@@ -207,12 +211,15 @@ def _decisions(run: Run, pods: list[str], seq: int) -> dict[str, Decision]:
         return {pod: Decision(*decided) for pod, *decided in cursor.fetchall()}
 
 
-def _difference_dict(difference: Difference, parted: int) -> dict[str, Any]:
+def _difference_dict(
+    difference: Difference, parted: int, states: tuple[State, State]
+) -> dict[str, Any]:
+    a, b = (comparison.health_facts(difference.pod, state) for state in states)
     return {
         "pod": difference.pod,
         "at": difference.since(parted),
-        "a": asdict(difference.a),
-        "b": asdict(difference.b),
+        "a": {**asdict(difference.a), **a},
+        "b": {**asdict(difference.b), **b},
     }
 
 

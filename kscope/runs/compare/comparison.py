@@ -81,6 +81,28 @@ def spot(pod: Attributes | None, decision: Decision | None) -> Spot:
     return Spot("waits", "", seq, at, blocker.get("short") or "", queue)
 
 
+def health_facts(pod_id: str, state: State) -> dict[str, Attributes | None]:
+    """What the health of a pod follows from: its attributes, and those of its node (`host`).
+
+    Of the node's volumes only those that are there for the pod; static/js/model/health judges.
+    """
+    pod = state.get(pod_id)
+    node = state.get(f"node/{(pod or {}).get('node')}")
+    return {"pod": pod, "host": None if node is None else _host(pod_id.split("/", 1)[1], node)}
+
+
+def _host(pod_key: str, node: Attributes) -> Attributes:
+    parts: Attributes = {
+        part: {
+            volume: shown
+            for volume, shown in (node.get(part) or {}).items()
+            if pod_key in (shown.get("desired") or ())
+        }
+        for part in ("volumes", "attachments")
+    }
+    return {"ready": node.get("ready"), **parts}
+
+
 def in_order(differences: Iterable[Difference], parted: int) -> list[Difference]:
     """*differences* sorted by their moment; those without a known moment come last."""
     dated = [(one.since(parted), one) for one in differences]

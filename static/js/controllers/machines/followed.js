@@ -79,7 +79,7 @@ export class Followed {
     const name = entities.get(pod)?.claims?.[0];
     const mine = name && `claim/${pod.split("/")[1]}/${name}`;
     if (mine && entities.has(mine)) return mine;
-    return claims.first(entities, 1)[0] ?? null;
+    return claims.first(this.session.model, 1)[0] ?? null;
   }
 
   #volumeOf(claim) {

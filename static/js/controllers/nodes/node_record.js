@@ -28,7 +28,7 @@ export class NodeRecord {
 }
 
 /** The events of both, each once, oldest first. */
-function merged(some, others) {
+export function merged(some, others) {
   const known = new Set(some.map(({seq}) => seq));
   return [...some, ...others.filter(({seq}) => !known.has(seq))].sort((a, b) => a.seq - b.seq);
 }

@@ -1,5 +1,6 @@
 import {computed, effect, signal} from "@preact/signals";
 
+import {merged, operationsOf} from "../nodes/node_record.js";
 import {ObjectEvents} from "../session/object_events.js";
 
 const WAIT_MS = 120;
@@ -22,6 +23,10 @@ export class PodRecord {
     this.id = id;
     this.object = new ObjectEvents(session, () => id);
     this.events = this.object.events;
+    /** The operations on the volumes of the pod's node, if it has claims. */
+    this.operations = new ObjectEvents(session, () => this.#nodeId(), {queryOf: operationsOf});
+    /** The events that its life follows from, oldest first. */
+    this.lived = computed(() => merged(this.events.value, this.operations.events.value));
     this.chosen = signal(attempt);
     /** The attempts loaded for `key`: all that had ended by event `upTo`. */
     this.read = signal(NOTHING);
@@ -37,6 +42,7 @@ export class PodRecord {
 
   follow() {
     this.object.start();
+    this.operations.start();
     let timer = null;
     effect(() => {
       if (this.session.isWaiting) return;
@@ -60,6 +66,11 @@ export class PodRecord {
     this.problem.value = "";
     if (this.#isComplete()) this.#show(this.#wanted());
     else this.#refresh(this.key);
+  }
+
+  #nodeId() {
+    const {node, claims} = this.session.model.entities.get(this.id) ?? {};
+    return node && claims?.length > 0 ? `node/${node}` : null;
   }
 
   /** The pod and the event for which attempts are loaded. A changed entity is a new object. */

@@ -39,7 +39,8 @@ export class Chosen {
 
   /** The binding at the event shown: see bindingOf. */
   binding() {
-    const {entities, claims, seq, at} = this.session.model;
+    const {model} = this.session;
+    const {entities, claims, seq, at} = model;
     const claimId = this.claim.id.value;
     const volumeId = this.volume.id.value;
     const claim = claimId ? entities.get(claimId) : undefined;
@@ -50,6 +51,7 @@ export class Chosen {
       volumeId,
       volume,
       at,
+      model,
       holder: claim ? claims.holder(claimId, claim) : null,
       mode: claim ? bindingMode(claim, entities) : "",
       storageClass: entities.get(`class/${(claim ?? volume)?.class}`),
@@ -63,7 +65,7 @@ export class Chosen {
     const {claims, entities} = this.session.model;
     const claim = this.fallback?.startsWith("claim/") && entities.get(this.fallback);
     if (!claim || claims.state(this.fallback, claim, entities) === "bound") {
-      this.fallback = claims.first(entities, 1)[0] ?? claims.volumes()[0] ?? null;
+      this.fallback = claims.first(this.session.model, 1)[0] ?? claims.volumes()[0] ?? null;
     }
     return this.fallback;
   }

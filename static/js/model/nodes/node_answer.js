@@ -1,6 +1,7 @@
 import {moment, parseId} from "../shared/format.js";
 import {isTerminating, terminatingWords} from "../shared/terminating.js";
-import {callOf, isRefused, shortError, volumesOf} from "./node_volumes.js";
+import {failureWords} from "../health/operations.js";
+import {callOf, isRefused, shortError, volumesOf} from "../health/node_volumes.js";
 
 const PRESSURE = {
   "node.kubernetes.io/memory-pressure": "is short of memory",
@@ -9,12 +10,16 @@ const PRESSURE = {
   "node.kubernetes.io/network-unavailable": "has no network",
 };
 
+const STUCK = {state: "stuck", mark: "no", family: "stuck"};
+const WAITING = {state: "waiting", mark: "ok", family: "clock"};
+const WELL = {state: "well", mark: "ok", family: "settled", words: "Ready"};
+
 /** How long, in ns, an unneeded volume may wait for its unmount before the page mentions it. */
 const PATIENCE = 10e9;
 
 /**
- * The most important fact about a node: {family, sentence, figure: {value, words} or null, pod}. The family
- * is "settled" if nothing is stuck; `pod` is the id of the pod that the sentence is about, or null.
+ * The one health of a node: {state, mark, family, words, sentence, figure: {value, words} or null, pod}, by its most
+ * important fact. The state is as in `healthIs`, the family "settled" if nothing is stuck; `pod` is the id of the pod that the sentence is about, or null.
  */
 export function nodeAnswer(name, node, pods, at) {
   const rows = volumesOf(node, pods);
@@ -39,7 +44,9 @@ export function isStuck({family}) {
 function terminating(name, node, at) {
   if (!isTerminating(node)) return null;
   return {
-    family: "stuck",
+    ...STUCK,
+    mark: "victim",
+    words: "terminating",
     pod: null,
     figure: null,
     sentence: `${name} is being deleted. ${terminatingWords(node, {at})}`,
@@ -50,7 +57,8 @@ function notReady(name, node, pods) {
   if (node.ready) return null;
   const there = [...pods.values()].filter(({node: place}) => place === name).length;
   return {
-    family: "stuck",
+    ...STUCK,
+    words: "NotReady",
     pod: null,
     sentence: `${name} is not Ready: its kubelet does not report, so no pod is started or stopped here.`,
     figure: {value: String(there), words: there === 1 ? "pod is bound here" : "pods are bound here"},
@@ -71,7 +79,10 @@ function failing(name, rows, at) {
       ? what(`${failed.name} for ${wants}`)
       : `${failed.name} stays on ${name}: ${what(failed.name)}`;
   return {
+    state: "failing",
+    mark: "backoff",
     family: "stuck",
+    words: failureWords(failed.name, trouble),
     pod: (waits ?? wants) ? `pod/${waits ?? wants}` : null,
     sentence: ended(sentence),
     figure: nextTry(trouble, at),
@@ -92,7 +103,8 @@ function refused(rows) {
   if (!row) return null;
   const [pod, since] = row.desired[0] ?? [];
   return {
-    family: "stuck",
+    ...STUCK,
+    words: `${row.name} is attached to another node`,
     pod: pod ? `pod/${pod}` : null,
     figure: null,
     since,
@@ -112,7 +124,8 @@ function lingering(rows, at) {
   if (!row) return null;
   const {deadline} = row.controller;
   return {
-    family: "stuck",
+    ...STUCK,
+    words: `${row.name} is still in use`,
     pod: null,
     sentence: `No pod needs ${row.name} any more, but the node's volumesInUse still lists it.`,
     figure:
@@ -126,7 +139,8 @@ function pressed(name, node) {
   const taint = (node.taints ?? []).find(({key}) => PRESSURE[key]);
   if (!taint) return null;
   return {
-    family: "stuck",
+    ...STUCK,
+    words: PRESSURE[taint.key],
     pod: null,
     figure: null,
     sentence: `${name} ${PRESSURE[taint.key]}: only pods that tolerate ${taint.key} are scheduled here.`,
@@ -142,7 +156,8 @@ function waiting(rows, at) {
   const and =
     others === 0 ? "" : others === 1 ? ", and one more pod for its own" : `, and ${others} more pods for theirs`;
   return {
-    family: "clock",
+    ...WAITING,
+    words: "Ready",
     pod: `pod/${first.pod}`,
     sentence: `${first.pod} waits for ${first.row.name}${and}.`,
     figure: {value: moment(at - first.since), words: "s so far"},
@@ -155,7 +170,8 @@ function attaching(rows, at) {
   if (!row) return null;
   const [pod, since] = row.desired[0];
   return {
-    family: "clock",
+    ...WAITING,
+    words: "Ready",
     pod: `pod/${pod}`,
     sentence: `${row.name} is being attached for ${pod}.`,
     figure: {value: moment(at - since), words: "s so far"},
@@ -165,7 +181,10 @@ function attaching(rows, at) {
 function cordoned(name, node) {
   if (!node.unschedulable) return null;
   return {
+    state: "well",
+    mark: "gated",
     family: "held",
+    words: "cordoned",
     pod: null,
     figure: null,
     sentence: `${name} is cordoned: only pods that tolerate node.kubernetes.io/unschedulable are scheduled here.`,
@@ -176,7 +195,7 @@ function calm(rows) {
   const again = rows.find(({sign}) => sign === "+");
   if (again) {
     return {
-      family: "settled",
+      ...WELL,
       pod: null,
       figure: null,
       sentence: `Nothing is stuck here; ${again.name} is mounted again for ${again.desired[0][0]}, which runs.`,
@@ -186,7 +205,7 @@ function calm(rows) {
   if (going.length > 0) {
     const some = going.length === 1 ? going[0].name : `${going.length} volumes`;
     return {
-      family: "settled",
+      ...WELL,
       pod: null,
       figure: null,
       sentence: `Nothing is stuck here; ${some} ${going.length === 1 ? "is" : "are"} being removed.`,
@@ -196,5 +215,5 @@ function calm(rows) {
     rows.length === 0
       ? "Nothing is stuck here; no volume is desired or attached."
       : `Nothing is stuck here; every volume that a pod needs is ${rows.every(({kubelet}) => kubelet) ? "mounted for it" : "attached, and mounted if a container mounts it"}.`;
-  return {family: "settled", pod: null, figure: null, sentence};
+  return {...WELL, pod: null, figure: null, sentence};
 }

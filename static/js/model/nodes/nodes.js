@@ -1,4 +1,5 @@
 import {byName, parseId} from "../shared/format.js";
+import {rowsInTrouble} from "../health/operations.js";
 import {isFinished} from "../shared/terminating.js";
 
 /** Above this many nodes a zone is a strip of small cells instead of a row of cards. */
@@ -19,6 +20,8 @@ export class Nodes {
     this.volumes = new Map();
     this.layout = null;
     this.suffix = null;
+    /** The volumes of which an operation fails, by their names; null if they have to be looked for again. */
+    this.failing = null;
     /** Grows with every change of a node or of the pods on it, per node name. */
     this.versions = new Map();
   }
@@ -29,16 +32,21 @@ export class Nodes {
     else this.byName.delete(name);
     if (!before || !after) this.suffix = null;
     if (!before || !after || before.zone !== after.zone) this.layout = null;
+    if (before?.volumes !== after?.volumes || before?.attachments !== after?.attachments) this.failing = null;
     this.#touch(name);
   }
 
   updatePod(id, before, after) {
     const from = before ? placeOf(before) : null;
     const to = after ? placeOf(after) : null;
-    if (from && from !== to) this.pods.get(from)?.delete(id);
+    if (from && from !== to) {
+      this.pods.get(from)?.delete(id);
+      if (!this.byName.has(from)) this.layout = null;
+    }
     if (to) {
       if (!this.pods.has(to)) this.pods.set(to, new Map());
       this.pods.get(to).set(id, after);
+      if (!this.byName.has(to)) this.layout = null;
       this.#touch(to);
     }
     if (from && from !== to) this.#touch(from);
@@ -52,7 +60,10 @@ export class Nodes {
     return this.versions.get(name) ?? 0;
   }
 
-  /** Zones in order, each with its node names in order; nodes without a zone come last. */
+  /**
+   * Zones in order, each with its node names in order; nodes without a zone come last. Deleted nodes that still have
+   * pods follow in a zone null.
+   */
   zones() {
     if (!this.layout) {
       const zones = new Map();
@@ -64,8 +75,20 @@ export class Nodes {
       this.layout = [...zones]
         .sort(([a], [b]) => (a === "") - (b === "") || byName(a, b))
         .map(([zone, names]) => ({zone, names: names.sort(byName)}));
+      const gone = [...this.pods].filter(([name, pods]) => pods.size > 0 && !this.byName.has(name));
+      if (gone.length > 0) this.layout.push({zone: null, names: gone.map(([name]) => name).sort(byName)});
     }
     return this.layout;
+  }
+
+  /** The operation that fails for a volume, by the volume's name. */
+  troubles() {
+    if (!this.failing) {
+      this.failing = new Map();
+      for (const node of this.byName.values())
+        for (const {name, trouble} of rowsInTrouble(node)) this.failing.set(name, trouble);
+    }
+    return this.failing;
   }
 
   /** A node's name without the domain that all nodes share. */
@@ -74,7 +97,7 @@ export class Nodes {
     return this.suffix && name.endsWith(this.suffix) ? name.slice(0, -this.suffix.length) : name;
   }
 
-  /** The tiles of a node: bound pods, then terminating, assumed and nominated ones. */
+  /** The tiles of a node as {id, pod, state}: pods that take a place on it, bound pods first. */
   tiles(name) {
     const tiles = [];
     for (const [id, pod] of this.pods.get(name) ?? []) {
@@ -100,12 +123,23 @@ function sharedDomain(names) {
 
 const TILE_ORDER = {bound: 0, terminating: 1, assumed: 2, nominated: 3};
 
+/** The title of a zone of `Nodes.zones`. */
+export function zoneTitle(zone) {
+  return zone === null ? "deleted" : zone || "no zone";
+}
+
+/** The accessible name of a zone. */
+export function zoneLabel(zone) {
+  if (zone === null) return "Deleted nodes";
+  return zone ? `Zone ${zone}` : "No zone";
+}
+
 /** The node a pod is drawn on, or null: bound, assumed or nominated there. */
 export function placeOf(pod) {
   return pod.node ?? pod.assumed ?? pod.nominated ?? null;
 }
 
-/** The state that the tile of a pod shows, or null for a pod that takes no place. */
+/** How a pod takes its place on a node, or null if it takes none. */
 export function tileState(pod) {
   if (isFinished(pod)) return null;
   if (pod.node) return pod.deleting === undefined ? "bound" : "terminating";
@@ -169,11 +203,8 @@ export function fullness(node) {
   return Math.min(1, most);
 }
 
-/** The note beside the name of a node: a problem, a taint, or when the node joined. */
+/** The note beside the name of a node without a problem: a taint, or when the node joined. */
 export function hint(node, at) {
-  if (node.deleting !== undefined) return "terminating";
-  if (!node.ready) return "not ready";
-  if (node.unschedulable) return "cordoned";
   const taint = (node.taints ?? []).find((each) => !each.key.startsWith("node.kubernetes.io/"));
   if (taint) return taint.value ? `${taint.key}=${taint.value}` : taint.key;
   // Nodes of an imported cluster were created before the run.

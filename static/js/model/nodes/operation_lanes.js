@@ -1,6 +1,6 @@
 import {mergePatch} from "../shared/fold.js";
 import {byName, duration} from "../shared/format.js";
-import {operationLook} from "./node_volumes.js";
+import {operationLook} from "../health/node_volumes.js";
 
 /** The kinds of events about operations on volumes of a node, among the many that change a node. */
 export const KINDS = [

@@ -1,19 +1,8 @@
+import {isUnqueued} from "../health/pod.js";
 import {byName} from "../shared/format.js";
-import {isFinished} from "../shared/terminating.js";
 
-/**
- * The lanes of pods without a node, in the order of the board. In the last are those in no queue: their scheduler
- * does not run, does not lead, does not exist, or has not heard of them yet.
- */
-export const LANES = ["in_flight", "active", "backoff", "unschedulable", "gated", "unattended"];
-
-/** The lane of a pod; undefined if it needs no scheduler, or has its node. */
-export function laneOf(pod) {
-  if (!pod) return undefined;
-  if (pod.queue) return pod.queue;
-  const waits = !pod.node && !pod.assumed && pod.deleting === undefined && !isFinished(pod);
-  return waits ? "unattended" : undefined;
-}
+/** The lanes of pods without a node, in the order of the board; the last one has those that no scheduler queues. */
+export const LANES = ["in_flight", "active", "backoff", "unschedulable", "gated", "unqueued"];
 
 /** How many pods of a lane are drawn; the others are counted. */
 export const DRAWN = 50;
@@ -33,8 +22,8 @@ export class Lanes {
 
   /** Update one pod from its old and its new attributes; either may be undefined. */
   update(id, before, after) {
-    this.lanes.get(laneOf(before))?.remove(id);
-    this.lanes.get(laneOf(after))?.add(id, after);
+    if (before) this.lanes.get(laneOf(before))?.remove(id);
+    if (after) this.lanes.get(laneOf(after))?.add(id, after);
   }
 
   size(lane) {
@@ -45,6 +34,11 @@ export class Lanes {
   first(lane, limit = DRAWN) {
     return this.lanes.get(lane).first(limit);
   }
+}
+
+/** The lane of a pod, or null. */
+function laneOf(pod) {
+  return pod.queue ?? (isUnqueued(pod) ? "unqueued" : null);
 }
 
 /** One lane: all its pods, and the first of them in order. */
@@ -102,15 +96,15 @@ const name = ([a], [b]) => byName(a, b);
 // PrioritySort: the higher priority first, then the pod that was queued first.
 const prioritySort = (a, b) => number(b[1].priority) - number(a[1].priority) || since(a, b) || name(a, b);
 
-const created = (a, b) => number(a[1].created) - number(b[1].created) || name(a, b);
+const byCreation = (a, b) => number(a[1].created) - number(b[1].created) || name(a, b);
 
 const ORDER = {
   in_flight: (a, b) => since(a, b) || name(a, b),
   active: prioritySort,
   backoff: (a, b) => number(a[1].backoff_until) - number(b[1].backoff_until) || prioritySort(a, b),
   unschedulable: (a, b) => since(a, b) || name(a, b),
-  gated: created,
-  unattended: created,
+  gated: byCreation,
+  unqueued: byCreation,
 };
 
 /** The `limit` smallest of many, in order, without sorting them all. */

@@ -1,10 +1,11 @@
+import {awaitedOn} from "../health/operations.js";
 import {mergePatch} from "../shared/fold.js";
 import {duration} from "../shared/format.js";
 import {isFinished} from "../shared/terminating.js";
 
 /**
  * The lanes of a pod's life from top to bottom. `when` returns the label of the slice while the pod is in the
- * lane, "" for no label, or null while it is not. A `rare` lane is hidden while it is empty.
+ * lane, "" for no label, or null while it is not; `awaited` is the volume that it waits for (see awaitedOn). A `rare` lane is hidden while it is empty.
  */
 const LANES = [
   {key: "gated", title: "Gated", mark: "gated", family: "held", look: "wait", rare: true, when: inQueue("gated")},
@@ -44,6 +45,24 @@ const LANES = [
     when: (pod) => (isStarting(pod) ? pod.node : null),
   },
   {
+    key: "attaching",
+    title: "Attaching",
+    mark: "attach",
+    family: "ready",
+    look: "wait",
+    rare: true,
+    when: awaits("attach"),
+  },
+  {
+    key: "mounting",
+    title: "Mounting",
+    mark: "mount",
+    family: "working",
+    look: "wait",
+    rare: true,
+    when: awaits("mount"),
+  },
+  {
     key: "running",
     title: "Running",
     mark: "run",
@@ -73,31 +92,37 @@ const LANES = [
 
 /**
  * The life of a pod: lanes with slices {from, to, label, failed}, `to` null if a slice is not over at the event
- * shown. `events` are the pod's own, oldest first; events after `seq` are ignored. `from` is the time of the
+ * shown. `events` are the pod's own and those of operations on its node's volumes, oldest first; events after `seq`
+ * are ignored. `from` is the time of the
  * first one, or null.
  */
 export function lifeOf(id, events, seq) {
   const open = new Map();
   const slices = new Map(LANES.map(({key}) => [key, []]));
+  const nodes = new Map();
   let pod = {};
   let from = null;
   for (const {seq: eventSeq, at, changes} of events) {
     if (eventSeq > seq) break;
     const patch = changes?.[id];
-    if (patch === undefined) continue;
-    from ??= at;
-    pod = patch === null ? null : mergePatch(pod ?? {}, patch);
+    if (!foldNodes(nodes, changes) && patch === undefined) continue;
+    if (patch !== undefined) {
+      from ??= at;
+      pod = patch === null ? null : mergePatch(pod ?? {}, patch);
+    }
+    if (from === null) continue;
+    const awaited = pod && awaitedOn(nodes.get(`node/${pod.node}`)).get(id.slice("pod/".length));
     for (const {key, when} of LANES) {
-      const label = pod && when(pod);
+      const label = pod && when(pod, awaited);
       const slice = open.get(key);
       if (slice && slice.label === label) continue;
       if (slice) {
         slice.to = at;
-        slice.failed = key === "binding" && !pod?.node;
+        slice.failed ||= key === "binding" && !pod?.node;
         open.delete(key);
       }
       if (label === null) continue;
-      open.set(key, {from: at, to: null, label, failed: false});
+      open.set(key, {from: at, to: null, label, failed: isVolumeLane(key) && Boolean(awaited.trouble)});
       slices.get(key).push(open.get(key));
     }
   }
@@ -130,6 +155,33 @@ export function placeOn({from, to}, slice, at) {
   const end = Math.min(slice.to ?? at, to);
   if (begin > to || end < from) return null;
   return {left: (begin - from) / (to - from), width: Math.max(0, (end - begin) / (to - from))};
+}
+
+/** Fold what events change of the volumes of nodes. Returns whether there was anything. */
+function foldNodes(nodes, changes) {
+  let found = false;
+  for (const [id, patch] of Object.entries(changes ?? {})) {
+    if (!id.startsWith("node/")) continue;
+    found = true;
+    // null deletes a part, and a missing part stays.
+    const {volumes = {}, attachments = {}} = patch ?? {volumes: null, attachments: null};
+    nodes.set(id, mergePatch(nodes.get(id) ?? {}, {volumes, attachments}));
+  }
+  return found;
+}
+
+function isVolumeLane(key) {
+  return key === "attaching" || key === "mounting";
+}
+
+/** Attaching or mounting a volume, within the time in which the pod is starting. */
+function awaits(step) {
+  return (pod, awaited) => {
+    if (!isStarting(pod) || awaited?.step !== step) return null;
+    const {name, trouble} = awaited;
+    if (!trouble) return name;
+    return `${name}: ${trouble.failures} ${trouble.failures === 1 ? "failure" : "failures"}`;
+  };
 }
 
 function inQueue(place) {

@@ -1,4 +1,4 @@
-import {podStates} from "../pods/pod.js";
+import {podHealth} from "../health/pod.js";
 import {count, duration, moment, ratio} from "../shared/format.js";
 import {gatesText} from "./gates.js";
 import {Histogram} from "./timeline.js";
@@ -66,14 +66,14 @@ export function alikeText(rows) {
   return `${count(rows.length)} identical events in both runs, ${when}`;
 }
 
-/** The state or node of a pod in one run: [mark, family, words]. */
-export function spotLook({state, node, words, queue}) {
-  if (state === "placed") return ["bound", "settled", node];
-  if (state === "absent") return ["expired", "held", "does not exist"];
-  if (queue === "assumed") return ["assumed", "promised", "assumed, not bound yet"];
-  const [mark, family, waits] = podStates({queue})[0] ?? ["pending", "clock", "not queued yet"];
-  return [mark, family, words || waits];
+/** The health of a pod in one run at its moment `at`, from what the spot says of the pod and its node. */
+export function spotHealth(id, {pod, host}, at) {
+  const entities = new Map(pod?.node && host ? [[`node/${pod.node}`, host]] : []);
+  return podHealth(id, pod ?? undefined, {entities, nodes: NO_NODES, at});
 }
+
+/** The other pods of a node are not compared. */
+const NO_NODES = {pods: new Map()};
 
 /** The bars of one run on the common axis. */
 export function barsOn({to, counts}) {

@@ -46,7 +46,7 @@ export function terminatingWords(object, {users = [], claimKey = "", at}) {
 }
 
 /** As `holdWords`, for a pod on *node*, which is undefined if it does not exist. */
-function podTerminatingWords(pod, {node, at}) {
+export function podTerminatingWords(pod, {node, at}) {
   if (pod.finalizers?.length > 0 || !pod.node) return terminatingWords(pod, {at});
   const since = sinceWords(pod, at);
   const unconfirmed = "so no kubelet confirms that its containers have ended";
@@ -56,7 +56,8 @@ function podTerminatingWords(pod, {node, at}) {
 }
 
 function sinceWords({deleting}, at) {
-  return deleting > 0 && deleting <= at ? `Terminating since ${moment(deleting)} s` : "Terminating";
+  if (deleting > at) return `Terminating, its grace ends at ${moment(deleting)} s`;
+  return deleting > 0 ? `Terminating since ${moment(deleting)} s` : "Terminating";
 }
 
 function reasonOf(finalizer, users, claimKey) {

@@ -5,7 +5,7 @@ import {claimState, isVolumeGone} from "./claims.js";
 /**
  * A claim, its volume and what happened to both, at one event.
  *
- * `facts` are {claimId, claim, volumeId, volume, holder, mode, storageClass, users, events, at}: `events`
+ * `facts` are {claimId, claim, volumeId, volume, holder, mode, storageClass, users, events, at, model}: `events`
  * are those of the claim, the volume and the pod up to that event, oldest first; an object is undefined
  * while it does not exist; `holder` and `mode` are as in claimState. Added are `claimKey`, `volumeName`,
  * `state` (see claimState, null without a claim) and `since`, when that state or phase began, or null.

@@ -1,3 +1,4 @@
+import {placeOf as nodeOf} from "../nodes/nodes.js";
 import {byName} from "../shared/format.js";
 import {isTerminating} from "../shared/terminating.js";
 import {bindingMode, claimState} from "./claims.js";
@@ -106,21 +107,15 @@ export function linkLook({link}, claim, volume) {
 }
 
 /**
- * The node of a chain as {name, mark, family, words, dashed}: that of the pod `user`, else the node to which the
- * volume or the claim is limited; null without any.
+ * The node of a chain as {name, mark, family, words, dashed}: that of the pod that uses it, with the pod's health,
+ * else the node to which the volume or the claim is limited; null without any.
  */
-export function placeOf(user, claim, volume) {
-  if (user?.node && isTerminating(user))
-    return {name: user.node, mark: "victim", family: "stuck", words: "pod terminating"};
-  if (user?.node) {
-    const running = user.phase === "Running";
-    return running
-      ? {name: user.node, mark: "bound", family: "settled", words: "pod runs"}
-      : {name: user.node, mark: "in-flight", family: "working", words: "pod starts"};
+export function placeOf(user, health, claim, volume) {
+  const name = user && nodeOf(user);
+  if (name) {
+    const {mark, family, words} = health;
+    return {name, mark, family, words, dashed: !user.node && !user.assumed};
   }
-  if (user?.assumed) return {name: user.assumed, mark: "assumed", family: "promised", words: "assumed"};
-  if (user?.nominated)
-    return {name: user.nominated, mark: "nominated", family: "promised", words: "nominated", dashed: true};
   if (volume?.affinity)
     return {name: volume.affinity.replace(ONE_NODE, ""), mark: null, family: "held", words: "affinity"};
   if (claim?.selected_node)

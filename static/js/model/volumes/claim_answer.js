@@ -1,3 +1,4 @@
+import {blockerWords} from "../health/pod.js";
 import {bytes, duration, moment, parseId} from "../shared/format.js";
 import {hasLostVolume} from "./binding.js";
 import {userOf} from "./claims.js";
@@ -44,7 +45,7 @@ function waitingAnswer(binding) {
     return answer("clock", `Waiting for its first consumer: ${rule}, and no pod uses this claim.`, elapsed(binding));
   }
   const [id, pod] = user;
-  const reason = pod.blocker?.short ? ` (currently: ${pod.blocker.short})` : "";
+  const reason = blockerWords(pod) ? `: ${blockerWords(pod)}` : "";
   return answer("clock", `Waiting for pod ${parseId(id).name} to be scheduled${reason}.`, elapsed(binding));
 }
 

@@ -1,3 +1,4 @@
+import {podHealth} from "../health/pod.js";
 import {byName} from "../shared/format.js";
 import {isTerminating, lookOf} from "../shared/terminating.js";
 
@@ -43,16 +44,16 @@ export function claimLook(claim, state) {
 /**
  * The steps of a claim: Provision → Bind → Use, as {name, status, mark, family, what}, the status done, now or
  * todo. `volume` is the volume that the claim names, else its holder, undefined while it does not exist; `users`
- * are the pods that mount the claim, [id, pod]. The steps of a terminating claim look unfinished: none is in the
+ * are the pods that mount the claim, [id, pod]; `model` is the state that is shown. The steps of a terminating claim look unfinished: none is in the
  * colour of what is settled.
  */
-export function claimSteps(claim, {holder, mode, users, volume}) {
+export function claimSteps(claim, {holder, mode, users, volume, model}) {
   const state = claimState(claim, holder, mode);
   const name = claim.volume ?? holder;
   const steps = [
     provisionStep(claim, state, name),
     bindStep(claim, state, {name, holder, volume}),
-    useStep(users, state, volume),
+    useStep(users, {state, volume, model}),
   ];
   return isTerminating(claim) ? steps.map(unsettled) : steps;
 }
@@ -164,13 +165,15 @@ export class Claims {
     return claimState(claim, this.holder(claimId, claim), bindingMode(claim, entities));
   }
 
-  /** The steps of a claim at the event shown: see claimSteps. */
-  steps(claimId, claim, entities) {
+  /** The steps of a claim in the state that is shown: see claimSteps. */
+  steps(claimId, claim, model) {
+    const {entities} = model;
     return claimSteps(claim, {
       holder: this.holder(claimId, claim),
       mode: bindingMode(claim, entities),
       users: this.usersOf(claimId, entities),
       volume: this.volumeOf(claimId, claim, entities)[1],
+      model,
     });
   }
 
@@ -188,13 +191,15 @@ export class Claims {
       .filter(([, pod]) => pod);
   }
 
-  /** Unfinished claims, then bound ones, each by name. */
-  first(entities, limit) {
+  /** Unfinished claims and those with a volume that fails, then bound ones, each by name. */
+  first({entities, nodes}, limit) {
+    const failing = nodes.troubles();
     const open = [];
     const bound = [];
     for (const id of this.all()) {
       const claim = entities.get(id);
-      const settled = this.state(id, claim, entities) === "bound" && !isTerminating(claim);
+      const settled =
+        this.state(id, claim, entities) === "bound" && !isTerminating(claim) && !failing.has(claim.volume);
       const list = settled ? bound : open;
       if (list.length < limit) list.push(id);
       if (open.length >= limit) break;
@@ -251,19 +256,16 @@ function lostWords(name, volume) {
   return `${name} is ${volume.claim ? `bound to ${volume.claim}` : "not bound"}`;
 }
 
-function useStep(users, state, volume) {
+function useStep(users, {state, volume, model}) {
   const step = (status, mark, family, what) => ({name: "Use", status, mark, family, what});
   if (users.length === 0) return step("todo", "available", "held", "no pod uses it");
   const [id, pod] = userOf(users);
-  const placed = Boolean(pod.node);
   const name = id.split("/").pop();
-  if (state === "lost" && !volume && !placed)
+  if (state === "lost" && !volume && !pod.node)
     return step("todo", "available", "held", `${name} waits for a deleted volume`);
   if (state !== "bound") return step("todo", "available", "held", `${name} waits for the binding`);
-  if (!placed && pod.assumed) return step("now", "assumed", "promised", `${name} is assumed on ${pod.assumed}`);
-  if (!placed) return step("now", "available", "held", `${name} has no node yet`);
-  if (pod.phase !== "Running") {
-    return step("now", "in-flight", "working", `${name} is starting on ${pod.node}`);
-  }
-  return step("done", "vbound", "settled", `${name} runs on ${pod.node}`);
+  const {state: health, mark, family, words} = podHealth(id, pod, model);
+  if (health === "well" && pod.phase === "Running")
+    return step("done", "vbound", "settled", `${name} runs on ${pod.node}`);
+  return step("now", mark, family, `${name} ${words}`);
 }

@@ -1,7 +1,8 @@
 import {html} from "../../lib/html.js";
+import {healthOf} from "../../model/run/health_of.js";
+import {podHealth} from "../../model/health/pod.js";
 import {DRAWN, backoffLeft} from "../../model/pods/lanes.js";
 import {count, duration, parseId} from "../../model/shared/format.js";
-import {claimLook} from "../../model/volumes/claims.js";
 import {holdWords} from "../../model/shared/terminating.js";
 import {volumesHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
@@ -14,11 +15,8 @@ const LOOK = {
   backoff: {title: "Backoff", mark: "backoff", family: "clock", key: "time left · attempt"},
   unschedulable: {title: "Unschedulable", mark: "unschedulable", family: "stuck", key: "since last attempt"},
   gated: {title: "Gated", mark: "gated", family: "held", key: "gate"},
-  unattended: {title: "Not queued", mark: "expired", family: "held", key: "waits for a scheduler"},
+  unqueued: {title: "Not queued", mark: "expired", family: "held", key: "scheduler"},
 };
-
-/** Lanes that are there only while they have pods. */
-const RARE = ["unattended"];
 
 /** The scheduling queue, one lane for each place of a pod without a node, and the claims. */
 export function LaneList({session}) {
@@ -33,7 +31,7 @@ function Lane({session, lane}) {
   const {title, mark, family, key} = LOOK[lane];
   const {lanes, entities} = session.model;
   const size = lanes.size(lane);
-  if (size === 0 && RARE.includes(lane)) return null;
+  if (lane === "unqueued" && size === 0) return null;
   const selected = session.selected();
   const cycle = entities.get("queue")?.cycle;
   const note = lane === "in_flight" ? (cycle === undefined ? "" : `cycle ${cycle}`) : key;
@@ -82,24 +80,24 @@ const VALUES = {
     html`${duration((pod.backoff_until ?? at) - at)} <span class="mute">· ${pod.attempts ?? 0}</span>`,
   unschedulable: ({pod, at}) => duration(at - (pod.queue_since ?? at)),
   gated: ({pod}) => html`<span class="micro mute">${(pod.gates ?? []).join(", ")}</span>`,
-  unattended: ({pod}) => html`<span class="micro mute">${pod.scheduler ?? ""}</span>`,
+  unqueued: ({pod}) => html`<span class="micro mute">${pod.scheduler ?? ""}</span>`,
 };
 
 function whyLine(session, lane, id, pod) {
-  if (lane === "unschedulable") return pod.blocker?.short ?? "";
+  if (pod.nominated || lane === "unschedulable" || lane === "unqueued") return podHealth(id, pod, session.model).detail;
   if (lane !== "in_flight") return "";
   const newest = session.model.run.events.find((event) => event.object === id);
   return newest ? `${newest.kind}${newest.message ? ` · ${newest.message}` : ""}` : "";
 }
 
 function ClaimLane({session}) {
-  const {claims, entities} = session.model;
+  const {claims} = session.model;
   if (claims.size === 0) return null;
   return html`
     <section class="lane claims" aria-label=${`Claims, ${claims.size}`}>
       <header><${Mark} name="pending" family="clock" /><h3><a href=${volumesHref(session)}>Claims</a></h3><span class="n">${count(claims.size)}</span>
         <span class="key">provision · bind · use</span></header>
-      <ol>${claims.first(entities, DRAWN).map((id) => html`<li key=${id}><${ClaimItem} session=${session} id=${id} /></li>`)}</ol>
+      <ol>${claims.first(session.model, DRAWN).map((id) => html`<li key=${id}><${ClaimItem} session=${session} id=${id} /></li>`)}</ol>
       ${claims.size > DRAWN && html`<p class="more micro mute">and ${count(claims.size - DRAWN)} more</p>`}
     </section>`;
 }
@@ -107,15 +105,15 @@ function ClaimLane({session}) {
 function ClaimItem({session, id}) {
   const {claims, entities} = session.model;
   const claim = entities.get(id);
-  const look = claimLook(claim, claims.state(id, claim, entities));
-  const steps = claims.steps(id, claim, entities);
-  const held = holdWords(id, session.model);
+  const {state, mark, family, words} = healthOf(id, session.model);
+  const steps = claims.steps(id, claim, session.model);
+  const held = holdWords(id, session.model) || (state === "failing" ? words : "");
   const now = steps.find(({status}) => status === "now") ?? steps.findLast(({status}) => status === "done");
   const {namespace, name} = parseId(id);
   return html`
     <a class="item claim" href=${volumesHref(session, `${namespace}/${name}`)}
-      aria-label=${`Claim ${namespace}/${name}, ${look.text}. ${held || `${now.name}: ${now.what}`}`} title=${held || undefined}>
-      <${Mark} name=${look.mark} family=${look.family} />
+      aria-label=${`Claim ${namespace}/${name}, ${state === "failing" ? "failing" : words}. ${held || `${now.name}: ${now.what}`}`} title=${held || undefined}>
+      <${Mark} name=${mark} family=${family} />
       <${Name} namespace=${namespace} name=${name} />
       <span class="val progress">${steps.map(
         (step) => html`<span key=${step.name} class=${step.status} title=${`${step.name}: ${step.what}`}>

@@ -1,10 +1,11 @@
 import {Component} from "preact";
 
 import {html} from "../../lib/html.js";
+import {healthOf} from "../../model/run/health_of.js";
+import {podHealth} from "../../model/health/pod.js";
 import {hint, meters, wants} from "../../model/nodes/nodes.js";
 import {VERDICT_LOOK, emphasise, verdictOf} from "../../model/pods/verdict.js";
 import {parseId, ratio} from "../../model/shared/format.js";
-import {holdWords} from "../../model/shared/terminating.js";
 import {NodeLink} from "../shared/links.js";
 import {Icon} from "../shared/mark.js";
 
@@ -32,13 +33,23 @@ export class NodeCard extends Component {
     const infeasible = verdict && !target && (verdict.kind === "unfit" || verdict.kind === "skipped");
     return html`
       <article class=${`node${infeasible ? " infeasible" : ""}${target ? " target" : ""}`} aria-label=${`Node ${name}`}>
-        <header><b class="cut"><${NodeLink} session=${session} name=${name}>${model.nodes.label(name)}<//></b><span class="hint cut">${hintText(asked, node, model.at, target, here)}</span></header>
-        <dl class="meters">${meters(node, asked.pod?.assumed ? null : wanted).map((row) => html`<${Meter} key=${row.resource} row=${row} />`)}</dl>
+        <header><b class="cut"><${NodeLink} session=${session} name=${name}>${model.nodes.label(name)}<//></b><${Hint} asked=${asked} name=${name} node=${node} model=${model} target=${target} here=${here} /></header>
+        <dl class="meters">${meters(node ?? {}, asked.pod?.assumed ? null : wanted).map((row) => html`<${Meter} key=${row.resource} row=${row} />`)}</dl>
         <${Tiles} session=${session} model=${model} name=${name} version=${version} selected=${asked.id} />
         <${Verdict} verdict=${verdict} target=${target} closest=${asked.closest === name} />
       </article>`;
   }
 }
+
+/** What the card says beside the node's name: a problem before what the selected pod has to do with it. */
+function Hint({asked, name, node, model, target, here}) {
+  const problem = node ? healthOf(`node/${name}`, model) : GONE;
+  if (problem.family === "stuck" || problem.family === "held")
+    return html`<span class=${`hint cut tinted f-${problem.family}`} title=${problem.detail}>${problem.words}</span>`;
+  return html`<span class="hint cut">${hintText(asked, node, model.at, target, here)}</span>`;
+}
+
+const GONE = {family: "stuck", words: "deleted", detail: "This node was deleted; its pods are not gone yet."};
 
 function hintText(asked, node, at, target, here) {
   if (target) return asked.pod.assumed ? "assumed" : "nominated";
@@ -62,13 +73,6 @@ function spoken(row) {
   return `${row.label}: ${ratio(row.resource, row.requested, row.whole)} requested${assumed}`;
 }
 
-const TILE_LOOK = {
-  bound: {mark: "bound", look: "calm"},
-  terminating: {mark: "victim", look: "f-stuck"},
-  assumed: {mark: "assumed", look: "f-promised"},
-  nominated: {mark: "nominated", look: "f-promised"},
-};
-
 // The version makes the tiles draw again, because the model stays the same object.
 function Tiles({session, model, name, selected}) {
   const tiles = model.nodes.tiles(name);
@@ -78,17 +82,17 @@ function Tiles({session, model, name, selected}) {
   return html`
     <div class="tiles">
       ${hidden > 0 && html`<span class="tile wide mute">+${hidden}</span>`}
-      ${drawn.map(({id, state}) => html`<${Tile} key=${id} session=${session} id=${id} state=${state} selected=${id === selected} />`)}
+      ${drawn.map(({id, pod, state}) => html`<${Tile} key=${id} session=${session} id=${id} pod=${pod} state=${state} selected=${id === selected} />`)}
     </div>`;
 }
 
-function Tile({session, id, state, selected}) {
-  const {mark, look} = TILE_LOOK[state];
+function Tile({session, id, pod, state, selected}) {
+  const {state: health, mark, family, words, detail} = podHealth(id, pod, session.model);
   const {key, name} = parseId(id);
   const wide = state === "nominated";
   return html`
-    <button class=${`tile ${look}${wide ? " wide" : ""}`} data-pod=${id} aria-pressed=${String(selected)}
-      aria-label=${`${state} pod ${key}`} title=${`${key}, ${holdWords(id, session.model) || state}`} onClick=${() => session.pick(id)}>
+    <button class=${`tile ${health === "well" ? "calm" : `f-${family}`}${wide ? " wide" : ""}`} data-pod=${id} aria-pressed=${String(selected)}
+      aria-label=${`pod ${key}, ${words}`} title=${`${key}, ${detail}`} onClick=${() => session.pick(id)}>
       <${Icon} name=${mark} />${wide && name}</button>`;
 }
 

@@ -1,9 +1,10 @@
 import {html} from "../../lib/html.js";
-import {CARDS, placeOf} from "../../model/nodes/nodes.js";
+import {podHealth} from "../../model/health/pod.js";
+import {CARDS, placeOf, zoneLabel, zoneTitle} from "../../model/nodes/nodes.js";
 import {evidenceWords} from "../../model/pods/evidence.js";
 import {closestFirst} from "../../model/pods/verdict.js";
 import {count, parseId} from "../../model/shared/format.js";
-import {Icon, Mark} from "../shared/mark.js";
+import {Mark} from "../shared/mark.js";
 import {NodeCard} from "./node_card.js";
 import {Strips} from "./node_strips.js";
 
@@ -40,17 +41,26 @@ function verdictNote({id, reading}) {
   return id && reading ? evidenceWords(reading, parseId(id).name) : "no pod selected";
 }
 
+const LEGEND = {
+  bound: ["bound", "settled", "bound"],
+  assumed: ["assumed", "promised", "assumed"],
+  nominated: ["nominated", "promised", "nominated"],
+  starting: ["in-flight", "working", "starting"],
+  failing: ["backoff", "stuck", "failing"],
+  stuck: ["no", "stuck", "stuck"],
+  terminating: ["victim", "stuck", "terminating"],
+};
+
+/** The marks of tiles: the first three always, the others while a pod is so. */
 function Legend({session}) {
-  const leaving = [...session.model.nodes.pods.values()].some((pods) =>
-    [...pods.values()].some((pod) => pod.node && pod.deleting !== undefined),
-  );
+  const shown = new Set(["bound", "assumed", "nominated"]);
+  for (const pods of session.model.nodes.pods.values())
+    for (const [id, pod] of pods) shown.add(podHealth(id, pod, session.model).place);
+  const looks = Object.entries(LEGEND).filter(([key]) => shown.has(key));
   return html`
-    <ul class="legend">
-      <li><span class="tile calm"><${Icon} name="bound" /></span>bound</li>
-      <li><${Mark} name="assumed" family="promised" />assumed</li>
-      <li><${Mark} name="nominated" family="promised" />nominated</li>
-      ${leaving && html`<li><${Mark} name="victim" family="stuck" />terminating</li>`}
-    </ul>`;
+    <ul class="legend">${looks.map(
+      ([key, [mark, family, words]]) => html`<li key=${key}><${Mark} name=${mark} family=${family} />${words}</li>`,
+    )}</ul>`;
 }
 
 function StripLegend({asked}) {
@@ -70,8 +80,8 @@ function Cards({session, asked}) {
     <div class="zones" style=${`--columns:${columns}`}>
       ${zones.map(
         ({zone, names}) => html`
-        <section class="zone" key=${zone} aria-label=${zone ? `Zone ${zone}` : "No zone"}>
-          <h3 style=${`--rows:${Math.ceil(names.length / columns)};--rows-narrow:${Math.ceil(names.length / 2)}`}>${zone || "no zone"}</h3>
+        <section class="zone" key=${zone} aria-label=${zoneLabel(zone)}>
+          <h3 style=${`--rows:${Math.ceil(names.length / columns)};--rows-narrow:${Math.ceil(names.length / 2)}`}>${zoneTitle(zone)}</h3>
           ${names.map(
             (name) => html`<${NodeCard} key=${name} session=${session} name=${name} asked=${asked}
             node=${entities.get(`node/${name}`)} version=${nodes.version(name)} model=${session.model} />`,

@@ -1,7 +1,8 @@
 import {useEffect, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {fullness} from "../../model/nodes/nodes.js";
+import {healthOf} from "../../model/run/health_of.js";
+import {fullness, zoneLabel, zoneTitle} from "../../model/nodes/nodes.js";
 import {cellAt, stripLayout} from "../../model/nodes/strip.js";
 import {verdictOf} from "../../model/pods/verdict.js";
 import {count} from "../../model/shared/format.js";
@@ -27,15 +28,15 @@ export function Strips({session, asked}) {
     <div class="zones strips">
       ${nodes.zones().map(
         ({zone, names}) => html`
-        <section class="strip" key=${zone} aria-label=${zone ? `Zone ${zone}` : "No zone"}>
-          <h3><span>${zone || "no zone"}</span><span class="n">${count(names.length)}</span></h3>
+        <section class="strip" key=${zone} aria-label=${zoneLabel(zone)}>
+          <h3><span>${zoneTitle(zone)}</span><span class="n">${count(names.length)}</span></h3>
           <${Strip} session=${session} asked=${asked} names=${names} cell=${cell} zone=${zone} open=${open} onOpen=${setOpen} />
         </section>`,
       )}
       <${NodeTable} session=${session} asked=${asked} />
       ${
         open &&
-        entities.has(`node/${open.name}`) &&
+        (entities.has(`node/${open.name}`) || nodes.pods.get(open.name)?.size > 0) &&
         html`
         <div class="pop nodepop" ref=${popover} role="dialog" aria-label=${`Node ${open.name}`} style=${`left:${open.x}px;top:${open.y}px`}>
           <button class="btn icon plain close" aria-label="Close" onClick=${() => setOpen(null)}>×</button>
@@ -79,7 +80,7 @@ function Strip({session, asked, names, cell, zone, open, onOpen}) {
   };
   const hit = (event) => cellAt(layout, event.offsetX, event.offsetY);
   return html`<div class="stripbox"><canvas ref=${canvas} tabindex="0" role="img"
-    aria-label=${`${names.length} nodes of ${zone || "no zone"}; arrow keys move, Enter opens. A table of all nodes follows.`}
+    aria-label=${`${names.length} nodes of ${zoneTitle(zone)}; arrow keys move, Enter opens. A table of all nodes follows.`}
     style=${`width:${width}px;height:${layout.height}px`}
     onClick=${(event) => show(hit(event))}
     onMouseMove=${(event) => {
@@ -97,14 +98,16 @@ function Strip({session, asked, names, cell, zone, open, onOpen}) {
 }
 
 function tip(session, asked, name) {
-  const node = name && session.model.entities.get(`node/${name}`);
-  if (!node) return "";
-  return `${name}: ${cellText(asked, node, name)}`;
+  return name ? `${name}: ${cellText(session, asked, name)}` : "";
 }
 
-function cellText(asked, node, name) {
+function cellText({model}, asked, name) {
+  const node = model.entities.get(`node/${name}`);
+  if (!node) return "deleted";
   const verdict = verdictOf(asked.evidence, name);
-  return verdict ? verdict.text : `${Math.round(fullness(node) * 100)}% requested`;
+  if (verdict) return verdict.text;
+  const {family, words} = healthOf(`node/${name}`, model);
+  return `${Math.round(fullness(node) * 100)}% requested${family === "stuck" ? `, ${words}` : ""}`;
 }
 
 /** Draw the cells that have changed since the last drawing. */
@@ -125,7 +128,7 @@ function draw(canvas, drawn, {layout, session, asked, names, framed}) {
   const {byName} = session.model.nodes;
   for (let i = 0; i < names.length; i += 1) {
     const node = byName.get(names[i]);
-    const cell = verdictOf(asked.evidence, names[i])?.kind ?? Math.round(size * fullness(node));
+    const cell = verdictOf(asked.evidence, names[i])?.kind ?? Math.round(size * fullness(node ?? {}));
     if (cell === drawn.cells[i]) continue;
     drawn.cells[i] = cell;
     drawCell(context, ink, layout.origin(i), size, cell);
@@ -204,7 +207,7 @@ function NodeTable({session, asked}) {
 
 /** Write some rows from `start`. Returns where the next ones begin. */
 function writeRows(body, start, {session, asked}) {
-  const {nodes, entities} = session.model;
+  const {nodes} = session.model;
   const all = nodes.zones().flatMap(({zone, names}) => names.map((name) => [name, zone]));
   while (body.childElementCount > all.length) body.lastElementChild.remove();
   const end = Math.min(all.length, start + TABLE_ROWS);
@@ -214,7 +217,7 @@ function writeRows(body, start, {session, asked}) {
     const [name, zone] = all[i];
     write(row.children[0], name);
     write(row.children[1], zone);
-    write(row.children[2], cellText(asked, entities.get(`node/${name}`), name));
+    write(row.children[2], cellText(session, asked, name));
     row = row.nextElementSibling;
   }
   return end === all.length ? 0 : end;

@@ -1,5 +1,4 @@
 import {html} from "../../lib/html.js";
-import {nodeStates} from "../../model/nodes/node_facts.js";
 import {listNodes} from "../../model/nodes/node_list.js";
 import {count, ratio} from "../../model/shared/format.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
@@ -35,7 +34,7 @@ function Body({session, filters}) {
 }
 
 function Row({session, name, node, answer}) {
-  const [mark, family, words] = nodeStates(node).at(-1);
+  const {mark, family, words} = answer;
   const taken = (resource) =>
     node.allocatable?.[resource] === undefined
       ? ""

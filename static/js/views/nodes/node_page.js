@@ -3,10 +3,9 @@ import {nodeAnswer} from "../../model/nodes/node_answer.js";
 import {devicesOf} from "../../model/nodes/node_devices.js";
 import {holdersOf, nodeFacts, nodeStates, resourcesOf, shortage} from "../../model/nodes/node_facts.js";
 import {podsOf} from "../../model/nodes/node_pods.js";
-import {volumesOf} from "../../model/nodes/node_volumes.js";
+import {volumesOf} from "../../model/health/node_volumes.js";
 import {amount, bytes, count, moment, parseId} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
-import {holdWords} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
 import {ManifestLink, NodeLink, PodLink} from "../shared/links.js";
@@ -18,6 +17,8 @@ import {Operations} from "./operations.js";
 import {StateOfWorld} from "./state_of_world.js";
 
 const PODS = 120;
+/** The places of pods that have this node and do not run. */
+const WAITS = ["failing", "stuck", "starting"];
 
 /** One node at the event shown, the most important fact first. */
 export function NodePage({session, name, record}) {
@@ -80,7 +81,7 @@ function Known({session, name, node, pods, record}) {
     <${NodeDevices} session=${session} rows=${devicesOf(entities, name)} />
     <div class="sec grid2">
       <div><${Operations} session=${session} id=${`node/${name}`} events=${record.done.value} />
-        <${Pods} session=${session} pods=${podsOf(name, node, pods)} /></div>
+        <${Pods} session=${session} pods=${podsOf(name, pods, session.model)} /></div>
       <${Resources} session=${session} node=${node} drivers=${drivers} pods=${pods} /></div>`;
 }
 
@@ -147,13 +148,13 @@ function Promised({session, node, pods}) {
 }
 
 function Pods({session, pods}) {
-  const waiting = pods.filter(({state}) => state === "waits").length;
-  const note = waiting === 0 ? "" : waiting === 1 ? ", 1 waits for a volume" : `, ${count(waiting)} wait for a volume`;
+  const waiting = pods.filter(({health}) => WAITS.includes(health.place)).length;
+  const note = waiting === 0 ? "" : waiting === 1 ? ", 1 does not run yet" : `, ${count(waiting)} do not run yet`;
   return html`
     <section class="onnode" aria-label="Pods"><div class="sechead"><h2>Pods</h2><span class="note">${pods.length === 0 ? "none here or nominated to this node" : `${count(pods.length)}${note}`}</span></div>
       <ul class="podrow">${pods.slice(0, PODS).map(
-        ({id, mark, family, words}) => html`
-        <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut" title=${holdWords(id, session.model) || words}>${words}</span></li>`,
+        ({id, health: {mark, family, words, detail}}) => html`
+        <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut" title=${detail}>${words}</span></li>`,
       )}</ul>
       ${pods.length > PODS && html`<p class="small mute after">Showing ${PODS} of ${count(pods.length)}, waiting pods first.</p>`}
     </section>`;

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {attachedState, deviceState, mountStates, nextStep} from "../../model/nodes/node_volumes.js";
+import {attachedState, deviceState, mountStates, nextStep} from "../../model/health/node_volumes.js";
 import {count, moment} from "../../model/shared/format.js";
 import {TERMINATING, holdWords, isTerminating} from "../../model/shared/terminating.js";
 import {PodLink} from "../shared/links.js";

@@ -1,26 +1,32 @@
 import {html} from "../../lib/html.js";
+import {podHealth} from "../../model/health/pod.js";
 import {instantWords} from "../../model/pods/blocker.js";
 import {figureOf} from "../../model/pods/verdict.js";
+import {isTerminating} from "../../model/shared/terminating.js";
 
 /**
- * The result of the newest attempt: one sentence, one number, and the time of the attempt. Changes that would
+ * What a pod waits for, if a nominated pod, a failing or a stuck one on its node tells more than its newest attempt;
+ * then the result of the newest attempt: one sentence, one number, and the time of the attempt. Changes that would
  * help now are computed separately (see why.js), because the cluster may have changed since then.
  */
-export function Blocker({session, pod, attempt}) {
+export function Blocker({session, id, pod, attempt}) {
   const {blocker} = pod;
+  const {state, family, detail} = podHealth(id, pod, session.model);
+  const leads = Boolean(pod.nominated && !pod.node) || (pod.node && !isTerminating(pod) && state !== "well");
+  if (leads)
+    return html`<section class=${`blocker f-${family}`}><p class="say">${upper(detail)}.</p></section>
+    ${blocker && html`<p class="small soft">${blocker.sentence} ${instantWords(blocker, attempt, session.model)}</p>`}`;
   if (!blocker) return null;
   const figure = figureOf(blocker);
   const instant = instantWords(blocker, attempt, session.model);
   return html`
-    <section class=${`blocker f-${blockerFamily(pod)}`}>
+    <section class=${`blocker f-${family}`}>
       <p class="say">${blocker.sentence}</p>
       ${figure && html`<p class="figure num">${figure.value}<small> ${figure.words}</small></p>`}
       ${instant && html`<p class="small soft instant">${instant}</p>`}
     </section>`;
 }
 
-/** The colour of a blocker: promised where victims are leaving, held at a gate. */
-export function blockerFamily(pod) {
-  if (pod.nominated) return "promised";
-  return pod.queue === "gated" ? "held" : "stuck";
+function upper(text) {
+  return text[0].toUpperCase() + text.slice(1);
 }

@@ -1,14 +1,15 @@
 import {html} from "../../lib/html.js";
-import {mainState, ownerOf, podStates} from "../../model/pods/pod.js";
+import {healthOf} from "../../model/run/health_of.js";
+import {podHealth, podStates} from "../../model/health/pod.js";
+import {ownerOf} from "../../model/pods/pod.js";
 import {figureOf} from "../../model/pods/verdict.js";
 import {amount, duration, moment, parseId} from "../../model/shared/format.js";
-import {isTerminating} from "../../model/shared/terminating.js";
 import {ManifestLink, ObjectLink, podHref} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Volumes} from "../volumes/volumes.js";
 import {Held} from "../why/held.js";
 import {Why} from "../why/why.js";
-import {Blocker, blockerFamily} from "./blocker.js";
+import {Blocker} from "./blocker.js";
 import {EvidenceState} from "./evidence_state.js";
 import {WhyHere, WhyNot} from "./placement.js";
 
@@ -26,7 +27,7 @@ export function Inspector({session}) {
       <header>
         <h2><a class="own" title=${`Open pod ${namespace}/${name}`} href=${podHref(session, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
           ${pod && html`<${ManifestLink} session=${session} id=${id} look="plain manifest" />`}</h2>
-        <p class="small soft states">${podStates(pod).map(
+        <p class="small soft states">${podStates(id, pod, session.model).map(
           ([mark, family, text]) => html`
           <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`,
         )}</p>
@@ -34,7 +35,7 @@ export function Inspector({session}) {
       ${
         pod &&
         html`
-        <${Blocker} session=${session} pod=${pod} attempt=${evidence} />
+        <${Blocker} session=${session} id=${id} pod=${pod} attempt=${evidence} />
         <${Held} session=${session} id=${id} />
         <${Why} session=${session} id=${id} />
         <section><dl class="kv"><${Facts} session=${session} id=${id} pod=${pod} evidence=${evidence} /></dl></section>
@@ -59,7 +60,7 @@ export function Facts({session, id, pod, evidence}) {
     ${facts(pod, evidence, session.model.at).map(
       ([term, value, note]) => html`<${Fact} key=${term} term=${term} value=${value} note=${note} />`,
     )}
-    ${owner && html`<${Fact} term="Controlled by" value=${html`<${ObjectLink} session=${session} id=${owner}>${parseId(owner).kind} ${parseId(owner).name}<//>`} />`}`;
+    ${owner && html`<${Fact} term="Controlled by" value=${html`<${ObjectLink} session=${session} id=${owner}>${parseId(owner).kind} ${parseId(owner).name}<//>`} note=${healthOf(owner, session.model).words} />`}`;
 }
 
 function Fact({term, value, note}) {
@@ -99,12 +100,10 @@ export function Peek({session}) {
   const pod = id ? session.model.entities.get(id) : null;
   if (!pod) return null;
   const {namespace, name} = parseId(id);
-  const [mark, family, text] = isTerminating(pod)
-    ? mainState(pod)
-    : (podStates(pod).at(-1) ?? ["expired", "held", "not queued"]);
+  const {mark, family, detail} = podHealth(id, pod, session.model);
   const figure = pod.blocker ? figureOf(pod.blocker) : null;
   return html`
-    <a class=${`peek f-${pod.blocker ? blockerFamily(pod) : family}`} href="#inspector"><${Mark} name=${mark} family=${family} />
-      <span class="cut"><span class="mute">${namespace}/</span>${name} <span class="mute">${pod.blocker?.short ?? text}</span></span>
+    <a class=${`peek f-${family}`} href="#inspector"><${Mark} name=${mark} family=${family} />
+      <span class="cut"><span class="mute">${namespace}/</span>${name} <span class="mute">${detail}</span></span>
       ${figure && html`<span class="num">${figure.value}</span>`}</a>`;
 }

@@ -13,7 +13,7 @@ const LETTER_WIDTH = 5.4;
 /** The lanes of a pod's life on one axis of time, each with the time spent in it. */
 export function Life({session, id, record}) {
   const {seq, at} = session.model;
-  const life = lifeOf(id, record.events.value, seq);
+  const life = lifeOf(id, record.lived.value, seq);
   if (life.from === null) return null;
   const axis = axisOf(life, at);
   return html`

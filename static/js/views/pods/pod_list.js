@@ -1,7 +1,7 @@
 import {html} from "../../lib/html.js";
-import {PLACES, listPods, mainState} from "../../model/pods/pod.js";
+import {podHealth} from "../../model/health/pod.js";
+import {PLACES, listPods} from "../../model/pods/pod.js";
 import {count, parseId} from "../../model/shared/format.js";
-import {holdWords} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {podHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
@@ -17,10 +17,9 @@ function Body({session, filters}) {
   if (isWaiting(session)) {
     return html`<main class="page"><h1>Pods</h1><${Reading} session=${session} /></main>`;
   }
-  const {entities} = session.model;
   const {name: text, state} = filters.values.value;
   const place = PLACES.some(([key]) => key === state) ? state : "";
-  const {pods, counts, found} = listPods(entities, {text, place}, ROWS);
+  const {pods, counts, found} = listPods(session.model, {text, place}, ROWS);
   return html`
     <main class="page"><div class="pagehead"><h1>Pods</h1><span class="micro mute" role="status">${count(found)} found</span></div>
       <div class="formgrid filters"><label class="input">Name<input value=${text} placeholder="shop/web" onInput=${(event) => filters.set({name: event.target.value})} /></label>
@@ -28,23 +27,18 @@ function Body({session, filters}) {
           <option value="">all</option>${PLACES.map(([key, words]) => html`<option key=${key} value=${key} selected=${key === place}>${words} (${count(counts.get(key))})</option>`)}</select></label></div>
       <table class="tbl pods"><colgroup><col style="width:26%" /><col style="width:24%" /><col style="width:72px" /><col style="width:80px" /><col /></colgroup>
         <thead><tr><th>Pod</th><th>State</th><th class="right">Priority</th><th class="right">Attempts</th><th>Blocked by</th></tr></thead>
-        <tbody>${pods.map(([id, pod]) => html`<${Row} key=${id} id=${id} pod=${pod} held=${holdWords(id, session.model)} href=${podHref(session, parseId(id).key)} />`)}</tbody></table>
+        <tbody>${pods.map(([id, pod]) => html`<${Row} key=${id} id=${id} pod=${pod} health=${podHealth(id, pod, session.model)} href=${podHref(session, parseId(id).key)} />`)}</tbody></table>
       ${found > pods.length && html`<p class="small mute after">The first ${count(pods.length)} of ${count(found)}; narrow the search to see the others.</p>`}
       ${found === 0 && html`<p class="empty">No pod matches.</p>`}
     </main>`;
 }
 
-function Row({id, pod, held, href}) {
+function Row({id, pod, health, href}) {
   const {namespace, name} = parseId(id);
-  const [mark, family, words] = mainState(pod);
+  const {state, mark, family, words, detail} = health;
   return html`
     <tr><th scope="row"><a class="name" href=${href}><${Name} namespace=${namespace} name=${name} /></a></th>
       <td><span class="state"><${Mark} name=${mark} family=${family} />${words}</span></td>
       <td class="right">${pod.priority ?? 0}</td><td class="right">${pod.attempts ?? 0}</td>
-      <td class="soft">${held || pod.node ? held : (pod.blocker?.short ?? gateWords(pod.gates ?? []))}</td></tr>`;
-}
-
-function gateWords(gates) {
-  if (gates.length === 0) return "";
-  return `scheduling ${gates.length === 1 ? "gate" : "gates"} ${gates.join(", ")}`;
+      <td class="soft">${state !== "well" && detail !== words && detail}</td></tr>`;
 }

@@ -1,6 +1,6 @@
 import {html} from "../../lib/html.js";
 import {placeOf} from "../../model/nodes/nodes.js";
-import {podStates} from "../../model/pods/pod.js";
+import {podStates} from "../../model/health/pod.js";
 import {moment, parseId} from "../../model/shared/format.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
@@ -69,7 +69,7 @@ function Head({session, id, pod}) {
   const {namespace, name} = parseId(id);
   return html`
     <div class="pagehead"><h1><span class="ns">${namespace}/</span>${name}</h1>
-      <p class="small soft states">${podStates(pod).map(
+      <p class="small soft states">${podStates(id, pod, session.model).map(
         ([mark, family, text]) => html`
         <span class="state" key=${text}><${Mark} name=${mark} family=${family} /><${Stated} session=${session} pod=${pod} text=${text} /></span>`,
       )}</p>
@@ -91,7 +91,7 @@ function Answer({session, id, pod, record, newest}) {
   return html`
     <div class="answer">
       <${Trial} session=${session} id=${id} events=${record.events.value} />
-      <${Blocker} session=${session} pod=${pod} attempt=${newest} />
+      <${Blocker} session=${session} id=${id} pod=${pod} attempt=${newest} />
       <${Held} session=${session} id=${id} />
       <${Why} session=${session} id=${id} />
       <dl class="kv"><${Facts} session=${session} id=${id} pod=${pod} evidence=${newest} /></dl>

@@ -11,7 +11,7 @@ import {
   shareDifference,
   shareText,
   shortfall,
-  spotLook,
+  spotHealth,
 } from "../../model/run/comparison.js";
 import {pageHref} from "../../model/run/place.js";
 import {partOf, ticks} from "../../model/run/timeline.js";
@@ -191,9 +191,9 @@ function Named({id}) {
 
 /** The state of a pod in one run, with a link to the attempt that caused it. */
 function Place({run, pod, spot}) {
-  const [mark, family, words] = spotLook(spot);
+  const {mark, family, detail} = spotHealth(pod, spot, run.at);
   const {key} = parseId(pod);
-  return html`<span class="spot"><${Mark} name=${mark} family=${family} /><span>${words}</span>
+  return html`<span class="spot"><${Mark} name=${mark} family=${family} /><span>${detail}</span>
     ${
       spot.seq !== null &&
       html`<a class="small mute nowrap" href=${pageHref(run.id, "pod", {of: key, seq: spot.seq})}

@@ -1,6 +1,7 @@
 import {html} from "../../lib/html.js";
+import {healthOf} from "../../model/run/health_of.js";
 import {accessModes, bytes, parseId} from "../../model/shared/format.js";
-import {bindingMode, claimLook} from "../../model/volumes/claims.js";
+import {bindingMode} from "../../model/volumes/claims.js";
 import {isTerminating, terminatingWords} from "../../model/shared/terminating.js";
 import {volumesHref} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
@@ -17,21 +18,23 @@ export function Volumes({session, id, pod}) {
         const claimId = `claim/${namespace}/${name}`;
         // The version draws the claim again when only its volume has changed.
         return html`<${Claim} key=${name} href=${volumesHref(session, `${namespace}/${name}`)} id=${claimId} name=${name} claim=${entities.get(claimId)}
-          claims=${claims} entities=${entities} version=${claims.version} at=${at} />`;
+          model=${session.model} version=${claims.version} at=${at} />`;
       })}
     </section>`;
 }
 
-function Claim({id, href, name, claim, claims, entities, at}) {
+function Claim({id, href, name, claim, model, at}) {
   if (!claim) return html`<dl class="kv"><${Own} name=${name} mark="lost" family="stuck" text="does not exist" /></dl>`;
+  const {claims, entities} = model;
+  const {mark, family, words} = healthOf(id, model);
   const mode = bindingMode(claim, entities);
   const [volumeName, volume] = claims.volumeOf(id, claim, entities);
   const users = claims.usersOf(id, entities);
-  const steps = claims.steps(id, claim, entities);
+  const steps = claims.steps(id, claim, model);
   const waits = mode === "WaitForFirstConsumer" && !claim.volume;
   return html`
     <dl class="kv">
-      <${Own} name=${name} href=${href} ...${claimLook(claim, claims.state(id, claim, entities))} />
+      <${Own} name=${name} href=${href} mark=${mark} family=${family} text=${words} />
       <dt>Class</dt><dd>${about(claim)}</dd>
       ${mode && html`<dt>Mode</dt><dd>${mode}</dd>`}
       ${

@@ -1,12 +1,12 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {volumeLook} from "../../model/machines/machines.js";
-import {mainState} from "../../model/pods/pod.js";
+import {healthOf} from "../../model/run/health_of.js";
+import {podHealth} from "../../model/health/pod.js";
 import {bytes, count, parseId} from "../../model/shared/format.js";
 import {Chains, KINDS, LINK_WORDS, isOf, linkLook, placeOf, spans} from "../../model/volumes/chains.js";
-import {CLAIM_LOOK, claimLook, userOf} from "../../model/volumes/claims.js";
-import {TERMINATING, holdWords, lookOf} from "../../model/shared/terminating.js";
+import {userOf} from "../../model/volumes/claims.js";
+import {TERMINATING} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {podHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
@@ -23,9 +23,6 @@ const LEGEND = [
   ["lost", "stuck", "Lost"],
   [TERMINATING.mark, TERMINATING.family, TERMINATING.text],
 ];
-
-/** The links of half-bound chains. */
-const HALVES = ["left", "right", "both"];
 
 /** The chains of pods, claims, volumes, classes and nodes, and the selected claim or volume. */
 export function VolumesPage({session, chosen, candidates, filters}) {
@@ -106,17 +103,16 @@ function Chain({session, row, span, selected, pick}) {
   const claim = row.claimId && entities.get(row.claimId);
   const volume = row.volumeId && entities.get(row.volumeId);
   const users = row.claimId ? claims.usersOf(row.claimId, entities) : [];
-  const place = placeOf(userOf(users)?.[1], claim, volume);
+  const user = userOf(users);
+  const place = placeOf(user?.[1], user && podHealth(...user, session.model), claim, volume);
   const link = linkLook(row, claim, volume);
   return html`
     <tr class=${selected ? "sel" : ""}>
       <td>${claim && html`<${User} session=${session} users=${users} />`}</td>
       <td>${users.length > 0 && html`<${Line} look="plain" words="uses" />`}</td>
-      <td><${Side} session=${session} id=${row.claimId} ghost=${row.claimGhost} selected=${selected} pick=${pick}
-        look=${claim && claimLook(claim, claims.state(row.claimId, claim, entities))} size=${claim?.request} /></td>
+      <td><${Side} session=${session} id=${row.claimId} ghost=${row.claimGhost} selected=${selected} pick=${pick} size=${claim?.request} /></td>
       <td>${link && html`<${Line} look=${link} words=${LINK_WORDS[link]} />`}</td>
-      <td><${Side} session=${session} id=${row.volumeId} ghost=${row.volumeGhost} selected=${selected} pick=${pick}
-        look=${volume && lookOf(volume, HALVES.includes(row.link) && claim ? CLAIM_LOOK.half : volumeLook(volume))} size=${volume?.capacity} /></td>
+      <td><${Side} session=${session} id=${row.volumeId} ghost=${row.volumeGhost} selected=${selected} pick=${pick} size=${volume?.capacity} /></td>
       <td>${row.className && html`<${Line} look=${volume ? "plain" : "waits"} words="class" />`}</td>
       ${span > 0 && html`<td class="cls" rowspan=${span}><${ClassBox} name=${row.className} found=${entities.get(`class/${row.className}`)} span=${span} /></td>`}
       <td>${place && html`<${Line} look=${place.dashed ? "waits" : "plain"} words=${place.words} />`}</td>
@@ -129,12 +125,8 @@ function User({session, users}) {
   if (users.length === 0) return html`<span class="cellbox empty"><span class="cut">no pod uses it</span></span>`;
   const [id, pod] = userOf(users);
   const {namespace, name} = parseId(id);
-  const [mark, family, words] = mainState(pod);
-  const label = [
-    `${namespace}/${name}`,
-    holdWords(id, session.model) || words,
-    users.length > 1 && `and ${count(users.length - 1)} more`,
-  ]
+  const {mark, family, detail} = podHealth(id, pod, session.model);
+  const label = [`${namespace}/${name}`, detail, users.length > 1 && `and ${count(users.length - 1)} more`]
     .filter(Boolean)
     .join(", ");
   return html`
@@ -144,15 +136,15 @@ function User({session, users}) {
 }
 
 /** A claim or volume that can be selected, or the text in its place. */
-function Side({session, id, ghost, look, size, selected, pick}) {
-  if (!id || !look)
+function Side({session, id, ghost, size, selected, pick}) {
+  if (!id || !session.model.entities.has(id))
     return ghost ? html`<span class="cellbox empty" title=${ghost}><span class="cut">${ghost}</span></span>` : null;
   const {namespace, name} = parseId(id);
-  const state = holdWords(id, session.model) || (look.text ?? look.title);
-  const words = [parseId(id).key, state, size && bytes(size)].filter(Boolean).join(", ");
+  const {mark, family, detail} = healthOf(id, session.model);
+  const words = [parseId(id).key, detail, size && bytes(size)].filter(Boolean).join(", ");
   return html`
     <button class="cellbox" aria-pressed=${String(selected)} aria-label=${words} title=${words} onClick=${() => pick(id)}>
-      <${Mark} name=${look.mark} family=${look.family} /><${Name} namespace=${namespace} name=${name} />
+      <${Mark} name=${mark} family=${family} /><${Name} namespace=${namespace} name=${name} />
       <span class="val">${size ? bytes(size) : ""}</span></button>`;
 }
 

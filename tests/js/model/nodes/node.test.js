@@ -11,6 +11,7 @@ const SECOND = 1e9;
 const DISK = "kubernetes.io/csi/disk.csi.example.com^d1";
 const READY = {ready: true, zone: "z1", allocatable: {cpu: 4000, memory: 1024, pods: 3}};
 const NOBODY = new Map();
+const modelOf = (node) => ({entities: new Map([["node/n1", node]]), nodes: {pods: new Map()}, at: 0});
 
 function waiting(operation) {
   const volume = {name: "d1", attachable: true, desired: {"shop/web": SECOND}, operations: {"*": operation}};
@@ -32,6 +33,9 @@ test("a failed operation names pod, count, error and retry", () => {
   const error = 'MountVolume.MountDevice failed for volume "d1" : wrong fs type';
   const failed = {name: "volume_mount", failures: 4, error, failed: 6 * SECOND, retry_at: 10 * SECOND};
   assert.deepEqual(nodeAnswer("n1", waiting(failed), NOBODY, 8 * SECOND), {
+    state: "failing",
+    mark: "backoff",
+    words: "MountDevice of d1 failed 4 times, next try at 10.000 s",
     family: "stuck",
     pod: "pod/shop/web",
     sentence: "web cannot start: MountDevice of d1 failed 4 times, wrong fs type.",
@@ -100,14 +104,14 @@ test("pods waiting for a volume come first", () => {
     ["pod/shop/soon", {nominated: "n1"}],
     ["pod/shop/old", {node: "n1", phase: "Running", deleting: 5}],
   ]);
-  const rows = podsOf("n1", waiting({name: "volume_mount", started: 0}), pods);
+  const rows = podsOf("n1", pods, modelOf(waiting({name: "volume_mount", started: 0})));
   assert.deepEqual(
-    rows.map(({id, words}) => [id, words]),
+    rows.map(({id, health}) => [id, health.words]),
     [
-      ["pod/shop/web", "waits for d1"],
+      ["pod/shop/web", "waits for the attach of d1"],
       ["pod/shop/old", "terminating"],
-      ["pod/shop/soon", "nominated"],
-      ["pod/shop/api", "Running"],
+      ["pod/shop/soon", "nominated to n1"],
+      ["pod/shop/api", "bound to n1"],
     ],
   );
 });
@@ -127,8 +131,8 @@ test("a pod that mounts nothing waits for nothing", () => {
     ],
   );
   assert.deepEqual(
-    podsOf("n1", node, pods).map(({words}) => words),
-    ["Running"],
+    podsOf("n1", pods, modelOf(node)).map(({health}) => health.words),
+    ["bound to n1"],
   );
 });
 

@@ -100,11 +100,9 @@ test("a node is as full as its fullest resource", () => {
   assert.equal(fullness({}), 0);
 });
 
-test("the hint names first what keeps pods away", () => {
+test("the hint names a taint or the arrival", () => {
   const taints = [{key: "dedicated", value: "batch"}];
   const at = 40e9;
-  assert.equal(hint({unschedulable: true}, at), "not ready");
-  assert.equal(hint({ready: true, unschedulable: true, taints}, at), "cordoned");
   assert.equal(hint({ready: true, taints}, at), "dedicated=batch");
   assert.equal(hint({ready: true, created: 36.2e9}, at), "joined 36.2 s");
   assert.equal(hint({ready: true, created: 0}, at), "");

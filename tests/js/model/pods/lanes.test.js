@@ -64,7 +64,7 @@ test("pods without a scheduler are in a lane", () => {
     leaving: {deleting: 5},
     ended: {phase: "Failed"},
   });
-  assert.deepEqual(names(lanes, "unattended"), ["unknown", "left"]);
+  assert.deepEqual(names(lanes, "unqueued"), ["unknown", "left"]);
 });
 
 test("a long lane shows its first pods only", () => {
@@ -101,4 +101,9 @@ test("remaining backoff is a share of all", () => {
   assert.equal(backoffLeft(pod, 15), 0.5);
   assert.equal(backoffLeft(pod, 25), 0);
   assert.equal(backoffLeft({}, 25), 0);
+});
+
+test("a pod that no scheduler queues has a lane", () => {
+  const lanes = lanesOf({new: {created: 9}, old: {created: 1}, bound: {node: "n1"}, done: {phase: "Failed"}});
+  assert.deepEqual(names(lanes, "unqueued"), ["old", "new"]);
 });

@@ -103,3 +103,30 @@ test("a slice is placed on its axis", () => {
   assert.deepEqual(placeOn(axis, {from: 5, to: null}, 10), {left: 0.5, width: 0.5});
   assert.equal(placeOn(axis, {from: 11, to: 12}, 20), null);
 });
+
+test("attaching and mounting lie within starting", () => {
+  const disk = (kubelet) => ({
+    "node/n2": {volumes: {d: {name: "d1", attachable: true, desired: {"shop/web-1": 1}, ...kubelet}}},
+  });
+  const failed = {name: "volume_mount", failures: 1, failed: 3 * SECOND, retry_at: 4 * SECOND};
+  const story = [
+    {[ID]: {phase: "Pending", node: "n2"}},
+    disk({}),
+    disk({attached: true}),
+    disk({operations: {"*": failed}}),
+    disk({operations: null, mounts: {"shop/web-1": "VolumeMounted"}}),
+    {[ID]: {phase: "Running"}},
+  ].map((changes, i) => ({seq: i + 1, at: i * SECOND, changes}));
+  const life = lifeOf(ID, story, 9);
+  const drawn = (key) =>
+    lane(life, key).slices.map((each) => [each.from / SECOND, each.to / SECOND, each.label, each.failed]);
+  assert.deepEqual(drawn("attaching"), [[1, 2, "d1", false]]);
+  assert.deepEqual(drawn("mounting"), [
+    [2, 3, "d1", false],
+    [3, 4, "d1: 1 failure", true],
+  ]);
+  assert.deepEqual(
+    drawn("starting").map(([from, to]) => [from, to]),
+    [[0, 5]],
+  );
+});

@@ -1,30 +1,33 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {listPods, mainState, ownerOf, podStates} from "../../../../static/js/model/pods/pod.js";
+import {podHealth, podStates} from "../../../../static/js/model/health/pod.js";
+import {listPods, ownerOf} from "../../../../static/js/model/pods/pod.js";
 
 const entities = new Map([
-  ["node/n1", {}],
+  ["node/n1", {ready: true}],
   ["pod/shop/web-1", {node: "n1", phase: "Running"}],
   ["pod/shop/web-2", {queue: "backoff"}],
   ["pod/ci/build-1", {queue: "unschedulable"}],
   ["pod/ci/build-2", {assumed: "n1"}],
 ]);
 
+const nodes = {pods: new Map()};
+const model = {entities, nodes, at: 0};
 const names = ({pods}) => pods.map(([id]) => id.split("/").pop());
 
 test("waiting pods come first", () => {
-  assert.deepEqual(names(listPods(entities, {text: "", place: ""}, 10)), ["build-1", "web-2", "build-2", "web-1"]);
+  assert.deepEqual(names(listPods(model, {text: "", place: ""}, 10)), ["build-1", "web-2", "build-2", "web-1"]);
 });
 
 test("the list is filtered by name and state", () => {
-  assert.deepEqual(names(listPods(entities, {text: "shop/", place: ""}, 10)), ["web-2", "web-1"]);
-  assert.deepEqual(names(listPods(entities, {text: "", place: "bound"}, 10)), ["web-1"]);
-  assert.deepEqual(names(listPods(entities, {text: "pod/", place: ""}, 10)), []);
+  assert.deepEqual(names(listPods(model, {text: "shop/", place: ""}, 10)), ["web-2", "web-1"]);
+  assert.deepEqual(names(listPods(model, {text: "", place: "bound"}, 10)), ["web-1"]);
+  assert.deepEqual(names(listPods(model, {text: "pod/", place: ""}, 10)), []);
 });
 
 test("the list counts pods that it leaves out", () => {
-  const {pods, found, counts} = listPods(entities, {text: "", place: ""}, 2);
+  const {pods, found, counts} = listPods(model, {text: "", place: ""}, 2);
   assert.equal(pods.length, 2);
   assert.equal(found, 4);
   assert.equal(counts.get("bound"), 1);
@@ -32,19 +35,23 @@ test("the list counts pods that it leaves out", () => {
 
 test("a finished pod is not counted as bound", () => {
   const done = {node: "n1", phase: "Succeeded"};
-  const {counts} = listPods(new Map([...entities, ["pod/ci/build-3", done]]), {text: "", place: ""}, 10);
+  const {counts} = listPods(
+    {...model, entities: new Map([...entities, ["pod/ci/build-3", done]])},
+    {text: "", place: ""},
+    10,
+  );
   assert.deepEqual([counts.get("bound"), counts.get("finished")], [1, 1]);
-  assert.equal(mainState(done)[2], "Succeeded on n1");
-  assert.equal(mainState({...done, phase: "Failed", deleting: 5})[2], "terminating");
+  assert.equal(podHealth("pod/ci/build-3", done, model).words, "Succeeded on n1");
+  assert.equal(podHealth("pod/ci/build-3", {...done, deleting: 5}, model).words, "terminating");
 });
 
 test("a pod can have several states", () => {
   assert.deepEqual(
-    podStates({queue: "unschedulable", nominated: "n2"}).map(([mark]) => mark),
-    ["unschedulable", "nominated"],
+    podStates("pod/ci/a", {queue: "unschedulable", nominated: "n1"}, model).map(([mark]) => mark),
+    ["nominated", "unschedulable"],
   );
   assert.deepEqual(
-    podStates(undefined).map(([, , words]) => words),
+    podStates("pod/ci/a", undefined, model).map(([, , words]) => words),
     ["does not exist at this moment"],
   );
 });

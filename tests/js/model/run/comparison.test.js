@@ -11,7 +11,7 @@ import {
   shareDifference,
   shareText,
   shortfall,
-  spotLook,
+  spotHealth,
 } from "../../../../static/js/model/run/comparison.js";
 
 const row = (at, same) => ({at, same, a: {seq: at}, b: {seq: at}});
@@ -47,14 +47,12 @@ test("several identical events become one row", () => {
   assert.equal(alikeText([row(1e9, true), row(2e9, true)]), "2 identical events in both runs, from 1.000 to 2.000 s");
 });
 
-test("a waiting pod looks like its queue", () => {
-  assert.deepEqual(spotLook({state: "placed", node: "n1"}).slice(1), ["settled", "n1"]);
-  assert.equal(spotLook({state: "waits", queue: "gated", words: ""})[1], "held");
-  assert.deepEqual(spotLook({state: "waits", queue: "unschedulable", words: "cpu 1 short"}).slice(1), [
-    "stuck",
-    "cpu 1 short",
-  ]);
-  assert.equal(spotLook({state: "absent"})[2], "does not exist");
+test("a pod of either run has its one health", () => {
+  const words = (pod, host = null) => spotHealth("pod/shop/web", {pod, host}, 0).words;
+  assert.equal(words({node: "n1", phase: "Running"}, {ready: true}), "bound to n1");
+  assert.equal(words({node: "n1", phase: "Running"}, {ready: false}), "node n1 is NotReady");
+  assert.equal(words({queue: "gated"}), "gated");
+  assert.equal(words(null), "does not exist at this moment");
 });
 
 test("the closest related runs are offered first", () => {

@@ -41,6 +41,7 @@ function after(seq, more = [], users = []) {
     volume,
     events,
     users,
+    model: {entities: new Map([["node/n1", {ready: true}]])},
     holder: volume?.claim ? "pv" : null,
     mode: "Immediate",
     storageClass: undefined,

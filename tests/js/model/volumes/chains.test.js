@@ -123,12 +123,12 @@ test("chains are cached until bindings change", () => {
 });
 
 test("a chain's node is its pod's or its volume's", () => {
-  assert.equal(placeOf({node: "n1", phase: "Running"}, {}, {affinity: "zone In a"}).words, "pod runs");
-  assert.equal(placeOf({nominated: "n2"}, {}, {}).name, "n2");
+  assert.equal(placeOf({node: "n1"}, {words: "bound to n1"}, {}, {affinity: "zone In a"}).words, "bound to n1");
+  assert.equal(placeOf({nominated: "n2"}, {}, {}, {}).name, "n2");
   assert.deepEqual(
-    [placeOf(undefined, undefined, {affinity: "zone In a"}).name, placeOf({}, {}, undefined)],
+    [placeOf(undefined, null, undefined, {affinity: "zone In a"}).name, placeOf({}, {}, {}, undefined)],
     ["zone In a", null],
   );
-  assert.equal(placeOf(undefined, {}, {affinity: "hostname In n1"}).name, "n1");
-  assert.equal(placeOf(undefined, {}, {affinity: "hostname In n1/n2"}).name, "hostname In n1/n2");
+  assert.equal(placeOf(undefined, null, {}, {affinity: "hostname In n1"}).name, "n1");
+  assert.equal(placeOf(undefined, null, {}, {affinity: "hostname In n1/n2"}).name, "hostname In n1/n2");
 });

@@ -5,7 +5,13 @@ import {bindingOf} from "../../../../static/js/model/volumes/binding.js";
 import {stepsOf} from "../../../../static/js/model/volumes/binding_steps.js";
 import {Claims, bindingMode, claimState, claimSteps} from "../../../../static/js/model/volumes/claims.js";
 
-const status = (claim, holder, users = []) => claimSteps(claim, {holder, mode: "", users}).map((step) => step.status);
+const model = {
+  entities: new Map([["node/n1", {ready: true}]]),
+  nodes: {pods: new Map(), troubles: () => new Map()},
+  at: 0,
+};
+const status = (claim, holder, users = []) =>
+  claimSteps(claim, {holder, mode: "", users, model}).map((step) => step.status);
 
 test("a bound claim needs both references and phase", () => {
   assert.equal(claimState({phase: "Bound", volume: "pv-1"}, "pv-1"), "bound");
@@ -68,7 +74,7 @@ test("the board and the page of volumes tell the same of a claim", () => {
     events: [],
   });
   const words = (steps) => steps.slice(1, 3).map((step) => [step.status, step.mark, step.family, step.what]);
-  assert.deepEqual(words(stepsOf(binding)), words(claims.steps("claim/ci/data", claim, new Map())));
+  assert.deepEqual(words(stepsOf(binding)), words(claims.steps("claim/ci/data", claim, model)));
 });
 
 test("a claim finds its volume and its pods", () => {
@@ -105,6 +111,6 @@ test("unfinished claims come before bound ones", () => {
   put("a-bound", {phase: "Bound", volume: "v1"}, "v1");
   put("b-open", {phase: "Pending"});
   put("c-half", {phase: "Bound", volume: "v3"});
-  assert.deepEqual(claims.first(entities, 2), ["claim/a/b-open", "claim/a/c-half"]);
-  assert.equal(claims.first(entities, 9).length, 3);
+  assert.deepEqual(claims.first({...model, entities}, 2), ["claim/a/b-open", "claim/a/c-half"]);
+  assert.equal(claims.first({...model, entities}, 9).length, 3);
 });

@@ -9,7 +9,7 @@ import {
   nextStep,
   shortError,
   volumesOf,
-} from "../../../../static/js/model/nodes/node_volumes.js";
+} from "../../../../static/js/model/health/node_volumes.js";
 
 const SECOND = 1e9;
 const DISK = "kubernetes.io/csi/disk.csi.example.com^d1";

@@ -1,0 +1,63 @@
+import {moment} from "../shared/format.js";
+import {callOf, isRefused, shortError, volumesOf} from "./node_volumes.js";
+
+const known = new WeakMap();
+
+/**
+ * What the pods of a node wait for before their containers can start, by their keys: {name, step, trouble, refused}.
+ * `step` is "attach" or "mount", `trouble` the operation that failed for this pod, or null; a volume that failed
+ * comes before others. It is worked out once for each state of the node.
+ */
+export function awaitedOn(node) {
+  if (!node?.volumes && !node?.attachments) return new Map();
+  if (!known.has(node)) known.set(node, awaitedIn(volumesOf(node)));
+  return known.get(node);
+}
+
+function awaitedIn(rows) {
+  const found = new Map();
+  for (const row of rows) {
+    // What the kubelet does not know yet is waited for until it is attached.
+    const pods = row.kubelet ? row.waiting : row.controller.attached ? [] : row.desired;
+    for (const [pod] of pods) {
+      const awaited = awaitedBy(pod, row);
+      const earlier = found.get(pod);
+      if (!earlier || rank(awaited) < rank(earlier)) found.set(pod, awaited);
+    }
+  }
+  return found;
+}
+
+function awaitedBy(pod, {name, kubelet, controller, attachable, operations}) {
+  const trouble = operations.find((each) => each.failures > 0 && (each.pod === "*" || each.pod === pod)) ?? null;
+  const step = attachable && !kubelet?.attached ? "attach" : "mount";
+  return {name, step, trouble, refused: isRefused(controller)};
+}
+
+const rank = ({trouble, refused}) => (trouble ? 0 : refused ? 1 : 2);
+
+/** "MountDevice of disk-1 failed 4 times, next try at 10.100 s": what fails, how often, and when it is tried again. */
+export function failureWords(name, trouble) {
+  const {failures, started, retry_at: again} = trouble;
+  const times = failures === 1 ? "once" : `${failures} times`;
+  const then = started === undefined ? `next try at ${moment(again)} s` : `tried again since ${moment(started)} s`;
+  return `${callOf(trouble)} of ${name} failed ${times}, ${then}`;
+}
+
+/** The same, with what the driver said. */
+export function failureSentence(name, trouble) {
+  return `${failureWords(name, trouble)}: ${shortError(trouble.error)}`;
+}
+
+const failing = new WeakMap();
+
+/** The volumes of a node with an operation that failed. */
+export function rowsInTrouble(node) {
+  if (!node?.volumes && !node?.attachments) return [];
+  if (!failing.has(node))
+    failing.set(
+      node,
+      volumesOf(node).filter(({trouble}) => trouble),
+    );
+  return failing.get(node);
+}

@@ -1,0 +1,163 @@
+import {duration, moment, parseId} from "../shared/format.js";
+import {isFinished, isTerminating, podTerminatingWords} from "../shared/terminating.js";
+import {awaitedOn, failureSentence, failureWords} from "./operations.js";
+
+/**
+ * A health: {state, place, mark, family, words, detail}.
+ *
+ *   well     nothing is missing              failing  something failed and is tried again
+ *   waiting  it goes on by itself            stuck    somebody has to do something
+ *
+ * `words` are the same on every page, `detail` is a longer form of them. `place` is the group of the pod list.
+ */
+export function healthIs(state, place, [mark, family, words], detail = words) {
+  return {state, place, mark, family, words, detail};
+}
+
+const ABSENT = healthIs("well", "other", ["expired", "held", "does not exist at this moment"]);
+const cache = new WeakMap();
+
+/**
+ * The one health of a pod (see healthIs), for every page. `model` is the state that is shown: {entities, nodes, at}.
+ */
+export function podHealth(id, pod, model) {
+  if (!pod) return ABSENT;
+  if (isTerminating(pod)) return terminating(pod, model);
+  if (!pod.node) return pod.assumed ? assumed(pod) : pod.nominated ? nominated(id, pod, model) : queued(pod, model);
+  const node = model.entities.get(`node/${pod.node}`);
+  const kept = cache.get(pod);
+  if (kept && kept.id === id && isAlike(kept.node, node)) return kept.health;
+  const health = placed(id, pod, node);
+  cache.set(pod, {id, node, health});
+  return health;
+}
+
+/** Whether two states of a node mean the same for the pods on it. */
+function isAlike(one, other) {
+  return (
+    one === other ||
+    (one?.ready === other?.ready && one?.volumes === other?.volumes && one?.attachments === other?.attachments)
+  );
+}
+
+function terminating(pod, {entities, at}) {
+  const node = entities.get(`node/${pod.node}`);
+  const isHeld = pod.finalizers?.length > 0 || (pod.node && !node?.ready);
+  const look = ["victim", "stuck", "terminating"];
+  return healthIs(isHeld ? "stuck" : "waiting", "terminating", look, podTerminatingWords(pod, {node, at}));
+}
+
+function assumed({assumed: name}) {
+  return healthIs("waiting", "assumed", ["assumed", "promised", `assumed on ${name}`]);
+}
+
+/** A nominated pod waits for the pods that still end on its node, which have their grace. */
+function nominated(id, pod, {entities, nodes, at}) {
+  const {nominated: name, queue} = pod;
+  const look = (words) => ["nominated", "promised", words];
+  const place = queue ?? "other";
+  const node = entities.get(`node/${name}`);
+  if (!node?.ready) {
+    const words = `nominated to ${name}, which ${node ? "is NotReady" : "does not exist"}`;
+    return healthIs("stuck", place, look(words));
+  }
+  const victims = [...(nodes.pods.get(name) ?? [])].filter(
+    ([other, each]) => each.node === name && isTerminating(each) && other !== id,
+  );
+  if (victims.length === 0) return healthIs("waiting", place, look(`nominated to ${name}`));
+  const first = parseId(victims[0][0]).name;
+  const who = victims.length === 1 ? first : `${first} and ${victims.length - 1} more`;
+  const words = `waits for ${who} to end on ${name}`;
+  const left = Math.max(...victims.map(([, {deleting}]) => deleting)) - at;
+  const grace = left > 0 ? `${duration(left)} of grace left` : "their grace is over";
+  return healthIs("waiting", place, look(words), `nominated to ${name}: ${words}, ${grace}`);
+}
+
+function placed(id, pod, node) {
+  const {node: name, phase} = pod;
+  if (isFinished(pod)) return healthIs("well", "finished", ["vbound", "held", `${phase} on ${name}`]);
+  if (!node) {
+    const words = `node ${name} does not exist`;
+    return healthIs("stuck", "stuck", ["no", "stuck", words], `${words}: the pod garbage collector deletes the pod`);
+  }
+  if (!node.ready) {
+    const words = `node ${name} is NotReady`;
+    return healthIs("stuck", "stuck", ["no", "stuck", words], `${words}: no kubelet reports how the pod is`);
+  }
+  if (phase === "Running") return healthIs("well", "bound", ["bound", "settled", `bound to ${name}`]);
+  return starting(pod, awaitedOn(node).get(parseId(id).key));
+}
+
+function starting({node: name}, awaited) {
+  if (!awaited) return healthIs("waiting", "starting", ["in-flight", "working", `starts on ${name}`]);
+  const {name: volume, step, trouble, refused} = awaited;
+  if (trouble) {
+    const look = ["backoff", "stuck", failureWords(volume, trouble)];
+    return healthIs("failing", "failing", look, failureSentence(volume, trouble));
+  }
+  if (refused) {
+    const words = `${volume} is attached to another node`;
+    return healthIs("stuck", "stuck", ["no", "stuck", words], `${words}, and only one node may have it attached`);
+  }
+  const look = step === "attach" ? ["attach", "ready"] : ["mount", "working"];
+  return healthIs("waiting", "starting", [...look, `waits for the ${step} of ${volume}`]);
+}
+
+const QUEUE_LOOK = {
+  in_flight: ["in-flight", "working", "in flight"],
+  active: ["active", "ready", "active"],
+  backoff: ["backoff", "clock", "in backoff"],
+  unschedulable: ["unschedulable", "stuck", "unschedulable"],
+  gated: ["gated", "held", "gated"],
+};
+
+function queued(pod, model) {
+  const {queue, phase, backoff_until: until, gates = []} = pod;
+  const look = QUEUE_LOOK[queue];
+  if (queue === "unschedulable") return healthIs("stuck", queue, look, blockerWords(pod) || look[2]);
+  if (queue === "backoff") {
+    const when = until === undefined ? "" : ` until ${moment(until)} s`;
+    return healthIs("waiting", queue, look, [blockerWords(pod), `${look[2]}${when}`].filter(Boolean).join("; "));
+  }
+  if (queue === "gated") {
+    const several = gates.length === 1 ? "gate" : "gates";
+    return healthIs("waiting", queue, look, gates.length > 0 ? `scheduling ${several} ${gates.join(", ")}` : look[2]);
+  }
+  if (queue) return healthIs("waiting", queue, look);
+  if (isFinished(pod)) return healthIs("well", "finished", ["vbound", "held", phase]);
+  return healthIs("waiting", "unqueued", ["expired", "held", "not queued"], unqueuedWords(pod, model.entities));
+}
+
+/** Why no scheduler queues a pod, as far as its replicas are known: `scheduler/NAME-N`. */
+function unqueuedWords({scheduler = "default-scheduler"}, entities) {
+  const replicas = [];
+  for (let i = 0; entities.has(`scheduler/${scheduler}-${i}`); i += 1)
+    replicas.push(entities.get(`scheduler/${scheduler}-${i}`));
+  if (replicas.length === 0 || replicas.some(({leading, running}) => leading && running))
+    return `${scheduler} has not queued it: the pod is new, or its scheduler does not run`;
+  if (replicas.some(({running}) => running)) return `${scheduler} waits for its Lease: none of its replicas leads`;
+  return `no replica of ${scheduler} runs`;
+}
+
+/** What the newest attempt lacked, marked with the attempt: the cluster may have changed since. "" without one. */
+export function blockerWords({blocker}) {
+  if (!blocker?.short) return "";
+  return blocker.attempt ? `${blocker.short} (attempt ${blocker.attempt})` : blocker.short;
+}
+
+/** Whether no scheduler has a pod that still needs a node. */
+export function isUnqueued(pod) {
+  return !pod.queue && !pod.node && !pod.assumed && !isTerminating(pod) && !isFinished(pod);
+}
+
+/** All states that a pod is in at the same time, as [mark, family, words]; its health comes first. */
+export function podStates(id, pod, model) {
+  const {mark, family, words} = podHealth(id, pod, model);
+  const found = [[mark, family, words]];
+  if (!pod) return found;
+  if (pod.queue) found.push(QUEUE_LOOK[pod.queue]);
+  if (pod.node) found.push(["bound", "settled", `bound to ${pod.node}`]);
+  if (pod.nominated && !pod.node) found.push(["nominated", "promised", `nominated to ${pod.nominated}`]);
+  if (pod.node && pod.phase) found.push(["run", "held", pod.phase]);
+  return found.filter((each, i) => found.findIndex((other) => other[2] === each[2]) === i);
+}

@@ -1,0 +1,79 @@
+import {volumeLook} from "../machines/machines.js";
+import {nodeAnswer} from "../nodes/node_answer.js";
+import {parseId} from "../shared/format.js";
+import {holdWords, isTerminating, lookOf} from "../shared/terminating.js";
+import {CLAIM_LOOK, bindingMode, isVolumeGone} from "../volumes/claims.js";
+import {failureSentence, failureWords} from "../health/operations.js";
+import {healthIs, podHealth} from "../health/pod.js";
+
+const WORST = ["stuck", "failing", "waiting", "well"];
+
+/** The one health of an object (see healthIs); `model` is the RunModel of the state that is shown. */
+export function healthOf(id, model) {
+  const object = model.entities.get(id);
+  const {kind, name} = parseId(id);
+  if (kind === "pod" || !object) return podHealth(id, kind === "pod" ? object : undefined, model);
+  if (kind === "claim") return claimHealth(id, object, model);
+  if (kind === "volume") return volumeHealth(id, object, model);
+  if (kind === "node") return nodeHealth(name, object, model);
+  return workloadHealth(id, model);
+}
+
+function nodeHealth(name, node, {nodes, at}) {
+  const {state, mark, family, words, sentence} = nodeAnswer(name, node, nodes.pods.get(name) ?? new Map(), at);
+  return healthIs(state, "", [mark, family, words], sentence);
+}
+
+/** The health of a claim: that of its volume once it is bound. */
+function claimHealth(id, claim, model) {
+  const {claims, entities} = model;
+  const key = claims.state(id, claim, entities);
+  const [name, volume] = claims.volumeOf(id, claim, entities);
+  if (isTerminating(claim)) return terminatingHealth(id, claim, model);
+  if (key === "bound") return failingHealth(name, model) ?? looked("well", CLAIM_LOOK.bound);
+  if (key === "lost" || isVolumeGone(claim, volume)) return looked("stuck", CLAIM_LOOK.lost);
+  if (key === "pending" && claim.class && !bindingMode(claim, entities) && !entities.has(`class/${claim.class}`))
+    return looked("stuck", {...CLAIM_LOOK.pending, family: "stuck"}, `class ${claim.class} does not exist`);
+  return looked("waiting", CLAIM_LOOK[key]);
+}
+
+function volumeHealth(id, volume, model) {
+  const {claims, entities} = model;
+  if (isTerminating(volume)) return terminatingHealth(id, volume, model);
+  const failing = failingHealth(parseId(id).name, model);
+  if (failing) return failing;
+  const claimId = claims.claimOf(id, entities);
+  const claim = entities.get(claimId);
+  if (claim && claims.volumeOf(claimId, claim, entities)[1] === volume)
+    if (claims.state(claimId, claim, entities) === "half") return looked("waiting", CLAIM_LOOK.half);
+  const {mark, family, title} = volumeLook(volume);
+  return looked(family === "stuck" ? "stuck" : "well", {mark, family, text: title});
+}
+
+function looked(state, {mark, family, text}, detail = text) {
+  return healthIs(state, "", [mark, family, text], detail);
+}
+
+function terminatingHealth(id, object, model) {
+  return looked("stuck", lookOf(object, null), holdWords(id, model));
+}
+
+/** The health of a volume of which an operation fails on some node; null if none does. */
+function failingHealth(name, {nodes}) {
+  const trouble = nodes.troubles().get(name);
+  if (!trouble) return null;
+  return healthIs("failing", "", ["backoff", "stuck", failureWords(name, trouble)], failureSentence(name, trouble));
+}
+
+/** The health of a workload: that of its pods which are worst off, and how many are. */
+function workloadHealth(id, model) {
+  const {namespace, name} = parseId(id);
+  const pods = [];
+  for (const [other, pod] of model.entities)
+    if (pod.owner === name && other.startsWith(`pod/${namespace}/`)) pods.push(podHealth(other, pod, model));
+  const worst = pods.sort((a, b) => WORST.indexOf(a.state) - WORST.indexOf(b.state))[0];
+  if (!worst) return healthIs("well", "", ["expired", "held", "no pods"]);
+  const alike = pods.filter(({state}) => state === worst.state).length;
+  const number = `${alike} of ${pods.length} ${pods.length === 1 ? "pod" : "pods"} ${worst.state}`;
+  return healthIs(worst.state, "", [worst.mark, worst.family, number], `${number}: ${worst.detail}`);
+}
