@@ -111,7 +111,7 @@ def _expect_the_same_health_everywhere(page: Page, run: int) -> None:
     tile = page.get_by_role("button", name=f"pod default/reports, {words}")
     card = page.get_by_role("article", name="Node node-1").get_by_text(words)
     lane = page.get_by_role("link", name=f"Claim default/reports, failing. {words}")
-    see("board", "?pod=pod/default/reports&", tile, card, lane)
+    see("board", "?pod=default/reports&", tile, card, lane)
     expect(page.get_by_label("Selected pod").get_by_text(words).first).to_be_visible()
     see("pods", "pods/?", page.get_by_role("row").filter(has_text=words))
     life = page.get_by_role("region", name="Life of the pod")
