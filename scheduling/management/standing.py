@@ -11,7 +11,6 @@ from kscope.sim.input.load_result import LoadResult
 from kscope.sim.input.loader import load_paths
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.objects.objects import Manifest
-from kscope.sim.objects.outside import Outside
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.scenario_schedulers import check_setup
 from scheduling.engine.observed.evidence import Evidence
@@ -73,11 +72,8 @@ def standing_cluster(loaded: LoadResult, profile: str | None) -> Standing:
     manifests = loaded.everything
     kubelets = Evidence(loaded.manifests).kubelet_versions
     try:
-        cluster = Cluster.create(
-            scenario,
-            profile=profile or scenario.profile or proposed_version(kubelets),
-            outside=Outside.of(manifests),
-        )
+        name = profile or scenario.profile or proposed_version(kubelets)
+        cluster = Cluster.create(scenario, profile=name)
     except (SimError, ValueError) as refusal:
         raise bad_input(str(refusal)) from refusal
     return Standing(cluster, manifests, loaded.newest_write)

@@ -10,7 +10,6 @@ import pytest
 from kscope.sim.input.loader import load_paths
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.objects.objects import Manifest
-from kscope.sim.objects.outside import Outside
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.why import KIND_OF
 from scheduling.engine.triage.asking import Answer, explain_as_it_stands
@@ -38,7 +37,7 @@ def _read(path: Path, profile: str) -> tuple[Cluster, tuple[Manifest, ...]]:
     loaded = load_paths([path])
     manifests = tuple(one.manifest for one in (*loaded.objects, *loaded.kept_aside))
     scenario = Scenario.from_load(loaded, name=path.name)
-    return Cluster.create(scenario, profile=profile, outside=Outside.of(manifests)), manifests
+    return Cluster.create(scenario, profile=profile), manifests
 
 
 def _asked(incident: dict[str, Any], *, tries_changes: bool) -> Answer:
