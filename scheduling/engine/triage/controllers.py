@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kscope.sim.objects.manifest_parts import items, section
+from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.observed.evidence import Evidence, entity, key_of
 
@@ -164,10 +164,3 @@ def owners_text(names: list[str], most: int = 3) -> str:
     if len(texts) > most:
         return f"{', '.join(texts[:most])} and {len(texts) - most} more"
     return " and ".join(texts)
-
-
-def container_images(workload: Manifest) -> list[str]:
-    """The images of a workload's or a pod's containers."""
-    spec = section(workload, "spec")
-    spec = section(spec, "template", "spec") or spec
-    return [str(each.get("image")) for each in items(spec, "containers")]

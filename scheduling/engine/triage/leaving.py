@@ -227,12 +227,3 @@ def _changes(evidence: Evidence, group: _Leaving, owner: Manifest | None) -> Ite
             kind="finalizer",
             loses="what its owner would have cleaned up: it stays behind",
         )
-
-
-def pods_in_grace(evidence: Evidence) -> int:
-    """How many pods are being deleted and are still within their time."""
-    return sum(
-        1
-        for pod in evidence.all("Pod")
-        if pod["metadata"].get("deletionTimestamp") and not _is_late(evidence, pod)
-    )
