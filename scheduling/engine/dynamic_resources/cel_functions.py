@@ -123,7 +123,7 @@ def checked_negation(negated: Any) -> Any:
     """What a negation has given; OverflowError where the library let it be the least integer."""
     if isinstance(negated, bool):
         raise TypeError("no such overload")
-    if negated == _LEAST_INTEGER and isinstance(negated, int):
+    if isinstance(negated, int) and negated == _LEAST_INTEGER:
         raise OverflowError("integer overflow")
     return negated
 
