@@ -28,7 +28,7 @@ class StoredJSON(json.JSONDecoder):
 class ScenarioHeader(models.Func):
     """SQL for the document of a scenario without what can be large."""
 
-    template = "(%(expressions)s - ARRAY['objects', 'steps'])"
+    template = "(%(expressions)s - ARRAY['objects', 'steps', 'outside'])"
 
 
 class ManifestText(models.Func):
