@@ -48,7 +48,8 @@ function volumeRow(unique, node, pods) {
     unique,
     kubelet,
     controller,
-    name: kubelet?.name ?? controller.name,
+    // A history without its beginning does not name it.
+    name: kubelet?.name ?? controller?.name ?? unique,
     plugin: pluginOf(unique),
     desired: desiredBy(kubelet, controller),
     mounts: Object.entries(kubelet?.mounts ?? {}).sort(([a], [b]) => byName(a, b)),

@@ -34,7 +34,7 @@ function Body({session, filters}) {
 }
 
 function Row({session, name, node, answer}) {
-  const {mark, family, words} = answer;
+  const {state, mark, family, words} = answer;
   const taken = (resource) =>
     node.allocatable?.[resource] === undefined
       ? ""
@@ -42,8 +42,8 @@ function Row({session, name, node, answer}) {
   const calm = answer.family === "settled" || answer.family === "held";
   return html`
     <tr><th scope="row"><${NodeLink} session=${session} name=${name} /></th>
-      <td><span class="state"><${Mark} name=${mark} family=${family} />${words}</span></td><td class="soft">${node.zone ?? ""}</td>
+      <td><span class="state"><${Mark} name=${mark} family=${family} />${state === "failing" ? state : words}</span></td><td class="soft">${node.zone ?? ""}</td>
       <td class="right">${taken("cpu")}</td><td class="right">${taken("memory")}</td><td class="right">${node.requested?.pods ?? 0}</td>
       <td class="right">${count(Object.keys(node.attachments ?? {}).length)}</td>
-      <td class=${calm ? "mute" : "soft"} title=${answer.sentence}>${answer.family === "settled" ? "none" : answer.sentence}</td></tr>`;
+      <td class=${calm ? "mute" : "soft"} title=${answer.sentence}>${answer.family === "settled" ? "none" : state === "failing" ? `${words}. ${answer.sentence}` : answer.sentence}</td></tr>`;
 }

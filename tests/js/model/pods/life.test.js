@@ -130,3 +130,14 @@ test("attaching and mounting lie within starting", () => {
     [[0, 5]],
   );
 });
+
+test("a history of volumes without its beginning is drawn", () => {
+  const failed = {name: "volume_mount", failures: 2, failed: SECOND, retry_at: 2 * SECOND};
+  const story = [{[ID]: {node: "n2"}}, {"node/n2": {volumes: {d: {operations: {"*": failed}}}}}];
+  const life = lifeOf(
+    ID,
+    story.map((changes, i) => ({seq: i + 1, at: i * SECOND, changes})),
+    9,
+  );
+  assert.equal(lane(life, "starting").slices.length, 1);
+});
