@@ -22,6 +22,8 @@ FIRST_CHANGES: dict[str, str | None] = {
     "59-critical-class-outside-kube-system.yaml": "ResourceQuota in addons",
     "64-terminating-on-a-dead-node.yaml": "s-2",
     "65-secret-not-there.yaml": "Create Secret edge/contourcert",
+    "69-beside-a-pod-of-another-namespace.yaml": "look in namespace db",
+    "70-second-scheduler.yaml": "my-scheduler",
     "72-grows-only-when-detached.yaml": "Scale the workload of kafka/kafka-0 to 0",
     "74-restore-smaller-than-snapshot.yaml": "1Gi",
     "77-attachment-of-a-deleted-node.yaml": "VolumeAttachment csi-c0ffee",

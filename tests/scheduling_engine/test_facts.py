@@ -150,7 +150,10 @@ def test_a_pod_that_keeps_others_away_is_named() -> None:
 def test_missing_peers_of_an_affinity_are_told() -> None:
     affinity = {"podAffinity": _anti("cache")["podAntiAffinity"]}
     told = _why(node("n", labels={"kubernetes.io/hostname": "n"}), pod("p", affinity=affinity))
-    assert told == "No pod that has a node matches app=cache, which the pod's affinity requires."
+    assert told == (
+        "No pod that has a node matches app=cache in namespace default, which the pod's affinity "
+        "requires."
+    )
 
 
 def test_a_forbidden_preemption_is_named() -> None:

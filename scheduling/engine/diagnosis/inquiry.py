@@ -45,6 +45,7 @@ from scheduling.engine.diagnosis.changes.node_changes import (
     uncordoned,
 )
 from scheduling.engine.diagnosis.changes.pod_rules import (
+    affinity_namespaces,
     gates,
     pod_affinities,
     priorities,
@@ -102,6 +103,7 @@ _KINDS: Final[tuple[tuple[str, Changes], ...]] = (
     ("taint", removed_taints),
     ("selector", selectors),
     ("spread", spreading),
+    ("namespaces", affinity_namespaces),
     ("affinity", pod_affinities),
     ("device", advertised_devices),
     ("requests", smaller_requests),

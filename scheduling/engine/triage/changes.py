@@ -18,6 +18,7 @@ from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, Situation
 from scheduling.engine.diagnosis.changes.new_nodes import more_nodes
 from scheduling.engine.diagnosis.changes.pod_rules import (
+    affinity_namespaces,
     pod_affinities,
     selectors,
     spreading,
@@ -49,6 +50,7 @@ _RANK: Final = (
     "toleration",
     "selector",
     "spread",
+    "namespaces",
     "affinity",
     "port",
     "requests",
@@ -244,6 +246,7 @@ _TEMPLATE: Final[tuple[tuple[str, _Generate, bool], ...]] = (
     ("toleration", tolerations, False),
     ("selector", selectors, False),
     ("spread", spreading, True),
+    ("namespaces", affinity_namespaces, False),
     ("affinity", _hostname_instead, True),
     ("affinity", pod_affinities, True),
     ("port", _other_ports, False),

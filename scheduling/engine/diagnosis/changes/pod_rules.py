@@ -26,6 +26,8 @@ from scheduling.engine.diagnosis.manifests import (
     node_terms,
     taint_text,
 )
+from scheduling.engine.diagnosis.world import World
+from scheduling.engine.pods.pod_info import AffinityTerm
 from scheduling.engine.pods.pod_template import Taint
 
 _AFFINITY_BREAKS = {
@@ -201,6 +203,38 @@ def _with_constraint(
         text=text,
         breaks="More of its kind may then fail with one domain.",
     )
+
+
+def affinity_namespaces(situation: Situation) -> Iterator[Candidate]:
+    """A required term of pod affinity looks where the pods are that it means, too."""
+    pod = situation.pod
+    affinity: Manifest = pod.spec.get("affinity") or {}
+    raw = items(section(affinity, "podAffinity"), REQUIRED)
+    for place, term in enumerate(situation.world.info().affinity.required):
+        found = _namespaces_of_matching(situation.world, term)
+        if place >= len(raw) or not found or found & term.namespaces:
+            continue
+        names = sorted({*term.namespaces, *found})
+        changed = deep_copy(affinity)
+        changed["podAffinity"][REQUIRED][place]["namespaces"] = names
+        elsewhere = ", ".join(sorted(found))
+        yield replaced(
+            pod,
+            {"affinity": changed},
+            kind="affinity",
+            text=f"Let the pod affinity look in namespace {elsewhere}, too (namespaces of its term)",
+        )
+
+
+def _namespaces_of_matching(world: World, term: AffinityTerm) -> set[str]:
+    if term.selector is None:
+        return set()
+    return {
+        info.pod.namespace
+        for row, _ in world.nodes()
+        for info in world.table.pods[row].values()
+        if term.selector.matches(info.pod.labels)
+    }
 
 
 def pod_affinities(situation: Situation) -> Iterator[Candidate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from kscope.sim.objects.objects import Node, Pod
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text, sorted_by_name
@@ -136,6 +137,29 @@ def _excluded(case: Case, term: AffinityTerm) -> Iterator[tuple[Node, PodInfo]]:
                 yield from ((here, info) for info in sorted_by_name(matching))
 
 
+def _looked_in(term: AffinityTerm) -> str:
+    """The namespaces in which a term looks for pods."""
+    if term.namespace_selector is not None:
+        return " in the namespaces that its term selects"
+    names = sorted(term.namespaces)
+    return f" in namespace{'s' if len(names) > 1 else ''} {listed(names, FEW)}"
+
+
+def _elsewhere(case: Case, term: AffinityTerm) -> Iterator[Fact]:
+    """The pods that a term would match if it looked in their namespaces."""
+    found = (
+        (here, info)
+        for here, info in case.placed_pods()
+        if term.selector is not None and term.selector.matches(info.pod.labels)
+    )
+    for here, info in islice(found, FEW):
+        text = (
+            f"Pod {info.key} on {here.name} matches, but is in namespace {info.pod.namespace}, "
+            "where the term does not look."
+        )
+        yield fact(info.pod, ("metadata", "namespace"), text)
+
+
 def _joins(case: Case) -> Explanation:
     because: list[Fact] = []
     why = ""
@@ -148,10 +172,11 @@ def _joins(case: Case) -> Explanation:
         if any(case.node(each).labels.get(key) not in joined for each in case.refused):
             because.append(fact(case.pod, _path("podAffinity", place), text))
         if not matching:
-            why = (
-                why
-                or f"No pod that has a node matches {_selected(term)}, which the pod's affinity requires."
+            why = why or (
+                f"No pod that has a node matches {_selected(term)}{_looked_in(term)}, which the "
+                "pod's affinity requires."
             )
+            because += _elsewhere(case, term)
             continue
         domains: dict[str, str] = {}
         for here, info in matching:
