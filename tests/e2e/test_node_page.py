@@ -109,7 +109,7 @@ def _expect_the_same_health_everywhere(page: Page, run: int) -> None:
             page.set_viewport_size({"width": 1440, "height": 900})
 
     tile = page.get_by_role("button", name=f"pod default/reports, {words}")
-    card = page.get_by_role("article", name="Node node-1").get_by_text(words)
+    card = page.get_by_role("article", name="Node node-1").get_by_title(words)
     lane = page.get_by_role("link", name=f"Claim default/reports, failing. {words}")
     see("board", "?pod=default/reports&", tile, card, lane)
     expect(page.get_by_label("Selected pod").get_by_text(words).first).to_be_visible()

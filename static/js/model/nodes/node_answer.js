@@ -1,7 +1,7 @@
 import {moment, parseId} from "../shared/format.js";
 import {isTerminating, terminatingWords} from "../shared/terminating.js";
-import {failureWords} from "../health/operations.js";
-import {callOf, isRefused, shortError, volumesOf} from "../health/node_volumes.js";
+import {failureSentence, failureWords} from "../health/operations.js";
+import {isRefused, volumesOf} from "../health/node_volumes.js";
 
 const PRESSURE = {
   "node.kubernetes.io/memory-pressure": "is short of memory",
@@ -69,15 +69,14 @@ function failing(name, rows, at) {
   const failed = rows.filter(({trouble}) => trouble).sort((a, b) => b.trouble.failures - a.trouble.failures)[0];
   if (!failed) return null;
   const {trouble} = failed;
-  const times = trouble.failures === 1 ? "once" : `${trouble.failures} times`;
-  const what = (of) => `${callOf(trouble)} of ${of} failed ${times}, ${shortError(trouble.error)}`;
+  const what = failureSentence(failed.name, trouble);
   const [waits] = failed.waiting[0] ?? [];
   const [wants] = failed.desired[0] ?? [];
   const sentence = waits
-    ? `${parseId(waits).key || waits} cannot start: ${what(failed.name)}`
+    ? `${parseId(waits).key || waits} cannot start: ${what}`
     : wants
-      ? what(`${failed.name} for ${wants}`)
-      : `${failed.name} stays on ${name}: ${what(failed.name)}`;
+      ? `${wants} needs it: ${what}`
+      : `${failed.name} stays on ${name}: ${what}`;
   return {
     state: "failing",
     mark: "backoff",

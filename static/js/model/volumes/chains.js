@@ -107,14 +107,14 @@ export function linkLook({link}, claim, volume) {
 }
 
 /**
- * The node of a chain as {name, mark, family, words, dashed}: that of the pod that uses it, with the pod's health,
+ * The node of a chain as {name, state, mark, family, words, dashed}: that of the pod that uses it, with the pod's health,
  * else the node to which the volume or the claim is limited; null without any.
  */
 export function placeOf(user, health, claim, volume) {
   const name = user && nodeOf(user);
   if (name) {
-    const {mark, family, words} = health;
-    return {name, mark, family, words, dashed: !user.node && !user.assumed};
+    const {state, mark, family, words} = health;
+    return {name, state, mark, family, words, dashed: !user.node && !user.assumed};
   }
   if (volume?.affinity)
     return {name: volume.affinity.replace(ONE_NODE, ""), mark: null, family: "held", words: "affinity"};

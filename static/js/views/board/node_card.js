@@ -45,7 +45,7 @@ export class NodeCard extends Component {
 function Hint({asked, name, node, model, target, here}) {
   const problem = node ? healthOf(`node/${name}`, model) : GONE;
   if (problem.family === "stuck" || problem.family === "held")
-    return html`<span class=${`hint cut tinted f-${problem.family}`} title=${problem.detail}>${problem.words}</span>`;
+    return html`<span class=${`hint cut tinted f-${problem.family}`} title=${problem.detail}>${problem.state === "failing" ? problem.state : problem.words}</span>`;
   return html`<span class="hint cut">${hintText(asked, node, model.at, target, here)}</span>`;
 }
 

@@ -45,5 +45,5 @@ function Row({session, name, node, answer}) {
       <td><span class="state"><${Mark} name=${mark} family=${family} />${state === "failing" ? state : words}</span></td><td class="soft">${node.zone ?? ""}</td>
       <td class="right">${taken("cpu")}</td><td class="right">${taken("memory")}</td><td class="right">${node.requested?.pods ?? 0}</td>
       <td class="right">${count(Object.keys(node.attachments ?? {}).length)}</td>
-      <td class=${calm ? "mute" : "soft"} title=${answer.sentence}>${answer.family === "settled" ? "none" : state === "failing" ? `${words}. ${answer.sentence}` : answer.sentence}</td></tr>`;
+      <td class=${calm ? "mute" : "soft"} title=${answer.sentence}>${answer.family === "settled" ? "none" : answer.sentence}</td></tr>`;
 }

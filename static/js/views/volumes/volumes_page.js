@@ -173,5 +173,5 @@ function provisionerWords(provisioner) {
 function Place({place}) {
   return html`
     <span class="cellbox still" title=${`${place.name}, ${place.words}`}>${place.mark && html`<${Mark} name=${place.mark} family=${place.family} />`}
-      <span class="cut">${place.name}</span><span class="val">${place.words}</span></span>`;
+      <span class="cut">${place.name}</span><span class="val">${place.state === "well" ? "" : (place.state ?? place.words)}</span></span>`;
 }

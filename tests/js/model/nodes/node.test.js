@@ -38,7 +38,7 @@ test("a failed operation names pod, count, error and retry", () => {
     words: "MountDevice of d1 failed 4 times, next try at 10.000 s",
     family: "stuck",
     pod: "pod/shop/web",
-    sentence: "web cannot start: MountDevice of d1 failed 4 times, wrong fs type.",
+    sentence: "web cannot start: MountDevice of d1 failed 4 times, next try at 10.000 s: wrong fs type.",
     figure: {value: "2.000", words: "s until the next retry"},
   });
 });
