@@ -30,7 +30,7 @@ class Timer:
     def __init__(self, at: int, callback: Callback, args: tuple[Any, ...], cause: int) -> None:
         self.at = at
         self.callback: Callback | None = callback
-        self.args = args
+        self.args: tuple[Any, ...] = args
         self.cause = cause
 
     def cancel(self) -> None:

@@ -4,7 +4,8 @@ Upstream: kubernetes-csi/external-provisioner, pkg/controller/controller.go, get
 getSnapshotSource().
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import SimError
@@ -155,5 +156,5 @@ class DataSources:
         return self._outside.find(kind, key) if found is None else found.raw
 
 
-def _mode(spec: Manifest) -> str:
+def _mode(spec: Mapping[str, Any]) -> str:
     return spec.get("volumeMode") or "Filesystem"
