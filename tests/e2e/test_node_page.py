@@ -109,7 +109,9 @@ def _expect_the_same_health_everywhere(page: Page, run: int) -> None:
             page.set_viewport_size({"width": 1440, "height": 900})
 
     tile = page.get_by_role("button", name=f"pod default/reports, {words}")
-    card = page.get_by_role("article", name="Node node-1").get_by_title(words)
+    card = page.get_by_role("article", name="Node node-1").get_by_title(
+        f"reports cannot start: {words}"
+    )
     lane = page.get_by_role("link", name=f"Claim default/reports, failing. {words}")
     see("board", "?pod=default/reports&", tile, card, lane)
     expect(page.get_by_label("Selected pod").get_by_text(words).first).to_be_visible()
@@ -125,4 +127,4 @@ def _expect_the_same_health_everywhere(page: Page, run: int) -> None:
     for name in ("default/reports", "disk-reports"):
         expect(page.get_by_role("button", name=f"{name}, {words}")).to_be_visible()
     see("nodes", "nodes/?", page.get_by_role("row").filter(has_text=words))
-    see("node", "nodes/node-1/?", page.get_by_role("region", name="Pods").get_by_text(words))
+    see("node", "nodes/node-1/?", page.get_by_role("region", name="Pods").get_by_title(words))

@@ -14,6 +14,11 @@ export function healthIs(state, place, [mark, family, words], detail = words) {
   return {state, place, mark, family, words, detail};
 }
 
+/** The words of a health where there is little room; the whole sentence about a failure is in the title beside it. */
+export function brief({state, words}) {
+  return state === "failing" ? state : words;
+}
+
 const ABSENT = healthIs("well", "other", ["expired", "held", "does not exist at this moment"]);
 const cache = new WeakMap();
 

@@ -1,6 +1,6 @@
 import {html} from "../../lib/html.js";
 import {healthOf} from "../../model/run/health_of.js";
-import {podHealth} from "../../model/health/pod.js";
+import {brief, podHealth} from "../../model/health/pod.js";
 import {DRAWN, backoffLeft} from "../../model/pods/lanes.js";
 import {count, duration, parseId} from "../../model/shared/format.js";
 import {holdWords} from "../../model/shared/terminating.js";
@@ -105,14 +105,15 @@ function ClaimLane({session}) {
 function ClaimItem({session, id}) {
   const {claims, entities} = session.model;
   const claim = entities.get(id);
-  const {state, mark, family, words} = healthOf(id, session.model);
+  const health = healthOf(id, session.model);
+  const {state, mark, family, words} = health;
   const steps = claims.steps(id, claim, session.model);
   const held = holdWords(id, session.model) || (state === "failing" ? words : "");
   const now = steps.find(({status}) => status === "now") ?? steps.findLast(({status}) => status === "done");
   const {namespace, name} = parseId(id);
   return html`
     <a class="item claim" href=${volumesHref(session, `${namespace}/${name}`)}
-      aria-label=${`Claim ${namespace}/${name}, ${state === "failing" ? "failing" : words}. ${held || `${now.name}: ${now.what}`}`} title=${held || undefined}>
+      aria-label=${`Claim ${namespace}/${name}, ${brief(health)}. ${held || `${now.name}: ${now.what}`}`} title=${held || undefined}>
       <${Mark} name=${mark} family=${family} />
       <${Name} namespace=${namespace} name=${name} />
       <span class="val progress">${steps.map(

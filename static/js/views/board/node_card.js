@@ -2,7 +2,7 @@ import {Component} from "preact";
 
 import {html} from "../../lib/html.js";
 import {healthOf} from "../../model/run/health_of.js";
-import {podHealth} from "../../model/health/pod.js";
+import {brief, podHealth} from "../../model/health/pod.js";
 import {hint, meters, wants} from "../../model/nodes/nodes.js";
 import {VERDICT_LOOK, emphasise, verdictOf} from "../../model/pods/verdict.js";
 import {parseId, ratio} from "../../model/shared/format.js";
@@ -45,7 +45,7 @@ export class NodeCard extends Component {
 function Hint({asked, name, node, model, target, here}) {
   const problem = node ? healthOf(`node/${name}`, model) : GONE;
   if (problem.family === "stuck" || problem.family === "held")
-    return html`<span class=${`hint cut tinted f-${problem.family}`} title=${problem.detail}>${problem.state === "failing" ? problem.state : problem.words}</span>`;
+    return html`<span class=${`hint cut tinted f-${problem.family}`} title=${problem.detail}>${brief(problem)}</span>`;
   return html`<span class="hint cut">${hintText(asked, node, model.at, target, here)}</span>`;
 }
 

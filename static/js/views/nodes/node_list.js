@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {brief} from "../../model/health/pod.js";
 import {listNodes} from "../../model/nodes/node_list.js";
 import {count, ratio} from "../../model/shared/format.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
@@ -34,7 +35,7 @@ function Body({session, filters}) {
 }
 
 function Row({session, name, node, answer}) {
-  const {state, mark, family, words} = answer;
+  const {mark, family} = answer;
   const taken = (resource) =>
     node.allocatable?.[resource] === undefined
       ? ""
@@ -42,7 +43,7 @@ function Row({session, name, node, answer}) {
   const calm = answer.family === "settled" || answer.family === "held";
   return html`
     <tr><th scope="row"><${NodeLink} session=${session} name=${name} /></th>
-      <td><span class="state"><${Mark} name=${mark} family=${family} />${state === "failing" ? state : words}</span></td><td class="soft">${node.zone ?? ""}</td>
+      <td><span class="state"><${Mark} name=${mark} family=${family} />${brief(answer)}</span></td><td class="soft">${node.zone ?? ""}</td>
       <td class="right">${taken("cpu")}</td><td class="right">${taken("memory")}</td><td class="right">${node.requested?.pods ?? 0}</td>
       <td class="right">${count(Object.keys(node.attachments ?? {}).length)}</td>
       <td class=${calm ? "mute" : "soft"} title=${answer.sentence}>${answer.family === "settled" ? "none" : answer.sentence}</td></tr>`;

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {brief} from "../../model/health/pod.js";
 import {nodeAnswer} from "../../model/nodes/node_answer.js";
 import {devicesOf} from "../../model/nodes/node_devices.js";
 import {holdersOf, nodeFacts, nodeStates, resourcesOf, shortage} from "../../model/nodes/node_facts.js";
@@ -153,8 +154,8 @@ function Pods({session, pods}) {
   return html`
     <section class="onnode" aria-label="Pods"><div class="sechead"><h2>Pods</h2><span class="note">${pods.length === 0 ? "none here or nominated to this node" : `${count(pods.length)}${note}`}</span></div>
       <ul class="podrow">${pods.slice(0, PODS).map(
-        ({id, health: {mark, family, words, detail}}) => html`
-        <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut" title=${detail}>${words}</span></li>`,
+        ({id, health}) => html`
+        <li key=${id}><${Mark} name=${health.mark} family=${health.family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut" title=${health.detail}>${brief(health)}</span></li>`,
       )}</ul>
       ${pods.length > PODS && html`<p class="small mute after">Showing ${PODS} of ${count(pods.length)}, waiting pods first.</p>`}
     </section>`;

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {podHealth} from "../../model/health/pod.js";
+import {brief, podHealth} from "../../model/health/pod.js";
 import {PLACES, listPods} from "../../model/pods/pod.js";
 import {count, parseId} from "../../model/shared/format.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
@@ -38,7 +38,7 @@ function Row({id, pod, health, href}) {
   const {state, mark, family, words, detail} = health;
   return html`
     <tr><th scope="row"><a class="name" href=${href}><${Name} namespace=${namespace} name=${name} /></a></th>
-      <td><span class="state"><${Mark} name=${mark} family=${family} />${state === "failing" ? state : words}</span></td>
+      <td><span class="state"><${Mark} name=${mark} family=${family} />${brief(health)}</span></td>
       <td class="right">${pod.priority ?? 0}</td><td class="right">${pod.attempts ?? 0}</td>
       <td class="soft">${state !== "well" && detail !== words && detail}</td></tr>`;
 }

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {brief} from "../../model/health/pod.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {accessModes, bytes, parseId} from "../../model/shared/format.js";
 import {bindingMode} from "../../model/volumes/claims.js";
@@ -24,9 +25,9 @@ export function Volumes({session, id, pod}) {
 }
 
 function Claim({id, href, name, claim, model, at}) {
-  if (!claim) return html`<dl class="kv"><${Own} name=${name} mark="lost" family="stuck" text="does not exist" /></dl>`;
+  if (!claim) return html`<dl class="kv"><${Own} name=${name} health=${MISSING} /></dl>`;
   const {claims, entities} = model;
-  const {mark, family, words} = healthOf(id, model);
+  const health = healthOf(id, model);
   const mode = bindingMode(claim, entities);
   const [volumeName, volume] = claims.volumeOf(id, claim, entities);
   const users = claims.usersOf(id, entities);
@@ -34,7 +35,7 @@ function Claim({id, href, name, claim, model, at}) {
   const waits = mode === "WaitForFirstConsumer" && !claim.volume;
   return html`
     <dl class="kv">
-      <${Own} name=${name} href=${href} mark=${mark} family=${family} text=${words} />
+      <${Own} name=${name} href=${href} health=${health} />
       <dt>Class</dt><dd>${about(claim)}</dd>
       ${mode && html`<dt>Mode</dt><dd>${mode}</dd>`}
       ${
@@ -52,10 +53,14 @@ function Claim({id, href, name, claim, model, at}) {
     )}</ol>`;
 }
 
-function Own({name, href, mark, family, text}) {
+/** The health of a claim that a pod names and that does not exist. */
+const MISSING = {state: "stuck", mark: "lost", family: "stuck", words: "does not exist", detail: "does not exist"};
+
+function Own({name, href, health}) {
+  const {mark, family, detail} = health;
   return html`
     <dt class="own cut" title=${name}>${href ? html`<a href=${href}>${name}</a>` : name}</dt>
-    <dd><span class="state"><${Mark} name=${mark} family=${family} />${text}</span></dd>`;
+    <dd><span class="state" title=${detail}><${Mark} name=${mark} family=${family} />${brief(health)}</span></dd>`;
 }
 
 function about(claim) {

@@ -156,7 +156,10 @@ test("a running pod does not wait for volumes", () => {
   );
   const error = 'MountVolume.SetUp failed for volume "d1" : no';
   const fails = waiting({name: "volume_mount", failures: 2, error, failed: 0, retry_at: 10 * SECOND});
-  assert.equal(nodeAnswer("n1", fails, pods, 3 * SECOND).sentence, "SetUp of d1 for shop/web failed 2 times, no.");
+  assert.equal(
+    nodeAnswer("n1", fails, pods, 3 * SECOND).sentence,
+    "shop/web needs it: SetUp of d1 failed 2 times, next try at 10.000 s: no.",
+  );
 });
 
 test("nodes with problems come first and are counted", () => {
