@@ -21,8 +21,8 @@ from scheduling.engine.diagnosis.fork import CopiedForks, MakeForks
 from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
 from scheduling.engine.diagnosis.why import ASKED, explain_object
 from scheduling.engine.observed.evidence import Evidence, SeenEvent, key_of
-from scheduling.engine.triage.inferred import sources
 from scheduling.engine.triage.report import Change, Group, change_text
+from scheduling.engine.triage.stuck.inferred import sources
 from scheduling.engine.triage.triage import triage
 
 # How far the model looks ahead.

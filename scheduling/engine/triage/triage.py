@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.observed.evidence import Evidence
-from scheduling.engine.triage.claims import claim_groups
 from scheduling.engine.triage.deciding import Trials, deciding_on
-from scheduling.engine.triage.leaving import leaving_groups
-from scheduling.engine.triage.nodes import broken_nodes, node_groups
-from scheduling.engine.triage.pending import held_back
-from scheduling.engine.triage.pending_groups import awaited_nodes, pending_group
-from scheduling.engine.triage.placed import placed_groups
-from scheduling.engine.triage.refused import refused_groups
-from scheduling.engine.triage.remedies import with_changes
+from scheduling.engine.triage.pending_pods.groups import awaited_nodes, pending_group
+from scheduling.engine.triage.pending_pods.held import held_back
+from scheduling.engine.triage.pending_pods.remedies import with_changes
 from scheduling.engine.triage.report import Group, Triage
+from scheduling.engine.triage.stuck.claims import claim_groups
+from scheduling.engine.triage.stuck.leaving import leaving_groups
+from scheduling.engine.triage.stuck.nodes import broken_nodes, node_groups
+from scheduling.engine.triage.stuck.placed import placed_groups
+from scheduling.engine.triage.stuck.refused import refused_groups
 
 
 def triage(

@@ -13,18 +13,18 @@ from scheduling.engine.diagnosis.manifests import HOSTNAME, REQUIRED
 from scheduling.engine.diagnosis.report import Cause, named
 from scheduling.engine.observed.evidence import Evidence, condition, entity, key_of
 from scheduling.engine.plugins.node_resources_fit import format_amount
-from scheduling.engine.triage.controllers import (
+from scheduling.engine.triage.deciding import Deciding
+from scheduling.engine.triage.pending_pods.held import Held, containers_of
+from scheduling.engine.triage.pending_pods.signatures import device_classes
+from scheduling.engine.triage.report import Group, counted
+from scheduling.engine.triage.stuck.controllers import (
     behind,
     is_running,
     owners_text,
     stale_lease,
     state_of,
 )
-from scheduling.engine.triage.deciding import Deciding
-from scheduling.engine.triage.nodes import Broken
-from scheduling.engine.triage.pending import Held, containers_of
-from scheduling.engine.triage.report import Group, counted
-from scheduling.engine.triage.signatures import device_classes
+from scheduling.engine.triage.stuck.nodes import Broken
 
 _VOLUMES = frozenset(
     (names.VOLUME_BINDING, names.CHECK_VOLUME_BINDING)

@@ -11,11 +11,11 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence, SeenEvent, entity, key_of
-from scheduling.engine.triage.controllers import behind, is_running, owners_text, state_of
-from scheduling.engine.triage.inferred import pod_refusal
-from scheduling.engine.triage.nodes import Broken
-from scheduling.engine.triage.refused import started
 from scheduling.engine.triage.report import Change, Group
+from scheduling.engine.triage.stuck.controllers import behind, is_running, owners_text, state_of
+from scheduling.engine.triage.stuck.inferred import pod_refusal
+from scheduling.engine.triage.stuck.nodes import Broken
+from scheduling.engine.triage.stuck.refused import started
 
 # Why containers wait without any fault.
 _CALM: Final = frozenset(("ContainerCreating", "PodInitializing", ""))

@@ -11,11 +11,11 @@ from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence, condition, entity, key_of
-from scheduling.engine.triage.claims import claims_of
-from scheduling.engine.triage.controllers import behind, is_running, remover_of, state_of
-from scheduling.engine.triage.nodes import Broken
-from scheduling.engine.triage.refused import started
 from scheduling.engine.triage.report import Change, Group, counted
+from scheduling.engine.triage.stuck.claims import claims_of
+from scheduling.engine.triage.stuck.controllers import behind, is_running, remover_of, state_of
+from scheduling.engine.triage.stuck.nodes import Broken
+from scheduling.engine.triage.stuck.refused import started
 
 # What a deletion may take without being stuck, besides a pod's grace period.
 _PATIENCE_SECONDS: Final = 60

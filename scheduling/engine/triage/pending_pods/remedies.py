@@ -9,12 +9,16 @@ from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.triage.changes import changes_for, placed_by, placed_without_gates
-from scheduling.engine.triage.controllers import behind, is_running
 from scheduling.engine.triage.deciding import Trials
-from scheduling.engine.triage.pending import Held
-from scheduling.engine.triage.refused import started
+from scheduling.engine.triage.pending_pods.changes import (
+    changes_for,
+    placed_by,
+    placed_without_gates,
+)
+from scheduling.engine.triage.pending_pods.held import Held
 from scheduling.engine.triage.report import Change, Group, counted
+from scheduling.engine.triage.stuck.controllers import behind, is_running
+from scheduling.engine.triage.stuck.refused import started
 
 
 def with_changes(evidence: Evidence, trials: Trials, held: Held, group: Group) -> Group:

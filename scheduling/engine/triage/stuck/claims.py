@@ -11,10 +11,10 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence, SeenEvent, condition, entity, key_of
-from scheduling.engine.triage.controllers import behind, is_running, state_of
-from scheduling.engine.triage.inferred import claim_refusal
-from scheduling.engine.triage.refused import started
 from scheduling.engine.triage.report import Change, Group
+from scheduling.engine.triage.stuck.controllers import behind, is_running, state_of
+from scheduling.engine.triage.stuck.inferred import claim_refusal
+from scheduling.engine.triage.stuck.refused import started
 
 _REFUSED: Final = ("ProvisioningFailed", "FailedBinding", "ClaimLost", "ClaimMisbound")
 _RESIZE: Final = ("VolumeResizeFailed", "FileSystemResizeFailed", "ExternalExpanding")

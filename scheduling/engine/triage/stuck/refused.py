@@ -18,7 +18,9 @@ from scheduling.engine.observed.evidence import (
     entity,
     key_of,
 )
-from scheduling.engine.triage.controllers import (
+from scheduling.engine.triage.deciding import Trials
+from scheduling.engine.triage.report import Change, Group, counted
+from scheduling.engine.triage.stuck.controllers import (
     behind,
     is_running,
     owners_text,
@@ -26,8 +28,6 @@ from scheduling.engine.triage.controllers import (
     state_of,
     wanted_pods,
 )
-from scheduling.engine.triage.deciding import Trials
-from scheduling.engine.triage.report import Change, Group, counted
 
 _KINDS: Final = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job")
 _FAILED: Final = "FailedCreate"

@@ -23,7 +23,7 @@ from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.observed.evidence import Evidence, condition
 from scheduling.engine.triage.deciding import Deciding
-from scheduling.engine.triage.signatures import signature_of
+from scheduling.engine.triage.pending_pods.signatures import signature_of
 
 # Pods of a class that are asked one by one where each may have a reason of its own.
 _ASKED = 24

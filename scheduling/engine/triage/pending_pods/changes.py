@@ -35,10 +35,10 @@ from scheduling.engine.diagnosis.manifests import (
     taint_text,
 )
 from scheduling.engine.pods.pod_template import Taint
-from scheduling.engine.triage.controllers import owners_text
 from scheduling.engine.triage.deciding import Deciding, Trials
-from scheduling.engine.triage.pending import Held, PodClass, containers_of
+from scheduling.engine.triage.pending_pods.held import Held, PodClass, containers_of
 from scheduling.engine.triage.report import Change
+from scheduling.engine.triage.stuck.controllers import owners_text
 
 # Per kind, how many changes are tried for a class, and how many nodes at most are added.
 _PER_KIND: Final = 3

@@ -10,8 +10,8 @@ from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence, condition, key_of
-from scheduling.engine.triage.controllers import state_of
 from scheduling.engine.triage.report import Change, Group
+from scheduling.engine.triage.stuck.controllers import state_of
 
 # How the kubelet says that its network plugin is missing. Upstream: kubelet/container/runtime.go.
 _NETWORK: Final = ("network plugin", "NetworkPluginNotReady", "cni plugin", "NetworkReady=false")
