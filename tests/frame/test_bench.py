@@ -1,4 +1,4 @@
-"""The bench works: its parts that need no servers, at their least size (`make test-bench`: all)."""
+"""The bench works: one of its parts, at its least size (`make test-bench` tries all)."""
 
 import subprocess
 import sys
@@ -6,11 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import BENCHES, ON_SERVERS
-
 ROOM = Path(__file__).resolve().parents[2]
-# Of its five processes each loads the engine, and they do what `engine` does.
-SLOW = {"growth"}
 
 
 def bench(*names: str) -> "subprocess.CompletedProcess[str]":
@@ -24,10 +20,9 @@ def bench(*names: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_the_bench_works_at_its_least_size() -> None:
-    names = sorted(set(BENCHES) - ON_SERVERS - SLOW)
-    done = bench(*names)
+    done = bench("volumes")
     assert done.returncode == 0, done.stderr
-    assert all(f"[{name}, " in done.stdout for name in names)
+    assert "[volumes, " in done.stdout
 
 
 def test_a_bench_that_breaks_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
