@@ -1,5 +1,8 @@
 """Pods without a node: one group for each cause, and changes for all of its pods."""
 
+import pytest
+
+from scheduling.engine.triage.pending_pods import held
 from tests.builders.nodes import ZONE, node
 from tests.builders.pods import pod
 from tests.triage.clusters import deployment, event, only_group, triage_of
@@ -78,3 +81,13 @@ def test_gate_names_the_operator_that_does_not_run() -> None:
         ("start", False),
         ("gate", True),
     ]
+
+
+def test_of_many_nodes_all_are_named_and_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a large cluster only the closest nodes are looked at one by one."""
+    monkeypatch.setattr(held, "_LOOKED_AT", 2)
+    monkeypatch.setattr(held, "_MANY_NODES", 3)
+    nodes = [node(f"n{number}", taints=[_GPU]) for number in range(6)]
+    group = only_group(*nodes, *(pod(f"p{number}", cpu="4") for number in range(6)))
+    assert group.by == "taint of nodes n0–n5"
+    assert [(each.kind, each.places) for each in group.changes] == [("toleration", 6), ("taint", 6)]

@@ -19,6 +19,7 @@ from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Check, named
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.framework.framework import FITS, Detail, Status
 from scheduling.engine.framework.messages import sentence_of
+from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.plugins.node_resources_fit import format_amount
 
 
@@ -63,14 +64,72 @@ def refused_nodes(world: World, decision: ScheduleResult) -> list[Refused]:
 
     Empty when a plugin refused the pod before it looked at any node.
     """
-    search, framework = decision.search, world.algorithm.framework
+    search = decision.search
     if search is None or not search.status.is_success:
         return []
     rows = world.table.active[~np.isin(world.table.active, search.feasible)]
     if len(rows) == 0:
         return []
-    found: dict[int, list[Obstacle]] = {row: [] for row in rows.tolist()}
+    columns = world.algorithm.framework.run_all_filters(search.state, rows)
+    return _refused(world, decision, rows, columns)
+
+
+def closest_nodes(
+    world: World, decision: ScheduleResult, most: int
+) -> tuple[list[Refused], dict[_Rule, tuple[str, ...]]]:
+    """As `refused_nodes`, with at most *most* nodes of each set of refusing filters, the closest.
+
+    Beside them the names of all nodes by the rule that refuses them: for clusters of thousands of
+    nodes, of which only the closest are looked at one by one.
+    """
+    search, table = decision.search, world.table
+    if search is None or not search.status.is_success:
+        return [], {}
+    rows = table.active[~np.isin(table.active, search.feasible)]
+    if len(rows) == 0:
+        return [], {}
+    framework = world.algorithm.framework
     columns = framework.run_all_filters(search.state, rows)
+    by_rule: dict[_Rule, tuple[str, ...]] = {}
+    for place, plugin in enumerate(framework.plugins.filter, 1):
+        codes = columns.get(plugin.name)
+        if codes is None:
+            continue
+        refusing: list[int] = np.unique(codes[codes != FITS]).tolist()
+        for code in refusing:
+            reasons = framework.explain(search.state, place, code).reasons
+            names = table.names(rows[codes == code].tolist())
+            by_rule[plugin.name, reasons] = (*by_rule.get((plugin.name, reasons), ()), *names)
+    kept = _closest(world, rows, columns, most)
+    few = {name: codes[kept] for name, codes in columns.items()}
+    return _refused(world, decision, rows[kept], few), by_rule
+
+
+# A plugin and its reasons.
+_Rule = tuple[str, tuple[str, ...]]
+
+
+def _closest(world: World, rows: IntArray, columns: Mapping[str, IntArray], most: int) -> IntArray:
+    """The places in *rows* of *most* nodes for each combination of verdicts: the most room first."""
+    table = world.table
+    short = np.zeros(len(rows))
+    for column, amount in table.amounts(world.info().resources.fit):
+        free = table.allocatable[column][rows] - table.requested[column][rows]
+        short += np.maximum(amount - free, 0) / amount
+    verdicts = np.stack([np.asarray(codes) for codes in columns.values()])
+    _, kinds = np.unique(verdicts, axis=1, return_inverse=True)
+    kinds = kinds.reshape(-1)
+    order = np.lexsort((table.name_rank[rows], short, kinds))
+    _, begins = np.unique(kinds[order], return_index=True)
+    return np.concatenate([part[:most] for part in np.split(order, begins[1:])])
+
+
+def _refused(
+    world: World, decision: ScheduleResult, rows: IntArray, columns: Mapping[str, IntArray]
+) -> list[Refused]:
+    search, framework = decision.search, world.algorithm.framework
+    assert search is not None
+    found: dict[int, list[Obstacle]] = {row: [] for row in rows.tolist()}
     for place, plugin in enumerate(framework.plugins.filter, 1):
         codes = columns.get(plugin.name)
         if codes is None:
@@ -145,8 +204,8 @@ def _add_verdicts_on_trial(
     for row, place, code in search.verdicts.each():
         if not place:
             continue
-        plugin, others = framework.plugins.filter[place - 1].name, found[row]
-        if all(each.plugin != plugin for each in others):
+        plugin, others = framework.plugins.filter[place - 1].name, found.get(row)
+        if others is not None and all(each.plugin != plugin for each in others):
             status = framework.explain(search.state, place, code)
             if plugin == names.EXTENDER:
                 detail = framework.detail(search.state, row, place, code)
@@ -156,23 +215,40 @@ def _add_verdicts_on_trial(
             others.insert(0, Obstacle(plugin, status, detail))
 
 
-def node_causes(world: World, refused: list[Refused]) -> list[Cause]:
-    """One cause per check and reasons, the ones that concern every node first."""
+def node_causes(
+    world: World,
+    refused: list[Refused],
+    by_rule: Mapping[_Rule, tuple[str, ...]] | None = None,
+) -> list[Cause]:
+    """One cause per check and reasons, the ones that concern every node first.
+
+    *by_rule* has the names of all nodes, where *refused* are only the closest.
+    """
     groups: dict[tuple[str, tuple[str, ...]], list[tuple[Refused, Obstacle]]] = {}
     for each in refused:
         for obstacle in each.obstacles:
             key = (obstacle.plugin, obstacle.status.reasons)
             groups.setdefault(key, []).append((each, obstacle))
     everywhere = {each.node: each for each in refused}
-    causes = [_node_cause(world, group, everywhere) for group in groups.values()]
+    causes = [
+        _node_cause(world, group, everywhere, _names(group, (by_rule or {}).get(rule, ())))
+        for rule, group in groups.items()
+    ]
     return sorted(causes, key=_gravity)
 
 
+def _names(group: list[tuple[Refused, Obstacle]], others: tuple[str, ...]) -> tuple[str, ...]:
+    """The nodes of a group, and *others* that one rule refuses as well."""
+    return tuple(dict.fromkeys((*(each.node for each, _ in group), *others)))
+
+
 def _node_cause(
-    world: World, group: list[tuple[Refused, Obstacle]], everywhere: Mapping[str, Refused]
+    world: World,
+    group: list[tuple[Refused, Obstacle]],
+    everywhere: Mapping[str, Refused],
+    nodes: tuple[str, ...],
 ) -> Cause:
     nearest, obstacle = group[0]
-    nodes = tuple(each.node for each, _ in group)
     check = check_of(nearest, obstacle)
     case = Case(
         world=world,
@@ -181,11 +257,12 @@ def _node_cause(
         refused=[each for each, _ in group],
         details=[each.detail for _, each in group],
         everywhere=everywhere,
+        names=nodes,
     )
     explained = explain(case)
     return Cause(
         severity="blocks" if len(nodes) == len(world.table) else "narrows",
-        sentence=explained.sentence or _sentence(group, check),
+        sentence=explained.sentence or _sentence(group, nodes, check),
         plugin=obstacle.name,
         reasons=obstacle.status.reasons,
         nodes=nodes,
@@ -202,8 +279,8 @@ def _gravity(cause: Cause) -> tuple[int, int, str]:
     return SEVERITIES.index(cause.severity), -len(cause.nodes), cause.plugin
 
 
-def _sentence(group: list[tuple[Refused, Obstacle]], check: Check) -> str:
-    where = f"Node{'' if len(group) == 1 else 's'} {named(each.node for each, _ in group)}"
+def _sentence(group: list[tuple[Refused, Obstacle]], nodes: tuple[str, ...], check: Check) -> str:
+    where = f"Node{'' if len(nodes) == 1 else 's'} {named(nodes)}"
     text = check.text
     if check.requested is not None and check.free is not None and check.unit:
         asked, free = (format_amount(check.unit, n) for n in (check.requested, check.free))

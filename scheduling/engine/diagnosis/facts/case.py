@@ -42,7 +42,7 @@ class Case:
     """The refusals of `plugin` that give the same reasons: `refused` with their `details`.
 
     Both have one entry per node, the closest to fitting first. `everywhere` are the refusals of all
-    nodes, by name.
+    nodes, by name. In a large cluster these are only the closest; `names` are all that it refused.
     """
 
     world: World
@@ -51,6 +51,7 @@ class Case:
     refused: Sequence[Refusal]
     details: Sequence[Detail]
     everywhere: Mapping[str, Refusal]
+    names: Sequence[str]
 
     @property
     def pod(self) -> Pod:
@@ -100,7 +101,7 @@ class Case:
 
     def overall(self, rule: str) -> str:
         """What refuses the pod on the few nodes that *rule*, such as its node selector, leaves."""
-        refused = {each.node for each in self.refused}
+        refused = set(self.names)
         left = [node for _, node in self.world.nodes() if node.name not in refused]
         faults = self.faults_of(left) if 0 < len(left) <= FEW_LEFT else ""
         if not faults:

@@ -31,7 +31,7 @@ def explain_spread(case: Case) -> Explanation:
     emptiest = [name for name, (count, _) in counts.items() if count == smallest]
     counted = ", ".join(f"{name}: {count}" for name, (count, _) in list(counts.items())[:FEW])
     sentence = (
-        f"{nodes_text([each.node for each in case.refused])}: with the pod the skew over {key} would be "
+        f"{nodes_text(case.names)}: with the pod the skew over {key} would be "
         f"{case.numbers['skew']}, and maxSkew is {case.numbers['maxSkew']} ({counted})."
     )
     because.extend(_domain_facts(key, counts))

@@ -134,7 +134,7 @@ def _sentence_of(case: Case, away: list[tuple[PersistentVolumeClaim, PersistentV
     if not away:
         return ""
     claim, volume = away[0]
-    where = nodes_text([each.node for each in case.refused])
+    where = nodes_text(case.names)
     if len(away) > 1:
         names = listed([f"{each.name} ({_wants(each)})" for _, each in away], 3)
         return f"{where}: out of reach of the pod's volumes {names}."

@@ -206,20 +206,16 @@ def _hostname_instead(situation: Situation) -> Iterator[Candidate]:
 def _other_ports(situation: Situation) -> Iterator[Candidate]:
     """The next host port that no pod has, for each that is taken."""
     pod = situation.pod
+    wanted = _host_ports(pod)
+    if not wanted:
+        return
     taken = {
-        port.get("hostPort")
+        number
         for row, _ in situation.world.nodes()
         for info in situation.world.table.pods[row].values()
-        for each in containers_of(info.pod)
-        for port in items(each, "ports")
+        for number in _host_ports(info.pod)
     }
-    wanted = [
-        port["hostPort"]
-        for each in containers_of(pod)
-        for port in items(each, "ports")
-        if port.get("hostPort") in taken
-    ]
-    for number in dict.fromkeys(wanted):
+    for number in [each for each in dict.fromkeys(wanted) if each in taken]:
         free = next(each for each in range(number + 1, number + 65_536) if each not in taken)
         containers = deep_copy(pod.spec.get("containers"))
         for each in containers:
@@ -234,6 +230,11 @@ def _other_ports(situation: Situation) -> Iterator[Candidate]:
             text=f"Use host port {free} instead of {number}",
             note="What asks for the port has to know the new one.",
         )
+
+
+def _host_ports(pod: Pod) -> list[int]:
+    ports = [port for each in containers_of(pod) for port in items(each, "ports")]
+    return [port["hostPort"] for port in ports if port.get("hostPort")]
 
 
 def _fields(fields: Manifest, *, kind: str, text: str, note: str) -> Candidate:
@@ -300,11 +301,7 @@ def _changed_fields(found: PodClass, candidate: Candidate) -> Manifest:
 
 def _recovered(situation: Situation) -> Iterator[GroupChange]:
     """The nodes that are not ready come back, and the node controller takes their taints off."""
-    nodes = [
-        node
-        for each in situation.refused
-        if not (node := situation.world.table.node(each.row)).is_ready
-    ]
+    nodes = [node for _, node in situation.world.nodes() if not node.is_ready]
     if nodes:
         yield GroupChange(
             kind="ready",
@@ -324,11 +321,7 @@ def _ready(node: Node) -> ApiObject:
 
 
 def _uncordoned(situation: Situation) -> Iterator[GroupChange]:
-    nodes = [
-        node
-        for each in situation.refused
-        if (node := situation.world.table.node(each.row)).unschedulable
-    ]
+    nodes = [node for _, node in situation.world.nodes() if node.unschedulable]
     if nodes:
         names = listed([node.name for node in nodes], 4)
         yield GroupChange(
@@ -346,11 +339,12 @@ def _uncordoned_node(node: Node) -> ApiObject:
 
 def _without_taints(situation: Situation) -> Iterator[GroupChange]:
     """One taint off all nodes that have it: everybody's rule, not that of one team."""
-    tainted: dict[Taint, list[Node]] = {}
-    for each in situation.refused:
-        node = situation.world.table.node(each.row)
-        for taint in situation.untolerated(node):
-            tainted.setdefault(taint, []).append(node)
+    closest = [situation.world.table.node(each.row) for each in situation.refused]
+    found: dict[Taint, dict[str, Node]] = {}
+    for node in (*closest, *(node for _, node in situation.world.nodes())):
+        for taint in situation.untolerated(node) if node.taints else ():
+            found.setdefault(taint, {})[node.name] = node
+    tainted = {taint: list(nodes.values()) for taint, nodes in found.items()}
     for taint, nodes in islice(tainted.items(), _PER_KIND):
         if taint.key.startswith(("node.kubernetes.io/", *_CONTROL_PLANE)):
             continue

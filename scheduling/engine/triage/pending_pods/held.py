@@ -14,9 +14,9 @@ from scheduling.engine.cycle.decision.result import SCHEDULED
 from scheduling.engine.diagnosis.candidates import Situation
 from scheduling.engine.diagnosis.causes import (
     Refused,
+    closest_nodes,
     node_causes,
     outright_cause,
-    refused_nodes,
 )
 from scheduling.engine.diagnosis.headline import headline
 from scheduling.engine.diagnosis.report import Cause
@@ -25,8 +25,9 @@ from scheduling.engine.observed.evidence import Evidence, condition
 from scheduling.engine.triage.deciding import Deciding
 from scheduling.engine.triage.pending_pods.signatures import signature_of
 
-# Pods of a class that are asked one by one where each may have a reason of its own.
-_ASKED = 24
+# How many nodes of each combination of refusals are looked at one by one, the closest, where a
+# cluster has more than so many.
+_LOOKED_AT, _MANY_NODES = 32, 500
 
 
 @dataclass(slots=True)
@@ -124,8 +125,9 @@ def _diagnosed(
         found.sentence = f"It fits {found.fits} as things are."
         return ("fits", found.workload or pod.key), None
     outright = outright_cause(decision, world)
-    found.refused = refused_nodes(world, decision)
-    found.causes = node_causes(world, found.refused)
+    most = _LOOKED_AT if len(world.table) > _MANY_NODES else len(world.table)
+    found.refused, by_rule = closest_nodes(world, decision, most)
+    found.causes = node_causes(world, found.refused, by_rule)
     if outright is not None:
         found.causes = [outright, *found.causes]
         found.sentence = outright.sentence
