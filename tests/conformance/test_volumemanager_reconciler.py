@@ -88,6 +88,8 @@ class Driver(FakePlugin):
 
     def call(self, call: str, spec: VolumeSpec | None, pod: Pod | None, node: str = "") -> Answer:
         assert spec is not None
+        if call == "CheckNodeAffinity":
+            return Answer()  # In upstream the kubelet does that itself.
         if call == "NodeExpand":
             if spec.name == "fail-expansion-in-use":
                 return Answer(error=VolumeError("in use", ErrorKind.FAILED_PRECONDITION))

@@ -6,6 +6,7 @@ python -m tests.vectors.index > tests/vectors/INDEX.md
 import json
 import re
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 
 from tests.vectors import vector_set
@@ -18,6 +19,7 @@ _CLUSTERS = {
 }
 _SETS = {"v116": "v1.16", "modern": "v1.34", "features": "v1.36-features"}
 _RECORDINGS = ("control-plane-1.20", "control-plane-1.36")
+_THREAD = re.compile(r"https://github\.com/([^/]+/[^/]+)/(?:issues|pull|discussions)/(\d+).*")
 _FEATURES = re.compile(r"(?:features|themes|with): +(.*?)(?=  \w+:|$)")
 
 
@@ -51,8 +53,14 @@ def _features(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _incidents(folder: Path) -> Iterator[tuple[str, str]]:
-    for path in sorted(folder.glob("*.yaml")):
-        yield path.stem, _first_line(path).rpartition(" from ")[2]
+    for each in sorted(json.loads((folder / "incidents.json").read_text()), key=itemgetter("file")):
+        yield each["file"].removesuffix(".yaml"), _thread(each["source"])
+
+
+def _thread(address: str) -> str:
+    """A thread of GitHub as it is called there, "owner/name#12"; another address as it is."""
+    match = _THREAD.fullmatch(address)
+    return address if match is None else f"{match[1]}#{match[2]}"
 
 
 def _first_line(path: Path) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import orjson
 import psycopg
+from anyio import CancelScope
 from channels.db import database_sync_to_async
 from psycopg import sql
 
@@ -155,12 +156,17 @@ def _query(run_id: int, resource: Resource, namespace: str, name: str) -> tuple[
 @asynccontextmanager
 async def now(links: SnapshotLinks, run_id: int) -> AsyncIterator[Now]:
     """The run as it is. Raises ApiError when it is gone."""
-    async with links.snapshot() as link:
+    held = AsyncExitStack()
+    try:
+        link = await held.enter_async_context(links.snapshot())
         head = await head_of(link, run_id)
         if head is None:
             raise ApiError(404, "NotFound", f"there is no run {run_id}")
-        async with AsyncExitStack() as cursors:
-            yield Now(link, run_id, *head, cursors)
+        yield Now(link, run_id, *head, held)
+    finally:
+        # A client that leaves cancels each further wait, too, of which closing has some.
+        with CancelScope(shield=True):
+            await held.aclose()
 
 
 # A run, a table, and a key in it.

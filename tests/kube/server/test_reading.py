@@ -5,8 +5,10 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
+from anyio import CancelScope, sleep
 from asgiref.sync import sync_to_async
 from django.test import override_settings
+from psycopg.pq import TransactionStatus
 
 from kscope.accounts.services import account_create, token_create
 from kscope.runs.models import Run, RunEvent
@@ -62,6 +64,18 @@ async def test_a_list_left_early_disturbs_no_later_one(
         rest = [batch async for batch in later]
     await links.close()
     assert len([first, *rest]) == 3
+
+
+async def test_a_client_that_leaves_gives_its_connection_back_clean(driven: Run) -> None:
+    pods, links = found("", "v1", "pods"), SnapshotLinks()
+    assert pods is not None
+    with CancelScope() as left:
+        async with instants.now(links, driven.pk) as instant:
+            await anext(instant.objects(pods))
+            left.cancel()
+            await sleep(0)
+    assert instant.link.info.transaction_status is TransactionStatus.IDLE
+    await links.close()
 
 
 async def test_a_missing_object_is_refused_in_upstreams_words(kube: Kube) -> None:

@@ -11,7 +11,7 @@ from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.units import MINUTE, SECOND
-from kscope.sim.objects.objects import ApiObject
+from kscope.sim.objects.objects import ApiObject, PersistentVolume, Pod
 from volumes.engine.attach_detach.names import ATTACHER
 from volumes.engine.attach_detach.operations import is_multi_attach_forbidden
 from volumes.engine.attach_detach.table import discard
@@ -169,7 +169,10 @@ class CsiAttacher:
         return Answer(error=VolumeError(f'csinode.storage.k8s.io "{node}" not found'))
 
     def _over_limit(self, attachment: ApiObject) -> Answer | None:
-        """CSI specification: ControllerPublishVolume, "Max volumes attached"."""
+        """CSI specification: ControllerPublishVolume, "Max volumes attached".
+
+        A volume that no pod on the node uses any more is about to be detached, and does not count.
+        """
         driver, node = attachment.spec["attacher"], attachment.spec["nodeName"]
         limit = self._obstacles.limit(driver, node)
         others = [
@@ -179,8 +182,26 @@ class CsiAttacher:
         ]
         if limit is None or len(others) < limit:
             return None
+        if sum(self._is_used(key, node) for key in others) < limit:
+            return None
         text = f"driver {driver} attaches at most {limit} volumes to node {node}"
         return Answer(error=VolumeError(f"rpc error: code = ResourceExhausted desc = {text}"))
+
+    def _is_used(self, name: str, node: str) -> bool:
+        """Whether a pod on *node* uses the volume of a VolumeAttachment."""
+        attachment = self._store.find("VolumeAttachment", name)
+        volume = None if attachment is None else self._volume(attachment)
+        if not isinstance(volume, PersistentVolume):
+            return attachment is not None
+        namespace, _, claim = volume.claim_key.partition("/")
+        return any(
+            isinstance(pod, Pod)
+            and pod.node_name == node
+            and pod.namespace == namespace
+            and claim in pod.claim_names
+            and not pod.is_terminated
+            for pod in self._store.objects("Pod")
+        )
 
     def _is_attached(self, name: str) -> bool:
         found = self._store.find("VolumeAttachment", name)
