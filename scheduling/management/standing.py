@@ -1,16 +1,17 @@
-"""Reads files as a cluster that stands still, for commands that ask and do not play."""
+"""Reads files as a cluster that stands still, and writes answers, for commands that ask."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
-from django.core.management.base import CommandError
+import orjson
+from django.core.management.base import BaseCommand, CommandError
 
 from kscope.sim.errors import SimError
 from kscope.sim.input.load_result import LoadResult
 from kscope.sim.input.loader import load_paths
 from kscope.sim.input.scenario import Scenario
-from kscope.sim.objects.objects import Manifest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.scenario_schedulers import check_setup
 from scheduling.engine.observed.evidence import Evidence
@@ -20,13 +21,19 @@ BAD_INPUT = 2
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
+class Answer(Protocol):
+    """What a command was asked for."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+    def text(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A cluster at its beginning, and all manifests of its files; see `LoadResult.newest_write`."""
+    """A cluster at its beginning, and what its files say."""
 
     cluster: Cluster
-    manifests: list[Manifest]
-    newest_write: str
+    evidence: Evidence
 
 
 def expand(names: list[str]) -> Iterator[Path]:
@@ -69,14 +76,22 @@ def standing_cluster(loaded: LoadResult, profile: str | None) -> Standing:
     Raises CommandError, with exit status 2, where none can be made.
     """
     scenario = Scenario.from_load(loaded, name="files")
-    manifests = loaded.everything
-    kubelets = Evidence(loaded.manifests).kubelet_versions
+    evidence = Evidence(loaded.everything, loaded.newest_write)
     try:
-        name = profile or scenario.profile or proposed_version(kubelets)
+        name = profile or scenario.profile or proposed_version(evidence.kubelet_versions)
         cluster = Cluster.create(scenario, profile=name)
     except (SimError, ValueError) as refusal:
         raise bad_input(str(refusal)) from refusal
-    return Standing(cluster, manifests, loaded.newest_write)
+    return Standing(cluster, evidence)
+
+
+def write_answer(command: BaseCommand, answer: Answer, *, as_json: bool) -> None:
+    """Print an answer as a text, or as indented JSON."""
+    if as_json:
+        text = orjson.dumps(answer.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
+    else:
+        text = answer.text()
+    command.stdout.write(text, ending="")
 
 
 def bad_input(message: str) -> CommandError:

@@ -9,9 +9,9 @@ import pytest
 
 from kscope.sim.input.loader import load_paths
 from kscope.sim.input.scenario import Scenario
-from kscope.sim.objects.objects import Manifest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.why import KIND_OF
+from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.asking import Answer, explain_as_it_stands
 from tests.conformance.test_incidents import incidents
 
@@ -35,18 +35,17 @@ FIRST_CHANGES: dict[str, str | None] = {
 
 
 @cache
-def _read(path: Path, profile: str) -> tuple[Cluster, tuple[Manifest, ...]]:
+def _read(path: Path, profile: str) -> tuple[Cluster, Evidence]:
     loaded = load_paths([path])
-    manifests = tuple(one.manifest for one in (*loaded.objects, *loaded.kept_aside))
     scenario = Scenario.from_load(loaded, name=path.name)
-    return Cluster.create(scenario, profile=profile), manifests
+    return Cluster.create(scenario, profile=profile), Evidence(loaded.everything)
 
 
 def _asked(incident: dict[str, Any], *, tries_changes: bool) -> Answer:
     word, _, key = incident["subject"].partition(" ")
-    cluster, manifests = _read(incident["folder"] / incident["file"], incident["profile"])
+    cluster, evidence = _read(incident["folder"] / incident["file"], incident["profile"])
     answer = explain_as_it_stands(
-        cluster, manifests, KIND_OF[word], key, tries_changes=tries_changes
+        cluster, evidence, KIND_OF[word], key, tries_changes=tries_changes
     )
     assert answer is not None
     return answer

@@ -13,6 +13,7 @@ import pytest
 from kscope.sim.input.loader import load_paths
 from kscope.sim.input.scenario import Scenario
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.triage import triage
 from tests.vectors import vector_set
 
@@ -32,8 +33,7 @@ def _found(name: str) -> dict[str, Any]:
     loaded = load_paths([_FOLDER / expected["file"]])
     scenario = Scenario.from_load(loaded, name=name)
     cluster = Cluster.create(scenario, profile=expected["version"].rpartition(".")[0])
-    manifests = [one.manifest for one in (*loaded.objects, *loaded.kept_aside)]
-    return triage(cluster, manifests).to_dict()
+    return triage(cluster, Evidence(loaded.everything)).to_dict()
 
 
 def _wanted(group: dict[str, Any]) -> set[str]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.asking import Answer, explain_as_it_stands
 from scheduling.engine.triage.report import Group, Triage
 from scheduling.engine.triage.triage import triage
@@ -29,7 +30,7 @@ _CLOCK = {
 
 def triage_of(*manifests: Manifest) -> Triage:
     """What is stuck at noon."""
-    return triage(cluster_of(*manifests), [*manifests, _CLOCK])
+    return triage(cluster_of(*manifests), Evidence([*manifests, _CLOCK]))
 
 
 def cluster_of(*manifests: Manifest) -> Cluster:
@@ -39,7 +40,8 @@ def cluster_of(*manifests: Manifest) -> Cluster:
 
 def answer_about(kind: str, key: str, *manifests: Manifest) -> Answer:
     """Why an object is as it is at noon."""
-    found = explain_as_it_stands(cluster_of(*manifests), [*manifests, _CLOCK], kind, key)
+    evidence = Evidence([*manifests, _CLOCK])
+    found = explain_as_it_stands(cluster_of(*manifests), evidence, kind, key)
     assert found is not None
     return found
 

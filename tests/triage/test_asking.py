@@ -8,6 +8,7 @@ import orjson
 import pytest
 from django.core.management import call_command
 
+from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.asking import explain_as_it_stands
 from tests.builders.nodes import node
 from tests.builders.pods import pod
@@ -19,7 +20,7 @@ Manifest = dict[str, Any]
 def test_asking_binds_and_writes_nothing() -> None:
     cluster = cluster_of(node("n1"), waiting := pod("web"))
     before = cluster.seq, cluster.steps
-    answer = explain_as_it_stands(cluster, [node("n1"), waiting], "Pod", "default/web")
+    answer = explain_as_it_stands(cluster, Evidence([node("n1"), waiting]), "Pod", "default/web")
     assert answer is not None
     assert answer.predicted == "it runs on n1"
     assert (cluster.seq, cluster.steps) == before

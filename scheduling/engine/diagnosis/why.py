@@ -61,13 +61,13 @@ def explain_in_steps(cluster: Cluster, kind: str, key: str, forks: Forks) -> Ite
         return
     obj = cluster.store.find(kind, key)
     if obj is None:
-        yield _diagnosis(cluster, kind, key, "absent", f"There is no {kind} {key}.")
+        yield diagnosis_of(cluster, kind, key, "absent", f"There is no {kind} {key}.")
         return
     scene = Scene(cluster.store, cluster.now, cluster.recorder.noted)
     causes = sorted(_causes(scene, obj), key=_gravity)
     state = obj.status.get("phase") or ("held" if causes else "well")
     sentence = causes[0].sentence if causes else f"Nothing is wrong with {kind} {key}."
-    found = _diagnosis(cluster, kind, key, str(state), sentence, tuple(causes))
+    found = diagnosis_of(cluster, kind, key, str(state), sentence, tuple(causes))
     yield found
     if causes:
         yield from _with_fixes(found, cluster, scene, obj, forks)
@@ -99,7 +99,7 @@ def _with_fixes(
             yield replace(found, fixes=tuple(fixes))
 
 
-def _diagnosis(
+def diagnosis_of(
     cluster: Cluster,
     kind: str,
     key: str,
@@ -107,6 +107,7 @@ def _diagnosis(
     sentence: str,
     causes: tuple[Cause, ...] = (),
 ) -> Diagnosis:
+    """The diagnosis of an object that is no pod."""
     return Diagnosis(
         pod="",
         object=entity_id(kind, key),

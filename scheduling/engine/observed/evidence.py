@@ -7,7 +7,7 @@ Nothing here changes afterwards: what is simulated stands in the cluster's store
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kscope.sim.objects.manifest_parts import items, section
@@ -54,8 +54,7 @@ class Evidence:
         self._objects: dict[str, dict[str, Manifest]] = {}
         self._events: dict[tuple[str, str], list[SeenEvent]] = {}
         newest = newest_write.rstrip("Z") if is_time(newest_write) else ""
-        self.manifests = tuple(manifests)
-        for each in self.manifests:
+        for each in manifests:
             if each["kind"] == "Event":
                 event = _seen(each)
                 self._events.setdefault((event.kind, event.key), []).append(event)
@@ -136,6 +135,13 @@ class Evidence:
         if not is_time(since) or not self.instant:
             return 0
         return int((moment(self.instant) - moment(since)).total_seconds())
+
+
+def times_of(events: Sequence[SeenEvent]) -> str:
+    """How often some Events came in all, and when the last did: " ×7, last 2026-…"; "" for none."""
+    if not events:
+        return ""
+    return f" ×{sum(each.count for each in events)}, last {max(each.last for each in events)}"
 
 
 def entity(manifest: Manifest) -> str:

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.kinds import entity_id
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject, Manifest, PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.fork import CopiedForks, MakeForks
 from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
-from scheduling.engine.diagnosis.why import ASKED, explain_object
+from scheduling.engine.diagnosis.why import ASKED, diagnosis_of, explain_object
 from scheduling.engine.observed.evidence import Evidence, SeenEvent, key_of
 from scheduling.engine.triage.report import Change, Group, change_text
+from scheduling.engine.triage.stuck.claims import claims_of
 from scheduling.engine.triage.stuck.inferred import sources
 from scheduling.engine.triage.triage import triage
 
@@ -195,30 +195,24 @@ class Answer:
 
 def explain_as_it_stands(
     cluster: Cluster,
-    manifests: Iterable[Manifest],
+    evidence: Evidence,
     kind: str,
     key: str,
     *,
-    newest_write: str = "",
     tries_changes: bool = True,
     make_forks: MakeForks = CopiedForks,
 ) -> Answer | None:
     """Why the object is as it is at the instant of the files; None where there is no such object.
 
-    *cluster* is at its beginning and is left so; the files hold *manifests*, those kept aside
-    among them; *newest_write* is the newest time of the managed fields, which these lack. Nothing
-    is bound, nominated, evicted or written: what the schedulers would decide
-    is computed in a copy whose queues and caches are filled at once. Without *tries_changes* there
-    are causes alone.
+    *cluster* is at its beginning and is left so; *evidence* is of its files. Nothing is bound,
+    nominated, evicted or written: what the schedulers would decide is computed in a copy whose
+    queues and caches are filled at once. Without *tries_changes* there are causes alone.
     """
-    evidence = Evidence(manifests, newest_write)
     raw = evidence.find(kind, key)
     if raw is None:
         return None
     original = CopiedForks(cluster)
-    found = triage(
-        cluster, evidence.manifests, newest_write=newest_write, tries_changes=tries_changes
-    ).groups
+    found = triage(cluster, evidence, tries_changes=tries_changes).groups
     naming = tuple(_naming(raw, found))
     groups = naming or tuple(_around(evidence, raw, found))
     companion = _companion(evidence, raw, groups)
@@ -270,14 +264,7 @@ def _unasked(cluster: Cluster, kind: str, key: str, raw: Manifest) -> Diagnosis:
     else:
         sentence = f"Nothing in the files holds {kind} {key}; kscope plays no objects of this kind."
         state = "kept"
-    return Diagnosis(
-        pod="",
-        object=entity_id(kind, key),
-        profile=cluster.profile,
-        at=cluster.now,
-        state=state,
-        sentence=sentence,
-    )
+    return diagnosis_of(cluster, kind, key, state, sentence)
 
 
 def _without_denial(
@@ -400,20 +387,18 @@ def _around(evidence: Evidence, raw: Manifest, groups: Iterable[Group]) -> Itera
             yield each
 
 
-def _claims_of(raw: Manifest) -> Iterator[str]:
-    """The claims that a pod names."""
-    namespace = raw["metadata"].get("namespace")
-    for volume in items(section(raw, "spec"), "volumes") if raw["kind"] == "Pod" else ():
-        if claim := section(volume, "persistentVolumeClaim").get("claimName"):
-            yield f"{namespace}/{claim}"
+def _claims_of(raw: Manifest) -> list[str]:
+    return claims_of(raw) if raw["kind"] == Pod.KIND else []
 
 
 def _pods_of(evidence: Evidence, raw: Manifest) -> list[Manifest]:
     """The pods that use a claim, or that belong to a workload, directly or not."""
     if raw["kind"] == "PersistentVolumeClaim":
         key = key_of(raw)
-        return [pod for pod in evidence.all("Pod") if key in _claims_of(pod)]
-    return [pod for pod in evidence.all("Pod") if raw in _owners(evidence, pod)]
+        return [pod for pod in evidence.all("Pod") if key in claims_of(pod)]
+    return [
+        pod for pod in evidence.all("Pod") if any(each is raw for each in _owners(evidence, pod))
+    ]
 
 
 def _owners(evidence: Evidence, found: Manifest) -> Iterator[Manifest]:

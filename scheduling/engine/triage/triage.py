@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from kscope.sim.objects.objects import Manifest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.deciding import Trials, deciding_on
@@ -19,20 +18,12 @@ from scheduling.engine.triage.stuck.placed import placed_groups
 from scheduling.engine.triage.stuck.refused import refused_groups
 
 
-def triage(
-    cluster: Cluster,
-    manifests: Iterable[Manifest],
-    *,
-    newest_write: str = "",
-    tries_changes: bool = True,
-) -> Triage:
-    """What is stuck in *cluster*, of which the files hold *manifests*, those kept aside among them.
+def triage(cluster: Cluster, evidence: Evidence, *, tries_changes: bool = True) -> Triage:
+    """What is stuck in *cluster*, whose files are *evidence*.
 
-    *newest_write* is the newest time of the managed fields, which the manifests lack.
     *cluster* is only read. Nothing is played: causes are what the files say, and what the
     schedulers decide on the objects as they stand. Without *tries_changes* there are causes alone.
     """
-    evidence = Evidence(manifests, newest_write)
     groups = sorted(_groups(cluster, evidence, tries_changes=tries_changes), key=_largest)
     looked_at = {"pod": len(list(evidence.all("Pod"))), "node": len(list(evidence.all("Node")))}
     return Triage(

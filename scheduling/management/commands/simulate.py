@@ -38,7 +38,7 @@ from scheduling.engine.diagnosis.why import KIND_OF, explain_object
 from scheduling.engine.versions.feature_gates import with_gates
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.extender_client import HttpTransport
-from scheduling.management.standing import bad_input, expand
+from scheduling.management.standing import bad_input, expand, write_answer
 from scheduling.process_forks import forks_of
 
 _STEPS_PER_SLICE = 20_000
@@ -193,11 +193,7 @@ class Command(BaseCommand):
         if found.state == "absent":
             what = "pod" if kind == "Pod" else kind
             raise bad_input(f"--why: at {cluster.now / SECOND:g} s there is no {what} {key}")
-        if options["json"]:
-            text = orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
-        else:
-            text = found.text()
-        self.stdout.write(text, ending="")
+        write_answer(self, found, as_json=options["json"])
 
     def _setup(
         self, scenario: Scenario, options: dict[str, Any], loaded: LoadResult

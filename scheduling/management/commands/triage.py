@@ -3,13 +3,12 @@
 import argparse
 from typing import Any
 
-import orjson
 from django.core.management.base import BaseCommand
 
 from kscope.runs.drive.garbage import uncollected
 from scheduling.engine.triage.triage import triage
 from scheduling.engine.versions.registry import VERSIONS
-from scheduling.management.standing import load_files, standing_cluster
+from scheduling.management.standing import load_files, standing_cluster, write_answer
 
 _STUCK = 1
 
@@ -36,16 +35,7 @@ class Command(BaseCommand):
         with uncollected():
             standing = standing_cluster(load_files(options["files"]), options["profile"])
             tries = not options["no_changes"]
-            found = triage(
-                standing.cluster,
-                standing.manifests,
-                newest_write=standing.newest_write,
-                tries_changes=tries,
-            )
-        if options["json"]:
-            text = orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
-        else:
-            text = found.text()
-        self.stdout.write(text, ending="")
+            found = triage(standing.cluster, standing.evidence, tries_changes=tries)
+        write_answer(self, found, as_json=options["json"])
         if found.groups:
             raise SystemExit(_STUCK)

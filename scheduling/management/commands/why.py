@@ -3,7 +3,6 @@
 import argparse
 from typing import Any
 
-import orjson
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
@@ -12,7 +11,7 @@ from kscope.sim.input.load_result import LoadResult
 from kscope.sim.objects.kinds import NAMESPACED
 from scheduling.engine.diagnosis.why import KIND_OF
 from scheduling.engine.triage.asking import explain_as_it_stands
-from scheduling.management.standing import Standing, bad_input, load_files, standing_cluster
+from scheduling.management.standing import bad_input, load_files, standing_cluster, write_answer
 from scheduling.process_forks import forks_of
 
 # When a scenario is asked that has steps: it has to be played first.
@@ -71,30 +70,21 @@ class Command(BaseCommand):
             self.stderr.write(f"note: {warning}")
         with uncollected():
             standing = standing_cluster(loaded, options["profile"])
-            kind, key = _asked(standing, str(options["kind"]), str(options["name"]))
+            kind, key = _asked(loaded, str(options["kind"]), str(options["name"]))
             answer = explain_as_it_stands(
-                standing.cluster,
-                standing.manifests,
-                kind,
-                key,
-                newest_write=standing.newest_write,
-                make_forks=forks_of,
+                standing.cluster, standing.evidence, kind, key, make_forks=forks_of
             )
         if answer is None:
             raise bad_input(f"there is no {kind} {key} in {options['file']}")
-        if options["json"]:
-            text = orjson.dumps(answer.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
-        else:
-            text = answer.text()
-        self.stdout.write(text, ending="")
+        write_answer(self, answer, as_json=options["json"])
 
 
-def _asked(standing: Standing, word: str, name: str) -> tuple[str, str]:
-    """The kind and key that are meant: "claim" and "pvc" are not kinds, "clusterqueue" is one.
+def _asked(loaded: LoadResult, word: str, name: str) -> tuple[str, str]:
+    """The kind and key that are meant: a word of entity ids, or any kind in the files.
 
     Raises CommandError for a kind that the files have no object of.
     """
-    there = {each["kind"].lower(): each for each in standing.manifests}
+    there = {each["kind"].lower(): each for each in loaded.everything}
     kind = KIND_OF.get(word.lower())
     if kind is None:
         found = there.get(word.lower())

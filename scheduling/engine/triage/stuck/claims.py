@@ -10,7 +10,14 @@ from typing import Final
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.diagnosis.facts.case import listed
-from scheduling.engine.observed.evidence import Evidence, SeenEvent, condition, entity, key_of
+from scheduling.engine.observed.evidence import (
+    Evidence,
+    SeenEvent,
+    condition,
+    entity,
+    key_of,
+    times_of,
+)
 from scheduling.engine.triage.report import Change, Group
 from scheduling.engine.triage.stuck.controllers import behind, is_running, state_of
 from scheduling.engine.triage.stuck.inferred import claim_refusal
@@ -142,9 +149,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
             by, changes = f"{name} (storageclass {class_name})", [started(owner)]
     if driver and by.startswith("storageclass"):
         by = f"{by} (driver {driver})"
-    count = sum(each.count for each in found.events)
-    newest = max((each.last for each in found.events), default="")
-    times = f" ×{count}, last {newest}" if found.events else ""
+    times = times_of(found.events)
     pods = _waiting_pods(evidence, set(keys))
     since = min((each.first for each in found.events), default="")
     created = str(first["metadata"].get("creationTimestamp") or "")
@@ -158,7 +163,9 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
         since=since or created,
         pods=tuple(pods),
         claims=tuple(keys),
-        workloads=tuple(_workloads(evidence, pods)),
+        workloads=tuple(
+            evidence.workloads(filter(None, (evidence.find("Pod", key) for key in pods)))
+        ),
         changes=tuple(changes),
         conclusion=""
         if changes
@@ -199,11 +206,6 @@ def claims_of(pod: Manifest) -> list[str]:
         for volume in items(section(pod, "spec"), "volumes")
         if volume.get("persistentVolumeClaim")
     ]
-
-
-def _workloads(evidence: Evidence, pods: list[str]) -> list[str]:
-    found = [evidence.find("Pod", key) for key in pods]
-    return list(dict.fromkeys(filter(None, (evidence.workload(each) for each in found if each))))
 
 
 def _source(

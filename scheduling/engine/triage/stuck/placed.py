@@ -10,7 +10,7 @@ from typing import Final
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.diagnosis.facts.case import listed
-from scheduling.engine.observed.evidence import Evidence, SeenEvent, entity, key_of
+from scheduling.engine.observed.evidence import Evidence, SeenEvent, entity, key_of, times_of
 from scheduling.engine.triage.report import Change, Group
 from scheduling.engine.triage.stuck.controllers import behind, is_running, owners_text, state_of
 from scheduling.engine.triage.stuck.inferred import pod_refusal
@@ -144,9 +144,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Group:
     who += f"of {owners_text(workloads)}" if workloads else listed(keys, 3)
     verb = "has its node and does" if len(keys) == 1 else "have their nodes and do"
     why, by, changes = _explained(evidence, key, found)
-    count = sum(each.count for each in found.events if each.reason != "Scheduled")
-    newest = max((each.last for each in found.events), default="")
-    times = f" ×{count}, last {newest}" if found.events else ""
+    times = times_of(found.events)
     first = min((each.first for each in found.events), default="")
     started_at = min(
         (str(section(each, "status").get("startTime") or "") for each in found.pods), default=""

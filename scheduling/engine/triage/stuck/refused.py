@@ -17,6 +17,7 @@ from scheduling.engine.observed.evidence import (
     controller_reference,
     entity,
     key_of,
+    times_of,
 )
 from scheduling.engine.triage.deciding import Trials
 from scheduling.engine.triage.report import Change, Group, counted
@@ -176,9 +177,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Refused) -> Group:
     explain = _EXPLAINED.get(kind, _other)
     cause, by, changes = explain(evidence, namespace, name, found)
     events = [event for each in found.owners for event in evidence.events(each, _FAILED)]
-    count = sum(each.count for each in events)
-    newest = max((each.last for each in events), default="")
-    times = f" ×{count}, last {newest}" if events else ""
+    times = times_of(events)
     is_foreign = kind in ("webhook", "denied", "policy", "other")
     held = f"{counted(found.missing, 'pod')} of {owners_text(workloads)}"
     verb = "is" if found.missing == 1 else "are"
@@ -198,7 +197,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Refused) -> Group:
 
 
 def _predicted(kind: str) -> str:
-    if kind in ("quota", "unstated", "class", "account"):
+    if kind in _KNOWN_RULES:
         return "The API server refuses them as well."
     return "Webhooks and policies are outside the model, which would create them at once."
 
@@ -223,7 +222,7 @@ def _quota(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _E
     quota = evidence.find("ResourceQuota", f"{namespace}/{name}")
     cause = f"ResourceQuota {namespace}/{name} is used up ({listed(parts)})."
     changes: list[Change] = []
-    needed = _needed(evidence, quota, asked, used, limited, found)
+    needed = _needed(quota, asked, used, limited, found)
     if needed:
         amounts = listed([f"{resource} {amount}" for resource, amount in needed.items()])
         changes.append(
@@ -243,7 +242,6 @@ def _amounts(text: str) -> dict[str, str]:
 
 
 def _needed(
-    evidence: Evidence,
     quota: Manifest | None,
     asked: dict[str, str],
     used: dict[str, str],
@@ -251,7 +249,6 @@ def _needed(
     found: _Refused,
 ) -> dict[str, str]:
     """What the limits have to be for all missing pods: what is used, and what each asks for."""
-    del evidence
     stands = {} if quota is None else section(quota, "status", "used")
     needed: dict[str, str] = {}
     for resource in limited:
@@ -314,7 +311,7 @@ def _webhook(evidence: Evidence, namespace: str, name: str, found: _Refused) -> 
         named = entity(owner).replace("/", " ", 1)
         cause = f"{cause} It is served by {named}, which {state_of(evidence, owner)}."
         if not is_running(owner):
-            changes.append(_scaled(owner))
+            changes.append(started(owner))
     changes.append(
         Change(
             text=f"Let webhook {name} be ignored when it cannot be called (failurePolicy Ignore)",
@@ -334,8 +331,8 @@ def _hook(evidence: Evidence, name: str) -> tuple[Manifest | None, Manifest | No
     return None, None
 
 
-def _scaled(owner: Manifest) -> Change:
-    """A workload that does not run is started."""
+def started(owner: Manifest) -> Change:
+    """The change that starts a workload that does not run."""
     name = entity(owner).replace("/", " ", 1)
     if wanted_pods(owner) == 0 and owner["kind"] != "DaemonSet":
         return Change(
@@ -347,11 +344,6 @@ def _scaled(owner: Manifest) -> Change:
         text=f"Let {name} run: see why its pods are not ready",
         kind="start",
     )
-
-
-def started(owner: Manifest) -> Change:
-    """The change that starts a workload that does not run."""
-    return _scaled(owner)
 
 
 def _denied(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
