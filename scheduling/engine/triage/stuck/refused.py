@@ -58,10 +58,11 @@ class _Refused:
     lacks: dict[str, int] = field(default_factory=dict[str, int])
 
 
-def refused_groups(evidence: Evidence, trials: Trials | None) -> Iterator[Group]:
+def refused_groups(evidence: Evidence) -> Iterator[tuple[Group, list[Pod]]]:
     """Workloads with too few pods because the API server refuses to create them.
 
-    Where kscope knows the rule that refuses, the pods are made and placed in *trials*.
+    With each group come the pods that its first change would let be made: see `with_places`. There
+    are none where kscope does not know the rule that refuses.
     """
     pods = _pods_by_owner(evidence)
     found: dict[tuple[str, ...], _Refused] = {}
@@ -79,20 +80,21 @@ def refused_groups(evidence: Evidence, trials: Trials | None) -> Iterator[Group]
             group.since = min(filter(None, (group.since, since)), default="")
     for key, group in found.items():
         shown = _group(evidence, key, group)
-        if trials is not None and key[0] in _KNOWN_RULES:
-            shown = _with_places(trials, group, shown)
-        yield shown
+        known = key[0] in _KNOWN_RULES and shown.changes
+        yield shown, list(_all_made(group)) if known else []
 
 
 # The rules that kscope's API server has as well.
 _KNOWN_RULES: Final = ("quota", "unstated", "class", "account")
 
 
-def _with_places(trials: Trials, found: _Refused, group: Group) -> Group:
-    """*group* with how many of the missing pods fit once the first change has let them be made."""
-    made = [pod for owner in found.owners for pod in _made(owner, found.lacks[key_of(owner)])]
-    if not made or not group.changes:
-        return group
+def _all_made(found: _Refused) -> Iterator[Pod]:
+    for owner in found.owners:
+        yield from _made(owner, found.lacks[key_of(owner)])
+
+
+def with_places(trials: Trials, made: list[Pod], group: Group) -> Group:
+    """*group* with how many of the pods *made* fit once the first change has let them be made."""
     places = trials.run(None, {}, {pod.key for pod in made}, made)
     first = replace(group.changes[0], places=places, of=len(made))
     return replace(group, changes=(first, *group.changes[1:]))
