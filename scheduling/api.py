@@ -29,6 +29,7 @@ from scheduling.selectors import (
     diagnosis_parts_by_id,
     evidence_kept,
 )
+from scheduling.triages import triage_by_id, triage_parts_by_id
 
 SHOWN = 200
 
@@ -260,6 +261,32 @@ class ObjectWhy(EngineView):
             known = ", ".join(sorted(KIND_OF))
             raise ApplicationError(f"{prefix!r} cannot be asked about; these can: {known}")
         return _asked(request, run.pk, kind, key, seq)
+
+
+class RunTriage(EngineView):
+    """What is stuck in a run as it was brought, by cause, and the best change for each cause."""
+
+    @extend_schema(
+        operation_id="runs_triage",
+        parameters=[
+            OpenApiParameter(
+                "parts",
+                int,
+                description="1: lines of JSON as they are found. The first is the triage with its "
+                'causes; unless `is_whole` is set, {"group": place, "changes", "conclusion"} comes '
+                "for each group whose changes were tried",
+            )
+        ],
+        responses=OpenApiResponse(
+            OpenApiTypes.OBJECT, "{instant, profile, headline, groups, …}: docs/why-pending.md"
+        ),
+    )
+    def get(self, request: Request, run_id: int) -> EngineAnswer | EngineParts:
+        """Nothing is played: causes are what the files say and what the schedulers decide on them."""
+        arguments = {"run_id": found_run(request, run_id).pk}
+        if request.query_params.get("parts") == "1":
+            return EngineParts(Question(triage_parts_by_id, arguments, run_id, lasts=True))
+        return EngineAnswer(Question(triage_by_id, arguments, run_id, lasts=True))
 
 
 def _asked(

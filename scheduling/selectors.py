@@ -24,6 +24,7 @@ from scheduling.engine.diagnosis.why import explain_in_steps
 from scheduling.models import SchedulingAttempt
 from scheduling.process_forks import forks_of
 from scheduling.record_checks import NAMES, run_findings
+from scheduling.triages import answer_as_it_stands
 
 # A diagnosis holds a whole engine and its forks in memory, so only one may run at a time.
 _diagnosing = threading.Lock()
@@ -101,6 +102,8 @@ def attempt_evidence_by_id(attempt_id: int) -> dict[str, Any]:
 def diagnosis_by_id(run_id: int, kind: str, key: str, seq: int | None) -> dict[str, Any]:
     """See diagnosis."""
     run = Run.objects.select_related("scenario").get(pk=run_id)
+    if _is_as_brought(run, seq):
+        return _answered_as_it_stands(run, kind, key)
     return diagnosis(run, kind, key, seq=seq)
 
 
@@ -113,6 +116,9 @@ def diagnosis_parts_by_id(
     what is known only at the end: outlook, tried, conclusion.
     """
     run = Run.objects.select_related("scenario").get(pk=run_id)
+    if _is_as_brought(run, seq):
+        yield from _parts_as_it_stands(run, kind, key)
+        return
     sent, found = 0, None
     for found, outcome in _steps(run, kind, key, seq):
         if found.state == "absent":
@@ -126,6 +132,26 @@ def diagnosis_parts_by_id(
     assert found is not None
     whole = found.to_dict()
     yield {name: whole[name] for name in ("outlook", "tried", "conclusion")}
+
+
+def _is_as_brought(run: Run, seq: int | None) -> bool:
+    """Whether the question is about a cluster as it was brought: nothing was played since."""
+    return run.stands and seq in (None, run.head_seq)
+
+
+def _answered_as_it_stands(run: Run, kind: str, key: str) -> dict[str, Any]:
+    with _diagnosing:
+        found = answer_as_it_stands(run, kind, key)
+    if found is None:
+        raise ApplicationError(f"There is no {kind} {key} in the files of this run.", status=404)
+    return {"run": run.pk, "seq": run.head_seq, "outcome": "", **found.to_dict()}
+
+
+def _parts_as_it_stands(run: Run, kind: str, key: str) -> Iterator[dict[str, Any]]:
+    found = _answered_as_it_stands(run, kind, key)
+    yield {**found, "fixes": []}
+    yield from ({"fix": each} for each in found["fixes"])
+    yield {name: found[name] for name in ("outlook", "tried", "conclusion")}
 
 
 def diagnosis(run: Run, kind: str, key: str, *, seq: int | None) -> dict[str, Any]:

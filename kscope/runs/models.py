@@ -101,7 +101,15 @@ class Scenario(OwnedModel):
         blank=True,
         help_text="kinds of its files that a run leaves out, and with what effect",
     )
-    bytes = models.BigIntegerField(default=0, help_text="of the document; counts for the quota")
+    as_brought = models.BooleanField(
+        db_default=False, help_text="a cluster as it stands: files without steps or faults"
+    )
+    instant = models.TextField(
+        blank=True, db_default="", help_text="at which it stood so, in RFC 3339"
+    )
+    bytes = models.BigIntegerField(
+        default=0, help_text="of the document and the evidence; counts for the quota"
+    )
     created = models.DateTimeField(auto_now_add=True)
     runs: "models.Manager[Run]"
 
@@ -124,6 +132,47 @@ class Scenario(OwnedModel):
         kept = Scenario.objects.annotate(header=ScenarioHeader("document", output_field=field))
         header: dict[str, Any] = kept.values_list("header", flat=True).get(pk=self.pk)
         return header
+
+
+class KeptEvidence(models.Model):
+    """What the files of a scenario that stands say beside its document, which no run plays.
+
+    `objects` are manifests, of Secrets and ConfigMaps the names; `newest_write` is an RFC 3339 time.
+    """
+
+    scenario = models.OneToOneField(
+        Scenario, on_delete=models.CASCADE, primary_key=True, related_name="evidence"
+    )
+    objects_aside = models.JSONField(decoder=StoredJSON, default=list)
+    newest_write = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"evidence of {self.scenario}"
+
+
+class Triage(models.Model):
+    """What is stuck in a scenario that stands, under a version: see scheduling/engine/triage.
+
+    `document` is the answer with the changes that were tried; without `is_whole` with causes alone.
+    """
+
+    scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="triages")
+    profile = models.CharField(max_length=20)
+    feature_gates = models.JSONField(default=dict)
+    engine_digest = models.CharField(max_length=64, help_text="source of the engine that found it")
+    stuck = models.IntegerField(help_text="how many causes hold anything")
+    is_whole = models.BooleanField(default=False)
+    document = models.JSONField(decoder=StoredJSON)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("scenario", "profile", "feature_gates"), name="triage_of_version"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.scenario} under {self.profile}: {self.stuck}"
 
 
 class Run(OwnedModel):
@@ -250,6 +299,12 @@ class Run(OwnedModel):
     def with_worker(cls, runs: "models.QuerySet[Run]") -> "models.QuerySet[Run]":
         """*runs*, each read together with what a worker does for it; see `selectors.run_worker`."""
         return runs.annotate(worker_as_read=RawSQL(leases.WORKER, [wiring.engine_digest()]))
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is a cluster as it was brought: nothing was played or changed so far."""
+        is_untouched = not (self.head_at or self.head_commands or self.forked_at)
+        return self.scenario.as_brought and is_untouched and self.status != self.Status.PLAYING
 
     @property
     def gates_text(self) -> str:

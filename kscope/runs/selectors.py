@@ -13,6 +13,7 @@ from kscope.runs.drive.checkpoints import checkpoint_before, checkpoint_view
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent, Scenario
+from kscope.runs.triages import run_stuck
 from kscope.sim.kernel.view import State, fold
 
 NEWEST = 50
@@ -71,6 +72,10 @@ def run_dict(run: Run) -> dict[str, Any]:
         "created": run.created.isoformat(),
         "worker": run_worker(run),
         "building": run.building,
+        "as_brought": run.scenario.as_brought,
+        "standing": run.stands,
+        "instant": run.scenario.instant,
+        "stuck": run_stuck(run),
     }
 
 

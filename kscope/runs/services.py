@@ -16,7 +16,7 @@ from kscope.runs.capacity.waiting import moments
 from kscope.runs.drive.forks import commands_plan, history_copy
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Command, Run, RunEvent, Scenario
+from kscope.runs.models import Command, KeptEvidence, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
 from kscope.runs.selectors import check_seq
 from kscope.sim.errors import SimError
@@ -56,7 +56,9 @@ def scenario_store(
         )
     loaded = sim_scenario.Scenario.from_load(result, name=name)
     document = loaded.to_dict()
-    encoded = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+    evidence = _evidence(result) if loaded.stands else None
+    # What is only evidence makes another scenario as well: other answers are given of it.
+    encoded = _encoded(document) + (_encoded(evidence) if evidence else b"")
     digest = hashlib.sha256(encoded).hexdigest()
     kinds = Counter(str(manifest["kind"]) for manifest in loaded.objects)
     fields = {
@@ -67,12 +69,16 @@ def scenario_store(
         "document": document,
         "summary": dict(sorted(kinds.items())),
         "not_modelled": document.get("not_modelled", []),
+        "as_brought": loaded.stands,
+        "instant": document.get("instant", ""),
         "bytes": len(encoded),
         "visibility": Visibility.PUBLIC if is_demo else Visibility.PRIVATE,
     }
-    if is_demo:
-        return Scenario.objects.update_or_create(digest=digest, owner=None, defaults=fields)[0]
     with transaction.atomic():
+        if is_demo:
+            demo, _ = Scenario.objects.update_or_create(digest=digest, owner=None, defaults=fields)
+            _keep_evidence(demo, evidence)
+            return demo
         quotas_check(owner_id)
         # An upload with the content of a demo is the demo.
         known = Scenario.objects.filter(Q(owner_id=owner_id) | Q(is_demo=True), digest=digest)
@@ -82,7 +88,25 @@ def scenario_store(
             found, _ = Scenario.objects.get_or_create(
                 digest=digest, owner_id=owner_id, defaults=fields
             )
+            _keep_evidence(found, evidence)
         return found
+
+
+def _evidence(result: LoadResult) -> dict[str, Any] | None:
+    """What the files say beside the objects that a run plays; None for nothing."""
+    aside = [one.manifest for one in result.kept_aside]
+    if not (aside or result.newest_write):
+        return None
+    return {"objects_aside": aside, "newest_write": result.newest_write}
+
+
+def _encoded(part: dict[str, Any]) -> bytes:
+    return orjson.dumps(part, option=orjson.OPT_SORT_KEYS)
+
+
+def _keep_evidence(scenario: Scenario, evidence: dict[str, Any] | None) -> None:
+    if evidence is not None:
+        KeptEvidence.objects.get_or_create(scenario=scenario, defaults=evidence)
 
 
 def scenario_delete(*, scenario: Scenario) -> None:

@@ -7,6 +7,8 @@ from kscope.runs.web import views
 urlpatterns = [
     path("", views.home, name="home"),
     path("runs/<int:run_id>/", views.board, name="board"),
+    path("runs/<int:run_id>/first-look/", views.first_look, name="first-look"),
+    path("runs/<int:run_id>/triage/", views.triage, name="triage"),
     path("runs/<int:run_id>/machines/", views.machines, name="machines"),
     path("runs/<int:run_id>/pods/", views.pods, name="pods"),
     path("runs/<int:run_id>/pods/<str:namespace>/<str:name>/", views.pod, name="pod"),

@@ -20,6 +20,7 @@ from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Scenario
 from kscope.runs.selectors import run_dict
+from kscope.runs.triages import with_stuck
 from kscope.runs.web.answers import JSON_LINES, filled
 from kscope.runs.web.body_limit import problem_report
 from kscope.runs.web.uploads import Outcome, UploadAnswer, UploadParts, upload_ask
@@ -40,7 +41,7 @@ def home(request: HttpRequest) -> HttpResponse:
     """Runs, the gallery of scenarios, and the upload form."""
     visitor = visitor_of(request)
     whose = request.GET.get("whose", "all")
-    runs = readable_runs(visitor)
+    runs = with_stuck(readable_runs(visitor))
     if whose == "mine":
         runs = runs.filter(visitor.owned())
     elif whose == "others":
@@ -65,6 +66,18 @@ def home(request: HttpRequest) -> HttpResponse:
 def board(request: HttpRequest, run_id: int) -> HttpResponse:
     """The live board of a run."""
     return _run_page(request, run_id, "board")
+
+
+@live_page
+def first_look(request: HttpRequest, run_id: int) -> HttpResponse:
+    """What was read of a cluster that was brought, what was not, and what is assumed."""
+    return _run_page(request, run_id, "first-look")
+
+
+@live_page
+def triage(request: HttpRequest, run_id: int) -> HttpResponse:
+    """What is stuck in a cluster as it was brought, by cause."""
+    return _run_page(request, run_id, "triage")
 
 
 @live_page
@@ -138,7 +151,7 @@ def _run_page(request: HttpRequest, run_id: int, page: str, **more: Any) -> Http
         "version_data": _version_data(),
         **more,
     }
-    return render(request, f"runs/{page}.html", context)
+    return render(request, f"runs/{page.replace('-', '_')}.html", context)
 
 
 def _version_data() -> list[dict[str, Any]]:
@@ -148,21 +161,25 @@ def _version_data() -> list[dict[str, Any]]:
 @require_POST
 @for_editors
 def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """Make a run of a scenario, let it play, and go to its board."""
+    """Make a run of a scenario, let it play, and go to its board.
+
+    A cluster that was brought stands still until it is asked to play: what is stuck is shown first.
+    """
     scenario = found_scenario(request, scenario_id)
+    stands = scenario.as_brought and not scenario.is_demo
     try:
         run = services.run_create(
             scenario=scenario,
             profile=request.POST.get("profile", ""),
             feature_gates=_gates_chosen(request),
             external_scheduler="external_scheduler" in request.POST,
-            play=True,
+            play=not stands,
             owner_id=visitor_of(request).account_id,
         )
     except ApplicationError as refusal:
         messages.error(request, refusal.message)
         return redirect("home")
-    return redirect("board", run_id=run.pk)
+    return redirect("triage" if stands else "board", run_id=run.pk)
 
 
 def _gates_chosen(request: HttpRequest) -> dict[str, bool] | None:

@@ -150,6 +150,11 @@ class Scenario:
     # The parts of a run's budget that are less than usual: see budget.Budget.
     budget: Mapping[str, int] = field(default_factory=dict[str, int])
 
+    @property
+    def stands(self) -> bool:
+        """Whether it is a cluster as it stands: nothing is to happen to it by itself."""
+        return not self.steps
+
     @classmethod
     def from_load(cls, result: Loaded, *, name: str, source: str = "") -> Self:
         """The scenario of loaded files. Raises ValueError when they have problems."""

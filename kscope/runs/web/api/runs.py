@@ -14,6 +14,7 @@ from kscope.runs import selectors, services
 from kscope.runs.access import found_run, readable_runs, readable_scenarios
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
+from kscope.runs.triages import with_stuck
 from kscope.runs.web.api.once import once
 from kscope.runs.web.api.parameters import whole_number
 from kscope.runs.web.api.schema import RUN
@@ -84,7 +85,7 @@ class RunList(RestView):
         """A page of runs that the visitor may see; `next` is the `before` of the page that follows, or null."""
         size = min(whole_number(request, "limit") or 100, MOST_RUNS)
         before = whole_number(request, "before")
-        runs = Run.with_worker(readable_runs(visitor_of(request)))
+        runs = with_stuck(Run.with_worker(readable_runs(visitor_of(request))))
         if before is not None:
             runs = runs.filter(pk__lt=before)
         found = list(runs[: size + 1])

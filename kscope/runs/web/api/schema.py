@@ -57,6 +57,14 @@ RUN = inline_serializer(
         "not_modelled": serializers.ListField(
             child=serializers.DictField(), help_text="kinds that the run leaves out, and its effect"
         ),
+        "as_brought": serializers.BooleanField(
+            help_text="whether it began with a cluster as it stands, so that there is a triage"
+        ),
+        "standing": serializers.BooleanField(help_text="whether nothing was played or changed yet"),
+        "instant": serializers.CharField(help_text="at which the cluster stood so, RFC 3339"),
+        "stuck": serializers.IntegerField(
+            allow_null=True, help_text="how many causes hold anything; null before it was asked"
+        ),
         "owner": serializers.CharField(
             help_text="an account's name; empty where no login is required"
         ),

@@ -1,0 +1,82 @@
+"""What is stuck in a run as it was brought, and why one object is: asked once, and kept."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, cast
+
+from kscope.runs.drive.replay import engine_created
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import KeptEvidence, Run
+from kscope.runs.triages import triage_keep, triage_known
+from kscope.sim.errors import SimError
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.diagnosis.fork import collector_paused
+from scheduling.engine.observed.evidence import Evidence
+from scheduling.engine.triage.asking import Answer, explain_as_it_stands
+from scheduling.engine.triage.report import Triage
+from scheduling.engine.triage.triage import triage_parts
+from scheduling.process_forks import forks_of
+
+
+def triage_by_id(run_id: int) -> dict[str, Any]:
+    """The whole triage of a run as it was brought; see triage_parts_by_id."""
+    parts = triage_parts_by_id(run_id)
+    first = next(parts)
+    groups: list[dict[str, Any]] = first["groups"]
+    for part in parts:
+        groups[part.pop("group")].update(part)
+    return {**first, "is_whole": True}
+
+
+def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
+    """What is stuck in the cluster of a run as it was brought: docs/why-pending.md.
+
+    The first part is the triage with its causes; where `is_whole` is set it has the changes as well,
+    and is the only part. Else {"group": place, "changes", "conclusion"} comes for each group that
+    has changes to be tried. Raises ApplicationError for a run that is no cluster as it stands.
+    """
+    run = Run.objects.select_related("scenario").get(pk=run_id)
+    if not run.scenario.as_brought:
+        raise ApplicationError(
+            "This run began with a scenario that has steps. A triage is of a cluster as it stands.",
+            status=409,
+        )
+    known = triage_known(run)
+    if known is not None and known.is_whole:
+        yield {**known.document, "is_whole": True}
+        return
+    with collector_paused():
+        cluster, evidence = _standing(run)
+        found: Triage | None = None
+        for part in triage_parts(cluster, evidence):
+            if isinstance(part, Triage):
+                found = part
+                triage_keep(run, found.to_dict(), is_whole=False)
+                yield {**found.to_dict(), "is_whole": False}
+                continue
+            assert found is not None, "the causes come first"
+            place, group = part
+            groups = (*found.groups[:place], group, *found.groups[place + 1 :])
+            found = replace(found, groups=groups)
+            shown = group.to_dict()
+            yield {"group": place, "changes": shown["changes"], "conclusion": group.conclusion}
+        assert found is not None, "the causes come first"
+        triage_keep(run, found.to_dict(), is_whole=True)
+
+
+def answer_as_it_stands(run: Run, kind: str, key: str) -> Answer | None:
+    """Why an object of a run is as it is in the cluster that was brought; None: it is not there."""
+    with collector_paused():
+        cluster, evidence = _standing(run)
+        return explain_as_it_stands(cluster, evidence, kind, key, make_forks=forks_of)
+
+
+def _standing(run: Run) -> tuple[Cluster, Evidence]:
+    """The cluster of *run* at its beginning, and what its files say."""
+    try:
+        cluster = cast("Cluster", engine_created(run))
+    except SimError as problem:
+        raise ApplicationError(f"The cluster cannot be made: {problem}", status=409) from problem
+    kept = KeptEvidence.objects.filter(pk=run.scenario_id).first()
+    manifests = [*run.scenario.document["objects"], *(kept.objects_aside if kept else ())]
+    return cluster, Evidence(manifests, kept.newest_write if kept else "")

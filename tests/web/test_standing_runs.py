@@ -1,0 +1,112 @@
+"""Clusters that are brought: they stand still, and are asked what is stuck before they play."""
+
+import pytest
+from django.test import Client
+
+from kscope.runs import services
+from kscope.runs.drive import runner
+from kscope.runs.engine import wiring
+from kscope.runs.models import Run, Scenario, Triage
+from kscope.sim.input.loader import load_files
+from scheduling.triages import triage_parts_by_id
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BROUGHT = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "2", memory: 4Gi, pods: "10"}, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: giant}
+spec: {containers: [{name: c, image: app:1, resources: {requests: {cpu: "3"}}}]}
+status: {phase: Pending}
+---
+apiVersion: v1
+kind: Event
+metadata: {name: giant.1}
+involvedObject: {kind: Pod, namespace: default, name: giant}
+type: Warning
+reason: FailedScheduling
+message: "0/1 nodes are available: 1 Insufficient cpu."
+lastTimestamp: "2026-11-27T10:00:00Z"
+count: 7
+"""
+
+
+@pytest.fixture
+def files() -> Scenario:
+    """A small cluster as it stands, with one pod that fits nowhere."""
+    result = load_files([("brought.yaml", BROUGHT.encode())], check=wiring.check_setup)
+    return services.scenario_store(name="brought", result=result)
+
+
+@pytest.fixture
+def brought(files: Scenario) -> Run:
+    """A run of it that was built, and not played."""
+    run = services.run_create(scenario=files)
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def test_a_cluster_that_is_brought_stands_still(client: Client, files: Scenario) -> None:
+    answer = client.post(f"/scenarios/{files.pk}/start/")
+    run = Run.objects.get()
+    assert (answer.status_code, answer["Location"]) == (302, f"/runs/{run.pk}/triage/")
+    assert (run.status, run.stands) == (Run.Status.PAUSED, True)
+
+
+def test_what_was_played_stands_no_longer(brought: Run) -> None:
+    assert brought.stands
+    services.run_transport(run=brought, action="play")
+    brought.refresh_from_db()
+    assert not brought.stands
+
+
+def test_triage_says_what_is_stuck_and_what_helps(client: Client, brought: Run) -> None:
+    [group] = client.get(f"/api/runs/{brought.pk}/triage/").json()["groups"]
+    assert (group["kind"], group["pods"]) == ("pending", ["default/giant"])
+    assert "Insufficient cpu" in group["observed"]
+    assert [(each["places"], each["of"]) for each in group["changes"]][0] == (1, 1)
+
+
+def test_causes_come_before_changes_were_tried(brought: Run) -> None:
+    first, *rest = triage_parts_by_id(brought.pk)
+    assert not first["is_whole"]
+    assert not first["groups"][0]["changes"]
+    [told] = rest
+    assert told["group"] == 0
+    assert told["changes"]
+
+
+def test_a_triage_is_kept_for_the_next_who_asks(client: Client, brought: Run) -> None:
+    assert client.get(f"/api/runs/{brought.pk}/").json()["stuck"] is None
+    told = client.get(f"/api/runs/{brought.pk}/triage/").json()
+    assert Triage.objects.get().document["groups"] == told["groups"]
+    assert client.get(f"/api/runs/{brought.pk}/triage/").json() == told
+    [again] = triage_parts_by_id(brought.pk)
+    assert again == told
+    [listed] = client.get("/api/runs/").json()["runs"]
+    assert (listed["stuck"], listed["standing"]) == (1, True)
+
+
+def test_why_tells_what_was_observed_before_playing(client: Client, brought: Run) -> None:
+    told = client.get(f"/api/runs/{brought.pk}/why/pod/default/giant/").json()
+    assert any("Insufficient cpu" in each for each in told["observed"])
+    services.run_transport(run=brought, action="play", speed="max")
+    runner.run_drive(brought.pk)
+    assert "observed" not in client.get(f"/api/runs/{brought.pk}/why/pod/default/giant/").json()
+
+
+def test_a_scenario_with_steps_has_no_triage(client: Client, driven: Run) -> None:
+    answer = client.get(f"/api/runs/{driven.pk}/triage/")
+    assert answer.status_code == 409
+    assert "has steps" in answer.json()["message"]
+
+
+def test_other_evidence_makes_another_scenario(files: Scenario) -> None:
+    other = load_files([("b.yaml", BROUGHT.replace("count: 7", "count: 8").encode())])
+    assert services.scenario_store(name="brought", result=other).pk != files.pk
