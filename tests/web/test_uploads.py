@@ -128,7 +128,9 @@ def test_a_hostile_name_is_shown_as_text(client: Client) -> None:
 
 
 def test_starting_a_scenario_leads_to_its_board(client: Client) -> None:
-    upload(client, ("a.yaml", NODE))
+    step = "{at: 1s, cordon: node/n1}"
+    steps = f"apiVersion: kscope.dev/v1\nkind: Scenario\nspec: {{steps: [{step}]}}\n---\n"
+    upload(client, ("a.yaml", steps + NODE))
     scenario = Scenario.objects.get()
     answer = client.post(f"/scenarios/{scenario.pk}/start/")
     run = Run.objects.get()
