@@ -111,7 +111,8 @@ def test_the_document_is_up_to_date() -> None:
 
 @pytest.mark.parametrize("path", _DEMOS, ids=_stem)
 def test_sentences_about_demos_are_short(path: Path) -> None:
-    cluster = Cluster.create(Scenario.from_load(load_paths([path]), name=path.stem), seed=0)
+    scenario = Scenario.from_load(load_paths([path]), name=path.stem)
+    cluster = Cluster.create(scenario, profile=scenario.profile, seed=0)
     long: list[str] = []
     for moment in (1 * SECOND, 20 * SECOND, 60 * SECOND):
         cluster.advance(moment)

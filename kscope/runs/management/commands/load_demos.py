@@ -12,7 +12,9 @@ from kscope.sim.input.loader import load_files
 
 ORDER = (
     "checkout-surge",
+    "sick-cluster",
     "zone-mismatch",
+    "zone-mismatch-unchecked",
     "local-volumes",
     "smallest-fit",
     "fits-nowhere",
