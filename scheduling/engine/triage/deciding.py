@@ -94,14 +94,14 @@ class Trials:
     deciding: Deciding
     _original: Original[Deciding] | None = None
 
-    def run(
+    def placed(
         self,
         prepare: Callable[[Deciding], object] | None,
         changed: Mapping[str, Pod],
         counted: Container[str],
         made: Sequence[Pod] = (),
-    ) -> int:
-        """How many of the pods *counted* get a node after a change.
+    ) -> list[str]:
+        """Which of the pods *counted* get a node after a change.
 
         *prepare* makes the change in a copy; *changed* are other versions of pending pods, and
         *made* are new ones. All are decided on in their order. Equal pods are not asked again after the first
@@ -112,7 +112,7 @@ class Trials:
         copy = self._original.copy()
         if prepare is not None:
             prepare(copy)
-        placed, hopeless = 0, set[object]()
+        placed, hopeless = list[str](), set[object]()
         for pod in (*copy.pending, *made):
             wanted = changed.get(pod.key, pod)
             if not copy.serves(wanted) or wanted.scheduling_gates:
@@ -120,10 +120,10 @@ class Trials:
             equal = _equal(wanted)
             if equal is not None and equal in hopeless:
                 continue
-            if copy.place(wanted):
-                placed += pod.key in counted
-            else:
+            if not copy.place(wanted):
                 hopeless.add(equal)
+            elif pod.key in counted:
+                placed.append(pod.key)
         return placed
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.triage.carrying_out import Body
 
 Kind = Literal["pending", "placed-but-stuck", "claim", "workload-refused", "node", "terminating"]
 # How a group of each kind is headed.
@@ -25,8 +26,9 @@ _MOST_NAMES = 8
 class Change:
     """A change for all of a group: of its pods, `of` in number, it places `places`.
 
-    `places` is None where no scheduler can show what the change does; `why` then says so. `loses`
-    is what is lost by it, `shared` whom else it concerns; "" for nothing and nobody.
+    `places` is None where no scheduler can show what the change does. `loses` is what is lost by
+    it, `shared` whom else it concerns; "" for nothing and nobody. `commands` carry it out in a fork
+    of the run, sent in order to `POST runs/<id>/commands/`; none where no command can.
     """
 
     text: str
@@ -36,6 +38,7 @@ class Change:
     loses: str = ""
     shared: str = ""
     note: str = ""
+    commands: tuple[Body, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -44,7 +47,8 @@ class Change:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        parts = {name: getattr(self, name) for name in self.__slots__}
+        return {**parts, "commands": list(self.commands)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import (
@@ -397,21 +397,29 @@ def _for_admission(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
 
 def _default_amounts(workload: ApiObject, unstated: list[str]) -> Candidate:
     """A LimitRange that states for containers what they leave out."""
+    return Candidate(
+        kind="limits",
+        text=f"Create a LimitRange in {workload.namespace} with defaults for {listed(unstated)}",
+        command=default_amounts(workload.namespace, unstated),
+        note="Containers that state nothing get the defaults: choose amounts that suit them.",
+    )
+
+
+def default_amounts(namespace: str, unstated: Iterable[str]) -> Command:
+    """The command that creates a LimitRange with modest amounts for what is not stated.
+
+    *unstated* are names as quotas have them: "limits.cpu", "memory".
+    """
     item: dict[str, object] = {"type": "Container"}
     for name in unstated:
         kind, _, resource = name.rpartition(".")
         field = item.setdefault("default" if kind == "limits" else "defaultRequest", {})
         assert isinstance(field, dict)
-        field[resource] = _MODEST[resource]
+        field[resource] = _MODEST.get(resource, "1Gi")
     manifest = {
         "apiVersion": "v1",
         "kind": "LimitRange",
-        "metadata": {"namespace": workload.namespace, "name": "defaults"},
+        "metadata": {"namespace": namespace, "name": "defaults"},
         "spec": {"limits": [item]},
     }
-    return Candidate(
-        kind="limits",
-        text=f"Create a LimitRange in {workload.namespace} with defaults for {listed(unstated)}",
-        command=Command(verb="create", manifest=manifest),
-        note="Containers that state nothing get the defaults: choose amounts that suit them.",
-    )
+    return Command(verb="create", manifest=manifest)

@@ -8,12 +8,11 @@ the room first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 from kscope.sim.objects.manifest_parts import items, section
-from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod, from_manifest
+from kscope.sim.objects.objects import Manifest, Node, Pod
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, Situation
 from scheduling.engine.diagnosis.changes.new_nodes import more_nodes
@@ -34,9 +33,11 @@ from scheduling.engine.diagnosis.manifests import (
     taint_of,
     taint_text,
 )
+from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.pods.pod_template import Taint
+from scheduling.engine.triage.carrying_out import Body, bodies, of_nodes, of_pods
 from scheduling.engine.triage.deciding import Deciding, Trials
-from scheduling.engine.triage.pending_pods.held import Held, PodClass, containers_of
+from scheduling.engine.triage.pending_pods.held import GroupChange, Held, PodClass, containers_of
 from scheduling.engine.triage.report import Change
 from scheduling.engine.triage.stuck.controllers import owners_text
 
@@ -59,25 +60,13 @@ _RANK: Final = (
 _CONTROL_PLANE: Final = ("node-role.kubernetes.io/", "CriticalAddonsOnly")
 _HARD: Final = ("NoSchedule", "NoExecute")
 _NO_TEMPLATE_CHANGE: Final = "job/"
+_REPLACED_AT_ONCE: Final = (
+    "Pods that run with the old rule keep the new ones away, so that a rolling update does not end: "
+    "replace them all at once (strategy Recreate)."
+)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupChange:
-    """One change: other fields of the specs of some workloads' pods, or other nodes."""
-
-    kind: str
-    text: str
-    # The fields of the spec that are replaced, by the class that they are meant for.
-    fields: Mapping[int, Manifest] = field(default_factory=dict[int, Manifest])
-    objects: tuple[ApiObject, ...] = ()
-    note: str = ""
-    loses: str = ""
-    shared: str = ""
-    # Whether pods that run are changed with it, because the rule is read from both sides.
-    is_mutual: bool = False
-
-
-def changes_for(trials: Trials, held: Held) -> tuple[list[Change], int]:
+def changes_for(evidence: Evidence, trials: Trials, held: Held) -> tuple[list[Change], int]:
     """The changes that place some of the group, the best first, and how many were tried."""
     found: list[Change] = []
     tried = 0
@@ -85,8 +74,8 @@ def changes_for(trials: Trials, held: Held) -> tuple[list[Change], int]:
         places = _placed(trials, held, change)
         tried += 1
         if places:
-            found.append(_offered(held, change, places))
-    more = _more_nodes(trials, held, is_needed=not any(map(_settles, found)))
+            found.append(_offered(evidence, trials, held, change, places))
+    more = _more_nodes(evidence, trials, held, is_needed=not any(map(_settles, found)))
     if more is not None:
         tried += 1
         found.append(more)
@@ -106,17 +95,22 @@ def _order(change: Change) -> tuple[bool, bool, int, int]:
     return is_apart, True, -(change.places or 0), rank
 
 
-def _offered(held: Held, change: GroupChange, places: int) -> Change:
+def _offered(
+    evidence: Evidence, trials: Trials, held: Held, change: GroupChange, places: int
+) -> Change:
     text = change.text
     if change.fields:
         owners = [held.classes[place].workload for place in change.fields]
         names = list(dict.fromkeys(filter(None, owners)))
         text = f"{text} in the template of {owners_text(names)}" if names else text
     note = change.note
+    if _keeps_apart(held, change):
+        note = f"{note} {_REPLACED_AT_ONCE}".strip()
     if any(held.classes[place].workload.startswith(_NO_TEMPLATE_CHANGE) for place in change.fields):
         note = (
             f"{note} A Job's template cannot be changed: it is deleted and created again.".strip()
         )
+    held.tried[text] = change
     return Change(
         text=text,
         kind=change.kind,
@@ -125,6 +119,37 @@ def _offered(held: Held, change: GroupChange, places: int) -> Change:
         loses=change.loses,
         shared=change.shared,
         note=note,
+        commands=commands_of(evidence, trials, held, change),
+    )
+
+
+def commands_of(
+    evidence: Evidence, trials: Trials, held: Held, change: GroupChange
+) -> tuple[Body, ...]:
+    """What carries *change* out in a fork of the run."""
+    table = trials.deciding.cluster.handle.table
+    before = {
+        each.name: table.node(table.rows[each.name])
+        for each in change.objects
+        if each.name in table.rows
+    }
+    of_classes = (
+        command
+        for place, fields in change.fields.items()
+        for command in of_pods(
+            evidence, held.classes[place].pods, fields, at_once=_keeps_apart(held, change)
+        )
+    )
+    return bodies(chain(of_nodes(change.objects, before), of_classes))
+
+
+def _keeps_apart(held: Held, change: GroupChange) -> bool:
+    """Whether it changes anti-affinity, by which pods with the old rule keep new ones away."""
+    return any(
+        "affinity" in fields
+        and section(fields, "affinity", "podAntiAffinity")
+        != section(held.classes[place].pod.spec, "affinity", "podAntiAffinity")
+        for place, fields in change.fields.items()
     )
 
 
@@ -133,22 +158,31 @@ def _offered(held: Held, change: GroupChange, places: int) -> Change:
 
 def _placed(trials: Trials, held: Held, change: GroupChange) -> int:
     """How many pods of the group get a node after *change*."""
-    changed = {
+    mine = {pod.key for pod in held.pods}
+
+    def prepare(copy: Deciding) -> None:
+        make_in(copy, held, change)
+
+    return len(trials.placed(prepare, changed_pods(held, change), mine))
+
+
+def changed_pods(held: Held, change: GroupChange) -> dict[str, Pod]:
+    """The waiting pods of the group as *change* makes them, by key."""
+    return {
         pod.key: _with(pod, change.fields[place])
         for place, each in enumerate(held.classes)
         if place in change.fields
         for pod in each.pods
     }
-    mine = {pod.key for pod in held.pods}
 
-    def prepare(copy: Deciding) -> None:
-        for obj in change.objects:
-            copy.put_object(obj)
-        if change.is_mutual:
-            for place, fields in change.fields.items():
-                _change_siblings(copy, held.classes[place].pod, fields)
 
-    return trials.run(prepare, changed, mine)
+def make_in(copy: Deciding, held: Held, change: GroupChange) -> None:
+    """Make *change* in what the schedulers see, but for the pods that wait."""
+    for obj in change.objects:
+        copy.put_object(obj)
+    if change.is_mutual:
+        for place, fields in change.fields.items():
+            _change_siblings(copy, held.classes[place].pod, fields)
 
 
 def _with(pod: Pod, fields: Manifest) -> Pod:
@@ -311,7 +345,7 @@ def _recovered(situation: Situation) -> Iterator[GroupChange]:
         )
 
 
-def _ready(node: Node) -> ApiObject:
+def _ready(node: Node) -> Node:
     conditions = [
         {**each, "status": "True"} if each.get("type") == "Ready" else each
         for each in items(node.status, "conditions")
@@ -332,7 +366,7 @@ def _uncordoned(situation: Situation) -> Iterator[GroupChange]:
         )
 
 
-def _uncordoned_node(node: Node) -> ApiObject:
+def _uncordoned_node(node: Node) -> Node:
     taints = [each for each in node.taints if each.get("key") != "node.kubernetes.io/unschedulable"]
     return node.patched({"spec": {"unschedulable": None, "taints": taints}})
 
@@ -357,7 +391,7 @@ def _without_taints(situation: Situation) -> Iterator[GroupChange]:
         )
 
 
-def _untainted(node: Node, taint: Taint) -> ApiObject:
+def _untainted(node: Node, taint: Taint) -> Node:
     left = [raw for raw in node.taints if taint_of(raw) != taint]
     return node.patched({"spec": {"taints": left}})
 
@@ -365,74 +399,73 @@ def _untainted(node: Node, taint: Taint) -> ApiObject:
 # -- more nodes ------------------------------------------------------------------------------------
 
 
-def _more_nodes(trials: Trials, held: Held, *, is_needed: bool) -> Change | None:
+def _more_nodes(
+    evidence: Evidence, trials: Trials, held: Held, *, is_needed: bool
+) -> Change | None:
     """As many nodes like one that is there as place all pods of the group."""
     first = held.classes[0]
     if first.world is None or not is_needed:
         return None
     for candidate in islice(more_nodes(first.situation), _PER_KIND):
-        change = GroupChange(kind="node", text=candidate.text, objects=_nodes(candidate, 1))
-        places = _placed(trials, held, change)
-        if not places:
-            continue
-        return _enough_nodes(trials, held, candidate, places)
+        places = _placed(trials, held, _with_nodes(held, candidate, 1))
+        if places:
+            change, places = _enough_nodes(trials, held, candidate, places)
+            return _offered(evidence, trials, held, change, places)
     return None
 
 
-def _enough_nodes(trials: Trials, held: Held, candidate: Candidate, of_one: int) -> Change:
+def _enough_nodes(
+    trials: Trials, held: Held, candidate: Candidate, of_one: int
+) -> tuple[GroupChange, int]:
     """The least number of nodes that places all, or as many as can be afforded."""
     of = len(held.pods)
     number, places = 1, of_one
     while places < of and number < _MOST_NODES:
         step = max(1, -(-(of - places) * number // max(places, 1)))
         number = min(number + step, _MOST_NODES)
-        places = _placed(trials, held, GroupChange("node", "", objects=_nodes(candidate, number)))
+        places = _placed(trials, held, _with_nodes(held, candidate, number))
     while places == of and number > 1:
-        fewer = _placed(
-            trials, held, GroupChange("node", "", objects=_nodes(candidate, number - 1))
-        )
-        if fewer < of:
+        if _placed(trials, held, _with_nodes(held, candidate, number - 1)) < of:
             break
         number -= 1
-    text = candidate.text
+    return _with_nodes(held, candidate, number), places
+
+
+def _with_nodes(held: Held, candidate: Candidate, number: int) -> GroupChange:
+    text, note = candidate.text, candidate.note
     if number > 1:
         text = text.replace("Add one more node", f"Add {number} nodes", 1)
-    note = (
-        candidate.note
-        if number == 1
-        else f"It costs {number} machines, and the time to set them up."
-    )
-    change = GroupChange(kind="node", text=text, note=note)
-    return _offered(held, change, places)
-
-
-def _nodes(candidate: Candidate, number: int) -> tuple[ApiObject, ...]:
+        note = f"It costs {number} machines, and the time to set them up."
     manifest = candidate.command.manifest or {}
-    name = str(manifest["metadata"]["name"])
-    return tuple(_named(manifest, f"{name}-{place}") for place in range(number))
+    name = f"{manifest['metadata']['name']}-{held.number}"
+    nodes = tuple(_named(manifest, f"{name}-{place}") for place in range(1, number + 1))
+    return GroupChange(kind="node", text=text, objects=nodes, note=note)
 
 
-def _named(manifest: Manifest, name: str) -> ApiObject:
+def _named(manifest: Manifest, name: str) -> Node:
     labels = dict(manifest["metadata"].get("labels") or {})
     if HOSTNAME in labels:
         labels[HOSTNAME] = name
-    return from_manifest(
-        {**manifest, "metadata": {**manifest["metadata"], "name": name, "labels": labels}}
-    )
+    return Node({**manifest, "metadata": {**manifest["metadata"], "name": name, "labels": labels}})
 
 
 # -- what no scheduler decides on as it stands -----------------------------------------------------
 
 
-def placed_without_gates(trials: Trials, held: Held) -> int:
-    """How many pods fit once their gates are off."""
-    return _placed(trials, held, _for_all(held, {"schedulingGates": None}))
+def without_gates(held: Held) -> GroupChange:
+    """The gates off, by whoever opens them."""
+    return _for_all(held, {"schedulingGates": None})
 
 
-def placed_by(trials: Trials, held: Held, scheduler: str) -> int:
-    """How many pods another scheduler places, for one that does not work."""
-    return _placed(trials, held, _for_all(held, {"schedulerName": scheduler}))
+def served_by(held: Held, scheduler: str) -> GroupChange:
+    """Another scheduler, for one that does not work."""
+    return _for_all(held, {"schedulerName": scheduler})
 
 
 def _for_all(held: Held, fields: Manifest) -> GroupChange:
     return GroupChange("", "", fields=dict.fromkeys(range(len(held.classes)), fields))
+
+
+def placed_by(trials: Trials, held: Held, change: GroupChange) -> int:
+    """How many pods of the group get a node after *change*."""
+    return _placed(trials, held, change)

@@ -62,9 +62,12 @@ def pending_group(
 
 
 def awaited_nodes(held: Held, broken: Mapping[str, Broken]) -> list[str]:
-    """The broken nodes that a volume leaves, where it leaves no other."""
-    left = held.signature[1:] if held.signature[0] == "volume" else ()
-    return list(left) if left and all(name in broken for name in left) else []
+    """The broken nodes that a volume leaves, or that are tainted for it, where no other is left."""
+    family, *rest = held.signature
+    left = rest if family == "volume" else []
+    if family == "taint" and held.main is not None:
+        left = list(held.main.nodes)
+    return left if left and all(name in broken for name in left) else []
 
 
 def since_of(pod: Manifest) -> str:

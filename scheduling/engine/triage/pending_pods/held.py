@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import orjson
 
 from kscope.sim.objects.manifest_parts import items, section
-from kscope.sim.objects.objects import Manifest, Pod
+from kscope.sim.objects.objects import Manifest, Node, Pod
 from scheduling.engine import names
 from scheduling.engine.cycle.decision.result import SCHEDULED
 from scheduling.engine.diagnosis.candidates import Situation
@@ -55,13 +55,34 @@ class PodClass:
         return Situation(self.world, self.refused)
 
 
+@dataclass(frozen=True, slots=True)
+class GroupChange:
+    """One change: other fields of the specs of some workloads' pods, or other nodes."""
+
+    kind: str
+    text: str
+    # The fields of the spec that are replaced, by the class that they are meant for.
+    fields: Mapping[int, Manifest] = field(default_factory=dict[int, Manifest])
+    objects: tuple[Node, ...] = ()
+    note: str = ""
+    loses: str = ""
+    shared: str = ""
+    # Whether pods that run are changed with it, because the rule is read from both sides.
+    is_mutual: bool = False
+
+
 @dataclass(slots=True)
 class Held:
-    """Classes of pods that the same thing holds back."""
+    """Classes of pods that the same thing holds back.
+
+    `number` tells it from the others. `tried` are the changes that place some, by their texts.
+    """
 
     signature: tuple[str, ...]
     main: Cause | None
     classes: list[PodClass] = field(default_factory=list[PodClass])
+    number: int = 0
+    tried: dict[str, GroupChange] = field(default_factory=dict[str, GroupChange])
 
     @property
     def pods(self) -> list[Pod]:
@@ -105,7 +126,8 @@ def held_back(evidence: Evidence, deciding: Deciding) -> list[Held]:
     groups: dict[tuple[str, ...], Held] = {}
     for each in classes.values():
         signature, main = _diagnosed(evidence, deciding, each)
-        groups.setdefault(signature, Held(signature, main)).classes.append(each)
+        held = groups.setdefault(signature, Held(signature, main, number=len(groups) + 1))
+        held.classes.append(each)
     return list(groups.values())
 
 

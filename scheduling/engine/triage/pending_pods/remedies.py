@@ -9,11 +9,15 @@ from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.triage.carrying_out import bodies
+from scheduling.engine.triage.carrying_out import opened as gates_off
 from scheduling.engine.triage.deciding import Trials
 from scheduling.engine.triage.pending_pods.changes import (
     changes_for,
+    commands_of,
     placed_by,
-    placed_without_gates,
+    served_by,
+    without_gates,
 )
 from scheduling.engine.triage.pending_pods.held import Held
 from scheduling.engine.triage.report import Change, Group, counted
@@ -30,7 +34,7 @@ def with_changes(evidence: Evidence, trials: Trials, held: Held, group: Group) -
         return replace(group, changes=tuple(_for_scheduler(evidence, trials, held)))
     if kind == "devices":
         return _for_devices(evidence, trials, held, group)
-    changes, tried = changes_for(trials, held)
+    changes, tried = changes_for(evidence, trials, held)
     conclusion = ""
     if not changes:
         conclusion = f"None of {counted(tried, 'change')} that were tried places any of them."
@@ -45,13 +49,18 @@ def with_changes(evidence: Evidence, trials: Trials, held: Held, group: Group) -
 
 def _for_gate(evidence: Evidence, trials: Trials, held: Held, group: Group) -> list[Change]:
     """Let the one who holds the gate open it; to take it off by hand goes round him."""
-    places, of = placed_without_gates(trials, held), len(held.pods)
+    opened = without_gates(held)
+    places, of = placed_by(trials, held, opened), len(held.pods)
     gate = held.pods[0].scheduling_gates[0]
+    by_hand = bodies(map(gates_off, held.pods))
     found: list[Change] = []
     owner = behind(evidence, gate, "controller", "manager")
     queue = group.by.removeprefix("clusterqueue ") if group.by.startswith("clusterqueue") else ""
     if owner is not None and not is_running(owner):
-        found.append(replace(started(owner), places=places, of=of))
+        change = started(owner)
+        # Who opens gates is not played: the commands do it in his place.
+        commands = (*change.commands, *by_hand)
+        found.append(replace(change, places=places, of=of, commands=commands))
     elif queue:
         found.append(
             Change(
@@ -61,6 +70,7 @@ def _for_gate(evidence: Evidence, trials: Trials, held: Held, group: Group) -> l
                 places=places,
                 of=of,
                 note="The queue is shared: ask who owns it.",
+                commands=by_hand,
             )
         )
     found.append(
@@ -70,8 +80,10 @@ def _for_gate(evidence: Evidence, trials: Trials, held: Held, group: Group) -> l
             places=places,
             of=of,
             shared="it goes round the queue, or whatever the gate waits for",
+            commands=by_hand,
         )
     )
+    held.tried |= dict.fromkeys((each.text for each in found), opened)
     return found
 
 
@@ -94,13 +106,15 @@ def _asked(evidence: Evidence, trials: Trials, held: Held, queue: str) -> str:
 
 def _for_scheduler(evidence: Evidence, trials: Trials, held: Held) -> list[Change]:
     known = sorted(trials.deciding.algorithms)
-    places, of = placed_by(trials, held, known[0]), len(held.pods)
+    served = served_by(held, known[0])
+    places, of = placed_by(trials, held, served), len(held.pods)
     name = held.pods[0].scheduler_name
     note = f"Counted as {known[0]} would place them: how {name} decides is not known here."
     owner = behind(evidence, name, "scheduler")
     found: list[Change] = []
     if owner is not None and not is_running(owner):
-        found.append(replace(started(owner), places=places, of=of, note=note))
+        # No run has such a scheduler.
+        found.append(replace(started(owner), places=places, of=of, note=note, commands=()))
     elif owner is not None:
         text = f"Let {owner['kind']} {owner['metadata']['name']} do its work: see its log and its roles"
         found.append(Change(text=text, kind="scheduler", places=places, of=of, note=note))
@@ -108,7 +122,9 @@ def _for_scheduler(evidence: Evidence, trials: Trials, held: Held) -> list[Chang
         text = f"Run a scheduler of the name {name}"
         found.append(Change(text=text, kind="scheduler", places=places, of=of, note=note))
     text = f"Give the pods the schedulerName {known[0]} in their templates"
-    found.append(Change(text=text, kind="template", places=places, of=of))
+    commands = commands_of(evidence, trials, held, served)
+    found.append(Change(text=text, kind="template", places=places, of=of, commands=commands))
+    held.tried |= dict.fromkeys((each.text for each in found), served)
     return found
 
 
@@ -126,6 +142,6 @@ def _for_devices(evidence: Evidence, trials: Trials, held: Held, group: Group) -
                 text = f"Label the nodes that have the devices with {labels}, so that {name} runs there"
                 change = Change(text=f"{text} and publishes them", kind="label")
             return replace(group, changes=(change,))
-    changes, tried = changes_for(trials, held)
+    changes, tried = changes_for(evidence, trials, held)
     text = f"None of {counted(tried, 'change')} that were tried places any of them: see the driver."
     return replace(group, changes=tuple(changes), conclusion="" if changes else text)

@@ -11,6 +11,7 @@ from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence, condition, entity, key_of
+from scheduling.engine.triage.carrying_out import bodies, deleted_at_once, without_finalizer
 from scheduling.engine.triage.report import Change, Group, counted
 from scheduling.engine.triage.stuck.claims import claims_of
 from scheduling.engine.triage.stuck.controllers import behind, is_running, remover_of, state_of
@@ -220,10 +221,12 @@ def _changes(evidence: Evidence, group: _Leaving, owner: Manifest | None) -> Ite
             text=f"Delete {names} by force (grace period 0) once nothing of it runs any more",
             kind="force",
             loses="the certainty that it has ended: two copies may write to one volume",
+            commands=bodies(map(deleted_at_once, objects)),
         )
     elif objects and finalizer not in ("kubernetes.io/pvc-protection", _OWN_FINALIZER):
         yield Change(
             text=f"Take the finalizer {finalizer} off {names}",
             kind="finalizer",
             loses="what its owner would have cleaned up: it stays behind",
+            commands=bodies(without_finalizer(each, finalizer) for each in objects),
         )

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 from kscope.sim.objects.manifest_parts import section
-from kscope.sim.objects.objects import Manifest
+from kscope.sim.objects.objects import OUT_OF_SERVICE_TAINT, Manifest, Node
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence, condition, key_of
+from scheduling.engine.triage.carrying_out import (
+    bodies,
+    deleted_at_once,
+    out_of_service,
+    ready_again,
+)
 from scheduling.engine.triage.report import Change, Group
 from scheduling.engine.triage.stuck.controllers import state_of
 
@@ -87,28 +94,35 @@ def _group(evidence: Evidence, group: Broken) -> Group:
         pods=tuple(sorted(key_of(each) for each in group.pods)),
         nodes=tuple(names),
         workloads=tuple(evidence.workloads(group.pods)),
-        changes=tuple(_changes(names, leaving, is_silent=is_silent)),
+        changes=tuple(_changes(group, is_silent=is_silent)),
     )
 
 
-def _changes(names: list[str], leaving: list[str], *, is_silent: bool) -> Iterator[Change]:
+def _changes(group: Broken, *, is_silent: bool) -> Iterator[Change]:
+    names = listed([key_of(each) for each in group.nodes])
+    nodes = [Node(each) for each in group.nodes]
     yield Change(
-        text=f"Bring {listed(names)} back: repair the machine, its kubelet or its network",
+        text=f"Bring {names} back: repair the machine, its kubelet or its network",
         kind="ready",
+        commands=bodies(chain.from_iterable(map(ready_again, nodes))),
     )
+    leaving = [each for each in group.pods if each["metadata"].get("deletionTimestamp")]
     if not is_silent or not leaving:
         return
     price = "data, if the machine still runs: two copies may then write to one volume"
     yield Change(
-        text=f"Taint {listed(names)} with node.kubernetes.io/out-of-service once the machine is surely off",
+        text=f"Taint {names} with {OUT_OF_SERVICE_TAINT} once the machine is surely off",
         kind="out-of-service",
         loses=price,
         note="Its pods are then removed and their volumes detached.",
+        commands=bodies(map(out_of_service, nodes)),
     )
     yield Change(
-        text=f"Delete {listed(leaving, 4)} by force (grace period 0) once the machine is surely off",
+        text=f"Delete {listed([key_of(each) for each in leaving], 4)} by force (grace period 0) once the "
+        "machine is surely off",
         kind="force",
         loses=price,
+        commands=bodies(map(deleted_at_once, leaving)),
     )
 
 

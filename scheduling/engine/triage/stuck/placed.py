@@ -11,6 +11,7 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence, SeenEvent, entity, key_of, times_of
+from scheduling.engine.triage.carrying_out import bodies, created, named, patch_of
 from scheduling.engine.triage.report import Change, Group
 from scheduling.engine.triage.stuck.controllers import behind, is_running, owners_text, state_of
 from scheduling.engine.triage.stuck.inferred import pod_refusal
@@ -246,7 +247,8 @@ def _missing(evidence: Evidence, kind: str, key: str) -> _Explained:
         )
     if others:
         rest = f"{rest} One of that name is in {listed(others, 3)}."
-    change = Change(text=f"Create {name} {key}", kind="missing")
+    commands = bodies([created(named(name, key))])
+    change = Change(text=f"Create {name} {key}", kind="missing", commands=commands)
     return f"{name} {key} does not exist. {rest}", f"{kind} {key}", [change]
 
 
@@ -298,6 +300,7 @@ def _multi_attach(evidence: Evidence, volume: str, found: _Caught) -> _Explained
                     text=f"Take the finalizers off VolumeAttachment {name} once the machine {node} is surely gone",
                     kind="finalizer",
                     loses="data, if the machine still writes to the volume",
+                    commands=bodies([patch_of(each, {"metadata": {"finalizers": []}})]),
                 )
             )
         return text, f"volumeattachment {name}", changes

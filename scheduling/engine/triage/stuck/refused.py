@@ -10,7 +10,9 @@ from typing import Final
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Pod
 from kscope.sim.objects.quantity import milli_value
+from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.diagnosis.subjects.changes import default_amounts
 from scheduling.engine.observed.evidence import (
     Evidence,
     condition,
@@ -19,6 +21,7 @@ from scheduling.engine.observed.evidence import (
     key_of,
     times_of,
 )
+from scheduling.engine.triage.carrying_out import bodies, created, named, patch_of
 from scheduling.engine.triage.deciding import Trials
 from scheduling.engine.triage.report import Change, Group, counted
 from scheduling.engine.triage.stuck.controllers import (
@@ -95,7 +98,7 @@ def _all_made(found: _Refused) -> Iterator[Pod]:
 
 def with_places(trials: Trials, made: list[Pod], group: Group) -> Group:
     """*group* with how many of the pods *made* fit once the first change has let them be made."""
-    places = trials.run(None, {}, {pod.key for pod in made}, made)
+    places = len(trials.placed(None, {}, {pod.key for pod in made}, made))
     first = replace(group.changes[0], places=places, of=len(made))
     return replace(group, changes=(first, *group.changes[1:]))
 
@@ -232,6 +235,7 @@ def _quota(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _E
                 text=f"Raise ResourceQuota {name} to {amounts}, or run fewer replicas",
                 kind="quota",
                 note="The quota is what other teams' shares rest on: ask who owns it.",
+                commands=bodies([patch_of(quota, {"spec": {"hard": needed}})] if quota else []),
             )
         )
     return cause, f"resourcequota {namespace}/{name}", changes
@@ -281,6 +285,7 @@ def _unstated(evidence: Evidence, namespace: str, name: str, found: _Refused) ->
     change = Change(
         text=f"State {what} in the template, or create a LimitRange in {namespace} with defaults",
         kind="limits",
+        commands=bodies([default_amounts(namespace, what.split(","))]),
     )
     return cause, f"resourcequota {namespace}/{name}", [change]
 
@@ -341,6 +346,7 @@ def started(owner: Manifest) -> Change:
             text=f"Scale {name} to 1",
             kind="start",
             note="Nothing to prove for a scheduler: whether it then works, its log says.",
+            commands=bodies([patch_of(owner, {"spec": {"replicas": 1}})]),
         )
     return Change(
         text=f"Let {name} run: see why its pods are not ready",
@@ -371,6 +377,7 @@ def _account(evidence: Evidence, namespace: str, name: str, found: _Refused) -> 
     change = Change(
         text=f"Create ServiceAccount {namespace}/{account}, or name another in the template",
         kind="account",
+        commands=bodies([created(named("ServiceAccount", f"{namespace}/{account}"))]),
     )
     cause = f'ServiceAccount {namespace}/{account} does not exist (serviceaccount "{name}" not found).{others}'
     return cause, f"serviceaccount {namespace}/{account}", [change]
@@ -381,6 +388,7 @@ def _class(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _E
     change = Change(
         text=f"Create PriorityClass {name}, or name another in the template",
         kind="priority",
+        commands=bodies([created(named("PriorityClass", name, "scheduling.k8s.io/v1", value=0))]),
     )
     return f"PriorityClass {name} does not exist.", f"priorityclass {name}", [change]
 
@@ -409,9 +417,17 @@ def _scopes(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _
             text=f"Create a ResourceQuota in {namespace} with scopeSelector PriorityClass In "
             f"[{', '.join(classes)}], or use no such class",
             kind="quota",
+            commands=bodies([_quota_for(namespace, classes, found.missing)]),
         )
     ]
     return cause, f"namespace {namespace} (no quota for PriorityClass {listed(classes)})", changes
+
+
+def _quota_for(namespace: str, classes: list[str], pods: int) -> Command:
+    """The quota that lets so many pods of some priority classes be made."""
+    wanted = {"scopeName": "PriorityClass", "operator": "In", "values": classes}
+    spec = {"hard": {"pods": str(pods)}, "scopeSelector": {"matchExpressions": [wanted]}}
+    return created(named("ResourceQuota", f"{namespace}/{'-'.join(classes)}", spec=spec))
 
 
 def _security(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
