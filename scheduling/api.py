@@ -274,7 +274,7 @@ class RunTriage(EngineView):
                 int,
                 description="1: lines of JSON as they are found. The first is the triage with its "
                 'causes; unless `is_whole` is set, {"group": place, "changes", "conclusion"} comes '
-                "for each group whose changes were tried",
+                'for each group whose changes were tried, and {"together"} last',
             )
         ],
         responses=OpenApiResponse(

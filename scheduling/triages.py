@@ -24,7 +24,10 @@ def triage_by_id(run_id: int) -> dict[str, Any]:
     first = next(parts)
     groups: list[dict[str, Any]] = first["groups"]
     for part in parts:
-        groups[part.pop("group")].update(part)
+        if "together" in part:
+            first = {**first, **part}
+        else:
+            groups[part.pop("group")].update(part)
     return {**first, "is_whole": True}
 
 
@@ -33,7 +36,7 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
 
     The first part is the triage with its causes; where `is_whole` is set it has the changes as well,
     and is the only part. Else {"group": place, "changes", "conclusion"} comes for each group that
-    has changes to be tried. Raises ApplicationError for a run that is no cluster as it stands.
+    has changes to be tried, and {"together"} at the end. Raises ApplicationError for a run that is no cluster as it stands.
     """
     run = Run.objects.select_related("scenario").get(pk=run_id)
     if not run.scenario.as_brought:
@@ -55,6 +58,10 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
                 yield {**found.to_dict(), "is_whole": False}
                 continue
             assert found is not None, "the causes come first"
+            if not isinstance(part, tuple):
+                found = replace(found, together=part)
+                yield {"together": found.to_dict()["together"]}
+                continue
             place, group = part
             groups = (*found.groups[:place], group, *found.groups[place + 1 :])
             found = replace(found, groups=groups)

@@ -91,3 +91,24 @@ def test_of_many_nodes_all_are_named_and_changed(monkeypatch: pytest.MonkeyPatch
     group = only_group(*nodes, *(pod(f"p{number}", cpu="4") for number in range(6)))
     assert group.by == "taint of nodes n0–n5"
     assert [(each.kind, each.places) for each in group.changes] == [("toleration", 6), ("taint", 6)]
+
+
+def test_best_changes_are_tried_together() -> None:
+    picky = [pod(f"p{n}", cpu="1", nodeSelector={"disk": "fast"}) for n in range(2)]
+    found = triage_of(node("n1"), pod("odd", cpu="1", schedulerName="x"), *picky).together
+    assert found is not None
+    assert (found.places, found.of, found.note) == (3, 3, "")
+    assert [(group, places) for group, _, places in found.changes] == [(0, 2), (1, 1)]
+
+
+def test_changes_that_compete_for_room_say_so() -> None:
+    small = {"nodeSelector": {"disk": "fast"}}
+    pods = [pod("picky", cpu="3", priority=1, **small), pod("plain", cpu="3", schedulerName="x")]
+    found = triage_of(node("n1", cpu="4"), *pods).together
+    assert found is not None
+    assert (found.places, found.of) == (1, 2)
+    assert "compete for the same room" in found.note
+
+
+def test_one_group_has_nothing_together() -> None:
+    assert triage_of(node("n1", taints=[_GPU]), pod("a")).together is None

@@ -77,9 +77,10 @@ def test_causes_come_before_changes_were_tried(brought: Run) -> None:
     first, *rest = triage_parts_by_id(brought.pk)
     assert not first["is_whole"]
     assert not first["groups"][0]["changes"]
-    [told] = rest
+    told, last = rest
     assert told["group"] == 0
     assert told["changes"]
+    assert last == {"together": None}
 
 
 def test_a_triage_is_kept_for_the_next_who_asks(client: Client, brought: Run) -> None:

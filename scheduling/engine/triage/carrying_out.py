@@ -210,7 +210,7 @@ def _template_patch(pod: Pod, template: Manifest, fields: Manifest) -> Manifest:
             added = [each for each in part or () if each not in (old or ())]
             patch[name] = [*items(template, name), *added]
         else:
-            patch[name] = _difference(old, part)
+            patch[name] = difference(old, part)
     return patch
 
 
@@ -231,14 +231,14 @@ def _containers(
     return changed
 
 
-def _difference(old: Any, new: Any) -> Any:
+def difference(old: Any, new: Any) -> Any:
     """The merge patch from *old* to *new*."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         return new
     before, after = cast("Manifest", old), cast("Manifest", new)
     gone: Manifest = dict.fromkeys(name for name in before if name not in after)
     changed = {
-        name: _difference(before.get(name), part)
+        name: difference(before.get(name), part)
         for name, part in after.items()
         if before.get(name) != part
     }

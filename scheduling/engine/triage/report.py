@@ -108,6 +108,36 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """The best changes of several groups, tried in one trial: of `of` pods they place `places`.
+
+    `changes` has for each the place of its group, its text, and how many pods of the group it then
+    places.
+    """
+
+    changes: tuple[tuple[int, str, int], ...]
+    places: int
+    of: int
+
+    @property
+    def note(self) -> str:
+        """Why they place less than each does alone; "" where they do not."""
+        if self.places == self.of:
+            return ""
+        return "Each places all of its group alone; together they compete for the same room."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        names = ("group", "text", "places")
+        return {
+            "changes": [dict(zip(names, each, strict=True)) for each in self.changes],
+            "places": self.places,
+            "of": self.of,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Triage:
     """What is stuck in a cluster at one instant, the largest group first."""
 
@@ -117,6 +147,8 @@ class Triage:
     # What was looked at, by kind.
     looked_at: dict[str, int] = field(default_factory=dict[str, int])
     notes: tuple[str, ...] = ()
+    # None where fewer than two groups have a change that places all of their pods.
+    together: Together | None = None
 
     @property
     def headline(self) -> str:
@@ -148,6 +180,7 @@ class Triage:
             "groups": [each.to_dict() for each in self.groups],
             "looked_at": self.looked_at,
             "notes": list(self.notes),
+            "together": None if self.together is None else self.together.to_dict(),
         }
 
     def text(self) -> str:
@@ -175,6 +208,9 @@ def _lines(triage: Triage) -> Iterator[str]:
     for number, group in enumerate(triage.groups, 1):
         yield ""
         yield from _group_lines(number, group)
+    if triage.together is not None:
+        yield ""
+        yield from _together_lines(triage.together)
     for note in triage.notes:
         yield ""
         yield note
@@ -199,6 +235,15 @@ def _group_lines(number: int, group: Group) -> Iterator[str]:
             yield f"             {change.note}"
     if group.conclusion:
         yield f"   {group.conclusion}"
+
+
+def _together_lines(together: Together) -> Iterator[str]:
+    number = counted(len(together.changes), "change")
+    yield f"Together, {number} place {together.places} of {together.of}"
+    for group, text, places in together.changes:
+        yield f"   {group + 1}. {text}: {places}"
+    if together.note:
+        yield f"   {together.note}"
 
 
 def change_text(change: Change) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.deciding import Trials, deciding_on
 from scheduling.engine.triage.pending_pods.groups import awaited_nodes, pending_group
-from scheduling.engine.triage.pending_pods.held import held_back
+from scheduling.engine.triage.pending_pods.held import Held, held_back
 from scheduling.engine.triage.pending_pods.remedies import with_changes
-from scheduling.engine.triage.report import Group, Triage
+from scheduling.engine.triage.pending_pods.together import tried_together
+from scheduling.engine.triage.report import Group, Together, Triage
 from scheduling.engine.triage.stuck.claims import claim_groups
 from scheduling.engine.triage.stuck.leaving import leaving_groups
 from scheduling.engine.triage.stuck.nodes import broken_nodes, node_groups
@@ -26,18 +27,28 @@ def triage(cluster: Cluster, evidence: Evidence, *, tries_changes: bool = True) 
     *cluster* is only read. Nothing is played: causes are what the files say, and what the
     schedulers decide on the objects as they stand. Without *tries_changes* there are causes alone.
     """
-    found, answers = _asked(cluster, evidence, tries_changes=tries_changes)
-    groups = list(found.groups)
-    for place, group in answers:
+    asked = _asked(cluster, evidence, tries_changes=tries_changes)
+    groups = list(asked.causes.groups)
+    for place, group in asked.answers():
         groups[place] = group
-    return replace(found, groups=tuple(groups))
+    together = asked.together(groups) if tries_changes else None
+    return replace(asked.causes, groups=tuple(groups), together=together)
 
 
-def triage_parts(cluster: Cluster, evidence: Evidence) -> Iterator[Triage | Answer]:
-    """The same in parts: the causes without changes, then each group, with its place, as answered."""
-    found, answers = _asked(cluster, evidence, tries_changes=True)
-    yield found
-    yield from answers
+def triage_parts(
+    cluster: Cluster, evidence: Evidence
+) -> Iterator[Triage | Answer | Together | None]:
+    """The same in parts: the causes without changes, each group, with its place, as it is answered.
+
+    The last part is what the best changes do together, or None.
+    """
+    asked = _asked(cluster, evidence, tries_changes=True)
+    groups = list(asked.causes.groups)
+    yield asked.causes
+    for place, group in asked.answers():
+        groups[place] = group
+        yield place, group
+    yield asked.together(groups)
 
 
 # A group with its changes, and its place among the groups.
@@ -46,49 +57,74 @@ Answer = tuple[int, Group]
 _Ask = Callable[[], Group]
 
 
-def _asked(
-    cluster: Cluster, evidence: Evidence, *, tries_changes: bool
-) -> tuple[Triage, Iterator[Answer]]:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A group, what gives it its changes (None where it has them), and the pods that it is about."""
+
+    group: Group
+    ask: _Ask | None = None
+    held: Held | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
     """The causes, and the groups with their changes, each computed when it is asked for."""
-    found = sorted(_groups(cluster, evidence, tries_changes=tries_changes), key=_largest)
+
+    causes: Triage
+    found: list[_Found]
+    trials: Trials
+
+    def answers(self) -> Iterator[Answer]:
+        for place, each in enumerate(self.found):
+            if each.ask is not None:
+                yield place, each.ask()
+
+    def together(self, groups: Sequence[Group]) -> Together | None:
+        pending = [
+            (place, each.held, group)
+            for place, (each, group) in enumerate(zip(self.found, groups, strict=True))
+            if each.held is not None
+        ]
+        return tried_together(self.trials, pending)
+
+
+def _asked(cluster: Cluster, evidence: Evidence, *, tries_changes: bool) -> _Asked:
+    trials = Trials(deciding_on(cluster))
+    found = sorted(_groups(trials, evidence, tries_changes=tries_changes), key=_largest)
     looked_at = {"pod": len(list(evidence.all("Pod"))), "node": len(list(evidence.all("Node")))}
     causes = Triage(
         instant=evidence.instant,
         profile=cluster.profile,
-        groups=tuple(group for group, _ in found),
+        groups=tuple(each.group for each in found),
         looked_at=looked_at,
     )
-    return causes, ((place, ask()) for place, (_, ask) in enumerate(found) if ask is not None)
+    return _Asked(causes, found, trials)
 
 
-def _groups(
-    cluster: Cluster, evidence: Evidence, *, tries_changes: bool
-) -> Iterator[tuple[Group, _Ask | None]]:
-    """Each group, and what gives it its changes; None where it has them already."""
+def _groups(trials: Trials, evidence: Evidence, *, tries_changes: bool) -> Iterator[_Found]:
     broken = broken_nodes(evidence)
     placed = list(placed_groups(evidence, broken))
     # What holds pods is named with them.
     named = {group.by.replace(" ", "/", 1) for group in placed}
     leaving = leaving_groups(evidence, broken, named)
     claims = list(claim_groups(evidence))
-    yield from ((group, None) for group in (*placed, *leaving, *claims))
+    yield from map(_Found, (*placed, *leaving, *claims))
     # A pod that waits for a claim which was refused is held by what holds the claim.
     waiting = {pod for group in claims for pod in group.pods}
-    deciding = deciding_on(cluster)
+    deciding = trials.deciding
     deciding.pending = [pod for pod in deciding.pending if pod.key not in waiting]
     held_ones = held_back(evidence, deciding)
-    trials = Trials(deciding)
     awaited = {name for held in held_ones for name in awaited_nodes(held, broken)}
-    yield from ((group, None) for group in node_groups(evidence, broken, awaited))
+    yield from map(_Found, node_groups(evidence, broken, awaited))
     for group, made in refused_groups(evidence):
         tried = partial(with_places, trials, made, group) if made and tries_changes else None
-        yield group, tried
+        yield _Found(group, tried)
     for held in held_ones:
         group = pending_group(evidence, deciding, held, broken)
         tried = partial(with_changes, evidence, trials, held, group) if tries_changes else None
-        yield group, tried
+        yield _Found(group, tried, held)
 
 
-def _largest(found: tuple[Group, _Ask | None]) -> tuple[int, str, str]:
-    group, _ = found
+def _largest(found: _Found) -> tuple[int, str, str]:
+    group = found.group
     return -group.size, group.kind, group.by

@@ -161,7 +161,9 @@ def _placed(trials: Trials, held: Held, change: GroupChange) -> int:
     mine = {pod.key for pod in held.pods}
 
     def prepare(copy: Deciding) -> None:
-        make_in(copy, held, change)
+        for node in change.objects:
+            copy.put_object(node)
+        change_siblings(copy, held, change)
 
     return len(trials.placed(prepare, changed_pods(held, change), mine))
 
@@ -176,10 +178,8 @@ def changed_pods(held: Held, change: GroupChange) -> dict[str, Pod]:
     }
 
 
-def make_in(copy: Deciding, held: Held, change: GroupChange) -> None:
-    """Make *change* in what the schedulers see, but for the pods that wait."""
-    for obj in change.objects:
-        copy.put_object(obj)
+def change_siblings(copy: Deciding, held: Held, change: GroupChange) -> None:
+    """Make a change that is read from both sides in the pods of the workloads that run."""
     if change.is_mutual:
         for place, fields in change.fields.items():
             _change_siblings(copy, held.classes[place].pod, fields)

@@ -1,0 +1,66 @@
+"""The best changes of several groups at once: what one places may take the room of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kscope.sim.objects.objects import Node, Pod
+from scheduling.engine.triage.carrying_out import difference
+from scheduling.engine.triage.deciding import Deciding, Trials
+from scheduling.engine.triage.pending_pods.changes import change_siblings, changed_pods
+from scheduling.engine.triage.pending_pods.held import GroupChange, Held
+from scheduling.engine.triage.report import Group, Together
+
+
+def tried_together(trials: Trials, groups: Sequence[tuple[int, Held, Group]]) -> Together | None:
+    """The first change of each group that places all of it, all of them in one trial.
+
+    *groups* have their places in the answer. None where fewer than two have such a change.
+    """
+    best = [
+        (place, held, change)
+        for place, held, group in groups
+        if (change := next((each for each in group.changes if each.is_whole), None)) is not None
+    ]
+    best = [each for each in best if each[2].text in each[1].tried]
+    if len(best) < 2:
+        return None
+    made = [(held, held.tried[change.text]) for _, held, change in best]
+    changed: dict[str, Pod] = {}
+    for held, change in made:
+        changed |= changed_pods(held, change)
+    counted = {pod.key for _, held, _ in best for pod in held.pods}
+
+    def prepare(copy: Deciding) -> None:
+        for held, change in made:
+            _make(copy, trials.deciding, held, change)
+
+    placed = set(trials.placed(prepare, changed, counted))
+    return Together(
+        changes=tuple((place, change.text, _of(placed, held)) for place, held, change in best),
+        places=len(placed),
+        of=len(counted),
+    )
+
+
+def _of(placed: set[str], held: Held) -> int:
+    return sum(pod.key in placed for pod in held.pods)
+
+
+def _make(copy: Deciding, before: Deciding, held: Held, change: GroupChange) -> None:
+    """Make *change* in *copy*, in which other changes may have been made since *before*."""
+    table, original = copy.cluster.handle.table, before.cluster.handle.table
+    for node in change.objects:
+        row = original.rows.get(node.name)
+        found = node
+        if row is not None:
+            found = _both(original.node(row), table.node(table.rows[node.name]), node)
+        copy.put_object(found)
+    change_siblings(copy, held, change)
+
+
+def _both(before: Node, current: Node, wanted: Node) -> Node:
+    """*current* with what makes *wanted* of *before*; a taint that one of them lacks is gone."""
+    left = [each for each in current.taints if each in wanted.taints]
+    changed = current.patched(difference(before.raw, wanted.raw))
+    return changed.patched({"spec": {"taints": left}}) if left != changed.taints else changed
