@@ -256,7 +256,8 @@ class ObjectWhy(EngineView):
         """The causes with their facts, and changes tried in forks of the run."""
         run, seq = found_run(request, run_id), whole_number(request, "seq")
         prefix, _, key = entity.partition("/")
-        kind = KIND_OF.get(prefix)
+        # Of a cluster as it was brought, any object of its files can be asked about.
+        kind = KIND_OF.get(prefix) or (prefix if run.stands else None)
         if kind is None:
             known = ", ".join(sorted(KIND_OF))
             raise ApplicationError(f"{prefix!r} cannot be asked about; these can: {known}")

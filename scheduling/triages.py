@@ -72,10 +72,14 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
 
 
 def answer_as_it_stands(run: Run, kind: str, key: str) -> Answer | None:
-    """Why an object of a run is as it is in the cluster that was brought; None: it is not there."""
+    """Why an object of a run is as it is in the cluster that was brought; None: it is not there.
+
+    *kind* may be written in any case: "workload" for Kueue's Workload.
+    """
     with collector_paused():
         cluster, evidence = _standing(run)
-        return explain_as_it_stands(cluster, evidence, kind, key, make_forks=forks_of)
+        named = evidence.kind_named(kind)
+        return explain_as_it_stands(cluster, evidence, named, key, make_forks=forks_of)
 
 
 def _standing(run: Run) -> tuple[Cluster, Evidence]:

@@ -24,6 +24,11 @@ metadata: {name: giant}
 spec: {containers: [{name: c, image: app:1, resources: {requests: {cpu: "3"}}}]}
 status: {phase: Pending}
 ---
+apiVersion: example.com/v1
+kind: Gizmo
+metadata:
+  {name: held, namespace: default, finalizers: [example.com/hold], deletionTimestamp: "2026-11-27T09:00:00Z"}
+---
 apiVersion: v1
 kind: Event
 metadata: {name: giant.1}
@@ -67,7 +72,8 @@ def test_what_was_played_stands_no_longer(brought: Run) -> None:
 
 
 def test_triage_says_what_is_stuck_and_what_helps(client: Client, brought: Run) -> None:
-    [group] = client.get(f"/api/runs/{brought.pk}/triage/").json()["groups"]
+    groups = client.get(f"/api/runs/{brought.pk}/triage/").json()["groups"]
+    [group] = [each for each in groups if each["kind"] == "pending"]
     assert (group["kind"], group["pods"]) == ("pending", ["default/giant"])
     assert "Insufficient cpu" in group["observed"]
     assert [(each["places"], each["of"]) for each in group["changes"]][0] == (1, 1)
@@ -91,7 +97,7 @@ def test_a_triage_is_kept_for_the_next_who_asks(client: Client, brought: Run) ->
     [again] = triage_parts_by_id(brought.pk)
     assert again == told
     [listed] = client.get("/api/runs/").json()["runs"]
-    assert (listed["stuck"], listed["standing"]) == (1, True)
+    assert (listed["stuck"], listed["standing"]) == (2, True)
 
 
 def test_why_tells_what_was_observed_before_playing(client: Client, brought: Run) -> None:
@@ -100,6 +106,13 @@ def test_why_tells_what_was_observed_before_playing(client: Client, brought: Run
     services.run_transport(run=brought, action="play", speed="max")
     runner.run_drive(brought.pk)
     assert "observed" not in client.get(f"/api/runs/{brought.pk}/why/pod/default/giant/").json()
+
+
+def test_any_object_of_the_files_can_be_asked(client: Client, brought: Run) -> None:
+    told = client.get(f"/api/runs/{brought.pk}/why/gizmo/default/held/").json()
+    assert told["sentence"].startswith("Gizmo default/held cannot go: it keeps the finalizer")
+    assert client.get(f"/api/runs/{brought.pk}/why/gizmo/default/gone/").status_code == 404
+    assert client.get(f"/api/runs/{brought.pk}/why/thing/default/held/").status_code == 404
 
 
 def test_a_scenario_with_steps_has_no_triage(client: Client, driven: Run) -> None:

@@ -79,6 +79,15 @@ class Evidence:
         for of_kind in self._objects.values():
             yield from of_kind.values()
 
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of which the files have objects, Events aside."""
+        return list(self._objects)
+
+    def kind_named(self, word: str) -> str:
+        """The kind that is *word* in whatever case; "" where the files have no object of it."""
+        return next((kind for kind in self._objects if kind.lower() == word.lower()), "")
+
     def has(self, kind: str) -> bool:
         """Whether the files have any object of a kind."""
         return bool(self._objects.get(kind))

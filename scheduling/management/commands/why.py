@@ -10,6 +10,7 @@ from kscope.runs.drive.garbage import uncollected
 from kscope.sim.input.load_result import LoadResult
 from kscope.sim.objects.kinds import NAMESPACED
 from scheduling.engine.diagnosis.why import KIND_OF
+from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.asking import explain_as_it_stands
 from scheduling.management.standing import bad_input, load_files, standing_cluster, write_answer
 from scheduling.process_forks import forks_of
@@ -70,7 +71,7 @@ class Command(BaseCommand):
             self.stderr.write(f"note: {warning}")
         with uncollected():
             standing = standing_cluster(loaded, options["profile"])
-            kind, key = _asked(loaded, str(options["kind"]), str(options["name"]))
+            kind, key = _asked(standing.evidence, str(options["kind"]), str(options["name"]))
             answer = explain_as_it_stands(
                 standing.cluster, standing.evidence, kind, key, make_forks=forks_of
             )
@@ -79,20 +80,16 @@ class Command(BaseCommand):
         write_answer(self, answer, as_json=options["json"])
 
 
-def _asked(loaded: LoadResult, word: str, name: str) -> tuple[str, str]:
+def _asked(evidence: Evidence, word: str, name: str) -> tuple[str, str]:
     """The kind and key that are meant: a word of entity ids, or any kind in the files.
 
     Raises CommandError for a kind that the files have no object of.
     """
-    there = {each["kind"].lower(): each for each in loaded.everything}
-    kind = KIND_OF.get(word.lower())
-    if kind is None:
-        found = there.get(word.lower())
-        if found is None:
-            known = ", ".join(sorted({*KIND_OF, *there}))
-            raise bad_input(f"no explanation for {word!r}; known kinds are {known}")
-        kind = str(found["kind"])
-    like = there.get(kind.lower())
+    kind = KIND_OF.get(word.lower()) or evidence.kind_named(word)
+    if not kind:
+        known = ", ".join(sorted({*KIND_OF, *(each.lower() for each in evidence.kinds)}))
+        raise bad_input(f"no explanation for {word!r}; known kinds are {known}")
+    like = next(iter(evidence.all(kind)), None)
     has_namespace = like is not None and bool(like["metadata"].get("namespace"))
     if (kind in NAMESPACED or has_namespace) and "/" not in name:
         name = f"default/{name}"

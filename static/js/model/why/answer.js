@@ -49,8 +49,30 @@ export function isAskable(id, entities) {
   return Boolean(id) && ASKED.includes(id.split("/", 1)[0]) && entities.has(id);
 }
 
-/** "Label n2 disk=ssd: it is bound to n2 at 20.008 s." as the change and its outcome. */
-export function fixParts({text}) {
+/**
+ * What is known of an object of a cluster that was brought, or null for an answer about a run that was played:
+ * what its files say, what the model predicts, and whether these contradict each other.
+ */
+export function observedOf({observed, predicted, instant, contradiction, sentence}) {
+  if (!observed) return null;
+  return {
+    facts: observed.length > 0 ? observed : ["nothing: the files have no status and no Event of it"],
+    since: instant ? `in your files, as of ${instant}` : "in your files",
+    predicted: predicted === sentence ? "the same" : predicted,
+    contradiction,
+  };
+}
+
+/**
+ * "Label n2 disk=ssd: it is bound to n2 at 20.008 s." as the change and its outcome; of a change for all that one
+ * cause holds, how many pods it places, and what it costs.
+ */
+export function fixParts({text, places, of, loses, shared}) {
+  if (of !== undefined) {
+    const counted = places === null ? "" : `Places ${places} of ${of}.`;
+    const costs = [loses && `Loses ${loses}.`, shared && `Shared: ${shared}.`];
+    return {order: text, outcome: [counted, ...costs].filter(Boolean).join(" ")};
+  }
   const at = text.lastIndexOf(": it ");
   if (at < 0) return {order: text, outcome: ""};
   const outcome = text.slice(at + 2);
@@ -58,14 +80,16 @@ export function fixParts({text}) {
 }
 
 /** How an offered change was verified. */
-export function proof({shown}) {
+export function proof({shown, places}) {
+  if (places === null) return {mark: "expired", family: "held", words: "not tried: no scheduler can show it"};
   return shown === "fork"
     ? {mark: "ok", family: "settled", words: "verified in a fork"}
     : {mark: "expired", family: "held", words: "scheduling decision only"};
 }
 
-/** The commands of a fix in order: one, or several that only help together. */
-export function fixCommands({command, then, more = []}) {
+/** The commands of a fix in order: one, or several that only help together; none where kscope has none for it. */
+export function fixCommands({command, then, more = [], commands}) {
+  if (commands) return commands;
   return then ? [command, then, ...more] : [command];
 }
 

@@ -18,6 +18,7 @@ import {promiseOf} from "../../model/why/trial.js";
 import {Mark} from "../shared/mark.js";
 import {Term} from "../shared/term.js";
 import {Facts} from "./facts.js";
+import {Observed} from "./observed.js";
 import {Quotas} from "./quotas.js";
 import {TryInFork} from "./try_in_fork.js";
 
@@ -70,6 +71,7 @@ function Ask({session, answer}) {
 function Answer({session, id, diagnosis, isPartial}) {
   const {causes, outlook, fixes, conclusion, seq} = diagnosis;
   return html`
+    <${Observed} diagnosis=${diagnosis} />
     ${
       causes.length > 0 &&
       html`<ul class="causes small">${causes.map((cause, place) => html`<${Cause} key=${place} session=${session} cause=${cause} lead=${diagnosis.sentence} first=${place === 0} seq=${seq} />`)}</ul>`
@@ -104,17 +106,20 @@ function Fix({session, id, seq, fix, first}) {
   const {order, outcome} = fixParts(fix);
   const shown = proof(fix);
   const commands = fixCommands(fix);
-  const trial = {order, node: fix.node, at: fix.at, outcome: fix.node ? "" : promiseOf(outcome)};
+  const trial = {order, node: fix.node ?? "", at: fix.at ?? null, outcome: fix.node ? "" : promiseOf(outcome)};
   return html`
     <div class="fix"><span><b class="strong">${order}</b>
         <span class="micro soft outcome">${outcome}${fix.note && ` ${fix.note}`}</span>
         <span class="micro state"><${Mark} name=${shown.mark} family=${shown.family} />${shown.words}</span></span>
-      <span class="does">${
-        !session.playhead.past.value &&
-        seq === session.place.seq &&
-        html`<button class=${`btn${first ? " primary" : ""}`} disabled=${!session.mayChange}
+      ${
+        commands.length > 0 &&
+        html`<span class="does">${
+          !session.playhead.past.value &&
+          seq === session.place.seq &&
+          html`<button class=${`btn${first ? " primary" : ""}`} disabled=${!session.mayChange}
           title=${session.mayChange ? commands.map(commandWords).join(", then ") : READ_ONLY}
           aria-label=${`Apply: ${order}`} onClick=${() => session.commands.sendAll(commands)}>${commands.length > 1 ? (commands.length === 2 ? "Apply both" : "Apply all") : "Apply"}</button>`
-      }
-        <${TryInFork} session=${session} id=${id} commands=${commands} seq=${seq} trial=${trial} /></span></div>`;
+        }
+        <${TryInFork} session=${session} id=${id} commands=${commands} seq=${seq} trial=${trial} /></span>`
+      }</div>`;
 }

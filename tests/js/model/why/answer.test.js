@@ -10,6 +10,7 @@ import {
   fixParts,
   isAskable,
   isCurrent,
+  observedOf,
   proof,
   staleWords,
   triedWords,
@@ -116,4 +117,26 @@ test("a stale answer is asked again when paused", () => {
 test("a playing run is asked every ten seconds", () => {
   assert.equal(askAgainIn({...OUTDATED, playing: true}), 9900);
   assert.equal(askAgainIn({...OUTDATED, playing: true, sinceAnswer: 60_000}), 700);
+});
+
+test("what was observed stands beside the prediction", () => {
+  const told = {
+    observed: ["phase Pending"],
+    instant: "2026-11-27T10:00:00Z",
+    sentence: "No node.",
+    predicted: "No node.",
+  };
+  const known = observedOf({...told, contradiction: ""});
+  assert.deepEqual(known.facts, ["phase Pending"]);
+  assert.equal(known.since, "in your files, as of 2026-11-27T10:00:00Z");
+  assert.equal(known.predicted, "the same");
+  assert.match(observedOf({...told, observed: []}).facts[0], /^nothing/);
+  assert.equal(observedOf({sentence: "It runs."}), null);
+});
+
+test("a change for a group tells what it places and costs", () => {
+  const change = {text: "Remove the taint", places: 8, of: 12, loses: "", shared: "others", commands: []};
+  assert.deepEqual(fixParts(change), {order: "Remove the taint", outcome: "Places 8 of 12. Shared: others."});
+  assert.deepEqual(fixCommands(change), []);
+  assert.match(proof({shown: "decision", places: null}).words, /^not tried/);
 });
