@@ -80,7 +80,7 @@ class ObjectStore:
         self._templates = Templates()
         self.limit = ObjectLimit(loop, self.find)
         self.answers = AnswerTimes(loop)
-        self.record = WriteRecord(recorder, rules)
+        self.record = WriteRecord(recorder, rules, loop.ahead)
         self.watches = Watches(loop)
         self._faults: ApiFaults | None = None
 
@@ -130,6 +130,11 @@ class ObjectStore:
         return self._loop.now
 
     @property
+    def clock(self) -> int:
+        """What clocks show now, in nanoseconds since EPOCH."""
+        return self._loop.clock
+
+    @property
     def revision(self) -> int:
         """The newest resourceVersion."""
         return self._revision
@@ -163,7 +168,7 @@ class ObjectStore:
         self._kinds.setdefault(obj.kind)
         stored = obj.with_metadata(
             uid=obj.uid or self._new_uid(obj),
-            creationTimestamp=obj.creation_timestamp or timestamp(self._loop.now),
+            creationTimestamp=obj.creation_timestamp or timestamp(self._loop.clock),
             resourceVersion=self._next_revision(),
         )
         if obj.kind in _GENERATED and not obj.metadata.get("generation"):
@@ -234,7 +239,7 @@ class ObjectStore:
         if old.deletion_timestamp and grace_seconds >= _grace(old):
             return old
         stored = old.with_metadata(
-            deletionTimestamp=timestamp(self._loop.now + nanoseconds(grace_seconds)),
+            deletionTimestamp=timestamp(self._loop.clock + nanoseconds(grace_seconds)),
             deletionGracePeriodSeconds=grace_seconds,
             resourceVersion=self._next_revision(),
         )

@@ -48,11 +48,22 @@ class WriteRecord:
     """Records each write as an event, with a patch from what pages showed of the object before.
 
     *rules* compute the requests of pods that pages show; None means those of the newest version.
+    Clocks are *ahead* of virtual time.
     """
 
-    __slots__ = ("_causes", "_created", "_recorder", "_removals", "_rules", "_shown", "touched")
+    __slots__ = (
+        "_ahead",
+        "_causes",
+        "_created",
+        "_recorder",
+        "_removals",
+        "_rules",
+        "_shown",
+        "touched",
+    )
 
-    def __init__(self, recorder: Recorder, rules: ResourceRules | None) -> None:
+    def __init__(self, recorder: Recorder, rules: ResourceRules | None, ahead: int) -> None:
+        self._ahead = ahead
         self._recorder = recorder
         self._rules = rules
         # By the object's id: what pages show of it, the event that created it, and its newest event.
@@ -94,7 +105,8 @@ class WriteRecord:
         """Record that an object was created or replaced."""
         old, new = write.old, write.new
         entity = new.id
-        self._shown[entity], patch = advanced(self._shown.get(entity), old, new, self._rules)
+        before = self._shown.get(entity)
+        self._shown[entity], patch = advanced(before, old, new, self._rules, self._ahead)
         self.touched[entity] = new.raw
         shown: Changes = {entity: patch} if patch or old is None else {}
         changes = note.get("changes")

@@ -12,6 +12,7 @@ from pathlib import Path as FilePath
 from typing import Any, cast
 
 from kscope.sim.input.cleaning import as_evidence, clean, clean_command
+from kscope.sim.input.instants import instant_of, was_stored
 from kscope.sim.input.load_result import (
     FileContents,
     LoadedObject,
@@ -117,6 +118,7 @@ class Loader:
         # Where among the objects each stands.
         self._places_of: dict[tuple[str, str, str], int] = {}
         self._repeated = self._outdated = 0
+        self._is_recording = False
         self._uids: dict[str, tuple[str, str, Origin]] = {}
         self._check_setup = check
         self._unknown_fields = UnknownFields()
@@ -194,6 +196,9 @@ class Loader:
             )
         if profile:
             result.scenario = {**(result.scenario or {}), "profile": profile}
+        if not self._is_recording and not (result.scenario or {}).get("steps"):
+            result.instant = instant_of(result.everything, result.newest_write)
+            result.was_stored = any(map(was_stored, result.everything))
         return result
 
     def _leave_out_fields(self, profile: str) -> None:
@@ -356,6 +361,7 @@ class Loader:
         if len(report.problems) == before:
             header["steps"] = [_step_cleaned(step) for step in header["steps"]]
         self._result.scenario = header
+        self._is_recording = recording
         self._result.warnings += _not_simulated(raw) if recording else []
 
     def _check_steps(self, holder: Any, path: Path, report: Report, recording: bool) -> None:

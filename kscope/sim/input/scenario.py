@@ -11,8 +11,9 @@ from typing import Any, Protocol, Self, cast
 
 from kscope.sim.api_server.faults import check as check_fault
 from kscope.sim.input.budget import parse_budget
+from kscope.sim.input.instants import is_time
 from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latency
-from kscope.sim.kernel.units import MILLISECOND, SECOND
+from kscope.sim.kernel.units import MILLISECOND, SECOND, nanoseconds_of
 from kscope.sim.objects.documents import Path
 from kscope.sim.objects.durations import parse_duration
 from kscope.sim.objects.kinds import NAMESPACED, entity_id, split_entity_id
@@ -63,6 +64,7 @@ _SPEC_FIELDS = (
     "profile",
     "featureGates",
     "seed",
+    "instant",
     "duration",
     "latencies",
     "faults",
@@ -73,6 +75,7 @@ _SPEC_FIELDS = (
 # The length of the database's columns for names.
 LONGEST_NAME = 200
 DEFAULT_UNTIL = 600 * SECOND
+_INSTANT = "2026-11-20T12:00:00Z"
 # Seeds and seconds are stored in the database, whose integers have 64 bits.
 SEEDS = range(-(1 << 63), 1 << 63)
 
@@ -111,6 +114,10 @@ class Loaded(Protocol):
     def not_modelled(self) -> list[Manifest]: ...
     @property
     def kept_aside(self) -> Sequence[Kept]: ...
+    @property
+    def instant(self) -> str: ...
+    @property
+    def was_stored(self) -> bool: ...
 
 
 class Kept(Protocol):
@@ -149,6 +156,8 @@ class Scenario:
     outside: tuple[Manifest, ...] = ()
     # The parts of a run's budget that are less than usual: see budget.Budget.
     budget: Mapping[str, int] = field(default_factory=dict[str, int])
+    # What clocks show when it begins, in whole seconds of UTC; "" for units.EPOCH.
+    instant: str = ""
 
     @property
     def stands(self) -> bool:
@@ -156,17 +165,27 @@ class Scenario:
         return not self.steps
 
     @classmethod
-    def from_load(cls, result: Loaded, *, name: str, source: str = "") -> Self:
-        """The scenario of loaded files. Raises ValueError when they have problems."""
+    def from_load(cls, result: Loaded, *, name: str, source: str = "", at: str = "") -> Self:
+        """The scenario of loaded files. Raises ValueError when they have problems.
+
+        A cluster as it stands begins at the newest time in its files, or where these name none, *at*
+        the time of their import; what no API server has stored was never observed, and has no time.
+        """
         if not result.ok:
             raise ValueError("the files have problems; nothing is taken from them")
         header = result.scenario or {}
+        instant = header.get("instant") or result.instant or (at if result.was_stored else "")
         return cls.from_dict(
             {**header, "name": header.get("name") or name, "source": source}
             | {"objects": result.manifests, "configuration": result.configuration}
-            | {"not_modelled": result.not_modelled}
+            | {"not_modelled": result.not_modelled, "instant": instant}
             | {"outside": Outside.kept(one.manifest for one in result.kept_aside)}
         )
+
+    @property
+    def ahead(self) -> int:
+        """How much later than EPOCH clocks are when it begins, in ns; see EventLoop."""
+        return nanoseconds_of(self.instant) if self.instant else 0
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form that from_dict reads."""
@@ -189,6 +208,7 @@ class Scenario:
             **({"budget": dict(self.budget)} if self.budget else {}),
             **({"feature_gates": dict(self.feature_gates)} if self.feature_gates else {}),
             **({"external_scheduler": True} if self.external_scheduler else {}),
+            **({"instant": self.instant} if self.instant else {}),
         }
 
     @classmethod
@@ -234,6 +254,7 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
         report.add((*spec_path, "seed"), seed, f"expected an integer, found {shown(seed)}")
     if header.get("seed", 0) not in SEEDS:
         report.add((*spec_path, "seed"), seed, f"{seed} is not a 64-bit integer")
+    _instant(header, spec.get("instant"), (*spec_path, "instant"), report)
     _until(header, spec.get("duration"), (*spec_path, "duration"), report)
     header["budget"] = parse_budget(spec.get("budget"), (*spec_path, "budget"), report)
     header["latencies"] = _latencies(spec.get("latencies"), (*spec_path, "latencies"), report)
@@ -579,6 +600,16 @@ def _latency(value: Any) -> Latency:
                 raise ValueError("uniform needs [low, high]")
             return Latency(shape, low, high)
     raise ValueError("expected a duration, {uniform: [low, high]} or {normal: [mean, deviation]}")
+
+
+def _instant(header: dict[str, Any], value: Any, path: Path, report: Report) -> None:
+    if value is None:
+        return
+    if is_time(value) and len(value) == len(_INSTANT):
+        header["instant"] = value
+    else:
+        expected = f"expected a time in whole seconds of UTC, like {_INSTANT}"
+        report.add(path, value, f"{expected}; found {shown(value)}")
 
 
 def _until(header: dict[str, Any], value: Any, path: Path, report: Report) -> None:

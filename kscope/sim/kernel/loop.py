@@ -46,7 +46,8 @@ class EventLoop:
     pure function of its scenario and seed. Callbacks must be bound methods of engine objects (or
     module functions): the loop is part of the pickled checkpoint.
 
-    `now` is in nanoseconds. `steps` counts the callbacks run so far; together with the pure history
+    `now` is in nanoseconds. `clock` is what clocks show then, in nanoseconds since EPOCH: timestamps
+    in objects are of the clock, and everything that is due is of `now`. `steps` counts the callbacks run so far; together with the pure history
     it names an exact position in the run. `cause` is the sequence number of the recorded event
     that led to what is running now; a callback inherits it from the callback that scheduled it.
 
@@ -62,6 +63,7 @@ class EventLoop:
         "_before",
         "_pending",
         "_sequence",
+        "ahead",
         "boundary",
         "cause",
         "failure",
@@ -71,8 +73,10 @@ class EventLoop:
         "steps",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, ahead: int = 0) -> None:
+        """Virtual time 0 is *ahead* nanoseconds after EPOCH, in whole seconds."""
         self.now: int = 0
+        self.ahead = ahead
         self.steps = 0
         self.halted = False
         self.failure = ""
@@ -83,6 +87,11 @@ class EventLoop:
         self._pending: list[tuple[int, int, Timer]] = []
         # Due at this instant and scheduled since it began: they come after all that was due then.
         self._at_once: deque[Timer] = deque()
+
+    @property
+    def clock(self) -> int:
+        """What clocks show now, in nanoseconds since EPOCH."""
+        return self.now + self.ahead
 
     def call_at(self, at: int, callback: Callback, *args: Any) -> Timer:
         """Run *callback* once, at virtual time *at*.

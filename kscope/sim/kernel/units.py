@@ -12,7 +12,8 @@ HOUR = 60 * MINUTE
 # 73 years, longer than any run: two of them from any moment of a run are still within 64 bits.
 LONGEST = 2**61
 
-# What an API timestamp shows at virtual time 0. Any fixed instant would do; a recent one reads well.
+# What clocks show when a run begins, unless its scenario has an instant; see loop.EventLoop. Any
+# fixed instant would do; a recent one reads well.
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -27,15 +28,15 @@ def _timestamp_of_second(second: int) -> str:
 
 
 def timestamp(at: int) -> str:
-    """The RFC 3339 timestamp, in whole seconds as the API server writes it, of virtual time *at*."""
+    """The RFC 3339 timestamp, in whole seconds as the API server writes it, of *at* ns after EPOCH."""
     return _timestamp_of_second(at // SECOND)
 
 
 @lru_cache(maxsize=4096)
 def nanoseconds_of(text: str) -> int:
-    """The virtual time of an RFC 3339 *timestamp*; negative when it lies before the run began.
+    """The nanoseconds from EPOCH to an RFC 3339 *timestamp*; negative when it lies before.
 
-    A time beyond LONGEST, such as Go's zero time, is cut to it. Raises ValueError
+    To be compared with the clock of a run, or with another such time. A time beyond LONGEST, such as Go's zero time, is cut to it. Raises ValueError
     when *text* is not a timestamp.
     """
     moment = datetime.fromisoformat(text.replace("Z", "+00:00"))

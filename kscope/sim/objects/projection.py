@@ -23,15 +23,16 @@ _NEWEST = ResourceRules()
 _EXTENDED = "extendedResourceClaimStatus"
 
 
-def attributes(obj: ApiObject, rules: ResourceRules | None = None) -> Attributes:
+def attributes(obj: ApiObject, rules: ResourceRules | None = None, ahead: int = 0) -> Attributes:
     """The view attributes that follow from the manifest of *obj* alone; empty ones are left out.
 
-    *rules* say how a pod's requests are added up, those of the newest version by default.
+    *rules* say how a pod's requests are added up, those of the newest version by default. Times are
+    shown as virtual time, which clocks are *ahead* of; see EventLoop.
     """
     shown = _projected(obj, rules or _NEWEST)
-    shown["created"] = _time(obj.creation_timestamp)
+    shown["created"] = _time(obj.creation_timestamp, ahead)
     if obj.deletion_timestamp:
-        shown["deleting"] = _time(obj.deletion_timestamp)
+        shown["deleting"] = _time(obj.deletion_timestamp, ahead)
         # What delays its deletion; says nothing about an object that is not being deleted.
         shown["finalizers"] = list(obj.finalizers)
     # 0 is a fact (a priority, a time); "", [], {}, None and False say nothing.
@@ -50,6 +51,7 @@ def advanced(
     old: ApiObject | None,
     new: ApiObject,
     rules: ResourceRules | None = None,
+    ahead: int = 0,
 ) -> tuple[Attributes, Attributes]:
     """The attributes of *new*, and the patch that makes them of *shown*, those of *old*.
 
@@ -57,7 +59,7 @@ def advanced(
     """
     changing = None if shown is None or old is None else _changes_of(old, new)
     if shown is None or changing is None:
-        shows = attributes(new, rules)
+        shows = attributes(new, rules, ahead)
         return shows, diff(shown or {}, shows)
     patch: Attributes = {}
     shows = shown
@@ -100,9 +102,9 @@ def _changes_of(old: ApiObject, new: ApiObject) -> Attributes | None:
     return changing(old, new)
 
 
-def _time(text: str) -> int | None:
+def _time(text: str, ahead: int) -> int | None:
     try:
-        return nanoseconds_of(text) if text else None
+        return nanoseconds_of(text) - ahead if text else None
     except ValueError:
         return None
 

@@ -230,7 +230,7 @@ class Admission:
         if "phase" not in pod.status:
             changes["status"] = {"phase": "Pending"}
         if pod.scheduling_gates and self.rules.gated_condition and not is_old:
-            condition = {**scheduling_gated(), "lastTransitionTime": timestamp(self._store.now)}
+            condition = {**scheduling_gated(), "lastTransitionTime": timestamp(self._store.clock)}
             changes.setdefault("status", {})["conditions"] = with_condition(pod, condition)
         if pod.node_name and self.rules.topology_labels and not is_old:
             labels = dict(topology_labels(self._store, pod.node_name))

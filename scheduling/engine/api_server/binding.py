@@ -31,7 +31,7 @@ def bind(
     if stored.deletion_timestamp:
         raise Conflict(_refusal(pod, "is being deleted, cannot be assigned to a host"))
     scheduled = {"type": "PodScheduled", "status": "True"}
-    scheduled["lastTransitionTime"] = timestamp(store.now)
+    scheduled["lastTransitionTime"] = timestamp(store.clock)
     status = {**stored.status, "conditions": with_condition(stored, scheduled)}
     if rules.clears_nomination:
         status.pop("nominatedNodeName", None)

@@ -43,7 +43,7 @@ def evict(store: ObjectStore, pod: Pod, rules: AdmissionRules) -> None:
             if not (rules.unready_evictions and _may_go_unready(budget, pod)):
                 _take_allowance(store, budget, pod, rules)
     if rules.marks_evicted and not pod.deletion_timestamp:
-        condition = disruption_target("EvictionByEvictionAPI", _EVICTING, store.now)
+        condition = disruption_target("EvictionByEvictionAPI", _EVICTING, store.clock)
         patch = {"status": {"conditions": with_condition(pod, condition)}}
         store.patch(pod.kind, pod.key, patch, by=AUTHOR, event="PodDisrupted")
 
@@ -74,10 +74,10 @@ def _take_allowance(store: ObjectStore, budget: ApiObject, pod: Pod, rules: Admi
         raise TooManyRequests(f"{_TOO_MANY} {cause}")
     noted: Manifest = {
         "disruptionsAllowed": allowed - 1,
-        "disruptedPods": {pod.name: timestamp(store.now)},
+        "disruptedPods": {pod.name: timestamp(store.clock)},
     }
     if rules.marks_evicted and allowed == 1:
-        condition = disruption_allowed(budget, False, store.now)
+        condition = disruption_allowed(budget, False, store.clock)
         noted["conditions"] = with_condition(budget, condition)
     patch = {"status": noted}
     store.patch(budget.kind, budget.key, patch, by=AUTHOR, event="PodDisruptionBudgetUsed")

@@ -84,7 +84,7 @@ class Cluster:
         specs = read_schedulers(entries, scenario.configuration, version, external=external)
         self.horizon = scenario.until
         self.profile = profile
-        self.loop = EventLoop()
+        self.loop = EventLoop(scenario.ahead)
         self.recorder = Recorder(self.loop)
         self.streams = Streams(seed)
         self.latencies = Latencies(scenario.latencies, self.streams)
@@ -387,7 +387,7 @@ class Cluster:
         held: State = {}
         for kind in self.store.kinds():
             for obj in self.store.objects(kind):
-                held[obj.id] = attributes(obj, self._resource_rules)
+                held[obj.id] = attributes(obj, self._resource_rules, self.loop.ahead)
                 if kind == "Node":
                     held[obj.id] |= self.volumes.held_view(obj.name)
         for scheduler in self.schedulers:

@@ -428,7 +428,6 @@ class CommandExecutor:
             self._store,
             old,
             by=by,
-            now=self._store.now,
             options=DeleteOptions(grace, propagation),
         )
 

@@ -168,7 +168,7 @@ class SchedulerReplicas:
         self._renewed = self._acquired + held // election.retry_period * election.retry_period
         self.leader = ""
         if len(self.identities) > 1:
-            patch = {"spec": {"renewTime": timestamp(self._renewed)}}
+            patch = {"spec": {"renewTime": timestamp(self._renewed + around.loop.ahead)}}
             # It was renewed when it was; this only writes it down.
             with suppress(ApiError):
                 around.store.patch(
@@ -227,7 +227,7 @@ class SchedulerReplicas:
 
     def _write_lease(self, identity: str) -> None:
         around, election = self._around, self._setup.leader_election
-        now = timestamp(around.loop.now)
+        now = timestamp(around.loop.clock)
         spec = {
             "holderIdentity": identity,
             "leaseDurationSeconds": election.lease_duration // SECOND,

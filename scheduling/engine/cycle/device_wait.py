@@ -74,6 +74,6 @@ class DeviceWait:
             if claim is None:
                 return f'could not find ResourceClaim "{key}"'
             if not is_ready(claim):
-                timed_out = is_timed_out(claim, self._loop.now)
+                timed_out = is_timed_out(claim, self._loop.clock)
                 return f"claim {claim.name} binding timeout" if timed_out else None
         return ""

@@ -208,7 +208,7 @@ class DeviceWork:
         """The allocation with the time of this write, from which the wait for devices is counted."""
         if not devices.plugin.awaits_conditions or "allocationTimestamp" in allocation:
             return allocation
-        return {**allocation, "allocationTimestamp": timestamp(self._loop.now)}
+        return {**allocation, "allocationTimestamp": timestamp(self._loop.clock)}
 
     def _known(self, devices: PodDevices, key: str, stored: ApiObject) -> None:
         """From now on the written claim says what was held in memory."""

@@ -185,7 +185,7 @@ class GroupCycle:
             "reason": tried.outcome.value.partition(",")[0],
             "message": tried.message,
             "observedGeneration": found.metadata.get("generation") or 0,
-            "lastTransitionTime": since or timestamp(self._state.loop.now),
+            "lastTransitionTime": since or timestamp(self._state.loop.clock),
         }
         if condition == old:
             return

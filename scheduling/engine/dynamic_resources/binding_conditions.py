@@ -59,21 +59,21 @@ def missing_conditions(claim: ApiObject, result: Manifest) -> list[str]:
     ]
 
 
-def is_timed_out(claim: ApiObject, now: int) -> bool:
+def is_timed_out(claim: ApiObject, clock: int) -> bool:
     """Whether the claim was allocated so long ago that its devices count as never ready.
 
-    *now* is in nanoseconds.
+    *clock* is what clocks show now, in nanoseconds since EPOCH.
     """
     since = (allocation_of(claim) or {}).get("allocationTimestamp")
     if since is None or not has_binding_conditions(claim):
         return False
-    return nanoseconds_of(since) + BINDING_TIMEOUT < now
+    return nanoseconds_of(since) + BINDING_TIMEOUT < clock
 
 
-def why_never_ready(claim: ApiObject, now: int) -> str:
+def why_never_ready(claim: ApiObject, clock: int) -> str:
     """Why an allocated claim is of no use to a pod any more; "" if it may be."""
     try:
-        if not is_ready(claim) and is_timed_out(claim, now):
+        if not is_ready(claim) and is_timed_out(claim, clock):
             return f"claim {claim.name} binding timeout"
     except BindingFailed as failure:
         return str(failure)

@@ -128,7 +128,7 @@ class PodReader:
                 allocated_preference += _preference(claim)
                 if allocation.get("nodeSelector") is not None:
                     selectors[place] = NodeSelector.parse(allocation["nodeSelector"])
-                if self.awaits_conditions and (why := why_never_ready(claim, self._handle.now)):
+                if self.awaits_conditions and (why := why_never_ready(claim, self._handle.clock)):
                     never_ready[place] = why
         found = Prepared(
             claims=claims,

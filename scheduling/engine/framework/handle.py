@@ -39,5 +39,10 @@ class Handle:
         """In nanoseconds; 0 without a loop."""
         return 0 if self.loop is None else self.loop.now
 
+    @property
+    def clock(self) -> int:
+        """What clocks show now, in nanoseconds since EPOCH; 0 without a loop."""
+        return 0 if self.loop is None else self.loop.clock
+
 
 PluginFactory = Callable[[Arguments, Handle], Plugin]

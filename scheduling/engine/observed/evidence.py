@@ -7,12 +7,12 @@ Nothing here changes afterwards: what is simulated stands in the cluster's store
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kscope.sim.input.instants import is_time, moment, newest_of
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
-from scheduling.engine.observed.instants import is_time, moment, newest_time, whole_second
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,10 @@ class Evidence:
     `instant` is the newest time in the files, in RFC 3339 and whole seconds; "" where they name none.
     """
 
-    def __init__(self, manifests: Iterable[Manifest], newest_write: str = "") -> None:
+    def __init__(self, manifests: Collection[Manifest], newest_write: str = "") -> None:
         """*newest_write* is the newest time of the managed fields, which the manifests lack."""
         self._objects: dict[str, dict[str, Manifest]] = {}
         self._events: dict[tuple[str, str], list[SeenEvent]] = {}
-        newest = newest_write.rstrip("Z") if is_time(newest_write) else ""
         for each in manifests:
             if each["kind"] == "Event":
                 event = _seen(each)
@@ -61,10 +60,9 @@ class Evidence:
             else:
                 of_kind = self._objects.setdefault(each["kind"], {})
                 of_kind[key_of(each)] = each
-            newest = max(newest, newest_time(each))
         for found in self._events.values():
             found.sort(key=_last)
-        self.instant = whole_second(newest)
+        self.instant = newest_of(manifests, newest_write)
 
     def find(self, kind: str, key: str) -> Manifest | None:
         """The manifest, or None where the files have none."""

@@ -33,14 +33,17 @@ def is_ready(pod: Pod) -> bool:
     return condition.get("status") == "True"
 
 
-def disruption_target(reason: str, message: str, now: int) -> Manifest:
-    """The condition of a pod that a disruption is about to delete (since 1.26)."""
+def disruption_target(reason: str, message: str, clock: int) -> Manifest:
+    """The condition of a pod that a disruption is about to delete when clocks show *clock*, in ns.
+
+    Since 1.26.
+    """
     return {
         "type": "DisruptionTarget",
         "status": "True",
         "reason": reason,
         "message": message,
-        "lastTransitionTime": timestamp(now),
+        "lastTransitionTime": timestamp(clock),
     }
 
 
@@ -57,7 +60,7 @@ def scheduling_gated() -> Manifest:
     }
 
 
-def disruption_allowed(budget: ApiObject, allowed: bool, now: int) -> Manifest:
+def disruption_allowed(budget: ApiObject, allowed: bool, clock: int) -> Manifest:
     """The condition of a disruption budget that does or does not allow evictions (since 1.22).
 
     Upstream: pkg/apis/policy/helper, UpdateDisruptionAllowedCondition().
@@ -65,7 +68,7 @@ def disruption_allowed(budget: ApiObject, allowed: bool, now: int) -> Manifest:
     before: list[Manifest] = budget.status.get("conditions") or []
     old = next((each for each in before if each.get("type") == "DisruptionAllowed"), None)
     state = "True" if allowed else "False"
-    since = timestamp(now)
+    since = timestamp(clock)
     if old is not None and old.get("status") == state:
         since = old.get("lastTransitionTime", since)
     return {

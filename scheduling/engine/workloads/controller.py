@@ -112,7 +112,7 @@ class Controller:
 
     def _delete_pod(self, owner: ApiObject, pod: Pod) -> None:
         """Delete a pod of *owner*; emits Events. Raises NotFound when it is gone already."""
-        delete(self._store, pod, by=self.AUTHOR, now=self._loop.now)
+        delete(self._store, pod, by=self.AUTHOR)
         self._events.event(owner, NORMAL, "SuccessfulDelete", f"Deleted pod: {pod.name}")
 
     def _claim_pods(self, owner: ApiObject, selector: LabelSelector) -> list[Pod]:

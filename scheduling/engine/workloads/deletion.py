@@ -46,7 +46,6 @@ def delete(
     obj: ApiObject,
     *,
     by: str,
-    now: int,
     options: DeleteOptions = NO_OPTIONS,
     message: str = "",
 ) -> None:
@@ -54,7 +53,7 @@ def delete(
     grace_seconds = options.grace_seconds
     live = store.get(obj.kind, obj.key)
     if live.kind == "Namespace":
-        _terminate_namespace(store, live, by, now)
+        _terminate_namespace(store, live, by)
         return
     grace = grace_of(live) if grace_seconds is None or not grace_of(live) else grace_seconds
     hold = _HOLDS.get(options.propagation)
@@ -64,16 +63,16 @@ def delete(
         return
     marked = live.with_metadata(
         finalizers=[*others, hold],
-        deletionTimestamp=live.deletion_timestamp or timestamp(now),
+        deletionTimestamp=live.deletion_timestamp or timestamp(store.clock),
         deletionGracePeriodSeconds=grace,
     )
     store.update(marked, by=by, event=f"{live.kind}Terminating", message=message)
 
 
-def _terminate_namespace(store: ObjectStore, namespace: ApiObject, by: str, now: int) -> None:
+def _terminate_namespace(store: ObjectStore, namespace: ApiObject, by: str) -> None:
     if namespace.deletion_timestamp:
         return
-    marked = namespace.with_metadata(deletionTimestamp=timestamp(now)).patched(
+    marked = namespace.with_metadata(deletionTimestamp=timestamp(store.clock)).patched(
         {"status": {"phase": "Terminating"}}
     )
     store.update(marked, by=by, event="NamespaceTerminating")

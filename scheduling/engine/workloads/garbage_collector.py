@@ -210,7 +210,6 @@ class GarbageCollector:
             self._store,
             obj,
             by=self.AUTHOR,
-            now=self._loop.now,
             options=DeleteOptions(propagation=propagation),
             message=why,
         )

@@ -53,7 +53,7 @@ class NamespaceController(Controller):
             for obj in left:
                 if obj.kind == first and not obj.deletion_timestamp:
                     with suppress(NotFound):
-                        delete(self._store, obj, by=self.AUTHOR, now=self._loop.now)
+                        delete(self._store, obj, by=self.AUTHOR)
             self._queue.add_after(key, 2 * self._context.watch_latency)
             return
         conditions = self._conditions(namespace, left)
@@ -80,7 +80,7 @@ class NamespaceController(Controller):
         for obj in pods or left:
             if not obj.deletion_timestamp:
                 with suppress(NotFound):
-                    delete(self._store, obj, by=self.AUTHOR, now=self._loop.now)
+                    delete(self._store, obj, by=self.AUTHOR)
         newest = (self._store.find(obj.kind, obj.key) for obj in pods or left)
         return [obj for obj in newest if obj is not None and obj.deletion_timestamp]
 
@@ -148,7 +148,7 @@ class NamespaceController(Controller):
         for kind, what, reason, text in conditions:
             state, message = "True" if what else "False", text + what
             old = before.get(kind)
-            since = timestamp(self._loop.now)
+            since = timestamp(self._loop.clock)
             if old is not None and old.get("status") == state:
                 since = old.get("lastTransitionTime", since)
             condition: Manifest = {"type": kind, "status": state, "lastTransitionTime": since}

@@ -23,20 +23,20 @@ def is_running_and_ready(pod: Pod) -> bool:
 
 
 def ready_since(pod: Pod) -> int:
-    """When it last became ready, ns; 0 when that is not known."""
+    """When it last became ready, in ns since EPOCH; 0 when that is not known."""
     condition = ready_condition(pod)
     return time_of((condition or {}).get("lastTransitionTime"))
 
 
-def is_available(pod: Pod, min_ready_seconds: int, now: int) -> bool:
-    """Ready for at least that long."""
+def is_available(pod: Pod, min_ready_seconds: int, clock: int) -> bool:
+    """Ready for at least that long, where clocks show *clock*."""
     if not is_ready(pod):
         return False
-    return not min_ready_seconds or ready_since(pod) + min_ready_seconds * SECOND <= now
+    return not min_ready_seconds or ready_since(pod) + min_ready_seconds * SECOND <= clock
 
 
 def time_of(text: Any) -> int:
-    """The virtual time of a timestamp; 0 when there is none."""
+    """The nanoseconds from EPOCH to a timestamp; 0 when there is none."""
     try:
         return nanoseconds_of(text) if text else 0
     except ValueError:

@@ -86,7 +86,7 @@ class VolumeModifier:
         condition = {
             "type": MODIFYING,
             "status": "True",
-            "lastTransitionTime": timestamp(self._loop.now),
+            "lastTransitionTime": timestamp(self._loop.clock),
         }
         changed = {"conditions": [*_other_conditions(claim), condition]}
         if not self._write_status(claim, target, _IN_PROGRESS, changed):

@@ -218,7 +218,7 @@ class ExternalResizers:
         return True
 
     def _condition(self, name: str) -> dict[str, Any]:
-        now = timestamp(self._loop.now)
+        now = timestamp(self._loop.clock)
         return {"type": name, "status": "True", "lastTransitionTime": now}
 
 

@@ -64,7 +64,7 @@ class NodeStatusReporter:
             return
         conditions: list[Manifest] = found.status.get("conditions") or []
         in_use = self._volumes.in_use(node) or None
-        healthy = _healthy(conditions, timestamp(loop.now))
+        healthy = _healthy(conditions, timestamp(loop.clock))
         try:
             store.patch(
                 "Node",

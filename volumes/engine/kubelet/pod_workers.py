@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from kscope.sim.input.scenario import parse_duration
-from kscope.sim.kernel.units import SECOND, timestamp
+from kscope.sim.kernel.units import SECOND, nanoseconds_of, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.objects.pod_resources import ResourceRules, may_resize
 from kscope.sim.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices
@@ -201,7 +201,7 @@ class PodWorkers:
             self.volumes.adopt_pod(worker.pod, mounted=before is None)
         self._resizer.take_over(worker)
         self._set_end(worker)
-        self._deletion(worker)
+        self._deletion(worker, is_under_way=before is None)
 
     def _admit(self, worker: Worker, node: Node) -> None:
         pod = worker.pod
@@ -239,7 +239,7 @@ class PodWorkers:
             "phase": "Failed",
             "reason": refusal.reason,
             "message": f"Pod {refusal.message}",
-            "startTime": timestamp(self._loop.now),
+            "startTime": timestamp(self._loop.clock),
         }
         self._status.write(worker, status, "PodRejected", refusal.message)
 
@@ -271,12 +271,12 @@ class PodWorkers:
     def _started(self, worker: Worker) -> None:
         worker.timer = None
         worker.stage = Stage.RUNNING
-        now = timestamp(self._loop.now)
+        now = timestamp(self._loop.clock)
         running = {"running": {"startedAt": now}}
         status: Manifest = {
             "phase": "Running",
             "conditions": running_conditions(worker.pod, now),
-            "startTime": now,
+            "startTime": worker.pod.status.get("startTime") or now,
             "containerStatuses": container_statuses(worker.pod, running),
         }
         if worker.allocated is not None:
@@ -296,7 +296,16 @@ class PodWorkers:
             worker.timer = self._loop.call_after(run_for, self._finish, worker)
         limit = pod.spec.get("activeDeadlineSeconds")
         if limit is not None:
-            worker.deadline = self._loop.call_after(limit * SECOND, self._exceed, worker)
+            left = max(0, limit * SECOND - self._active_for(pod))
+            worker.deadline = self._loop.call_after(left, self._exceed, worker)
+
+    def _active_for(self, pod: Pod) -> int:
+        """How long the pod has been active, in ns, which another kubelet may have noted.
+
+        A start that is still to come is of another clock. Upstream: pastActiveDeadline().
+        """
+        started = pod.status.get("startTime")
+        return max(0, self._loop.clock - nanoseconds_of(started)) if started else 0
 
     # Ending
 
@@ -325,7 +334,7 @@ class PodWorkers:
             return
         worker.stage = Stage.FINISHED
         self._release(worker)
-        now = timestamp(self._loop.now)
+        now = timestamp(self._loop.clock)
         reason = "Error" if code else "Completed"
         ended = {"terminated": {"exitCode": code, "finishedAt": now, "reason": reason}}
         status["conditions"] = finished_conditions(worker.pod, now)
@@ -335,7 +344,8 @@ class PodWorkers:
         if worker.pod.volumes:
             self.volumes.pod_terminated(worker.pod)
 
-    def _deletion(self, worker: Worker) -> None:
+    def _deletion(self, worker: Worker, *, is_under_way: bool = False) -> None:
+        """Stop a pod that is to go; *is_under_way*: its kubelet began with that before the run."""
         pod = worker.pod
         if not pod.deletion_timestamp or worker.stage in (Stage.STOPPING, Stage.UNMOUNTING):
             return
@@ -345,8 +355,12 @@ class PodWorkers:
             self._unmount(worker)
             return
         worker.stage = Stage.STOPPING
-        grace = max(0, pod.metadata.get("deletionGracePeriodSeconds") or 0)
-        delay = min(self._context.latencies.draw("stop"), grace * SECOND)
+        grace = max(0, pod.metadata.get("deletionGracePeriodSeconds") or 0) * SECOND
+        if is_under_way:
+            left = nanoseconds_of(pod.deletion_timestamp) - self._loop.clock
+            # What should have gone before is stopped again, as a kubelet does that has restarted.
+            grace = left if 0 <= left < grace else grace
+        delay = min(self._context.latencies.draw("stop"), grace)
         worker.timer = self._loop.call_after(delay, self._unmount, worker)
 
     def _unmount(self, worker: Worker) -> None:

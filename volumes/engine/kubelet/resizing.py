@@ -150,7 +150,7 @@ class PodResizer:
         self._status.write(worker, {"conditions": conditions}, _FACTS[reason], message)
 
     def _since(self, old: Manifest | None) -> str:
-        now = timestamp(self._loop.now)
+        now = timestamp(self._loop.clock)
         return now if old is None else old.get("lastTransitionTime", now)
 
     def _allocate(self, worker: Worker, resources: NodeResources) -> None:
@@ -169,7 +169,7 @@ class PodResizer:
             "type": IN_PROGRESS,
             "status": "True",
             "observedGeneration": _generation(pod),
-            "lastTransitionTime": timestamp(self._loop.now),
+            "lastTransitionTime": timestamp(self._loop.clock),
         }
         status: Manifest = {
             "conditions": [*_without(pod, PENDING, IN_PROGRESS), condition],

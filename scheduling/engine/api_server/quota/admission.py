@@ -69,7 +69,7 @@ class QuotaAdmission:
             found = self._store.objects(kind)
             return [each for each in found if each.namespace == quota.namespace]
 
-        return quota.patched({"status": self._meter.status(quota, listed, self._store.now)})
+        return quota.patched({"status": self._meter.status(quota, listed, self._store.clock)})
 
     def _quotas(self, namespace: str) -> list[ApiObject]:
         return [each for each in self._store.objects(KIND) if each.namespace == namespace]
@@ -80,7 +80,7 @@ class QuotaAdmission:
         interested = [quota for quota in quotas if self._counts(usage, quota, obj)]
         for quota in interested:
             self._refuse_unknown(usage, quota, obj)
-        taken = usage.usage(obj, self._store.now)
+        taken = usage.usage(obj, self._store.clock)
         for quota, used in [
             (quota, self._used_with(quota, self._delta(usage, quota, old, taken), obj))
             for quota in interested
@@ -113,7 +113,7 @@ class QuotaAdmission:
     ) -> Amounts:
         """What *quota* has to be charged: what the object takes beyond its *old* version."""
         if old is not None and self._counts(usage, quota, old):
-            taken = growth(taken, usage.usage(old, self._store.now))
+            taken = growth(taken, usage.usage(old, self._store.clock))
         return without_zeros(taken)
 
     def _used_with(self, quota: ApiObject, delta: Amounts, obj: ApiObject) -> Amounts:

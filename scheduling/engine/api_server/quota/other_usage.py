@@ -43,7 +43,7 @@ class ClaimUsage:
         """A claim has nothing to specify for a quota."""
         return ""
 
-    def usage(self, obj: ApiObject, now: int) -> Amounts:
+    def usage(self, obj: ApiObject, clock: int) -> Amounts:
         """What the claim takes."""
         assert isinstance(obj, PersistentVolumeClaim)
         taken: Amounts = {_CLAIMS: ONE, f"count/{_CLAIMS}": ONE}
@@ -56,7 +56,7 @@ class ClaimUsage:
                 taken[obj.storage_class_name + _OF_CLASS + _STORAGE] = storage
         return taken
 
-    def likeness(self, obj: ApiObject, now: int) -> Hashable:
+    def likeness(self, obj: ApiObject, clock: int) -> Hashable:
         """Each claim is looked at by itself."""
         return obj.key
 
@@ -64,7 +64,7 @@ class ClaimUsage:
         """Every update of a claim is compared with the quota: it may ask for more storage."""
         return True
 
-    def frees(self, old: ApiObject, new: ApiObject, now: int) -> bool:
+    def frees(self, old: ApiObject, new: ApiObject, clock: int) -> bool:
         """Whether an update frees some of the quota. Upstream: RequiresQuotaReplenish()."""
         before, after = _allocated(old), _allocated(new)
         return self._rules.allocated_storage and before != after
@@ -108,7 +108,7 @@ class ServiceUsage:
         """A Service has nothing to specify for a quota."""
         return ""
 
-    def usage(self, obj: ApiObject, now: int) -> Amounts:
+    def usage(self, obj: ApiObject, clock: int) -> Amounts:
         """What the Service takes."""
         ports: list[Manifest] = obj.spec.get("ports") or []
         node_ports = load_balancers = 0
@@ -126,7 +126,7 @@ class ServiceUsage:
             _LOAD_BALANCERS: count(load_balancers),
         }
 
-    def likeness(self, obj: ApiObject, now: int) -> Hashable:
+    def likeness(self, obj: ApiObject, clock: int) -> Hashable:
         """Each Service is looked at by itself."""
         return obj.key
 
@@ -134,7 +134,7 @@ class ServiceUsage:
         """Every update of a Service is compared with the quota: its type may change."""
         return True
 
-    def frees(self, old: ApiObject, new: ApiObject, now: int) -> bool:
+    def frees(self, old: ApiObject, new: ApiObject, clock: int) -> bool:
         """Whether an update frees some of the quota. Upstream: GetQuotaServiceType()."""
         return _type_that_counts(old) != _type_that_counts(new)
 
@@ -162,11 +162,11 @@ class CountUsage:
         """Such an object has nothing to specify for a quota."""
         return ""
 
-    def usage(self, obj: ApiObject, now: int) -> Amounts:
+    def usage(self, obj: ApiObject, clock: int) -> Amounts:
         """One object."""
         return dict.fromkeys(self._names, ONE)
 
-    def likeness(self, obj: ApiObject, now: int) -> Hashable:
+    def likeness(self, obj: ApiObject, clock: int) -> Hashable:
         """All of them count the same."""
         return self._names
 
@@ -174,7 +174,7 @@ class CountUsage:
         """An update makes no new object."""
         return False
 
-    def frees(self, old: ApiObject, new: ApiObject, now: int) -> bool:
+    def frees(self, old: ApiObject, new: ApiObject, clock: int) -> bool:
         """An update frees nothing."""
         return False
 

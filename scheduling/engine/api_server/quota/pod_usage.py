@@ -73,20 +73,20 @@ class PodUsage:
         named = (f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking))
         return f"must specify {'; '.join(named)}"
 
-    def usage(self, obj: ApiObject, now: int) -> Amounts:
-        """What the pod takes at *now*. Upstream: PodUsageFunc()."""
+    def usage(self, obj: ApiObject, clock: int) -> Amounts:
+        """What the pod takes at *clock*. Upstream: PodUsageFunc()."""
         assert isinstance(obj, Pod)
-        if not is_charged(obj, now):
+        if not is_charged(obj, clock):
             return {OBJECT_COUNT: ONE}
         known: Amounts | None = obj.template.get(_MEMO)
         if known is None:
             known = obj.template[_MEMO] = self._usage_of_spec(obj.spec)
         return known
 
-    def likeness(self, obj: ApiObject, now: int) -> Hashable:
+    def likeness(self, obj: ApiObject, clock: int) -> Hashable:
         """The same for pods that take the same and are in the same scopes."""
         assert isinstance(obj, Pod)
-        return id(obj.template), is_charged(obj, now)
+        return id(obj.template), is_charged(obj, clock)
 
     def is_charged_again(self, old: ApiObject, new: ApiObject) -> bool:
         """Whether an update counts as a new request. Upstream: Handles()."""
@@ -96,9 +96,9 @@ class PodUsage:
             new.spec
         )
 
-    def frees(self, old: ApiObject, new: ApiObject, now: int) -> bool:
+    def frees(self, old: ApiObject, new: ApiObject, clock: int) -> bool:
         """Whether an update gives something back. Upstream: DefaultUpdateFilter()."""
-        return is_charged(old, now) and not is_charged(new, now)
+        return is_charged(old, clock) and not is_charged(new, clock)
 
     def _usage_of_spec(self, spec: Mapping[str, Any]) -> Amounts:
         newest = self._rules.pod_totals
@@ -113,7 +113,7 @@ class PodUsage:
         return {OBJECT_COUNT: ONE, "pods": ONE, **_by_quota_name(requests, limits)}
 
 
-def is_charged(pod: ApiObject, now: int) -> bool:
+def is_charged(pod: ApiObject, clock: int) -> bool:
     """Whether the pod takes more of a quota than its place as an object.
 
     It does not once it has finished, or once it should have been gone for its whole grace period.
@@ -124,7 +124,7 @@ def is_charged(pod: ApiObject, now: int) -> bool:
     grace = pod.metadata.get("deletionGracePeriodSeconds")
     if not pod.deletion_timestamp or grace is None:
         return True
-    return now <= nanoseconds_of(pod.deletion_timestamp) + nanoseconds(grace)
+    return clock <= nanoseconds_of(pod.deletion_timestamp) + nanoseconds(grace)
 
 
 def pod_totals(spec: Mapping[str, Any], field: str, *, newest: bool) -> Amounts:

@@ -49,11 +49,11 @@ class Usage(Protocol):
         """What *obj* has to specify because a quota counts *names*; "" for nothing."""
         ...
 
-    def usage(self, obj: ApiObject, now: int) -> Amounts:
-        """What *obj* takes at *now*."""
+    def usage(self, obj: ApiObject, clock: int) -> Amounts:
+        """What *obj* takes at *clock*."""
         ...
 
-    def likeness(self, obj: ApiObject, now: int) -> Hashable:
+    def likeness(self, obj: ApiObject, clock: int) -> Hashable:
         """The same for objects that take the same and are in the same scopes."""
         ...
 
@@ -61,7 +61,7 @@ class Usage(Protocol):
         """Whether an update is compared with the quotas as a creation is."""
         ...
 
-    def frees(self, old: ApiObject, new: ApiObject, now: int) -> bool:
+    def frees(self, old: ApiObject, new: ApiObject, clock: int) -> bool:
         """Whether an update gives something back, so that quotas have to be counted again."""
         ...
 
@@ -85,12 +85,12 @@ class QuotaMeter:
         self._rules = rules
         self.usages = usages(rules)
 
-    def status(self, quota: ApiObject, listed: Listed, now: int) -> Manifest:
-        """The status that *quota* has to have at *now*. Upstream: syncResourceQuota()."""
+    def status(self, quota: ApiObject, listed: Listed, clock: int) -> Manifest:
+        """The status that *quota* has to have at *clock*. Upstream: syncResourceQuota()."""
         hard = read_amounts(quota.spec.get("hard"))
         before = read_amounts(quota.status.get("used"))
         unknown = dict.fromkeys((name for name in NOT_HELD if name in hard), ZERO)
-        used = {**unknown, **masked(before, hard), **self._used(quota, hard, listed, now)}
+        used = {**unknown, **masked(before, hard), **self._used(quota, hard, listed, clock)}
         return {"hard": written(hard), "used": written(used)}
 
     def kinds(self, hard: Iterable[str]) -> list[str]:
@@ -99,25 +99,27 @@ class QuotaMeter:
         return [kind for kind, usage in self.usages.items() if usage.matching(names)]
 
     def _used(
-        self, quota: ApiObject, hard: Mapping[str, Quantity], listed: Listed, now: int
+        self, quota: ApiObject, hard: Mapping[str, Quantity], listed: Listed, clock: int
     ) -> Amounts:
         total: Amounts = {}
         scopes = scopes_of(quota, self._rules)
         for kind in self.kinds(hard):
             usage = self.usages[kind]
             total = added(total, dict.fromkeys(usage.matching(hard), ZERO))
-            for obj, number in _alike(usage, listed(kind), now):
+            for obj, number in _alike(usage, listed(kind), clock):
                 if all(usage.is_in_scope(obj, scope) for scope in scopes):
-                    taken = masked(usage.usage(obj, now), hard)
+                    taken = masked(usage.usage(obj, clock), hard)
                     total = added(total, {name: _times(taken[name], number) for name in taken})
         return total
 
 
-def _alike(usage: Usage, objects: Iterable[ApiObject], now: int) -> Iterable[tuple[ApiObject, int]]:
+def _alike(
+    usage: Usage, objects: Iterable[ApiObject], clock: int
+) -> Iterable[tuple[ApiObject, int]]:
     """One object of each likeness, and how many of it there are."""
     counts: dict[Hashable, tuple[ApiObject, int]] = {}
     for obj in objects:
-        likeness = usage.likeness(obj, now)
+        likeness = usage.likeness(obj, clock)
         first, number = counts.get(likeness, (obj, 0))
         counts[likeness] = first, number + 1
     return counts.values()

@@ -159,7 +159,7 @@ class Evictions:
 
     def _mark_victim(self, victim: Pod, preemptor: Pod) -> None:
         message = f"{preemptor.scheduler_name}: preempting to accommodate a higher priority pod"
-        condition = disruption_target("PreemptionByScheduler", message, self._loop.now)
+        condition = disruption_target("PreemptionByScheduler", message, self._loop.clock)
         conditions: list[dict[str, Any]] = victim.status.get("conditions") or []
         fields = {name: value for name, value in condition.items() if name != "lastTransitionTime"}
         if any(fields.items() <= each.items() for each in conditions):

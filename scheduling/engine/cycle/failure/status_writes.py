@@ -62,7 +62,7 @@ class PodStatusWriter:
         if same and not renominates:
             return
         condition["lastTransitionTime"] = (old or {}).get("lastTransitionTime") or timestamp(
-            self._loop.now
+            self._loop.clock
         )
         status: dict[str, Any] = {"conditions": with_condition(stored, condition)}
         if renominates:

@@ -252,7 +252,7 @@ class DaemonSetController(Controller):
             desired += 1
             pods = [p for p in by_node.get(node.name, []) if not p.deletion_timestamp]
             old = [pod for pod in pods if self._is_old(owner, pod, label)]
-            if not any(is_available(pod, seconds, self._loop.now) for pod in pods):
+            if not any(is_available(pod, seconds, self._loop.clock) for pod in pods):
                 unavailable += 1
                 gone += old
             else:
@@ -302,7 +302,7 @@ class DaemonSetController(Controller):
             counts["currentNumberScheduled"] += 1
             pod = min(pods, key=_age)
             counts["numberReady"] += is_ready(pod)
-            counts["numberAvailable"] += is_available(pod, seconds, self._loop.now)
+            counts["numberAvailable"] += is_available(pod, seconds, self._loop.clock)
             counts["updatedNumberScheduled"] += not self._is_old(owner, pod, label)
         status: Manifest = {
             **owner.status,

@@ -83,7 +83,7 @@ class DeviceDriver(Controller):
                 "status": "True",
                 "reason": reason,
                 "message": message,
-                "lastTransitionTime": timestamp(self._loop.now),
+                "lastTransitionTime": timestamp(self._loop.clock),
             }
             for each in wanted
         ]

@@ -210,7 +210,7 @@ class ReplicaSetController(Controller):
             "replicas": len(pods),
             "fullyLabeledReplicas": sum(wanted.items() <= pod.labels.items() for pod in pods),
             "readyReplicas": len(ready),
-            "availableReplicas": sum(is_available(pod, seconds, self._loop.now) for pod in ready)
+            "availableReplicas": sum(is_available(pod, seconds, self._loop.clock) for pod in ready)
             if seconds
             else len(ready),
             "observedGeneration": generation_of(replica_set),
@@ -234,7 +234,7 @@ class ReplicaSetController(Controller):
             "status": "True",
             "reason": failure[0],
             "message": failure[1],
-            "lastTransitionTime": timestamp(self._loop.now),
+            "lastTransitionTime": timestamp(self._loop.clock),
         }
 
     # What the ranking asks
@@ -261,9 +261,9 @@ class ReplicaSetController(Controller):
         return counts
 
     @property
-    def now(self) -> int:
-        """Virtual time."""
-        return self._loop.now
+    def clock(self) -> int:
+        """What clocks show now, in nanoseconds since EPOCH."""
+        return self._loop.clock
 
     @property
     def has_log_scale_down(self) -> bool:
@@ -287,11 +287,11 @@ class ReplicationManager(ReplicaSetController):
 class Ranking:
     """In which order pods go when there are too many. Upstream: ActivePodsWithRanks.Less()."""
 
-    __slots__ = ("_log", "_now", "_on_node")
+    __slots__ = ("_clock", "_log", "_on_node")
 
     def __init__(self, controller: ReplicaSetController, replica_set: ApiObject) -> None:
         self._on_node = controller.related_on_node(replica_set)
-        self._now = controller.now
+        self._clock = controller.clock
         self._log = controller.has_log_scale_down
 
     def key(self, pod: Pod) -> tuple[int | str, ...]:
@@ -317,7 +317,7 @@ class Ranking:
         """Smaller for what is younger; with log_scale_down only its order of magnitude counts."""
         if not self._log:
             return -at
-        return max(1, (self._now - at) // SECOND).bit_length()
+        return max(1, (self._clock - at) // SECOND).bit_length()
 
 
 def _counts_otherwise(old: ApiObject | None, new: ApiObject) -> bool:

@@ -65,7 +65,7 @@ class ResourceQuotaController(Controller):
         if event.type == "ADDED":
             return
         changed = event.type == "MODIFIED" and event.old is not None
-        if changed and event.old and not usage.frees(event.old, obj, self._loop.now):
+        if changed and event.old and not usage.frees(event.old, obj, self._loop.clock):
             return
         for quota in self._in(obj.namespace):
             if usage.matching(quota.status.get("hard") or ()):
@@ -91,7 +91,7 @@ class ResourceQuotaController(Controller):
         def listed(kind: str) -> list[ApiObject]:
             return self._contents(kind, quota.namespace)
 
-        status = self._meter.status(quota, listed, self._loop.now)
+        status = self._meter.status(quota, listed, self._loop.clock)
         if not is_current(quota, status):
             self._write_status(quota, status)
 

@@ -185,7 +185,7 @@ class StatefulSetController(Controller):
         self._ensure_claims(owner, ordinal, pod)
         self._retain_claims(owner, pod)
         seconds = owner.spec.get("minReadySeconds") or 0
-        if not is_available(pod, seconds, self._loop.now):
+        if not is_available(pod, seconds, self._loop.clock):
             self._queue.add_after(owner.key, seconds * SECOND)
             return False
         return True
@@ -329,7 +329,7 @@ class StatefulSetController(Controller):
 
     def _remove(self, owner: ApiObject, pod: Pod) -> None:
         with suppress(NotFound):
-            delete(self._store, pod, by=self.AUTHOR, now=self._loop.now)
+            delete(self._store, pod, by=self.AUTHOR)
             self._report_pod(owner, pod, "delete", None)
 
     def _report_pod(self, owner: ApiObject, pod: Pod, verb: str, refusal: ApiError | None) -> None:
@@ -359,7 +359,8 @@ class StatefulSetController(Controller):
             counts.current = counts.updated
         seconds = owner.spec.get("minReadySeconds") or 0
         available = sum(
-            is_running_and_ready(pod) and is_available(pod, seconds, self._loop.now) for pod in pods
+            is_running_and_ready(pod) and is_available(pod, seconds, self._loop.clock)
+            for pod in pods
         )
         status: Manifest = {
             **owner.status,

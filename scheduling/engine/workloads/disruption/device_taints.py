@@ -16,6 +16,7 @@ from scheduling.engine.pods.conditions import disruption_target, with_condition
 from scheduling.engine.workloads.controller import Controller, ControllerContext
 from scheduling.engine.workloads.deletion import delete
 from scheduling.engine.workloads.manifests import part
+from scheduling.engine.workloads.pods import time_of
 from volumes.engine.ports import NORMAL, EventSink
 
 NO_EXECUTE: Final = "NoExecute"
@@ -77,7 +78,7 @@ class DeviceTaintEviction(Controller):
         ends = [end for claim in self._claims_of(pod) for end in self._tolerated_until(claim)]
         if not ends:
             return
-        left = min(ends) - self._loop.now
+        left = min(ends) - self._loop.clock
         if left > 0:
             self._queue.add_after(key, left)
         else:
@@ -92,13 +93,13 @@ class DeviceTaintEviction(Controller):
                 yield claim
 
     def _tolerated_until(self, claim: ApiObject) -> Iterator[int]:
-        """Until when the taints of the claim's devices are tolerated, if not for ever."""
+        """Until when, by the clock, the taints of the claim's devices are tolerated, if not for ever."""
         devices = part(part(claim.status, "allocation"), "devices")
         for result in devices.get("results") or ():
             device = (result["driver"], result["pool"], result["device"])
             tolerations = _tolerations(claim, result["request"])
             for taint in self._taints(device):
-                since = self._since.setdefault((device, taint["key"]), self._loop.now)
+                since = self._added_at(device, taint)
                 borne = [each for each in tolerations if _tolerates(each, taint)]
                 if not borne:
                     yield since
@@ -108,6 +109,11 @@ class DeviceTaintEviction(Controller):
                 ]
                 if limits:
                     yield since + nanoseconds(max(0, min(limits)))
+
+    def _added_at(self, device: DeviceKey, taint: Manifest) -> int:
+        """When the device got the taint, as a time of the clock: as it says itself, if it does."""
+        seen = self._since.setdefault((device, taint["key"]), self._loop.clock)
+        return min(seen, time_of(taint.get("timeAdded")) or seen)
 
     def _taints(self, device: DeviceKey) -> list[Manifest]:
         """The NoExecute taints that the newest slices of its pool say that the device has."""
@@ -129,11 +135,11 @@ class DeviceTaintEviction(Controller):
         event = "DeviceTaintManagerEviction"
         self._events.event(pod, NORMAL, event, "Marking for deletion")
         message = "Device Taint manager: deleting due to NoExecute taint"
-        condition = disruption_target("DeletionByDeviceTaintManager", message, self._loop.now)
+        condition = disruption_target("DeletionByDeviceTaintManager", message, self._loop.clock)
         patch: Manifest = {"status": {"conditions": with_condition(pod, condition)}}
         marked = self._store.patch("Pod", pod.key, patch, by=self.AUTHOR, event="PodDisrupted")
         why = "its claims do not tolerate a taint of its devices"
-        delete(self._store, marked, by=self.AUTHOR, now=self._loop.now, message=why)
+        delete(self._store, marked, by=self.AUTHOR, message=why)
 
 
 def _claim_names(pod: Pod) -> list[str]:

@@ -104,7 +104,7 @@ class DisruptionController(Controller):
             "disruptedPods": disrupted,
         }
         if self._rules.disruption_conditions:
-            condition = disruption_allowed(budget, bool(count.allowed), self._loop.now)
+            condition = disruption_allowed(budget, bool(count.allowed), self._loop.clock)
             status["conditions"] = with_condition(budget, condition)
         for name in ("disruptedPods", "observedGeneration"):
             if not status[name]:
@@ -130,7 +130,7 @@ class DisruptionController(Controller):
             since = before.get(pod.name)
             if since is None or pod.deletion_timestamp:
                 continue
-            left = time_of(since) + DELETION_TIMEOUT - self._loop.now
+            left = time_of(since) + DELETION_TIMEOUT - self._loop.clock
             if left > 0:
                 kept[pod.name] = since
                 self._queue.add_after(budget.key, left)

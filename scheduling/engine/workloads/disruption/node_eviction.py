@@ -178,7 +178,7 @@ class EvictingNodeController(NodeLifecycleController):
         self._events.event(pod, NORMAL, "NodeControllerEviction", message)
         text = f"node {node} has been lost for too long"
         try:
-            delete(self._store, pod, by=self.AUTHOR, now=self._loop.now, message=text)
+            delete(self._store, pod, by=self.AUTHOR, message=text)
         except NotFound:
             return
 

@@ -179,7 +179,7 @@ class NodeLifecycleController:
                 self.ticker.arm()
                 continue
             was_ready = node.is_ready
-            now = timestamp(self._loop.now)
+            now = timestamp(self._loop.clock)
             status = {"conditions": _unknown_conditions(node, self.POSTED, now)}
             try:
                 self._store.patch(
@@ -207,7 +207,7 @@ class NodeLifecycleController:
             conditions: list[Manifest] = live.status.get("conditions") or []
             if not any(_is_ready_condition(each) for each in conditions):
                 continue
-            now = timestamp(self._loop.now)
+            now = timestamp(self._loop.clock)
             marked = [
                 {**each, "status": "False", "lastTransitionTime": now}
                 if _is_ready_condition(each)
@@ -255,7 +255,7 @@ class NodeLifecycleController:
         assert isinstance(live, Node)
         changed = [*removed, *added]
         kept = [t for t in live.taints if not any(same_taint(t, each) for each in changed)]
-        now = timestamp(self._loop.now)
+        now = timestamp(self._loop.clock)
         taints = [*kept, *({**taint, "timeAdded": now} for taint in added)]
         what = [f"+{t['key']}:{t['effect']}" for t in added]
         what += [f"-{t['key']}:{t['effect']}" for t in removed]

@@ -146,7 +146,6 @@ class PodGarbageCollector:
                 self._store,
                 pod,
                 by=self.AUTHOR,
-                now=self._loop.now,
                 options=DeleteOptions(grace_seconds=0),
                 message=message,
             )
@@ -159,7 +158,7 @@ class PodGarbageCollector:
         """Since 1.26 the pod is first marked as failed, with the reason why it was disrupted, if any."""
         status: Manifest = {"phase": "Failed"}
         if disruption:
-            made = disruption_target("DeletionByPodGC", disruption, self._loop.now)
+            made = disruption_target("DeletionByPodGC", disruption, self._loop.clock)
             status["conditions"] = with_condition(pod, made)
         self._store.patch("Pod", pod.key, {"status": status}, by=self.AUTHOR, event="PodFailed")
 

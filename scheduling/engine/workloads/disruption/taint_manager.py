@@ -128,7 +128,6 @@ class TaintManager:
                 self._store,
                 live,
                 by=NODE_CONTROLLER,
-                now=self._loop.now,
                 message="its tolerations of the node's taints have run out",
             )
         except NotFound:
@@ -139,7 +138,7 @@ class TaintManager:
 
     def _mark(self, pod: ApiObject) -> None:
         message = "Taint manager: deleting due to NoExecute taint"
-        made = disruption_target("DeletionByTaintManager", message, self._loop.now)
+        made = disruption_target("DeletionByTaintManager", message, self._loop.clock)
         patch: Manifest = {"status": {"conditions": with_condition(pod, made)}}
         self._store.patch("Pod", pod.key, patch, by=NODE_CONTROLLER, event="PodDisrupted")
 

@@ -56,4 +56,4 @@ def stays(victim: Pod, store: ObjectStore) -> bool:
     ends = nanoseconds_of(victim.deletion_timestamp)
     grace = int(victim.metadata.get("deletionGracePeriodSeconds") or 0) * SECOND
     # Timestamps are in whole seconds.
-    return not store.now - SECOND <= ends <= store.now + grace + SECOND
+    return not store.clock - SECOND <= ends <= store.clock + grace + SECOND

@@ -33,9 +33,9 @@ def find_condition(deployment: ApiObject, kind: str) -> Manifest | None:
 
 
 def with_condition(
-    status: Any, new: Condition, now: int, *, renewed: bool = False
+    status: Any, new: Condition, clock: int, *, renewed: bool = False
 ) -> list[Manifest]:
-    """The conditions of *status* with *new* set at *now*. Upstream: SetDeploymentCondition().
+    """The conditions of *status* with *new* set at *clock*. Upstream: SetDeploymentCondition().
 
     They stay unchanged if status and reason are the same, unless the condition is *renewed*.
     """
@@ -44,7 +44,7 @@ def with_condition(
     is_same = current is not None and current.get("status") == new.status
     if current is not None and is_same and current.get("reason") == new.reason and not renewed:
         return conditions
-    since = time = timestamp(now)
+    since = time = timestamp(clock)
     if current is not None and is_same:
         since = current.get("lastTransitionTime", time)
     made: Manifest = {

@@ -93,14 +93,14 @@ class RolloutProgress:
             return
         # Each progress restarts the deadline, even if status and reason stay the same.
         renewed = progress.reason == REPLICA_SET_UPDATED
-        now = self._context.loop.now
-        status["conditions"] = with_condition(status, progress, now, renewed=renewed)
+        clock = self._context.loop.clock
+        status["conditions"] = with_condition(status, progress, clock, renewed=renewed)
 
     def _has_timed_out(self, deployment: ApiObject, current: Manifest) -> bool:
         if current.get("reason") in (NEW_AVAILABLE, TIMED_OUT):
             return current.get("reason") == TIMED_OUT
         since = time_of(current.get("lastUpdateTime"))
-        return self._context.loop.now > since + progress_deadline(deployment) * SECOND
+        return self._context.loop.clock > since + progress_deadline(deployment) * SECOND
 
     def _requeue_stuck(self, deployment: ApiObject) -> None:
         """Queue the Deployment when its progress deadline has passed. Upstream: requeueStuckDeployment()."""
@@ -112,7 +112,7 @@ class RolloutProgress:
         if done or current.get("reason") in (TIMED_OUT, NEW_AVAILABLE):
             return
         since = time_of(current.get("lastUpdateTime"))
-        left = since + progress_deadline(deployment) * SECOND - self._context.loop.now
+        left = since + progress_deadline(deployment) * SECOND - self._context.loop.clock
         self._deadlines[deployment.key] = self._context.loop.call_after(
             max(left, 0) + SECOND, self._queue.add, deployment.key
         )
@@ -145,7 +145,9 @@ class RolloutProgress:
                 "Deployment does not have minimum availability.",
             )
         )
-        conditions = with_condition(deployment.status, available_condition, self._context.loop.now)
+        conditions = with_condition(
+            deployment.status, available_condition, self._context.loop.clock
+        )
         return lean(
             {
                 **deployment.status,

@@ -107,7 +107,7 @@ class DeploymentRevisions:
         message = f'Failed to create new replica set "{name}": {refusal}'
         if progress_deadline(deployment):
             refused = Condition(PROGRESSING, "False", REPLICA_SET_REFUSED, message)
-            conditions = with_condition(deployment.status, refused, self._context.loop.now)
+            conditions = with_condition(deployment.status, refused, self._context.loop.clock)
             if conditions != deployment.status.get("conditions"):
                 status = {**deployment.status, "conditions": conditions}
                 with suppress(Conflict, NotFound):  # The refusal matters more.
@@ -125,8 +125,8 @@ class DeploymentRevisions:
             find_condition(deployment, PROGRESSING) is None
         )
         if progress_deadline(deployment) and is_due:
-            now = self._context.loop.now
-            status["conditions"] = with_condition(deployment.status, progress, now)
+            clock = self._context.loop.clock
+            status["conditions"] = with_condition(deployment.status, progress, clock)
         annotated = deployment.annotations.get(REVISION) == revision
         if annotated and status == deployment.status:
             return

@@ -111,7 +111,7 @@ class ReplicaSetScaler:
             busy = replicas_of(each) or status_number(each, "replicas")
             if busy or generation_of(each) > status_number(each, "observedGeneration"):
                 continue
-            delete(self._context.store, each, by=AUTHOR, now=self._context.loop.now)
+            delete(self._context.store, each, by=AUTHOR)
 
 
 def size_annotations(deployment: ApiObject) -> Manifest:

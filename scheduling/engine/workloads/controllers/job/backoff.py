@@ -16,7 +16,7 @@ MAX_BACKOFF: Final = 600 * SECOND
 
 @dataclass(frozen=True, slots=True)
 class BackoffRecord:
-    """The failures of a Job since its last success, and when the last of them ended. Times in ns."""
+    """The failures of a Job since its last success, and when the last of them ended. Times in ns since EPOCH."""
 
     failures: int = 0
     last_failure: int = 0
@@ -32,21 +32,21 @@ class BackoffRecord:
         later = [end for end in ends if end > last_success]
         return BackoffRecord(len(later), later[-1]) if later else BackoffRecord()
 
-    def remaining(self, now: int) -> int:
+    def remaining(self, clock: int) -> int:
         """How long no pod is created yet, ns. Upstream: getRemainingTime()."""
-        return remaining_time(self.failures, self.last_failure, now)
+        return remaining_time(self.failures, self.last_failure, clock)
 
 
-def remaining_time(failures: int, last_failure: int, now: int) -> int:
-    """What is left at *now* of the wait after that many failures, the last at *last_failure*; in ns."""
+def remaining_time(failures: int, last_failure: int, clock: int) -> int:
+    """What is left at *clock* of the wait after that many failures, the last at *last_failure*; in ns."""
     if not failures:
         return 0
     wait = min(BACKOFF << min(failures - 1, 10), MAX_BACKOFF)
-    return max(0, last_failure + wait - now)
+    return max(0, last_failure + wait - clock)
 
 
 def finished_at(pod: Pod) -> int:
-    """When *pod* ended, ns. Upstream: getFinishedTime()."""
+    """When *pod* ended, in ns since EPOCH. Upstream: getFinishedTime()."""
     statuses: list[Manifest] = pod.status.get("containerStatuses") or []
     ends = [time_of(_terminated(status).get("finishedAt")) for status in statuses]
     if ends and all(ends):

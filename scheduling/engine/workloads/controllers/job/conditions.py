@@ -29,9 +29,9 @@ _BACKOFF_LIMIT: Final = 6
 _NO_LIMIT: Final = 2**31 - 1
 
 
-def condition(kind: str, reason: str, message: str, now: int) -> Manifest:
-    """A condition that is True as of *now*."""
-    at = timestamp(now)
+def condition(kind: str, reason: str, message: str, clock: int) -> Manifest:
+    """A condition that is True as of *clock*, in ns since EPOCH."""
+    at = timestamp(clock)
     made = {"type": kind, "status": "True", "lastProbeTime": at, "lastTransitionTime": at}
     return made | {"reason": reason, "message": message}
 
@@ -49,7 +49,7 @@ def is_finished(job: ApiObject) -> bool:
     return any(find_condition(conditions, kind) for kind in (COMPLETE, FAILED))
 
 
-def ending(progress: JobProgress, now: int) -> Manifest | None:
+def ending(progress: JobProgress, clock: int) -> Manifest | None:
     """The condition with which the job ends, apart from its completion; None while it goes on."""
     job = progress.job
     conditions: list[Manifest] = job.status.get("conditions") or []
@@ -57,14 +57,14 @@ def ending(progress: JobProgress, now: int) -> Manifest | None:
         found = find_condition(conditions, kind)
         if found is not None:
             return found
-    reason, message = _failure(progress, now)
+    reason, message = _failure(progress, clock)
     if reason:
-        return condition(FAILURE_TARGET, reason, message, now)
+        return condition(FAILURE_TARGET, reason, message, clock)
     message = _success(progress) if is_indexed(job) else ""
-    return condition(SUCCESS_CRITERIA_MET, "SuccessPolicy", message, now) if message else None
+    return condition(SUCCESS_CRITERIA_MET, "SuccessPolicy", message, clock) if message else None
 
 
-def _failure(progress: JobProgress, now: int) -> tuple[str, str]:
+def _failure(progress: JobProgress, clock: int) -> tuple[str, str]:
     """The reason and message of the failure of the job; ("", "") for none."""
     job, spec = progress.job, progress.job.spec
     message = failing_message(job, progress.pods)
@@ -72,7 +72,7 @@ def _failure(progress: JobProgress, now: int) -> tuple[str, str]:
         return "PodFailurePolicy", message
     if progress.failed > _backoff_limit(job):
         return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
-    if deadline_left(job, now) == 0:
+    if deadline_left(job, clock) == 0:
         return "DeadlineExceeded", "Job was active longer than specified deadline"
     failed = progress.failed_indexes
     if not failed:
@@ -86,12 +86,12 @@ def _failure(progress: JobProgress, now: int) -> tuple[str, str]:
     return "", ""
 
 
-def deadline_left(job: ApiObject, now: int) -> int | None:
+def deadline_left(job: ApiObject, clock: int) -> int | None:
     """How long *job* may still be active, ns; None when it has no deadline, or does not run."""
     deadline, started = job.spec.get("activeDeadlineSeconds"), job.status.get("startTime")
     if deadline is None or not started or job.spec.get("suspend"):
         return None
-    return max(0, time_of(started) + nanoseconds(deadline) - now)
+    return max(0, time_of(started) + nanoseconds(deadline) - clock)
 
 
 def _backoff_limit(job: ApiObject) -> int:

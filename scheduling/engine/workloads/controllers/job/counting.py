@@ -65,8 +65,9 @@ class CountingJobController(JobPods):
         deadline = event.new.spec.get("activeDeadlineSeconds")
         old = event.old
         if deadline is not None and (event.type == "ADDED" or _is_changed(old, event.new)):
-            started = time_of(event.new.status.get("startTime")) or self._loop.now
-            left = started + nanoseconds(deadline) - self._loop.now
+            said = event.new.status.get("startTime")
+            started = time_of(said) if said else self._loop.clock
+            left = started + nanoseconds(deadline) - self._loop.clock
             self._queue.add_after(key, max(0, left))
 
     def _on_pod(self, event: WatchEvent) -> None:
@@ -108,7 +109,7 @@ class CountingJobController(JobPods):
         running = len(active)
         refused: ApiError | None = None
         conditions: list[Manifest] = list(job.status.get("conditions") or ())
-        started: str = job.status.get("startTime") or timestamp(self._loop.now)
+        started: str = job.status.get("startTime") or timestamp(self._loop.clock)
         why = self._failure(job, failed, running)
         finished = ""
         if why is not None:
@@ -121,7 +122,7 @@ class CountingJobController(JobPods):
                 running, refused = self._manage(job, active, succeeded)
             if self._is_complete(job, running, succeeded):
                 conditions.append(self._condition("Complete", "", ""))
-                finished = timestamp(self._loop.now)
+                finished = timestamp(self._loop.clock)
                 self._events.event(job, NORMAL, "Completed", "Job completed")
         status = lean(
             {
@@ -180,7 +181,7 @@ class CountingJobController(JobPods):
         started = job.status.get("startTime")
         if deadline is None or not started:
             return None
-        if self._loop.now - time_of(started) >= nanoseconds(deadline):
+        if self._loop.clock - time_of(started) >= nanoseconds(deadline):
             return "DeadlineExceeded", "Job was active longer than specified deadline"
         return None
 
@@ -228,7 +229,7 @@ class CountingJobController(JobPods):
         return max(0, min(left, parallelism))
 
     def _condition(self, kind: str, reason: str, message: str) -> Manifest:
-        now = timestamp(self._loop.now)
+        now = timestamp(self._loop.clock)
         made = {"type": kind, "status": "True", "lastProbeTime": now, "lastTransitionTime": now}
         return {**made, "reason": reason, "message": message} if reason else made
 

@@ -130,13 +130,13 @@ class JobProgress:
                 delayed[index] = pod
         return delayed
 
-    def wait_of(self, index: int, now: int) -> int:
+    def wait_of(self, index: int, clock: int) -> int:
         """How long index *index* gets no new pod, ns. Upstream: getRemainingTimePerIndex()."""
         pod = self.delayed.get(index)
         if pod is None:
             return 0
         failures = _count(pod, FAILURE_COUNT) + _count(pod, IGNORED_COUNT) + 1
-        return remaining_time(failures, finished_at(pod), now)
+        return remaining_time(failures, finished_at(pod), clock)
 
     def failure_counts(self, index: int) -> dict[str, str]:
         """The annotations of the next pod of *index*. Upstream: addIndexFailureCountAnnotation()."""

@@ -50,7 +50,7 @@ class JobStatusWriter:
         status: Manifest,
         end: Manifest | None,
         written: Callable[[], None],
-        now: int,
+        clock: int,
     ) -> None:
         """Write what *progress* shows. Raises ApiError; what was written stays.
 
@@ -70,7 +70,7 @@ class JobStatusWriter:
             self._remove_finalizer(pod)
             tally.held.pop(pod.uid, None)
         tally.count_released()
-        final = None if end is None or not tally.may_finish else _final(end, now)
+        final = None if end is None or not tally.may_finish else _final(end, clock)
         if final is not None:
             tally.conditions.append(final)
             if final["type"] == COMPLETE:
@@ -208,6 +208,6 @@ def _append(uids: list[str], uid: str) -> None:
         uids.append(uid)
 
 
-def _final(end: Manifest, now: int) -> Manifest:
+def _final(end: Manifest, clock: int) -> Manifest:
     """The condition that *end* becomes: Failed or Complete."""
-    return condition(FINAL[end["type"]], end["reason"], end["message"], now)
+    return condition(FINAL[end["type"]], end["reason"], end["message"], clock)

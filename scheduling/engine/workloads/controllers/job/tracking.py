@@ -143,18 +143,18 @@ class TrackingJobController(JobPods):
         if is_finished(job):
             self._records.pop(key, None)
             return
-        now = self._loop.now
+        clock = self._loop.clock
         if not job.status.get("startTime") and not job.spec.get("suspend"):
-            job = job.with_status({**job.status, "startTime": timestamp(now)})
+            job = job.with_status({**job.status, "startTime": timestamp(clock)})
         due = self._expectations.satisfied(key)
-        left = deadline_left(job, now)
+        left = deadline_left(job, clock)
         if left:
             self._later.add_after(key, left)
         pods = self._pods_of(job)
         record = self._records.get(key, BackoffRecord())
         progress = JobProgress(job, pods, self._removed.get(key, {}), record)
         status: Manifest = dict(job.status)
-        end = ending(progress, now)
+        end = ending(progress, clock)
         refused: ApiError | None = None
         if end is not None:
             self._delete(progress, progress.active)
@@ -165,7 +165,7 @@ class TrackingJobController(JobPods):
                 refused = self._manage(progress)
             if _is_complete(progress):
                 message = "Reached expected number of succeeded pods"
-                end = condition(SUCCESS_CRITERIA_MET, "CompletionsReached", message, now)
+                end = condition(SUCCESS_CRITERIA_MET, "CompletionsReached", message, clock)
             elif managed:
                 self._follow_suspension(job, status)
         status |= {
@@ -173,7 +173,7 @@ class TrackingJobController(JobPods):
             "ready": progress.ready,
             "terminating": progress.terminating,
         }
-        self._writer.track(progress, status, end, partial(self._keep_record, progress), now)
+        self._writer.track(progress, status, end, partial(self._keep_record, progress), clock)
         if refused is not None:
             raise refused
 
@@ -204,15 +204,15 @@ class TrackingJobController(JobPods):
         return self._create_missing(progress, missing) if missing > 0 else None
 
     def _create_missing(self, progress: JobProgress, missing: int) -> ApiError | None:
-        job, now = progress.job, self._loop.now
+        job, clock = progress.job, self._loop.clock
         count = min(missing, MOST_PODS_PER_SYNC)
         indexes: list[int] = []
-        wait = 0 if progress.limits_each_index else progress.record.remaining(now)
+        wait = 0 if progress.limits_each_index else progress.record.remaining(clock)
         if is_indexed(job) and not wait:
             pending = pending_indexes(_taken(progress), progress.completions or 0, count)
-            indexes = [index for index in pending if not progress.wait_of(index, now)]
+            indexes = [index for index in pending if not progress.wait_of(index, clock)]
             if pending and not indexes:
-                wait = min(progress.wait_of(index, now) for index in pending)
+                wait = min(progress.wait_of(index, clock) for index in pending)
             count = len(indexes)
         if wait:
             self._later.add_after(job.key, wait)
@@ -248,10 +248,10 @@ class TrackingJobController(JobPods):
         if suspend is is_suspended:
             return
         word = "Suspended" if suspend else "Resumed"
-        changed = condition(SUSPENDED, f"Job{word}", f"Job {word.lower()}", self._loop.now)
+        changed = condition(SUSPENDED, f"Job{word}", f"Job {word.lower()}", self._loop.clock)
         if not suspend:
             changed["status"] = "False"
-            status["startTime"] = timestamp(self._loop.now)
+            status["startTime"] = timestamp(self._loop.clock)
         status["conditions"] = [one for one in conditions if one is not known] + [changed]
         self._events.event(job, NORMAL, word, f"Job {word.lower()}")
 

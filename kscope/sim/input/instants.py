@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from kscope.sim.kernel.units import LONGEST, nanoseconds_of
 from kscope.sim.objects.manifest_parts import items, section
-from kscope.sim.objects.objects import Manifest
+
+Manifest = dict[str, Any]
 
 # The fields that hold a time at which something was seen.
 _CONDITION_TIMES: Final = ("lastHeartbeatTime", "lastTransitionTime", "lastUpdateTime")
@@ -16,12 +18,38 @@ _CONTAINERS: Final = ("initContainerStatuses", "containerStatuses")
 _FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 
+def instant_of(manifests: Collection[Manifest], newest_write: str = "") -> str:
+    """When somebody looked at the cluster of *manifests*: their newest time; "" where none is known.
+
+    Deletions alone do not tell: each is as likely long overdue as it has just begun.
+    """
+    newest = newest_of(manifests, newest_write)
+    is_dated = is_time(newest_write) or any(map(_is_dated, manifests))
+    return newest if newest and is_dated else ""
+
+
+def newest_of(manifests: Iterable[Manifest], newest_write: str = "") -> str:
+    """The newest time in *manifests*, in whole seconds; "" where they name none.
+
+    *newest_write* is the newest time of the managed fields, which the manifests lack.
+    """
+    written = newest_write.rstrip("Z") if is_time(newest_write) else ""
+    return whole_second(max(written, max(map(newest_time, manifests), default="")))
+
+
+def was_stored(raw: Manifest) -> bool:
+    """Whether an API server has stored the object: it gives each a uid and a resourceVersion."""
+    metadata = raw["metadata"]
+    return bool(metadata.get("uid") or metadata.get("resourceVersion"))
+
+
 def newest_time(raw: Manifest) -> str:
     """The newest time at which something is said to have happened to an object; "" for none.
 
     It has no Z at its end, so that a fraction is newer than its whole second.
     """
-    return max((each.rstrip("Z") for each in _times(raw) if is_time(each)), default="")
+    times = (*_times(raw), _asked_to_go(raw["metadata"]))
+    return max((each.rstrip("Z") for each in times if is_time(each)), default="")
 
 
 def whole_second(time: str) -> str:
@@ -34,14 +62,16 @@ def whole_second(time: str) -> str:
 
 
 def is_time(text: Any) -> bool:
-    """Whether it is a timestamp as API servers write it, in UTC. Custom resources hold any text."""
+    """Whether it is a timestamp as API servers write it, in UTC, that the clock of a run can show.
+
+    Custom resources hold any text.
+    """
     if not isinstance(text, str) or not text.endswith("Z") or text[10:11] != "T":
         return False
     try:
-        moment(text)
+        return abs(nanoseconds_of(text)) < LONGEST
     except ValueError:
         return False
-    return True
 
 
 def moment(text: Any) -> datetime:
@@ -49,10 +79,13 @@ def moment(text: Any) -> datetime:
     return datetime.fromisoformat(str(text).replace("Z", "+00:00"))
 
 
+def _is_dated(raw: Manifest) -> bool:
+    return any(map(is_time, _times(raw)))
+
+
 def _times(raw: Manifest) -> Iterator[Any]:
-    metadata = raw["metadata"]
-    yield metadata.get("creationTimestamp")
-    yield _asked_to_go(metadata)
+    """All but the time of its deletion."""
+    yield raw["metadata"].get("creationTimestamp")
     if raw["kind"] == "Event":
         yield from (raw.get(name) for name in _EVENT_TIMES)
         yield section(raw, "series").get("lastObservedTime")
