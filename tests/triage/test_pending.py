@@ -102,8 +102,8 @@ def test_best_changes_are_tried_together() -> None:
 
 
 def test_changes_that_compete_for_room_say_so() -> None:
-    small = {"nodeSelector": {"disk": "fast"}}
-    pods = [pod("picky", cpu="3", priority=1, **small), pod("plain", cpu="3", schedulerName="x")]
+    picky = pod("picky", cpu="3", priority=1, nodeSelector={"disk": "fast"})
+    pods = [picky, pod("plain", cpu="3", schedulerName="x")]
     found = triage_of(node("n1", cpu="4"), *pods).together
     assert found is not None
     assert (found.places, found.of) == (1, 2)

@@ -75,6 +75,8 @@ class Group:
     namespaces: tuple[str, ...] = ()
     # Other stuck objects, as "kafkatopic/preview-114/orders".
     objects: tuple[str, ...] = ()
+    # The objects that the cause rests on: "node/n1", "storageclass/fast".
+    facts: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     # What was tried, or why nothing was; set where no change is offered.
     conclusion: str = ""
@@ -138,6 +140,19 @@ class Together:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SharedCause:
+    """An object that several groups rest on; `groups` are their places."""
+
+    object: str
+    groups: tuple[int, ...]
+    sentence: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"object": self.object, "groups": list(self.groups), "sentence": self.sentence}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Triage:
     """What is stuck in a cluster at one instant, the largest group first."""
 
@@ -149,6 +164,7 @@ class Triage:
     notes: tuple[str, ...] = ()
     # None where fewer than two groups have a change that places all of their pods.
     together: Together | None = None
+    shared_causes: tuple[SharedCause, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -180,6 +196,7 @@ class Triage:
             "groups": [each.to_dict() for each in self.groups],
             "looked_at": self.looked_at,
             "notes": list(self.notes),
+            "shared_causes": [each.to_dict() for each in self.shared_causes],
             "together": None if self.together is None else self.together.to_dict(),
         }
 
@@ -208,6 +225,9 @@ def _lines(triage: Triage) -> Iterator[str]:
     for number, group in enumerate(triage.groups, 1):
         yield ""
         yield from _group_lines(number, group)
+    for shared in triage.shared_causes:
+        yield ""
+        yield shared.sentence
     if triage.together is not None:
         yield ""
         yield from _together_lines(triage.together)

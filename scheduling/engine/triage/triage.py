@@ -14,6 +14,7 @@ from scheduling.engine.triage.pending_pods.held import Held, held_back
 from scheduling.engine.triage.pending_pods.remedies import with_changes
 from scheduling.engine.triage.pending_pods.together import tried_together
 from scheduling.engine.triage.report import Group, Together, Triage
+from scheduling.engine.triage.sharing import shared_causes
 from scheduling.engine.triage.stuck.claims import claim_groups
 from scheduling.engine.triage.stuck.leaving import leaving_groups
 from scheduling.engine.triage.stuck.nodes import broken_nodes, node_groups
@@ -92,11 +93,13 @@ def _asked(cluster: Cluster, evidence: Evidence, *, tries_changes: bool) -> _Ask
     trials = Trials(deciding_on(cluster))
     found = sorted(_groups(trials, evidence, tries_changes=tries_changes), key=_largest)
     looked_at = {"pod": len(list(evidence.all("Pod"))), "node": len(list(evidence.all("Node")))}
+    groups = tuple(each.group for each in found)
     causes = Triage(
         instant=evidence.instant,
         profile=cluster.profile,
-        groups=tuple(each.group for each in found),
+        groups=groups,
         looked_at=looked_at,
+        shared_causes=tuple(shared_causes(evidence, groups)),
     )
     return _Asked(causes, found, trials)
 

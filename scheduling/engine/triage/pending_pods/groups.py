@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Pod
 from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine import names
+from scheduling.engine.diagnosis.causes import Obstacle
 from scheduling.engine.diagnosis.facts.case import listed
-from scheduling.engine.diagnosis.manifests import HOSTNAME, REQUIRED
+from scheduling.engine.diagnosis.manifests import CONDITION, HOSTNAME, REQUIRED
 from scheduling.engine.diagnosis.report import Cause, named
-from scheduling.engine.observed.evidence import Evidence, condition, entity, key_of
+from scheduling.engine.observed.evidence import Evidence, condition, key_of
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.triage.deciding import Deciding
 from scheduling.engine.triage.pending_pods.held import Held, containers_of
@@ -19,11 +21,10 @@ from scheduling.engine.triage.pending_pods.signatures import device_classes
 from scheduling.engine.triage.report import Group, counted
 from scheduling.engine.triage.stuck.controllers import (
     behind,
-    is_running,
     owners_text,
     stale_lease,
-    state_of,
 )
+from scheduling.engine.triage.stuck.explained import Explained, facts_of
 from scheduling.engine.triage.stuck.nodes import Broken
 
 _VOLUMES = frozenset(
@@ -39,17 +40,17 @@ def pending_group(
     """The group without its changes. Of *broken* nodes those that it waits for are part of it."""
     kind = held.signature[0]
     if kind == "gate":
-        cause, by = _gated(evidence, held)
+        explained = _gated(evidence, held)
     elif kind == "scheduler":
-        cause, by = _unserved(evidence, deciding, held)
+        explained = _unserved(evidence, deciding, held)
     else:
-        cause, by = _refused(evidence, held)
+        explained = _refused(evidence, held)
     pods = held.pods
     observed = observed_of(evidence, pods)
     return Group(
         kind="pending",
-        cause=cause,
-        by=by,
+        cause=explained.cause,
+        by=explained.by,
         observed=observed,
         predicted=_predicted(deciding, held),
         contradicts=kind == "fits" and bool(observed),
@@ -58,6 +59,7 @@ def pending_group(
         claims=tuple(_claims(evidence, held)),
         nodes=tuple(awaited_nodes(held, broken)),
         workloads=tuple(held.workloads),
+        facts=tuple(dict.fromkeys((*explained.facts, *_facts(held)))),
     )
 
 
@@ -121,7 +123,7 @@ def _verb(held: Held, one: str, several: str) -> str:
 # -- gates and schedulers --------------------------------------------------------------------------
 
 
-def _gated(evidence: Evidence, held: Held) -> tuple[str, str]:
+def _gated(evidence: Evidence, held: Held) -> Explained:
     """Who holds a gate, and why, as far as its objects say."""
     gates = held.pods[0].scheduling_gates
     gate = gates[0]
@@ -130,17 +132,12 @@ def _gated(evidence: Evidence, held: Held) -> tuple[str, str]:
     if why:
         text = f"{text} {why}"
     owner = behind(evidence, gate, "controller", "manager")
+    facts = [by.replace(" ", "/", 1)] if by else []
     if owner is not None:
-        text = f"{text} {_stands(evidence, owner)}"
-        if not is_running(owner):
-            by = entity(owner).replace("/", " ", 1)
-    return text, by or f"gate {gate}"
-
-
-def _stands(evidence: Evidence, owner: Manifest) -> str:
-    name = entity(owner).replace("/", " ", 1)
-    state = state_of(evidence, owner)
-    return f"{name[:1].upper()}{name[1:]}, whose it is, {state}."
+        text = f"{text} {owner.said(evidence, 'opens it')}"
+        if not owner.is_running:
+            by = owner.name
+    return Explained(text, by or f"gate {gate}", facts=(*facts, *facts_of(owner)))
 
 
 def _why_gated(evidence: Evidence, held: Held) -> tuple[str, str]:
@@ -183,44 +180,67 @@ def _cluster_queue(evidence: Evidence, workload: Manifest) -> tuple[str, str]:
     return queue, f"Kueue's ClusterQueue {queue} has used {listed(parts)} of its quota."
 
 
-def _unserved(evidence: Evidence, deciding: Deciding, held: Held) -> tuple[str, str]:
+def _unserved(evidence: Evidence, deciding: Deciding, held: Held) -> Explained:
     """A scheduler that does not work, or that is not in the files."""
     name = held.pods[0].scheduler_name
-    text = f"{_who(held)} {_verb(held, 'names', 'name')} the scheduler {name}"
+    text = f"{_who(held)} {_verb(held, 'names', 'name')} the scheduler {name} (spec.schedulerName)"
     known = listed(sorted(deciding.algorithms))
     owner = behind(evidence, name, "scheduler")
     if owner is None:
         rest = f"no workload in the files looks like it, and {known} leaves such pods alone"
-        return f"{text} (spec.schedulerName); {rest}.", f"scheduler {name}"
-    where = entity(owner).replace("/", " ", 1)
-    text = f"{text} (spec.schedulerName), which is {where}; that {state_of(evidence, owner)}"
-    lease = stale_lease(evidence, owner)
-    if is_running(owner):
-        text = f"{text} and has not placed them: look at its log and its permissions"
-    return f"{text}. {lease}".strip(), where
+        return Explained(f"{text}; {rest}.", f"scheduler {name}")
+    text = (
+        f"{text}, and {known} leaves such pods alone. {owner.said(evidence, 'is that scheduler')}"
+    )
+    if owner.is_running:
+        text = f"{text} It has not placed them: look at its log and its permissions."
+    text = f"{text} {stale_lease(evidence, owner.workload)}".strip()
+    return Explained(text, owner.name, facts=facts_of(owner))
 
 
 # -- refusals --------------------------------------------------------------------------------------
 
 
-def _refused(evidence: Evidence, held: Held) -> tuple[str, str]:
+def _facts(held: Held) -> Iterator[str]:
+    """What the cause rests on: the objects of its facts, and nodes that would take the pods."""
+    if held.main is not None:
+        yield from (each.object for each in held.main.because if each.kind in _SHARED_KINDS)
+    for found in held.classes:
+        for each in found.refused:
+            world = found.world
+            assert world is not None
+            if not world.table.node(each.row).is_ready and all(map(_is_condition, each.obstacles)):
+                yield f"node/{each.node}"
+
+
+_SHARED_KINDS: Final = ("PersistentVolumeClaim", "StorageClass", "ResourceQuota")
+
+
+def _is_condition(obstacle: Obstacle) -> bool:
+    """Whether it is the taint of a condition, which goes when the node is ready again."""
+    return f"taint {CONDITION}" in obstacle.detail.text
+
+
+def _refused(evidence: Evidence, held: Held) -> Explained:
+    """The refusal of a scheduler that looks at the pods, or none."""
+    if held.signature[0] == "devices":
+        return _devices(evidence, held)
+    return Explained(*_refusal(held))
+
+
+def _refusal(held: Held) -> tuple[str, str]:
     main, first = held.main, held.classes[0]
     who = _who(held)
     if main is None or first.world is None:
         text = f"{who} {_verb(held, 'fits', 'fit')} {first.fits} and {_verb(held, 'was', 'were')} "
         return f"{text}refused before: something has changed since.", _workload_or_pod(held)
-    text = f"{who} {_headline(held)}"
-    detail = _rule(main)
-    if detail and detail not in text:
-        text = f"{text} {detail}"
+    text = _said(held, main)
     family = held.signature[0]
     if family == "taint":
         return f"{text} {_only_there(held, main)}".strip(), f"taint of {_nodes(main)}"
     if family == "resources":
         nodes = _nodes(main)
         return text, _workload_or_pod(held) if held.signature[-1] in held.workloads else nodes
-    if family == "devices":
-        return _devices(evidence, held, text)
     if family == "affinity":
         return f"{text} {_domains(held)}".strip(), _workload_or_pod(held)
     if family == "port":
@@ -230,6 +250,11 @@ def _refused(evidence: Evidence, held: Held) -> tuple[str, str]:
         is_few = 0 < len(left) <= len(main.nodes) and len(main.nodes) < len(first.world.table)
         return text, f"node {listed(left)}" if is_few else _workload_or_pod(held)
     return text, _workload_or_pod(held)
+
+
+def _said(held: Held, main: Cause) -> str:
+    text, detail = f"{_who(held)} {_headline(held)}", _rule(main)
+    return f"{text} {detail}" if detail and detail not in text else text
 
 
 def _nodes(main: Cause) -> str:
@@ -280,10 +305,11 @@ def _only_there(held: Held, main: Cause) -> str:
     return " ".join(sentences)
 
 
-def _devices(evidence: Evidence, held: Held, text: str) -> tuple[str, str]:
+def _devices(evidence: Evidence, held: Held) -> Explained:
     """Which driver should publish the devices, and whether it runs."""
     world = held.classes[0].world
     assert world is not None
+    assert held.main is not None
     classes = device_classes(world)
     drivers = sorted(
         {str(section(each, "spec").get("driver")) for each in evidence.all("ResourceSlice")}
@@ -292,18 +318,19 @@ def _devices(evidence: Evidence, held: Held, text: str) -> tuple[str, str]:
     slices = (
         f"The files have ResourceSlices of {listed(drivers)}."
         if drivers
-        else ("There is no ResourceSlice, so no driver has published a device.")
+        else (
+            "There is no ResourceSlice in the files: as far as they show, no driver has published a device."
+        )
     )
     owner = next(
         (found for name in classes if (found := behind(evidence, name, "driver", "dra"))), None
     )
-    parts, by = [text, which, slices], f"deviceclass {listed(classes)}"
+    parts, by = [_said(held, held.main), which, slices], f"deviceclass {listed(classes)}"
     if owner is not None:
-        name = entity(owner).replace("/", " ", 1)
-        parts.append(f"Its driver looks to be {name}, which {state_of(evidence, owner)}.")
-        if not is_running(owner):
-            by = f"{name} ({by})"
-    return " ".join(parts), by
+        parts.append(owner.said(evidence, "is their driver"))
+        if not owner.is_running:
+            by = f"{owner.name} ({by})"
+    return Explained(" ".join(parts), by, facts=facts_of(owner))
 
 
 def _port(held: Held, text: str) -> tuple[str, str]:

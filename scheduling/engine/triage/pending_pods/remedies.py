@@ -21,7 +21,7 @@ from scheduling.engine.triage.pending_pods.changes import (
 )
 from scheduling.engine.triage.pending_pods.held import Held
 from scheduling.engine.triage.report import Change, Group, counted
-from scheduling.engine.triage.stuck.controllers import behind, is_running
+from scheduling.engine.triage.stuck.controllers import behind
 from scheduling.engine.triage.stuck.refused import started
 
 
@@ -56,8 +56,8 @@ def _for_gate(evidence: Evidence, trials: Trials, held: Held, group: Group) -> l
     found: list[Change] = []
     owner = behind(evidence, gate, "controller", "manager")
     queue = group.by.removeprefix("clusterqueue ") if group.by.startswith("clusterqueue") else ""
-    if owner is not None and not is_running(owner):
-        change = started(owner)
+    if owner is not None and not owner.is_running:
+        change = started(owner.workload)
         # Who opens gates is not played: the commands do it in his place.
         commands = (*change.commands, *by_hand)
         found.append(replace(change, places=places, of=of, commands=commands))
@@ -112,11 +112,11 @@ def _for_scheduler(evidence: Evidence, trials: Trials, held: Held) -> list[Chang
     note = f"Counted as {known[0]} would place them: how {name} decides is not known here."
     owner = behind(evidence, name, "scheduler")
     found: list[Change] = []
-    if owner is not None and not is_running(owner):
+    if owner is not None and not owner.is_running:
         # No run has such a scheduler.
-        found.append(replace(started(owner), places=places, of=of, note=note, commands=()))
+        found.append(replace(started(owner.workload), places=places, of=of, note=note, commands=()))
     elif owner is not None:
-        text = f"Let {owner['kind']} {owner['metadata']['name']} do its work: see its log and its roles"
+        text = f"Let {owner.name} do its work: see its log and its roles"
         found.append(Change(text=text, kind="scheduler", places=places, of=of, note=note))
     else:
         text = f"Run a scheduler of the name {name}"

@@ -14,12 +14,12 @@ from scheduling.engine.observed.evidence import (
     Evidence,
     SeenEvent,
     condition,
-    entity,
     key_of,
     times_of,
 )
 from scheduling.engine.triage.report import Change, Group
-from scheduling.engine.triage.stuck.controllers import behind, is_running, state_of
+from scheduling.engine.triage.stuck.controllers import behind
+from scheduling.engine.triage.stuck.explained import facts_of
 from scheduling.engine.triage.stuck.inferred import claim_refusal
 from scheduling.engine.triage.stuck.refused import started
 
@@ -126,6 +126,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
     text = f"{who}: {found.reason}{said}."
     by = f"storageclass {class_name}" if class_name else who.lower()
     changes: list[Change] = []
+    facts: tuple[str, ...] = ()
     if key[0] == "class":
         known = listed(
             sorted(str(each["metadata"]["name"]) for each in evidence.all("StorageClass")), 4
@@ -143,10 +144,10 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
     elif found.reason in (*_RESIZE, *_RESIZING):
         text, changes = _growth(evidence, found.claims, text)
     elif driver and (owner := behind(evidence, driver, "controller", "provisioner")) is not None:
-        name = entity(owner).replace("/", " ", 1)
-        text = f"{text} The driver {driver} looks to be {name}, which {state_of(evidence, owner)}."
-        if not is_running(owner):
-            by, changes = f"{name} (storageclass {class_name})", [started(owner)]
+        text = f"{text} {owner.said(evidence, f'is the driver {driver}')}"
+        facts = facts_of(owner)
+        if not owner.is_running:
+            by, changes = f"{owner.name} (storageclass {class_name})", [started(owner.workload)]
     if driver and by.startswith("storageclass"):
         by = f"{by} (driver {driver})"
     times = times_of(found.events)
@@ -166,6 +167,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
         workloads=tuple(
             evidence.workloads(filter(None, (evidence.find("Pod", key) for key in pods)))
         ),
+        facts=(*([f"class/{class_name}"] if class_name else []), *facts),
         changes=tuple(changes),
         conclusion=""
         if changes

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from kscope.sim.objects.manifest_parts import section
+from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.observed.evidence import Evidence, entity, key_of
 
-_KINDS: Final = ("Deployment", "StatefulSet", "DaemonSet")
+# The kinds of workloads that act for others.
+KINDS: Final = ("Deployment", "StatefulSet", "DaemonSet")
 # Parts of a domain that say nothing about who owns it.
 _GENERIC: Final = frozenset(
     ("io", "com", "org", "net", "dev", "cloud", "k8s", "x-k8s", "sigs", "kubernetes", "app", "apps")
@@ -51,15 +53,64 @@ def words_of(name: str) -> list[str]:
     return [word for word in dict.fromkeys(found) if word not in _GENERIC and len(word) > 2]
 
 
-def behind(evidence: Evidence, name: str, *hints: str) -> Manifest | None:
-    """The workload whose name best fits *name*; with *hints* those that have such a word first."""
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """The workload that is behind a name; `proof` is what in the files shows it, "" for its name alone."""
+
+    workload: Manifest
+    proof: str = ""
+
+    @property
+    def name(self) -> str:
+        """ "deployment kyverno/kyverno"."""
+        return entity(self.workload).replace("/", " ", 1)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether any of its pods is ready."""
+        return ready_pods(self.workload) > 0
+
+    def said(self, evidence: Evidence, role: str) -> str:
+        """A sentence on what it does and how it stands; a guess from names says that it is one."""
+        state = state_of(evidence, self.workload)
+        if self.proof:
+            return f"{self.name[:1].upper()}{self.name[1:]} {role} ({self.proof}); it {state}."
+        return f"By its name, {self.name} most likely {role}; it {state}."
+
+
+def behind(evidence: Evidence, name: str, *hints: str) -> Behind | None:
+    """The workload whose template names *name*, else the one whose own name fits it best.
+
+    Those that have one of *hints* in their name come first.
+    """
+    named = [each for each in _workloads(evidence) if _mentions(each, name)]
+    if named:
+        best = max(named, key=lambda each: (_hinted(each, hints), entity(each)))
+        return Behind(best, f"its template names {name}")
     for each in _workloads(evidence):
         if each["metadata"]["name"] == name:
-            return each
+            return Behind(each)
     words = words_of(name)
     found = [(_fit(each, words, hints), entity(each), each) for each in _workloads(evidence)]
     best = max(found, key=_by_fit, default=None)
-    return best[2] if best is not None and best[0] >= _NAMED else None
+    return Behind(best[2]) if best is not None and best[0] >= _NAMED else None
+
+
+def _mentions(workload: Manifest, name: str) -> bool:
+    """Whether commands, arguments, environment or host paths of its pods have exactly that name."""
+    spec = section(workload, "spec", "template", "spec")
+    whole = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
+    return any(name in text and whole.search(text) for text in _texts(spec))
+
+
+def _texts(spec: Manifest) -> Iterator[str]:
+    for container in (*items(spec, "initContainers"), *items(spec, "containers")):
+        for part in ("command", "args"):
+            yield from map(str, container.get(part) or ())
+        for entry in items(container, "env"):
+            yield str(entry.get("value") or "")
+    for volume in items(spec, "volumes"):
+        yield str(section(volume, "hostPath").get("path") or "")
 
 
 def _by_fit(entry: tuple[int, str, Manifest]) -> tuple[int, str]:
@@ -67,7 +118,7 @@ def _by_fit(entry: tuple[int, str, Manifest]) -> tuple[int, str]:
 
 
 def _workloads(evidence: Evidence) -> Iterator[Manifest]:
-    for kind in _KINDS:
+    for kind in KINDS:
         yield from evidence.all(kind)
 
 
@@ -80,11 +131,14 @@ def _fit(workload: Manifest, words: list[str], hints: tuple[str, ...]) -> int:
     name, namespace = str(metadata["name"]), str(metadata.get("namespace") or "")
     named = sum(_NAMED for word in words if word in name)
     named += sum(_NAMED for word in words if word not in name and word in namespace)
-    hinted = sum(1 for hint in hints if hint in name)
-    return named + hinted if named else 0
+    return named + _hinted(workload, hints) if named else 0
 
 
-def served_by(evidence: Evidence, namespace: str, service: str) -> Manifest | None:
+def _hinted(workload: Manifest, hints: tuple[str, ...]) -> int:
+    return sum(1 for hint in hints if hint in str(workload["metadata"]["name"]))
+
+
+def served_by(evidence: Evidence, namespace: str, service: str) -> Behind | None:
     """The workload whose pods a Service selects."""
     found = evidence.find("Service", f"{namespace}/{service}")
     selector = section(found, "spec", "selector") if found is not None else {}
@@ -94,7 +148,7 @@ def served_by(evidence: Evidence, namespace: str, service: str) -> Manifest | No
         labels = section(each, "spec", "template", "metadata", "labels")
         is_there = each["metadata"].get("namespace") == namespace
         if is_there and all(labels.get(key) == value for key, value in selector.items()):
-            return each
+            return Behind(each, f"Service {namespace}/{service} selects its pods")
     return None
 
 
@@ -115,11 +169,6 @@ def ready_pods(workload: Manifest) -> int:
     status = section(workload, "status")
     name = "numberReady" if workload["kind"] == "DaemonSet" else "readyReplicas"
     return int(status.get(name) or 0)
-
-
-def is_running(workload: Manifest) -> bool:
-    """Whether any of its pods is ready."""
-    return ready_pods(workload) > 0
 
 
 def state_of(evidence: Evidence, workload: Manifest) -> str:

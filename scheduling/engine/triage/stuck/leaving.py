@@ -14,7 +14,8 @@ from scheduling.engine.observed.evidence import Evidence, condition, entity, key
 from scheduling.engine.triage.carrying_out import bodies, deleted_at_once, without_finalizer
 from scheduling.engine.triage.report import Change, Group, counted
 from scheduling.engine.triage.stuck.claims import claims_of
-from scheduling.engine.triage.stuck.controllers import behind, is_running, remover_of, state_of
+from scheduling.engine.triage.stuck.controllers import Behind, behind, remover_of
+from scheduling.engine.triage.stuck.explained import facts_of
 from scheduling.engine.triage.stuck.nodes import Broken
 from scheduling.engine.triage.stuck.refused import started
 
@@ -114,9 +115,8 @@ def _group(evidence: Evidence, group: _Leaving) -> Group:
             text = f"{text} {known[:1].upper()}{known[1:]}."
             text = f"{text} {_users(evidence, objects)}".rstrip()
         elif owner is not None:
-            name = entity(owner).replace("/", " ", 1)
-            text = f"{text} {name[:1].upper()}{name[1:]} looks to be the one that removes it, and {state_of(evidence, owner)}."
-            by = f"{by} ({name})"
+            text = f"{text} {owner.said(evidence, 'removes it')}"
+            by = f"{by} ({owner.name})"
         else:
             text = f"{text} No workload in the files looks like the one that removes it."
     pods = sorted(key_of(each) for each in objects if each["kind"] == "Pod")
@@ -140,7 +140,8 @@ def _group(evidence: Evidence, group: _Leaving) -> Group:
                 filter(None, (evidence.workload(each) for each in objects if each["kind"] == "Pod"))
             )
         ),
-        changes=tuple(_changes(evidence, group, owner)),
+        facts=facts_of(owner),
+        changes=tuple(_changes(group, owner)),
     )
 
 
@@ -210,11 +211,10 @@ def items_of(metadata: Manifest) -> list[str]:
     return [str(each) for each in metadata.get("finalizers") or ()]
 
 
-def _changes(evidence: Evidence, group: _Leaving, owner: Manifest | None) -> Iterator[Change]:
-    del evidence
+def _changes(group: _Leaving, owner: Behind | None) -> Iterator[Change]:
     objects, finalizer = group.objects, group.finalizer
-    if owner is not None and not is_running(owner):
-        yield started(owner)
+    if owner is not None and not owner.is_running:
+        yield started(owner.workload)
     names = listed([f"{each['kind']} {key_of(each)}" for each in objects or group.namespaces], 3)
     if not finalizer:
         yield Change(

@@ -18,7 +18,8 @@ from scheduling.engine.triage.carrying_out import (
     ready_again,
 )
 from scheduling.engine.triage.report import Change, Group
-from scheduling.engine.triage.stuck.controllers import state_of
+from scheduling.engine.triage.stuck.controllers import Behind
+from scheduling.engine.triage.stuck.explained import facts_of
 
 # How the kubelet says that its network plugin is missing. Upstream: kubelet/container/runtime.go.
 _NETWORK: Final = ("network plugin", "NetworkPluginNotReady", "cni plugin", "NetworkReady=false")
@@ -81,9 +82,8 @@ def _group(evidence: Evidence, group: Broken) -> Group:
     owner = _network_owner(evidence) if _is_network(group.message) else None
     by = f"node{'' if one else 's'} {listed(names)}"
     if owner is not None:
-        name = f"daemonset {key_of(owner)}"
-        text = f"{text} The network plugin looks to be {name}, which {state_of(evidence, owner)}."
-        by = f"{name} ({by})"
+        text = f"{text} {owner.said(evidence, 'is the network plugin')}"
+        by = f"{owner.name} ({by})"
     return Group(
         kind="node",
         cause=text,
@@ -94,6 +94,7 @@ def _group(evidence: Evidence, group: Broken) -> Group:
         pods=tuple(sorted(key_of(each) for each in group.pods)),
         nodes=tuple(names),
         workloads=tuple(evidence.workloads(group.pods)),
+        facts=(*(f"node/{name}" for name in names), *facts_of(owner)),
         changes=tuple(_changes(group, is_silent=is_silent)),
     )
 
@@ -135,7 +136,7 @@ def _is_network(message: str) -> bool:
     return any(word in message for word in _NETWORK)
 
 
-def _network_owner(evidence: Evidence) -> Manifest | None:
+def _network_owner(evidence: Evidence) -> Behind | None:
     """The DaemonSet of a network plugin, by the usual names; one that is not ready first."""
     words = ("cni", "calico", "cilium", "flannel", "weave", "aws-node", "netd", "antrea", "canal")
     found = [
@@ -143,7 +144,8 @@ def _network_owner(evidence: Evidence) -> Manifest | None:
         for each in evidence.all("DaemonSet")
         if any(word in each["metadata"]["name"] for word in words)
     ]
-    return min(found, key=_ready_share, default=None)
+    best = min(found, key=_ready_share, default=None)
+    return None if best is None else Behind(best)
 
 
 def _ready_share(workload: Manifest) -> tuple[float, str]:

@@ -10,10 +10,11 @@ from typing import Final
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.diagnosis.facts.case import listed
-from scheduling.engine.observed.evidence import Evidence, SeenEvent, entity, key_of, times_of
+from scheduling.engine.observed.evidence import Evidence, SeenEvent, key_of, times_of
 from scheduling.engine.triage.carrying_out import bodies, created, named, patch_of
 from scheduling.engine.triage.report import Change, Group
-from scheduling.engine.triage.stuck.controllers import behind, is_running, owners_text, state_of
+from scheduling.engine.triage.stuck.controllers import behind, owners_text
+from scheduling.engine.triage.stuck.explained import Explained, facts_of
 from scheduling.engine.triage.stuck.inferred import pod_refusal
 from scheduling.engine.triage.stuck.nodes import Broken
 from scheduling.engine.triage.stuck.refused import started
@@ -144,7 +145,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Group:
     who = f"{'The pod' if len(keys) == 1 else f'The {len(keys)} pods'} "
     who += f"of {owners_text(workloads)}" if workloads else listed(keys, 3)
     verb = "has its node and does" if len(keys) == 1 else "have their nodes and do"
-    why, by, changes = _explained(evidence, key, found)
+    explained = _explained(evidence, key, found)
     times = times_of(found.events)
     first = min((each.first for each in found.events), default="")
     started_at = min(
@@ -152,16 +153,19 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Group:
     )
     return Group(
         kind="placed-but-stuck",
-        cause=f"{who} {verb} not run ({listed(nodes, 4)}): {why}",
-        by=by or (owners_text(workloads) if workloads else f"pod {keys[0]}"),
+        cause=f"{who} {verb} not run ({listed(nodes, 4)}): {explained.cause}",
+        by=explained.by or (owners_text(workloads) if workloads else f"pod {keys[0]}"),
         observed=_observed(found, times),
         predicted=_predicted(found),
         contradicts=bool(found.events) or not found.message,
         since=min(filter(None, (first, started_at)), default=""),
         pods=tuple(keys),
         workloads=tuple(workloads),
-        changes=tuple(changes),
-        conclusion="" if changes else "No change was tried: kscope plays no containers or images.",
+        facts=explained.facts,
+        changes=explained.changes,
+        conclusion=""
+        if explained.changes
+        else "No change was tried: kscope plays no containers or images.",
     )
 
 
@@ -189,20 +193,18 @@ def _predicted(found: _Caught) -> str:
     return "The model would run them: what keeps them lies outside scheduling."
 
 
-_Explained = tuple[str, str, list[Change]]
-
-
-def _explained(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> _Explained:
+def _explained(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Explained:
     if key[0] == "missing":
         return _missing(evidence, key[1], key[2])
     if key[0] == "key":
         text = f"{key[1]} {key[2]} has no key {key[3]}."
         change = Change(text=f"Add the key {key[3]} to {key[1]} {key[2]}", kind="key")
-        return text, f"{key[1].lower()} {key[2]}", [change]
+        by = f"{key[1].lower()} {key[2]}"
+        return Explained(text, by, (change,), (by.replace(" ", "/", 1),))
     if key[0] == "driver":
         return _driver(evidence, key[1], found)
     if key[0] == "image":
-        return f"image {key[1]} cannot be pulled ({found.message}).", f"image {key[1]}", []
+        return Explained(f"image {key[1]} cannot be pulled ({found.message}).", f"image {key[1]}")
     if key[0] == "devices":
         change = Change(
             text="Make the pods again without nodeName (with a node selector instead), so that a "
@@ -210,11 +212,11 @@ def _explained(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> _Exp
             kind="again",
         )
         is_by_hand = "nodeName" in found.message
-        return f"{found.message}.", "", [change] if is_by_hand else []
+        return Explained(f"{found.message}.", "", (change,) if is_by_hand else ())
     multi = _MULTI.search(found.message)
     if multi is not None:
         return _multi_attach(evidence, multi[1], found)
-    return f"{found.reason}{': ' if found.message else ''}{found.message}.", "", []
+    return Explained(f"{found.reason}{': ' if found.message else ''}{found.message}.", "")
 
 
 _KIND_NAMES: Final = {
@@ -224,7 +226,7 @@ _KIND_NAMES: Final = {
 }
 
 
-def _missing(evidence: Evidence, kind: str, key: str) -> _Explained:
+def _missing(evidence: Evidence, kind: str, key: str) -> Explained:
     """An object that pods need and that is not there: what the namespace has instead."""
     name, namespace = _KIND_NAMES[kind], key.partition("/")[0]
     there = [
@@ -249,36 +251,30 @@ def _missing(evidence: Evidence, kind: str, key: str) -> _Explained:
         rest = f"{rest} One of that name is in {listed(others, 3)}."
     commands = bodies([created(named(name, key))])
     change = Change(text=f"Create {name} {key}", kind="missing", commands=commands)
-    return f"{name} {key} does not exist. {rest}", f"{kind} {key}", [change]
+    return Explained(f"{name} {key} does not exist. {rest}", f"{kind} {key}", (change,))
 
 
-def _driver(evidence: Evidence, driver: str, found: _Caught) -> _Explained:
+def _driver(evidence: Evidence, driver: str, found: _Caught) -> Explained:
     """A CSI driver that is not registered: where, and which DaemonSet should do it."""
     nodes = sorted({str(section(each, "spec").get("nodeName")) for each in found.pods})
     text = f"driver {driver} is not registered on {listed(nodes, 4)} (CSINode)."
     owner = behind(evidence, driver, "node", "driver", "csi")
     if owner is None:
-        return (
-            text,
-            f"driver {driver}",
-            [Change(text=f"Run the node plugin of {driver} on {listed(nodes, 4)}", kind="driver")],
+        run = Change(text=f"Run the node plugin of {driver} on {listed(nodes, 4)}", kind="driver")
+        return Explained(text, f"driver {driver}", (run,))
+    change = (
+        Change(
+            text=f"Let {owner.name} run on {listed(nodes, 4)} and register {driver} there",
+            kind="driver",
         )
-    name = entity(owner).replace("/", " ", 1)
-    text = f"{text} Its node plugin looks to be {name}, which {state_of(evidence, owner)}."
-    changes = (
-        [started(owner)]
-        if not is_running(owner)
-        else [
-            Change(
-                text=f"Let {name} run on {listed(nodes, 4)} and register {driver} there",
-                kind="driver",
-            )
-        ]
+        if owner.is_running
+        else started(owner.workload)
     )
-    return text, f"{name} (driver {driver})", changes
+    text = f"{text} {owner.said(evidence, 'is its node plugin')}"
+    return Explained(text, f"{owner.name} (driver {driver})", (change,), facts_of(owner))
 
 
-def _multi_attach(evidence: Evidence, volume: str, found: _Caught) -> _Explained:
+def _multi_attach(evidence: Evidence, volume: str, found: _Caught) -> Explained:
     """A volume that is still attached elsewhere: by which VolumeAttachment, and to which node."""
     text = f"{found.message.rstrip('.')}."
     for each in evidence.all("VolumeAttachment"):
@@ -303,5 +299,5 @@ def _multi_attach(evidence: Evidence, volume: str, found: _Caught) -> _Explained
                     commands=bodies([patch_of(each, {"metadata": {"finalizers": []}})]),
                 )
             )
-        return text, f"volumeattachment {name}", changes
-    return text, f"volume {volume}", []
+        return Explained(text, f"volumeattachment {name}", tuple(changes), (f"node/{node}",))
+    return Explained(text, f"volume {volume}")

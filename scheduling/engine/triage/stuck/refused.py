@@ -26,12 +26,11 @@ from scheduling.engine.triage.deciding import Trials
 from scheduling.engine.triage.report import Change, Group, counted
 from scheduling.engine.triage.stuck.controllers import (
     behind,
-    is_running,
     owners_text,
     served_by,
-    state_of,
     wanted_pods,
 )
+from scheduling.engine.triage.stuck.explained import Explained, facts_of
 
 _KINDS: Final = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job")
 _FAILED: Final = "FailedCreate"
@@ -180,7 +179,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Refused) -> Group:
     workloads = list(dict.fromkeys(_top(evidence, each) for each in found.owners))
     kind, namespace, name = key
     explain = _EXPLAINED.get(kind, _other)
-    cause, by, changes = explain(evidence, namespace, name, found)
+    explained = explain(evidence, namespace, name, found)
     events = [event for each in found.owners for event in evidence.events(each, _FAILED)]
     times = times_of(events)
     is_foreign = kind in ("webhook", "denied", "policy", "other")
@@ -188,16 +187,19 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Refused) -> Group:
     verb = "is" if found.missing == 1 else "are"
     return Group(
         kind="workload-refused",
-        cause=f"{cause} {held} {verb} refused before {'it exists' if found.missing == 1 else 'they exist'}.",
-        by=by,
+        cause=f"{explained.cause} {held} {verb} refused before {'it exists' if found.missing == 1 else 'they exist'}.",
+        by=explained.by,
         observed=f"FailedCreate{times}: {found.message}",
         predicted=_predicted(kind),
         contradicts=is_foreign,
         since=found.since,
         pods_missing=found.missing,
         workloads=tuple(workloads),
-        changes=tuple(changes),
-        conclusion="" if changes else "No change was tried: what refuses them is not in the files.",
+        facts=explained.facts,
+        changes=explained.changes,
+        conclusion=""
+        if explained.changes
+        else "No change was tried: what refuses them is not in the files.",
     )
 
 
@@ -211,10 +213,7 @@ def _top(evidence: Evidence, owner: Manifest) -> str:
     return evidence.workload(owner) or entity(owner)
 
 
-_Explained = tuple[str, str, list[Change]]
-
-
-def _quota(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+def _quota(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
     match = _QUOTA.search(found.message)
     assert match is not None
     asked, used, limited = (_amounts(match[group]) for group in (2, 3, 4))
@@ -238,7 +237,11 @@ def _quota(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _E
                 commands=bodies([patch_of(quota, {"spec": {"hard": needed}})] if quota else []),
             )
         )
-    return cause, f"resourcequota {namespace}/{name}", changes
+    return _by_object(cause, "resourcequota", f"{namespace}/{name}", changes)
+
+
+def _by_object(cause: str, kind: str, key: str, changes: list[Change]) -> Explained:
+    return Explained(cause, f"{kind} {key}", tuple(changes), (f"{kind}/{key}",))
 
 
 def _amounts(text: str) -> dict[str, str]:
@@ -277,7 +280,7 @@ def _like(milli: int, model: str) -> str:
     return f"{-(-milli // 1000 // _UNITS[unit])}{unit}"
 
 
-def _unstated(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+def _unstated(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
     del evidence
     match = _UNSTATED.search(found.message)
     what = match[2] if match is not None else ""
@@ -287,10 +290,10 @@ def _unstated(evidence: Evidence, namespace: str, name: str, found: _Refused) ->
         kind="limits",
         commands=bodies([default_amounts(namespace, what.split(","))]),
     )
-    return cause, f"resourcequota {namespace}/{name}", [change]
+    return _by_object(cause, "resourcequota", f"{namespace}/{name}", [change])
 
 
-def _webhook(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+def _webhook(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
     """A webhook that cannot be called: its configuration, its Service, and who serves that."""
     del namespace
     configuration, hook = _hook(evidence, name)
@@ -315,10 +318,9 @@ def _webhook(evidence: Evidence, namespace: str, name: str, found: _Refused) -> 
     )
     owner = owner or behind(evidence, name, "admission", "webhook")
     if owner is not None:
-        named = entity(owner).replace("/", " ", 1)
-        cause = f"{cause} It is served by {named}, which {state_of(evidence, owner)}."
-        if not is_running(owner):
-            changes.append(started(owner))
+        cause = f"{cause} {owner.said(evidence, 'serves it')}"
+        if not owner.is_running:
+            changes.append(started(owner.workload))
     changes.append(
         Change(
             text=f"Let webhook {name} be ignored when it cannot be called (failurePolicy Ignore)",
@@ -326,7 +328,7 @@ def _webhook(evidence: Evidence, namespace: str, name: str, found: _Refused) -> 
             shared="what it enforces is off for everybody meanwhile",
         )
     )
-    return cause, by, changes
+    return Explained(cause, by, tuple(changes), (by.replace(" ", "/", 1), *facts_of(owner)))
 
 
 def _hook(evidence: Evidence, name: str) -> tuple[Manifest | None, Manifest | None]:
@@ -354,7 +356,7 @@ def started(owner: Manifest) -> Change:
     )
 
 
-def _denied(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+def _denied(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
     del namespace
     configuration, _ = _hook(evidence, name)
     by = f"webhook {name}"
@@ -362,10 +364,10 @@ def _denied(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _
         by = f"{configuration['kind'].lower()} {configuration['metadata']['name']}"
     reason = found.message.partition("denied the request: ")[2] or found.message
     change = Change(text=f"Give the template what the policy asks for: {reason}", kind="template")
-    return f"The admission webhook {name} denies the pods: {reason}.", by, [change]
+    return Explained(f"The admission webhook {name} denies the pods: {reason}.", by, (change,))
 
 
-def _account(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+def _account(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
     del found
     account = name.rpartition("/")[2]
     known = [
@@ -380,20 +382,20 @@ def _account(evidence: Evidence, namespace: str, name: str, found: _Refused) -> 
         commands=bodies([created(named("ServiceAccount", f"{namespace}/{account}"))]),
     )
     cause = f'ServiceAccount {namespace}/{account} does not exist (serviceaccount "{name}" not found).{others}'
-    return cause, f"serviceaccount {namespace}/{account}", [change]
+    return _by_object(cause, "serviceaccount", f"{namespace}/{account}", [change])
 
 
-def _class(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+def _class(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
     del evidence, namespace, found
     change = Change(
         text=f"Create PriorityClass {name}, or name another in the template",
         kind="priority",
         commands=bodies([created(named("PriorityClass", name, "scheduling.k8s.io/v1", value=0))]),
     )
-    return f"PriorityClass {name} does not exist.", f"priorityclass {name}", [change]
+    return _by_object(f"PriorityClass {name} does not exist.", "priorityclass", name, [change])
 
 
-def _scopes(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+def _scopes(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
     """Upstream: plugin/pkg/admission/resourcequota/controller.go, CheckRequest()."""
     classes = sorted(
         {
@@ -420,7 +422,8 @@ def _scopes(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _
             commands=bodies([_quota_for(namespace, classes, found.missing)]),
         )
     ]
-    return cause, f"namespace {namespace} (no quota for PriorityClass {listed(classes)})", changes
+    by = f"namespace {namespace} (no quota for PriorityClass {listed(classes)})"
+    return Explained(cause, by, tuple(changes))
 
 
 def _quota_for(namespace: str, classes: list[str], pods: int) -> Command:
@@ -430,7 +433,7 @@ def _quota_for(namespace: str, classes: list[str], pods: int) -> Command:
     return created(named("ResourceQuota", f"{namespace}/{'-'.join(classes)}", spec=spec))
 
 
-def _security(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+def _security(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
     del evidence
     reason = found.message.partition("violates PodSecurity ")[2]
     changes = [
@@ -441,19 +444,17 @@ def _security(evidence: Evidence, namespace: str, name: str, found: _Refused) ->
             shared=f"every pod of namespace {namespace} may then do as much",
         ),
     ]
-    return (
-        f"Namespace {namespace} enforces Pod Security: {reason}.",
-        f"namespace {namespace}",
-        changes,
+    return _by_object(
+        f"Namespace {namespace} enforces Pod Security: {reason}.", "namespace", namespace, changes
     )
 
 
-def _other(evidence: Evidence, namespace: str, name: str, found: _Refused) -> _Explained:
+def _other(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
     del evidence
-    return f"The API server refuses: {found.message}.", f"namespace {namespace}", []
+    return Explained(f"The API server refuses: {found.message}.", f"namespace {namespace}")
 
 
-_EXPLAINED: Final[dict[str, Callable[[Evidence, str, str, _Refused], _Explained]]] = {
+_EXPLAINED: Final[dict[str, Callable[[Evidence, str, str, _Refused], Explained]]] = {
     "quota": _quota,
     "unstated": _unstated,
     "webhook": _webhook,
