@@ -15,7 +15,8 @@ NOON = "2026-11-20T12:00:00Z"
 ELEVEN = "2026-11-20T11:00:00Z"
 # What only the files say: kscope does not play it.
 _ASIDE = frozenset(
-    ("Event", "Lease", "Secret", "ConfigMap", "ServiceAccount", "VolumeSnapshot", "Widget")
+    ("NodePool", "NodeClaim")
+    + ("Event", "Lease", "Secret", "ConfigMap", "ServiceAccount", "VolumeSnapshot", "Widget")
     + ("ValidatingWebhookConfiguration",)
 )
 

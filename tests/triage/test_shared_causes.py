@@ -2,7 +2,7 @@
 
 from tests.builders.nodes import ZONE, node
 from tests.builders.pods import pod
-from tests.triage.clusters import deployment, leaving, only_group, placed, silent, triage_of
+from tests.triage.clusters import deployment, event, leaving, only_group, placed, silent, triage_of
 
 _UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
 
@@ -32,14 +32,21 @@ def test_a_controller_that_is_held_itself_is_told() -> None:
     assert "Its own pods are held by cause" in shared.sentence
 
 
-def test_who_is_behind_a_name_is_a_guess_until_shown() -> None:
+def test_who_is_behind_a_name_is_a_guess() -> None:
     guessed = deployment("acme-operator", 1, 0)
     gated = pod("a", schedulingGates=[{"name": "acme.io/wait"}])
     assert "By its name, deployment default/acme-operator most likely opens it" in (
         only_group(node("n1"), guessed, gated).cause
     )
-    shown = deployment("flow", 1, 0)
-    shown["spec"]["template"]["spec"]["containers"][0]["args"] = ["--gate=acme.io/wait"]
-    assert "Deployment default/flow opens it (its template names acme.io/wait)" in (
-        only_group(node("n1"), guessed, shown, gated).cause
+
+
+def test_who_uses_the_folder_of_a_driver_serves_it() -> None:
+    plugin = deployment("storage-node", 1, 0)
+    folder = {"name": "d", "hostPath": {"path": "/var/lib/kubelet/plugins/csi.acme.io"}}
+    plugin["spec"]["template"]["spec"]["volumes"] = [folder]
+    stuck = placed(pod("a"))
+    missing = "driver name csi.acme.io not found in the list of registered CSI drivers"
+    group = only_group(node("n1"), plugin, stuck, event(stuck, "FailedMount", missing))
+    assert (
+        "Deployment default/storage-node is its node plugin (its pods use the folder" in group.cause
     )

@@ -47,8 +47,23 @@ class Difference:
         return " and ".join(differences)
 
 
+@dataclass(frozen=True, slots=True)
+class NewNode:
+    """One more node as a change: like `model`, but for `difference`; without a model in an empty cluster."""
+
+    candidate: Candidate
+    model: Node | None = None
+    difference: Difference = field(default_factory=Difference)
+
+
 def more_nodes(situation: Situation) -> Iterator[Candidate]:
     """One more node like one that is there: close ones first, each shape once."""
+    for each in new_nodes(situation):
+        yield each.candidate
+
+
+def new_nodes(situation: Situation) -> Iterator[NewNode]:
+    """The same, each with its model."""
     shapes: dict[bytes, Node] = {}
     for _, node in situation.near(len(situation.refused)):
         shapes.setdefault(_shape(node), node)
@@ -56,13 +71,13 @@ def more_nodes(situation: Situation) -> Iterator[Candidate]:
             break
     models = list(shapes.values())
     for model in models:
-        yield _one_more(situation, model, Difference())
+        yield NewNode(_one_more(situation, model, Difference()), model)
     for model in models[:_UNLIKE]:
         difference = _needed(situation, model)
         if difference.respects == 1:
-            yield _one_more(situation, model, difference)
+            yield NewNode(_one_more(situation, model, difference), model, difference)
     if not situation.world.table.rows:
-        yield _first_node(situation)
+        yield NewNode(_first_node(situation))
 
 
 def _shape(node: Node) -> bytes:

@@ -7,7 +7,8 @@ the room first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Node, Pod
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, Situation
-from scheduling.engine.diagnosis.changes.new_nodes import more_nodes
+from scheduling.engine.diagnosis.changes.new_nodes import NewNode, new_nodes
 from scheduling.engine.diagnosis.changes.pod_rules import (
     affinity_namespaces,
     pod_affinities,
@@ -33,6 +34,7 @@ from scheduling.engine.diagnosis.manifests import (
     taint_of,
     taint_text,
 )
+from scheduling.engine.observed.autoscalers import Pools, said_by_autoscaler
 from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.pods.pod_template import Taint
 from scheduling.engine.triage.carrying_out import Body, bodies, of_nodes, of_pods
@@ -406,12 +408,41 @@ def _more_nodes(
     first = held.classes[0]
     if first.world is None or not is_needed:
         return None
-    for candidate in islice(more_nodes(first.situation), _PER_KIND):
-        places = _placed(trials, held, _with_nodes(held, candidate, 1))
-        if places:
-            change, places = _enough_nodes(trials, held, candidate, places)
+    pools, limited = Pools(evidence), list[tuple[GroupChange, int]]()
+    for new in islice(new_nodes(first.situation), _PER_KIND):
+        places = _placed(trials, held, _with_nodes(held, new.candidate, 1))
+        if not places:
+            continue
+        change, places = _enough_nodes(trials, held, new.candidate, places)
+        obstacle = _not_made(pools, new, change.objects)
+        change = replace(
+            change, shared=obstacle, note=f"{change.note} {_heard(evidence, held)}".strip()
+        )
+        if not obstacle:
             return _offered(evidence, trials, held, change, places)
-    return None
+        limited.append((change, places))
+    return _offered(evidence, trials, held, *limited[0]) if limited else None
+
+
+def _not_made(pools: Pools, new: NewNode, nodes: Sequence[Node]) -> str:
+    """Why the pool of the model does not make these nodes; "" for a model of no known pool."""
+    pool = None if new.model is None else pools.of(new.model.raw)
+    if pool is None:
+        return ""
+    wanted = new.difference
+    if wanted.respects:
+        taints = tuple({"key": each.key} for each in wanted.without)
+        never = pool.lacks(wanted.labels, taints)
+        if never:
+            return never
+    return pool.refusal(nodes[0], len(nodes))
+
+
+def _heard(evidence: Evidence, held: Held) -> str:
+    """What an autoscaler has last said of the pods."""
+    heard = [said for pod in held.pods if (said := said_by_autoscaler(evidence, pod.raw))]
+    newest = max(heard, key=lambda each: each.last, default=None)
+    return f"The autoscaler says ({newest.last}): {newest.text}" if newest is not None else ""
 
 
 def _enough_nodes(

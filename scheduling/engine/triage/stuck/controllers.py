@@ -79,14 +79,14 @@ class Behind:
 
 
 def behind(evidence: Evidence, name: str, *hints: str) -> Behind | None:
-    """The workload whose template names *name*, else the one whose own name fits it best.
+    """The workload whose pods use a folder of the host called *name*, else the one whose own name fits it best.
 
     Those that have one of *hints* in their name come first.
     """
     named = [each for each in _workloads(evidence) if _mentions(each, name)]
     if named:
         best = max(named, key=lambda each: (_hinted(each, hints), entity(each)))
-        return Behind(best, f"its template names {name}")
+        return Behind(best, f"its pods use the folder {name} of the host")
     for each in _workloads(evidence):
         if each["metadata"]["name"] == name:
             return Behind(each)
@@ -97,20 +97,14 @@ def behind(evidence: Evidence, name: str, *hints: str) -> Behind | None:
 
 
 def _mentions(workload: Manifest, name: str) -> bool:
-    """Whether commands, arguments, environment or host paths of its pods have exactly that name."""
-    spec = section(workload, "spec", "template", "spec")
-    whole = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
-    return any(name in text and whole.search(text) for text in _texts(spec))
+    """Whether its pods use a folder of the host of exactly that name, as plugins of kubelets do.
 
-
-def _texts(spec: Manifest) -> Iterator[str]:
-    for container in (*items(spec, "initContainers"), *items(spec, "containers")):
-        for part in ("command", "args"):
-            yield from map(str, container.get(part) or ())
-        for entry in items(container, "env"):
-            yield str(entry.get("value") or "")
-    for volume in items(spec, "volumes"):
-        yield str(section(volume, "hostPath").get("path") or "")
+    Commands, arguments and environments would tell more, but are left out at the reading.
+    """
+    return any(
+        name in str(section(volume, "hostPath").get("path") or "").split("/")
+        for volume in items(section(workload, "spec", "template", "spec"), "volumes")
+    )
 
 
 def _by_fit(entry: tuple[int, str, Manifest]) -> tuple[int, str]:
