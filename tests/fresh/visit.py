@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 PATIENCE_S = 1800
@@ -98,8 +99,11 @@ def ask(path, body=None, upload=None):
         ).encode()
         kind = "multipart/form-data; boundary=x"
     headers = {"Content-Type": kind, "Origin": ADDRESS} if data else {}
-    with urlopen(Request(ADDRESS + path, data, headers), timeout=120) as answer:
-        return json.load(answer)
+    try:
+        with urlopen(Request(ADDRESS + path, data, headers), timeout=120) as answer:
+            return json.load(answer)
+    except HTTPError as refusal:
+        raise AssertionError(f"{path}: {refusal} {refusal.read().decode()}") from None
 
 
 if __name__ == "__main__":

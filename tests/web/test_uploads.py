@@ -39,6 +39,15 @@ def test_good_files_become_one_scenario(client: Client) -> None:
     assert "mine is ready" in answer.content.decode()
 
 
+@pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/scenarios/"])
+def test_a_scenario_of_steps_alone_is_kept(client: Client, path: str) -> None:
+    steps = "[{at: 1s, create: {apiVersion: v1, kind: Node, metadata: {name: n1}}}]"
+    header = f"apiVersion: kscope.dev/v1\nkind: Scenario\nspec: {{steps: {steps}}}\n"
+    given = SimpleUploadedFile("steps.yaml", header.encode())
+    assert client.post(path, {"files": [given]}).status_code in (200, 201)
+    assert Scenario.objects.get().summary == {}
+
+
 def test_a_bad_quantity_is_reported_and_nothing_saved(
     client: Client,
 ) -> None:

@@ -132,7 +132,7 @@ def upload_read(
     result = loader.finish()
     names = [file for file, *_ in pieces]
     scenario_id = None
-    if result.ok and result.objects:
+    if result.ok:
         yield {"doing": "storing"}
         title = name or PurePath(names[0]).stem[:LONGEST_NAME]
         scenario = services.scenario_store(name=title, result=result, owner_id=owner_id)
