@@ -174,3 +174,22 @@ def test_a_deletion_alone_tells_no_time() -> None:
     assert loaded(namespace(**deleted)).instant == ""
     dated = namespace(creationTimestamp=ago(hours=3)).replace("name: a", "name: b")
     assert loaded(namespace(**deleted), dated).instant == ELEVEN
+
+
+def test_queue_and_cache_are_filled_when_it_opens() -> None:
+    cluster = standing(
+        node("n1"), placed(pod("runs"), "n1", phase="Running"), pod("giant", cpu="99")
+    )
+    cluster.take()
+    shown = cluster.view()
+    assert shown["pod/default/runs"]["cache"] == "added"
+    assert shown["pod/default/giant"]["queue"] == "active"
+    assert cluster.loop.steps == 0
+
+
+def test_later_writes_reach_its_scheduler_late() -> None:
+    cluster = standing(node("n1"), latencies={"watch": Latency("fixed", 2 * SECOND)})
+    apply_command(cluster, verb="create", manifest=pod("new"))
+    cluster.advance(SECOND)
+    cluster.take()
+    assert "queue" not in cluster.view()["pod/default/new"]

@@ -77,6 +77,7 @@ class Watches:
         # When which other objects changed last, by kind and key.
         self.changed: deque[tuple[int, str, str]] = deque(maxlen=_MOST_CHANGES)
         self._began = 0
+        self._has_listed = False
         self._cache = state.cache
         self._queue = state.queue
         self._volume_work = state.volume_work
@@ -95,8 +96,13 @@ class Watches:
         """Watch every kind that can change a decision; the first events list what exists.
 
         Beside a client that decides, the cluster is known as it is: the client's delays are its own.
+        The scheduler of a cluster that begins as it stood has known it for long.
         """
-        self._began = self._state.loop.now
+        loop = self._state.loop
+        self._began = loop.now
+        if loop.ahead and not loop.steps:
+            self.list_at_once()
+            return
         delay = AT_ONCE if self._state.external else self._latencies.draw("watch")
         for kind, handler in self._handlers():
             is_late = kind == "Node" and delay != AT_ONCE
@@ -104,13 +110,14 @@ class Watches:
             self._store.watch(kind, handler, delay + later)
 
     def list_at_once(self) -> None:
-        """Know everything that exists, without waiting for the watches to bring it.
-
-        Only for a copy that is asked and never goes on: the watches would bring it once more.
-        """
+        """Know everything that exists without waiting for it; later writes come as late as usual."""
+        if self._has_listed:
+            return
+        self._has_listed = True
         for kind, handler in self._handlers():
-            for obj in self._store.objects(kind):
-                handler(WatchEvent("ADDED", None, obj))
+            self._store.watch(kind, handler, AT_ONCE)
+        if not self._state.external:
+            self._store.watches.slow_down(self, self._latencies.draw("watch"))
 
     def _handlers(self) -> Iterator[tuple[str, Callable[[WatchEvent], None]]]:
         """The kinds that are watched, in order, with what is told of their objects."""
