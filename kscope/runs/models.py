@@ -217,6 +217,10 @@ class Run(OwnedModel):
     )
     seed = models.BigIntegerField(default=0)
     tie_break = models.CharField(max_length=20, default="random")
+    ahead = models.BigIntegerField(
+        null=True,
+        help_text="nanoseconds that clocks show after 2026-01-01 when it begins; null for none",
+    )
     status = models.CharField(max_length=10, choices=Status, default=Status.PAUSED)
     speed = models.CharField(max_length=4, choices=Speed, default=Speed.REAL)
     step_unit = models.CharField(max_length=5, choices=StepUnit, blank=True)
@@ -305,6 +309,11 @@ class Run(OwnedModel):
         """Whether it is a cluster as it was brought: nothing was played or changed so far."""
         is_untouched = not (self.head_at or self.head_commands or self.forked_at)
         return self.scenario.as_brought and is_untouched and self.status != self.Status.PLAYING
+
+    @property
+    def clock(self) -> int:
+        """What clocks of the run show at its head, in nanoseconds since EPOCH."""
+        return self.head_at + (self.ahead or 0)
 
     @property
     def gates_text(self) -> str:

@@ -24,7 +24,7 @@ from kscope.sim.input import scenario as sim_scenario
 from kscope.sim.input.budget import MOST, Budget
 from kscope.sim.input.cleaning import clean_command
 from kscope.sim.input.load_result import LoadResult
-from kscope.sim.kernel.units import MINUTE
+from kscope.sim.kernel.units import MINUTE, nanoseconds_of
 from kscope.sim.objects.kinds import NAMESPACED, entity_id
 
 TIE_BREAKS = ("random", "name")
@@ -43,8 +43,11 @@ def scenario_store(
     position: int = 0,
     question: str = "",
     owner_id: int | None = None,
+    at: str = "",
 ) -> Scenario:
     """Keep loaded files as a scenario; the same content is kept once for each owner.
+
+    *at* is the time of the import, in whole seconds of UTC; see Scenario.from_load().
 
     Raises ApplicationError when the files have problems, or the owner keeps too much: then nothing
     is saved.
@@ -54,11 +57,13 @@ def scenario_store(
             "The files have problems; nothing was saved.",
             {"problems": [str(problem) for problem in result.problems]},
         )
-    loaded = sim_scenario.Scenario.from_load(result, name=name)
+    loaded = sim_scenario.Scenario.from_load(result, name=name, at=at)
     document = loaded.to_dict()
     evidence = _evidence(result) if loaded.stands else None
     # What is only evidence makes another scenario as well: other answers are given of it.
-    encoded = _encoded(document) + (_encoded(evidence) if evidence else b"")
+    # When it was imported does not: the time of the first import stays.
+    content = sim_scenario.Scenario.from_load(result, name=name).to_dict()
+    encoded = _encoded(content) + (_encoded(evidence) if evidence else b"")
     digest = hashlib.sha256(encoded).hexdigest()
     kinds = Counter(str(manifest["kind"]) for manifest in loaded.objects)
     fields = {
@@ -173,6 +178,7 @@ def run_create(
             external_scheduler=external,
             seed=seed,
             tie_break=tie_break,
+            ahead=_ahead(scenario.instant),
             status=Run.Status.PLAYING if play else Run.Status.PAUSED,
             speed=options.get("speed") or (Run.Speed.REAL if external else Run.Speed.TEN),
             owner_id=owner_id,
@@ -180,6 +186,10 @@ def run_create(
         )
         run_wake(run.pk)
     return run
+
+
+def _ahead(instant: str) -> int | None:
+    return nanoseconds_of(instant) if instant else None
 
 
 def _default_version() -> str:
@@ -285,6 +295,7 @@ def run_fork(
                 speed=parent.speed,
                 until=parent.until,
                 parent=parent,
+                ahead=parent.ahead,
                 forked_seq=seq,
                 forked_at=at,
                 goal_at=at,

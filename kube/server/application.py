@@ -180,11 +180,14 @@ class Server:
                 "the server does not allow this method on the requested resource"
             )
         # The past is told by the clock of the run.
-        read = Read.of(request, target, 0 if moment is not None else shift_of(run), hides=hides)
+        shift = 0 if moment is not None else shift_of(run)
+        read = Read.of(request, target, shift, run.ahead or 0, hides=hides)
         is_watched = target.is_collection and is_watch(read)
         if moment is not None:
             seq, at = await event_at(run, moment)
-            instant: Instant = Then(self._links, run.pk, seq, at, _asker(visitor, request))
+            instant: Instant = Then(
+                self._links, run.pk, seq, at, run.ahead or 0, _asker(visitor, request)
+            )
             return (
                 _stream(_watcher(read, Watch.of(read)).of_past(instant))
                 if is_watched

@@ -32,8 +32,8 @@ Item = Callable[[Manifest], Manifest]
 class Read:
     """What a client wants to read, and in which form.
 
-    Timestamps go out *shift* seconds later than the clock of the run has them. What may be secret
-    is left out where it *hides* values.
+    Timestamps go out *shift* seconds later than the clock of the run has them, which is *ahead*
+    nanoseconds of virtual time. What may be secret is left out where it *hides* values.
     """
 
     request: Request
@@ -41,17 +41,26 @@ class Read:
     form: Form
     selection: Selection
     shift: int = 0
+    ahead: int = 0
     hides: bool = False
 
     @classmethod
-    def of(cls, request: Request, target: Target, shift: int = 0, *, hides: bool = False) -> "Read":
+    def of(
+        cls,
+        request: Request,
+        target: Target,
+        shift: int = 0,
+        ahead: int = 0,
+        *,
+        hides: bool = False,
+    ) -> "Read":
         """What *request* asks for. Raises ApiError for selectors that make no sense."""
         query = request.query_params
         selection = Selection.parse(
             target.resource, query.get("labelSelector", ""), query.get("fieldSelector", "")
         )
         form = form_of(request.headers.get("accept", ""))
-        return cls(request, target, form, selection, shift, hides)
+        return cls(request, target, form, selection, shift, ahead, hides)
 
     def shown(self, version: Version) -> Manifest:
         """The object as the API gives it to this client."""
@@ -61,7 +70,7 @@ class Read:
     def rows(self, now: int) -> Rows:
         """Makes rows of objects, for a client that wants a Table at virtual time *now*."""
         included = self.request.query_params.get("includeObject") or "Metadata"
-        now += self.shift * SECOND
+        now += self.ahead + self.shift * SECOND
         return Rows(self.target.resource, self.form.version, now, included)
 
     def item(self, now: int) -> Item:
@@ -102,7 +111,12 @@ def shown(resource: Resource, version: Version, shift: int = 0) -> Manifest:
 
 
 def shift_of(run: Run) -> int:
-    """The seconds from a run's clock to that of its clients, who saw it begin, or fork, at once."""
+    """The seconds from a run's clock to that of its clients, who saw it begin, or fork, at once.
+
+    None, where the run has the time of the cluster that it was brought from.
+    """
+    if run.ahead is not None:
+        return 0
     forked = timedelta(microseconds=(run.forked_at or 0) // MICROSECOND)
     return int((run.created - EPOCH - forked).total_seconds())
 

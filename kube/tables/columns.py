@@ -12,7 +12,7 @@ from kube.tables.durations import since
 
 Object = Mapping[str, Any]
 Cell = str | int | bool
-# Of an object and the virtual time now.
+# Of an object and what clocks show now, in nanoseconds since EPOCH.
 Get = Callable[[Object, int], Cell]
 
 NONE, UNSET = "<none>", "<unset>"

@@ -41,7 +41,7 @@ def _two(large: int, of_large: str, small: int, of_small: str) -> str:
 
 
 def since(text: str | None, now: int) -> str:
-    """How long before virtual time *now* a timestamp was; <unknown> without a readable one."""
+    """How long before *now*, in nanoseconds since EPOCH, a timestamp was; <unknown> without a readable one."""
     moment = _moment(text)
     return UNKNOWN if moment is None else human_duration(now - moment)
 

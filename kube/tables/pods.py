@@ -148,7 +148,7 @@ def _readiness_gates(spec: Object, status: Object) -> str:
 
 
 def cells(pod: Object, now: int) -> list[Cell]:
-    """The cells of a pod at virtual time *now*."""
+    """The cells of a pod when clocks show *now*."""
     try:
         return _cells(pod, now)
     except UNREADABLE:

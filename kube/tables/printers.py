@@ -35,7 +35,7 @@ class Printer:
     _conditions: Callable[[Object], list[dict[str, Any]]] | None = None
 
     def cells(self, one: Object, now: int) -> list[Cell]:
-        """The cells of an object at virtual time *now*, one for each column."""
+        """The cells of an object when clocks show *now*, one for each column."""
         return self._cells(one, now)
 
     def conditions(self, one: Object) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ _INCLUDED = ("None", "Metadata", "Object")
 class Rows:
     """Makes rows of objects of one resource.
 
-    *version* is that of the Table (v1 or v1beta1), *now* the virtual time for ages, and *include*
+    *version* is that of the Table (v1 or v1beta1), *now* what clocks show, for ages, and *include*
     says what of the object goes along with its row: None, Metadata or Object.
     """
 

@@ -7,8 +7,10 @@ from typing import Any, Protocol
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 
 from kscope.sim.errors import SimError
+from kscope.sim.input.instants import whole_second_of
 from kscope.sim.input.load_result import LoadResult
 from kscope.sim.input.loader import load_paths
 from kscope.sim.input.scenario import Scenario
@@ -75,7 +77,7 @@ def standing_cluster(loaded: LoadResult, profile: str | None) -> Standing:
 
     Raises CommandError, with exit status 2, where none can be made.
     """
-    scenario = Scenario.from_load(loaded, name="files")
+    scenario = Scenario.from_load(loaded, name="files", at=whole_second_of(timezone.now()))
     evidence = Evidence(loaded.everything, loaded.newest_write)
     try:
         name = profile or scenario.profile or proposed_version(evidence.kubelet_versions)

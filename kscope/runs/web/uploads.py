@@ -17,6 +17,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
+from django.utils import timezone
 
 from kscope.runs import aside, services
 from kscope.runs.aside import Question
@@ -25,6 +26,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineParts
 from kscope.runs.web.spool import Piece, SpooledFile, content_of
 from kscope.runs.web.upload_report import UploadReport, upload_report
+from kscope.sim.input.instants import whole_second_of
 from kscope.sim.input.load_result import LoadResult, Problem
 from kscope.sim.input.loader import Loader
 from kscope.sim.input.scenario import LONGEST_NAME
@@ -135,7 +137,9 @@ def upload_read(
     if result.ok:
         yield {"doing": "storing"}
         title = name or PurePath(names[0]).stem[:LONGEST_NAME]
-        scenario = services.scenario_store(name=title, result=result, owner_id=owner_id)
+        scenario = services.scenario_store(
+            name=title, result=result, owner_id=owner_id, at=whole_second_of(timezone.now())
+        )
         scenario_id = scenario.pk
     yield {"report": asdict(upload_report(names, result)), "scenario": scenario_id}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from kscope.sim.kernel.units import LONGEST, nanoseconds_of
@@ -59,6 +59,11 @@ def whole_second(time: str) -> str:
     return (datetime.fromisoformat(time).replace(microsecond=0) + timedelta(seconds=1)).strftime(
         _FORMAT
     )
+
+
+def whole_second_of(moment: datetime) -> str:
+    """The second that *moment* is in, in UTC: the time of an import, which its caller knows."""
+    return moment.astimezone(UTC).strftime(_FORMAT)
 
 
 def is_time(text: Any) -> bool:

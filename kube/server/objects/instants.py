@@ -70,7 +70,7 @@ async def in_turns(batches: AsyncIterator[list[Version]]) -> AsyncIterator[list[
 class Now:
     """The newest objects of a run, within one transaction of *link*.
 
-    *cursors* is closed before the transaction ends. Who stops reading in the middle leaves an open
+    Clocks of the run are *ahead* of virtual time. *cursors* is closed before the transaction ends. Who stops reading in the middle leaves an open
     cursor; later it would close the one of the same name of whoever has the connection then.
     """
 
@@ -78,6 +78,7 @@ class Now:
     run_id: int
     seq: int
     at: int
+    ahead: int
     cursors: AsyncExitStack
 
     async def objects(
@@ -91,7 +92,7 @@ class Now:
             yield _chosen(events, namespace)
         elif resource.kind == "Namespace":
             held = [version async for batch in self._rows(resource) for version in batch]
-            yield with_implied(held, await self._namespaces())
+            yield with_implied(held, await self._namespaces(), self.ahead)
         elif resource.kind == leases.KIND:
             held = [version async for batch in self._rows(resource, namespace) for version in batch]
             of_clients = await leases.leases_in(self.link, self.run_id, namespace)
@@ -225,12 +226,16 @@ def _of_keys(table: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Then:
-    """The objects of a run after event *seq*. *asker* is who takes turns with other askers."""
+    """The objects of a run after event *seq*. *asker* is who takes turns with other askers.
+
+    Clocks of the run are *ahead* of virtual time, in nanoseconds.
+    """
 
     links: SnapshotLinks
     run_id: int
     seq: int
     at: int
+    ahead: int
     asker: str
 
     async def objects(
@@ -254,7 +259,7 @@ class Then:
         found = await self._asked(objects_then, prefix=prefix)
         versions = [Version(seq, manifest) for seq, manifest in found]
         if resource.kind == "Namespace":
-            versions = with_implied(versions, await self._asked(namespaces_then))
+            versions = with_implied(versions, await self._asked(namespaces_then), self.ahead)
         return versions
 
     async def _asked(self, function: Callable[..., Any], **arguments: Any) -> Any:

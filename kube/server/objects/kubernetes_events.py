@@ -20,9 +20,11 @@ from kube.server.objects.versions import Version
 
 KEPT = HOUR
 
+# Of virtual time are the events, of the clock the Kubernetes Events.
+_AHEAD = "(SELECT coalesce(ahead, 0) FROM runs_run WHERE id = %(run)s)"
 _SELECT = (
     "SELECT object, coalesce(data->>'reason', kind), component, coalesce(data->>'note', message),"
-    " data->>'type', min(seq), max(seq), min(at), max(at), count(*)"
+    f" data->>'type', min(seq), max(seq), min(at) + {_AHEAD}, max(at) + {_AHEAD}, count(*)"
     " FROM runs_runevent WHERE run_id = %(run)s AND seq > %(after)s AND seq <= %(upto)s"
     " AND data @> '{\"event\": true}' GROUP BY 1, 2, 3, 4, 5"
     " HAVING max(seq) > %(newer)s ORDER BY max(seq)"
@@ -49,7 +51,7 @@ _DEFAULT_SCHEDULER = "default-scheduler"
 
 
 class Said(NamedTuple):
-    """What was said of an object with the same words: how often, and when first and last."""
+    """What was said of an object with the same words: how often, and when by the clock."""
 
     object: str
     reason: str

@@ -99,7 +99,7 @@ async def _done(link: Link, run: Run, command: Manifest, target: Target) -> Outc
 
 
 async def _create(link: Link, run: Run, manifest: Manifest, target: Target) -> Outcome:
-    made = {"uid": str(uuid.uuid4()), "creationTimestamp": timestamp(run.head_at)}
+    made = {"uid": str(uuid.uuid4()), "creationTimestamp": timestamp(run.clock)}
     stored = {**manifest, "metadata": {**manifest["metadata"], **made}}
     given = {
         "run": run.pk,

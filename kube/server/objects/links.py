@@ -8,6 +8,8 @@ import psycopg
 
 from kscope.runs.stream.stream_room import Links
 
+_HEAD = "SELECT head_seq, head_at, coalesce(ahead, 0) FROM runs_run WHERE id = %s"
+
 
 class SnapshotLinks(Links):
     """Connections on which several questions are answered from one moment of the database."""
@@ -20,7 +22,10 @@ class SnapshotLinks(Links):
             yield link
 
 
-async def head_of(link: "psycopg.AsyncConnection[Any]", run_id: int) -> tuple[int, int] | None:
-    """The newest event of a run and its virtual time; None when the run is gone."""
-    found = await link.execute("SELECT head_seq, head_at FROM runs_run WHERE id = %s", [run_id])
+async def head_of(link: "psycopg.AsyncConnection[Any]", run_id: int) -> tuple[int, int, int] | None:
+    """The newest event of a run, its virtual time, and how far clocks are ahead of that.
+
+    None when the run is gone.
+    """
+    found = await link.execute(_HEAD, [run_id])
     return await found.fetchone()

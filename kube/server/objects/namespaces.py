@@ -12,12 +12,16 @@ from kube.server.objects.versions import Version
 USUAL = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
-def with_implied(held: Iterable[Version], names: Iterable[str]) -> list[Version]:
-    """The Namespaces that are held, and one for each other of *names*, by name."""
+def with_implied(held: Iterable[Version], names: Iterable[str], ahead: int) -> list[Version]:
+    """The Namespaces that are held, and one for each other of *names*, by name.
+
+    When the run began, clocks were *ahead* of EPOCH, in nanoseconds.
+    """
+    began = timestamp(ahead)
     found = {one.manifest["metadata"]["name"]: one for one in held}
     for name in (*USUAL, *names):
         if name and name not in found:
             # There since the run began, which is before its first event.
-            metadata = {"name": name, "uid": f"namespace-{name}", "creationTimestamp": timestamp(0)}
+            metadata = {"name": name, "uid": f"namespace-{name}", "creationTimestamp": began}
             found[name] = Version(1, {"metadata": metadata})
     return [found[name] for name in sorted(found)]

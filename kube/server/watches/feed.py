@@ -105,7 +105,7 @@ class Feed:
             head = await head_of(link, self.run_id)
             if head is None:
                 return True
-            seq, at = head
+            seq, at, _ = head
             is_first = not self.ready.is_set()
             if is_first or seq < self.upto:
                 # The database may have been set back to an earlier moment.

@@ -192,7 +192,7 @@ class RunObjects:
     @property
     def _at(self) -> int:
         """Now, by the clock of clients."""
-        return self.run.head_at + shift_of(self.run) * SECOND
+        return self.run.clock + shift_of(self.run) * SECOND
 
     def warnings(self) -> dict[str, str]:
         """What a client prints beside the answer."""

@@ -10,11 +10,13 @@ from typing import Any, BinaryIO
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 
 from kscope.runs.drive.garbage import GrowthCollector, uncollected
 from kscope.runs.drive.memory import Memory, resident_bytes
 from kscope.sim.errors import SimError
 from kscope.sim.input.budget import Budget, Stop, read_amount
+from kscope.sim.input.instants import whole_second_of
 from kscope.sim.input.load_result import LoadResult, SetupReport
 from kscope.sim.input.loader import load_paths
 from kscope.sim.input.reading import ConfigurationError
@@ -218,7 +220,7 @@ class Command(BaseCommand):
     def _scenario(self, result: LoadResult, name: str) -> Scenario:
         for warning in result.warnings:
             self.stderr.write(f"note: {warning}")
-        return Scenario.from_load(result, name=name)
+        return Scenario.from_load(result, name=name, at=whole_second_of(timezone.now()))
 
 
 def _asked_object(name: str) -> tuple[str, str]:

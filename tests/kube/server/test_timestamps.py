@@ -4,7 +4,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from kscope.runs import services
+from kscope.runs.drive import runner
 from kscope.runs.models import Run
+from kscope.sim.input.loader import load_files
 from kscope.sim.kernel.units import EPOCH
 from tests.kube.server.client import MERGE, STRATEGIC, Kube
 from tests.kube.server.test_applying import kube  # noqa: F401  # a fixture
@@ -53,3 +56,49 @@ async def test_an_object_written_back_is_unchanged(kube: Kube) -> None:  # noqa:
     web = (await kube.get(f"{PODS}/web")).json
     again = await kube.ask("PATCH", f"{PODS}/web/status", web, content_type=MERGE)
     assert again.json == web
+
+
+@pytest.fixture
+def brought(transactional_db: None) -> Run:
+    """A run of a cluster that was seen at noon, a day after its pod was made."""
+    text = """
+apiVersion: v1
+kind: Pod
+metadata: {name: old, creationTimestamp: "2026-11-19T12:00:00Z"}
+spec: {containers: [{name: c, image: app:1}]}
+---
+apiVersion: v1
+kind: Event
+metadata: {name: old.1}
+involvedObject: {kind: Pod, namespace: default, name: old}
+lastTimestamp: "2026-11-20T12:00:00Z"
+"""
+    result = load_files([("brought.yaml", text.encode())])
+    run = services.run_create(scenario=services.scenario_store(name="x", result=result))
+    services.run_transport(run=run, action="play", speed=Run.Speed.MAX)
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+@pytest.mark.parametrize("instant", ["", "0s"])
+async def test_a_cluster_brought_shows_its_own_time(
+    kube_of: type[Kube], brought: Run, instant: str
+) -> None:
+    kube = kube_of(brought, instant)
+    old = (await kube.get(f"{PODS}/old")).json
+    assert old["metadata"]["creationTimestamp"] == "2026-11-19T12:00:00Z"
+    (row,) = (await kube.get(PODS, accept=TABLE)).json["rows"]
+    assert row["cells"][4] == "24h"
+    (space,) = [
+        one
+        for one in (await kube.get("/api/v1/namespaces")).json["items"]
+        if one["metadata"]["name"] == "kube-public"
+    ]
+    assert space["metadata"]["creationTimestamp"] == "2026-11-20T12:00:00Z"
+
+
+async def test_what_a_cluster_brought_says_has_its_time(kube_of: type[Kube], brought: Run) -> None:
+    (said, *_) = (await kube_of(brought).get("/api/v1/events")).json["items"]
+    assert said["reason"] == "FailedScheduling"
+    assert said["firstTimestamp"] == said["metadata"]["creationTimestamp"] == "2026-11-20T12:00:00Z"
