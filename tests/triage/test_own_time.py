@@ -10,7 +10,8 @@ from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.latency import Latency
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
-from tests.builders.clusters import apply_command, played, scene
+from scheduling.engine.diagnosis import diagnose
+from tests.builders.clusters import apply_command, node_of, played, scene
 from tests.builders.nodes import node
 from tests.builders.pods import pod
 from tests.triage.clusters import ELEVEN, NOON, placed
@@ -193,3 +194,27 @@ def test_later_writes_reach_its_scheduler_late() -> None:
     cluster.advance(SECOND)
     cluster.take()
     assert "queue" not in cluster.view()["pod/default/new"]
+
+
+def test_nominated_pod_waits_for_the_rest_of_the_grace() -> None:
+    victim = leaving("low", ago(seconds=-10))
+    victim["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "4"}}
+    waiting = pod("high", cpu="4", priority=1000)
+    waiting["status"] = {"phase": "Pending", "nominatedNodeName": "n1"}
+    slow = {"stop": Latency("fixed", 600 * SECOND)}
+    cluster = played(standing(node("n1"), victim, waiting, latencies=slow), 5)
+    answer = diagnose(cluster, "default/high")
+    assert answer.sentence == "Waits for low to leave n1."
+    assert not answer.fixes
+    assert node_of(played(cluster, 15), "high") == "n1"
+
+
+def test_leases_of_schedulers_are_renewed_by_the_clock() -> None:
+    several = ({"name": "default-scheduler", "replicas": 2},)
+    cluster = standing(node("n1"), schedulers=several)
+    (lease,) = cluster.store.objects("Lease")
+    assert lease.spec["acquireTime"] == lease.creation_timestamp == NOON
+    played(cluster, 20)
+    apply_command(cluster, verb="stop_scheduler", object="scheduler/default-scheduler-0")
+    (lease,) = cluster.store.objects("Lease")
+    assert NOON < lease.spec["renewTime"] <= ago(seconds=-20)

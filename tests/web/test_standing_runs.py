@@ -8,6 +8,7 @@ from kscope.runs.drive import runner
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario, Triage
 from kscope.sim.input.loader import load_files
+from kscope.sim.kernel.units import nanoseconds_of
 from scheduling.triages import triage_parts_by_id
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -124,3 +125,21 @@ def test_a_scenario_with_steps_has_no_triage(client: Client, driven: Run) -> Non
 def test_other_evidence_makes_another_scenario(files: Scenario) -> None:
     other = load_files([("b.yaml", BROUGHT.replace("count: 7", "count: 8").encode())])
     assert services.scenario_store(name="brought", result=other).pk != files.pk
+
+
+def test_a_brought_cluster_runs_in_its_own_time(brought: Run) -> None:
+    assert brought.scenario.instant == "2026-11-27T10:00:00Z"
+    fork = services.run_fork(run=brought, seq=brought.head_seq)
+    assert fork.clock == brought.clock == nanoseconds_of("2026-11-27T10:00:00Z")
+
+
+@pytest.mark.parametrize("kept", ["uid: 7f", "labels: {a: b}"])
+def test_files_without_times_are_one_scenario(kept: str) -> None:
+    text = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: a, {kept}}}\n"
+    result = load_files([("a.yaml", text.encode())])
+    first, again = (
+        services.scenario_store(name="a", result=result, at=f"2026-11-28T0{hour}:00:00Z")
+        for hour in (1, 2)
+    )
+    assert first == again
+    assert first.instant == ("2026-11-28T01:00:00Z" if "uid" in kept else "")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from asgiref.sync import sync_to_async
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connections
 from django.test import AsyncClient, Client
+from django.utils import timezone
 
 from kscope.runs import aside
 from kscope.runs.errors import ApplicationError
@@ -117,6 +119,12 @@ async def test_a_body_of_unknown_length_is_limited(path: str, settings: Any) -> 
     assert status == 413
     assert sender.taken == 2 * 16 + 1
     assert "more than 1 MiB were sent" in body
+
+
+def test_an_upload_without_times_has_its_own(client: Client) -> None:
+    upload(client, ("a.yaml", NODE.replace("n1", "n1, resourceVersion: '7'")))
+    instant = datetime.fromisoformat(Scenario.objects.get().instant)
+    assert timedelta() <= timezone.now() - instant < timedelta(hours=1)
 
 
 def test_the_refusal_needs_no_form_token() -> None:

@@ -85,14 +85,14 @@ lastTimestamp: "2026-11-20T12:00:00Z"
 async def test_a_cluster_brought_shows_its_own_time(
     kube_of: type[Kube], brought: Run, instant: str
 ) -> None:
-    kube = kube_of(brought, instant)
-    old = (await kube.get(f"{PODS}/old")).json
+    client = kube_of(brought, instant)
+    old = (await client.get(f"{PODS}/old")).json
     assert old["metadata"]["creationTimestamp"] == "2026-11-19T12:00:00Z"
-    (row,) = (await kube.get(PODS, accept=TABLE)).json["rows"]
+    (row,) = (await client.get(PODS, accept=TABLE)).json["rows"]
     assert row["cells"][4] == "24h"
     (space,) = [
         one
-        for one in (await kube.get("/api/v1/namespaces")).json["items"]
+        for one in (await client.get("/api/v1/namespaces")).json["items"]
         if one["metadata"]["name"] == "kube-public"
     ]
     assert space["metadata"]["creationTimestamp"] == "2026-11-20T12:00:00Z"
