@@ -101,3 +101,20 @@ def test_nothing_else_is_counted_as_stuck(name: str) -> None:
     found, expected = _found(name), _EXPECTED[name]
     assert found["headline"].startswith(f"{expected['causes']} causes hold {expected['pods_held']}")
     assert len(found["groups"]) == expected["causes"]
+
+
+@pytest.mark.parametrize("name", _EXPECTED)
+def test_drawn_counts_add_up_to_what_is_held(name: str) -> None:
+    nodes = _found(name)["looked_at"]["node"]
+    for group in _found(name)["groups"]:
+        counts = group["workload_counts"]
+        held = len(group["pods"]) + group["pods_missing"]
+        assert sum(each["waiting"] for each in counts) == held
+        assert all(each["waiting"] + each["running"] <= each["of"] for each in counts)
+        assert {each["workload"] for each in counts} == {*group["workloads"]}
+        assert 2 <= len(group["short"].split()) <= 5
+        if group["kind"] == "pending":
+            by_reason = group["nodes_by_reason"]
+            assert sum(each["count"] for each in by_reason) == nodes
+            assert len({node for each in by_reason for node in each["nodes"]}) == nodes
+            assert sum(each["is_closest"] for each in by_reason) <= 1

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.triage.carrying_out import Body
+from scheduling.engine.triage.page.parts import Happening, NodesByReason, WorkloadCount
 
 Kind = Literal["pending", "placed-but-stuck", "claim", "workload-refused", "node", "terminating"]
 # How a group of each kind is headed.
@@ -80,6 +81,10 @@ class Group:
     changes: tuple[Change, ...] = ()
     # What was tried, or why nothing was; set where no change is offered.
     conclusion: str = ""
+    # What is drawn of it: a few words for an overview, and counts.
+    short: str = ""
+    workload_counts: tuple[WorkloadCount, ...] = ()
+    nodes_by_reason: tuple[NodesByReason, ...] = ()
 
     @property
     def size(self) -> int:
@@ -105,7 +110,8 @@ class Group:
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         parts: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        parts["changes"] = [each.to_dict() for each in self.changes]
+        for name in ("changes", "workload_counts", "nodes_by_reason"):
+            parts[name] = [each.to_dict() for each in parts[name]]
         return parts
 
 
@@ -165,6 +171,7 @@ class Triage:
     # None where fewer than two groups have a change that places all of their pods.
     together: Together | None = None
     shared_causes: tuple[SharedCause, ...] = ()
+    happened: tuple[Happening, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -198,6 +205,7 @@ class Triage:
             "notes": list(self.notes),
             "shared_causes": [each.to_dict() for each in self.shared_causes],
             "together": None if self.together is None else self.together.to_dict(),
+            "happened": [each.to_dict() for each in self.happened],
         }
 
     def text(self) -> str:

@@ -9,6 +9,8 @@ from functools import partial
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.deciding import Trials, deciding_on
+from scheduling.engine.triage.page.happened import happened
+from scheduling.engine.triage.page.shown import Shown
 from scheduling.engine.triage.pending_pods.groups import awaited_nodes, pending_group
 from scheduling.engine.triage.pending_pods.held import Held, held_back
 from scheduling.engine.triage.pending_pods.remedies import with_changes
@@ -100,30 +102,32 @@ def _asked(cluster: Cluster, evidence: Evidence, *, tries_changes: bool) -> _Ask
         groups=groups,
         looked_at=looked_at,
         shared_causes=tuple(shared_causes(evidence, groups)),
+        happened=happened(evidence, groups),
     )
     return _Asked(causes, found, trials)
 
 
 def _groups(trials: Trials, evidence: Evidence, *, tries_changes: bool) -> Iterator[_Found]:
-    broken = broken_nodes(evidence)
+    broken, shown = broken_nodes(evidence), Shown(evidence)
     placed = list(placed_groups(evidence, broken))
     # What holds pods is named with them.
     named = {group.by.replace(" ", "/", 1) for group in placed}
     leaving = leaving_groups(evidence, broken, named)
     claims = list(claim_groups(evidence))
-    yield from map(_Found, (*placed, *leaving, *claims))
+    yield from (_Found(shown.group(each)) for each in (*placed, *leaving, *claims))
     # A pod that waits for a claim which was refused is held by what holds the claim.
     waiting = {pod for group in claims for pod in group.pods}
     deciding = trials.deciding
     deciding.pending = [pod for pod in deciding.pending if pod.key not in waiting]
     held_ones = held_back(evidence, deciding)
     awaited = {name for held in held_ones for name in awaited_nodes(held, broken)}
-    yield from map(_Found, node_groups(evidence, broken, awaited))
-    for group, made in refused_groups(evidence):
+    yield from (_Found(shown.group(each)) for each in node_groups(evidence, broken, awaited))
+    for refused, made in refused_groups(evidence):
+        group = shown.group(refused)
         tried = partial(with_places, trials, made, group) if made and tries_changes else None
         yield _Found(group, tried)
     for held in held_ones:
-        group = pending_group(evidence, deciding, held, broken)
+        group = shown.pending(pending_group(evidence, deciding, held, broken), deciding, held)
         tried = partial(with_changes, evidence, trials, held, group) if tries_changes else None
         yield _Found(group, tried, held)
 

@@ -23,6 +23,7 @@ from scheduling.engine.observed.evidence import (
 )
 from scheduling.engine.triage.carrying_out import bodies, created, named, patch_of
 from scheduling.engine.triage.deciding import Trials
+from scheduling.engine.triage.page.parts import WorkloadCount
 from scheduling.engine.triage.report import Change, Group, counted
 from scheduling.engine.triage.stuck.controllers import (
     behind,
@@ -195,12 +196,23 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Refused) -> Group:
         since=found.since,
         pods_missing=found.missing,
         workloads=tuple(workloads),
+        workload_counts=tuple(_never_made(evidence, found)),
         facts=explained.facts,
         changes=explained.changes,
         conclusion=""
         if explained.changes
         else "No change was tried: what refuses them is not in the files.",
     )
+
+
+def _never_made(evidence: Evidence, found: _Refused) -> Iterator[WorkloadCount]:
+    """The pods that do not exist, by workload."""
+    missing: dict[str, int] = {}
+    for owner in found.owners:
+        top = _top(evidence, owner)
+        missing[top] = missing.get(top, 0) + found.lacks[key_of(owner)]
+    for workload, number in missing.items():
+        yield WorkloadCount(workload=workload, waiting=number, of=number)
 
 
 def _predicted(kind: str) -> str:

@@ -1,0 +1,86 @@
+"""How many pods of each workload a group holds, and how many of its others run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Final
+
+from kscope.sim.objects.manifest_parts import section
+from kscope.sim.objects.objects import Manifest
+from scheduling.engine.observed.evidence import Evidence, controller_reference, key_of
+from scheduling.engine.triage.page.parts import WorkloadCount
+from scheduling.engine.triage.report import Group
+
+_NUMBER: Final = re.compile(r"\d+$")
+_ENDED: Final = ("Succeeded", "Failed")
+
+
+class PodCounts:
+    """The pods of some files by workload, read once for all groups of a triage."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        # By what controls them: asking for the workload of each pod would walk the same way again.
+        self._controllers: dict[tuple[str, str, str], str] = {}
+        self._pods: Counter[str] = Counter()
+        self._running: Counter[str] = Counter()
+        self._single: dict[str, str] = {}
+        for pod in evidence.all("Pod"):
+            status = section(pod, "status")
+            if status.get("phase") in _ENDED:
+                continue
+            owner = self._owner(pod)
+            self._pods[owner] += 1
+            self._running[owner] += _is_running(pod)
+            self._single[owner] = f"pod/{key_of(pod)}"
+
+    def of(self, group: Group) -> tuple[WorkloadCount, ...]:
+        """The workloads of a group, the one with most waiting pods first.
+
+        The counts that *group* has already are of pods that do not exist.
+        """
+        waiting = Counter({each.workload: each.waiting for each in group.workload_counts})
+        missing = Counter(waiting)
+        running = Counter[str]()
+        for key in group.pods:
+            pod = self._evidence.find("Pod", key)
+            if pod is None:
+                continue
+            owner = self._owner(pod)
+            waiting[owner] += 1
+            running[owner] -= _is_running(pod)
+        counts = [
+            WorkloadCount(
+                workload=self._name(owner),
+                waiting=number,
+                running=self._running[owner] + running[owner],
+                of=self._pods[owner] + missing[owner],
+            )
+            for owner, number in waiting.items()
+        ]
+        return tuple(sorted(counts, key=_most))
+
+    def _owner(self, pod: Manifest) -> str:
+        """Its workload; of a pod without one what its name has before a number at the end."""
+        reference = controller_reference(pod)
+        namespace = str(pod["metadata"].get("namespace"))
+        if reference is None:
+            return f"pod/{_NUMBER.sub('*', key_of(pod))}"
+        key = namespace, str(reference.get("kind")), str(reference.get("name"))
+        found = self._controllers.get(key)
+        if found is None:
+            found = self._controllers[key] = self._evidence.workload(pod)
+        return found
+
+    def _name(self, owner: str) -> str:
+        return self._single[owner] if owner.startswith("pod/") and self._pods[owner] == 1 else owner
+
+
+def _is_running(pod: Manifest) -> bool:
+    is_leaving = bool(pod["metadata"].get("deletionTimestamp"))
+    return section(pod, "status").get("phase") == "Running" and not is_leaving
+
+
+def _most(count: WorkloadCount) -> tuple[int, str]:
+    return -count.waiting, count.workload

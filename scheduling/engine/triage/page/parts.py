@@ -1,0 +1,63 @@
+"""The parts of a triage that are drawn rather than read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from scheduling.engine.diagnosis.report import Check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadCount:
+    """How many pods of a workload a group holds (`waiting`), how many run, and of how many.
+
+    `workload` is its entity. Pods without one are counted as "pod/shop/web", or as "pod/shop/web-*"
+    where several have names that differ in their number alone. `of` counts the pods that have not
+    ended, with those that were refused before they existed.
+    """
+
+    workload: str
+    waiting: int
+    running: int = 0
+    of: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodesByReason:
+    """Nodes that refuse a pod for the same reason; those of one group are all nodes there are.
+
+    `pod` is the pod that was decided on, `count` the number of nodes, of which `nodes` names the
+    first. The nodes that come closest have `detail`, what they have of what is wanted, and where
+    something is measured the `check` of the closest node.
+    """
+
+    reason: str
+    nodes: tuple[str, ...]
+    count: int
+    is_closest: bool = False
+    detail: str = ""
+    check: Check | None = None
+    pod: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        parts: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        parts["check"] = self.check.to_dict() if self.check else None
+        return parts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """Something that the files say changed, at an RFC 3339 time, about when pods began to wait."""
+
+    at: str
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"at": self.at, "text": self.text}
