@@ -71,6 +71,17 @@ def test_a_failed_preparation_is_why_a_pod_does_not_run() -> None:
     assert found.because[1].text == "Claim default/c has gpu.example.com/n1/d0."
 
 
+def test_kubelet_refuses_a_claim_that_is_not_reserved() -> None:
+    run = played(cluster(spec={"nodeName": "n1"}), 19)
+    failed = [one for one in run.take().events if one.kind == "FailedPrepareDynamicResources"]
+    refused, claim = run.store.get("Pod", "default/p"), run.store.get("ResourceClaim", "default/c")
+    assert len(failed) == 2
+    assert failed[0].message == (
+        "Failed to prepare dynamic resources: prepare dynamic resources: "
+        f"pod p ({refused.uid}) is not allowed to use ResourceClaim c ({claim.uid})"
+    )
+
+
 def test_a_claim_that_no_scheduler_reserved_is_why_a_pod_waits() -> None:
     run = played(cluster(spec={"nodeName": "n1"}), 19)
     (found,) = diagnose(run, "default/p").causes

@@ -30,14 +30,9 @@ class DevicePreparation:
         self._context = context
         self.faults = ClaimFaults()
 
-    def has_its_claims(self, pod: Pod) -> bool:
-        """Whether the pod's resource claims are allocated, and reserved for it."""
-        return all(
-            claim is not None
-            and bool(claim.status.get("allocation"))
-            and any(user.get("uid") == pod.uid for user in claim.status.get("reservedFor") or ())
-            for claim in self._claims(pod)
-        )
+    def are_known(self, pod: Pod) -> bool:
+        """Whether the pod's resource claims are there."""
+        return all(claim is not None for claim in self._claims(pod))
 
     def are_prepared(self, pod: Pod) -> bool:
         """Whether the devices of a pod that runs already are prepared: always, if it has any."""
@@ -72,10 +67,16 @@ class DevicePreparation:
         done(worker)
 
     def _error(self, worker: Worker) -> str:
-        """Why a driver cannot prepare a claim this time; "" if all are prepared."""
-        for claim in self._claims(worker.pod):
+        """Why a claim cannot be prepared this time; "" if all are."""
+        pod = worker.pod
+        for claim in self._claims(pod):
             if claim is None:
                 continue
+            if not _is_reserved(claim, pod):
+                return (
+                    f"pod {pod.name} ({pod.uid}) is not allowed to use ResourceClaim {claim.name} "
+                    f"({claim.uid})"
+                )
             text = self.faults.strike(claim.key, worker.node)
             if text is not None:
                 return f"NodePrepareResources failed for ResourceClaim {claim.name}: {text}"
@@ -89,6 +90,11 @@ class DevicePreparation:
         extended = extended_claim(pod)
         if extended:
             yield self._context.store.find(RESOURCE_CLAIM, f"{pod.namespace}/{extended}")
+
+
+def _is_reserved(claim: ApiObject, pod: Pod) -> bool:
+    """Upstream: dynamic-resource-allocation/resourceclaim/claim.go, IsReservedForPod()."""
+    return any(user.get("uid") == pod.uid for user in claim.status.get("reservedFor") or ())
 
 
 def _asks_for_devices(pod: Pod) -> bool:

@@ -206,7 +206,7 @@ class PodWorkers:
     def _admit(self, worker: Worker, node: Node) -> None:
         pod = worker.pod
         need = unmodelled_devices(pod)
-        if need and not self.devices.has_its_claims(pod):
+        if need and not self.devices.are_known(pod):
             self._context.recorder.record(NOT_MODELLED_FACT, pod.id, KSCOPE, need)
             return
         refusal = self._resources_of(worker.node).admit(pod, node)
