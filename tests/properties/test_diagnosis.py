@@ -1,6 +1,5 @@
 """A diagnosis tells the truth over random clusters: what it offers works, and it leaves no trace."""
 
-import re
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -15,11 +14,11 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose
-from scheduling.engine.diagnosis.facts.fact import Fact
 from scheduling.engine.diagnosis.subjects.goals import Goal
 from scheduling.engine.diagnosis.trials import seconds
 from scheduling.engine.diagnosis.why import ASKED, explain_object
 from tests.properties.clusters import random_scenario
+from tests.properties.facts import value_of
 
 Manifest = dict[str, Any]
 
@@ -213,7 +212,7 @@ def test_every_fact_is_true_of_its_object(place: tuple[int, str, int]) -> None:
             found = explain_object(cluster, kind, obj.key, tries_changes=False)
             for cause in found.causes:
                 for fact in cause.because:
-                    assert _field(cluster, fact) == fact.value, (place, obj.id, fact)
+                    assert value_of(cluster, fact) == fact.value, (place, obj.id, fact)
 
 
 @settings(max_examples=25, deadline=None)
@@ -233,18 +232,6 @@ def test_no_two_causes_contradict_each_other(place: tuple[int, str, int]) -> Non
                 assert set(cause.only) <= set(cause.nodes), (place, obj.id, cause)
 
 
-def _field(cluster: Cluster, fact: Fact) -> Any:
-    """What the API server has where the fact says that it looked."""
-    named = [
-        obj
-        for kind in cluster.store.kinds()
-        for obj in cluster.store.objects(kind)
-        if obj.id == fact.object
-    ]
-    assert named, f"there is no {fact.object}"
-    return _value_at(named[0].raw, fact.field)
-
-
 @settings(max_examples=5, deadline=None)
 @given(PLACES)
 def test_asking_any_object_leaves_the_run_alone(place: tuple[int, str, int]) -> None:
@@ -255,19 +242,3 @@ def test_asking_any_object_leaves_the_run_alone(place: tuple[int, str, int]) -> 
     for each in (watched, alone):
         each.advance(each.now + MINUTE)
     assert watched.digest() == alone.digest()
-
-
-# "spec.taints[0].key", "metadata.labels[kubernetes.io/os]"
-_STEP = re.compile(r"\[([^\]]*)\]|([^.\[]+)")
-
-
-def _value_at(manifest: Any, field: str) -> Any:
-    """What a manifest has at the path of a fact; None where it is absent."""
-    found = manifest
-    for bracketed, plain in _STEP.findall(field):
-        step = plain or bracketed
-        if isinstance(found, list):
-            found = found[int(step)] if int(step) < len(found) else None
-        else:
-            found = found.get(step) if isinstance(found, dict) else None
-    return found

@@ -24,6 +24,7 @@ from scheduling.engine.triage.stuck.inferred import claim_refusal
 from scheduling.engine.triage.stuck.refused import started
 
 _REFUSED: Final = ("ProvisioningFailed", "FailedBinding", "ClaimLost", "ClaimMisbound")
+_LOST: Final = ("ClaimLost", "ClaimMisbound")
 _RESIZE: Final = ("VolumeResizeFailed", "FileSystemResizeFailed", "ExternalExpanding")
 _RESIZING: Final = (
     "Resizing",
@@ -50,6 +51,7 @@ class _Stuck:
 def claim_groups(evidence: Evidence) -> Iterator[Group]:
     """Claims that a driver or a controller refuses, with the pods that wait for nothing else."""
     found: dict[tuple[str, ...], _Stuck] = {}
+    counted: set[str] = set()
     for claim in evidence.all("PersistentVolumeClaim"):
         if claim["metadata"].get("deletionTimestamp"):
             continue
@@ -61,15 +63,16 @@ def claim_groups(evidence: Evidence) -> Iterator[Group]:
         group.claims.append(claim)
         group.events += events
     for key, group in found.items():
-        yield _group(evidence, key, group)
+        # A pod that waits for several claims is counted once.
+        pods = [pod for pod in _waiting_pods(evidence, group.claims) if pod not in counted]
+        counted.update(pods)
+        yield _group(evidence, key, group, pods)
 
 
 def _trouble(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenEvent]] | None:
     phase = section(claim, "status").get("phase")
     if phase == "Lost":
-        events = evidence.events(claim, *_REFUSED)
-        volume = section(claim, "spec").get("volumeName")
-        return "ClaimLost", f"its volume {volume} does not exist any more", events
+        return _lost(evidence, claim)
     if phase == "Bound":
         return _resizing(evidence, claim)
     events = evidence.events(claim, *_REFUSED)
@@ -82,6 +85,28 @@ def _trouble(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenEv
     if waits and evidence.age_seconds(waits[0].first) > _PATIENCE_SECONDS:
         return _WAITS, waits[-1].message, waits
     return None
+
+
+def _lost(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenEvent]]:
+    """Upstream: pkg/controller/volume/persistentvolume/pv_controller.go, syncBoundClaim()."""
+    events = evidence.events(claim, *_LOST)
+    if events:
+        return events[-1].reason, events[-1].message, events
+    name = str(section(claim, "spec").get("volumeName") or "")
+    volume = evidence.find("PersistentVolume", name)
+    if not name:
+        text = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
+        return _LOST[0], text, []
+    if volume is None:
+        return (
+            _LOST[0],
+            "Bound claim has lost its PersistentVolume. Data on the volume is lost!",
+            [],
+        )
+    if section(volume, "spec", "claimRef").get("uid") != claim["metadata"].get("uid"):
+        text = "Two claims are bound to the same volume, this one is bound incorrectly"
+        return _LOST[1], text, []
+    return _LOST[0], "", []
 
 
 def _resizing(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenEvent]] | None:
@@ -114,7 +139,7 @@ def _key(claim: Manifest, reason: str, message: str) -> tuple[str, ...]:
     return (reason, storage_class, _OWN.sub("#", text.replace(volume, "VOLUME")))
 
 
-def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
+def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck, pods: list[str]) -> Group:
     keys = sorted(key_of(each) for each in found.claims)
     first = found.claims[0]
     spec = section(first, "spec")
@@ -141,6 +166,8 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
         )
     elif key[0] == "source":
         text, by, changes = _source(evidence, first, text, key[1], driver)
+    elif found.reason in _LOST:
+        text, changes = _loss(evidence, found.claims, text)
     elif found.reason in (*_RESIZE, *_RESIZING):
         text, changes = _growth(evidence, found.claims, text)
     elif driver and (owner := behind(evidence, driver, "controller", "provisioner")) is not None:
@@ -151,7 +178,6 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck) -> Group:
     if driver and by.startswith("storageclass"):
         by = f"{by} (driver {driver})"
     times = times_of(found.events)
-    pods = _waiting_pods(evidence, set(keys))
     since = min((each.first for each in found.events), default="")
     created = str(first["metadata"].get("creationTimestamp") or "")
     return Group(
@@ -191,13 +217,34 @@ def _predicted(found: _Stuck) -> str:
     return f"{found.reason}: {found.message}."
 
 
-def _waiting_pods(evidence: Evidence, claims: set[str]) -> list[str]:
-    """The pods without a node that use one of the claims."""
+def _waiting_pods(evidence: Evidence, claims: list[Manifest]) -> list[str]:
+    """The pods without a node that use one of the claims, and that nothing else holds before."""
+    keys = {key_of(each) for each in claims}
     return sorted(
         key_of(pod)
         for pod in evidence.all("Pod")
-        if not section(pod, "spec").get("nodeName") and claims & set(claims_of(pod))
+        if not section(pod, "spec").get("nodeName")
+        and not pod["metadata"].get("deletionTimestamp")
+        and not items(section(pod, "spec"), "schedulingGates")
+        and keys & set(claims_of(pod))
     )
+
+
+def users_of(evidence: Evidence, keys: set[str]) -> list[str]:
+    """The pods for which claims have to stay: those with a node that have not ended.
+
+    Upstream: pkg/controller/volume/pvcprotection/pvc_protection_controller.go, podUsesPVC().
+    """
+    return sorted(
+        key_of(pod)
+        for pod in evidence.all("Pod")
+        if section(pod, "spec").get("nodeName") and keys & set(claims_of(pod))
+    )
+
+
+def uses_text(users: list[str], most: int = 4) -> str:
+    """ "Pod a uses", "Pods a and b use"."""
+    return f"Pod {users[0]} uses" if len(users) == 1 else f"Pods {listed(users, most)} use"
 
 
 def claims_of(pod: Manifest) -> list[str]:
@@ -243,14 +290,36 @@ def _source(
     return text, f"{kind.lower()} {key}", changes
 
 
+def _loss(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str, list[Change]]:
+    """What became of the volumes; a claim never leaves the phase Lost."""
+    names = sorted({str(section(each, "spec").get("volumeName") or "") for each in claims} - {""})
+    gone = [name for name in names if evidence.find("PersistentVolume", name) is None]
+    if gone:
+        which = f"volume {gone[0]} does" if len(gone) == 1 else f"volumes {listed(gone, 4)} do"
+        text = f"{text} {which[:1].upper()}{which[1:]} not exist any more."
+    for name in names:
+        reference = section(evidence.find("PersistentVolume", name) or {}, "spec", "claimRef")
+        if reference:
+            whose = f"{reference.get('namespace')}/{reference.get('name')}"
+            text = f"{text} Volume {name} is there, and its claimRef names {whose}."
+    what = f"claim{'' if len(claims) == 1 else 's'} {listed([key_of(one) for one in claims], 3)}"
+    again = "it" if len(claims) == 1 else "them"
+    change = Change(
+        text=f"Delete {what}, and make {again} again",
+        kind="again",
+        note="A claim never leaves the phase Lost. A new one gets a new, empty volume.",
+    )
+    return text, [change]
+
+
 def _growth(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str, list[Change]]:
     """How much each asks for and has, and who uses it."""
     changes: list[Change] = []
     for claim in claims[:3]:
         wanted = section(claim, "spec", "resources", "requests").get("storage")
         has = section(claim, "status", "capacity").get("storage")
-        users = [key_of(pod) for pod in evidence.all("Pod") if key_of(claim) in claims_of(pod)]
-        used = f" Pod {listed(users, 3)} uses it." if users else ""
+        users = users_of(evidence, {key_of(claim)})
+        used = f" {uses_text(users, 3)} it." if users else ""
         text = f"{text} Claim {key_of(claim)} asks for {wanted} and has {has}.{used}"
         if users:
             changes.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,12 +39,17 @@ FINALIZERS: Final = {
 _ATTACHER: Final = "external-attacher/"
 
 
-def remover_of(finalizer: str) -> str:
-    """Who removes a finalizer of Kubernetes itself, and when; "" for any other."""
-    if finalizer.startswith(_ATTACHER):
-        driver = finalizer.removeprefix(_ATTACHER)
-        return f"the external-attacher of driver {driver} removes it when the volume is detached"
-    return FINALIZERS.get(finalizer, "")
+def remover_of(finalizer: str, objects: Iterable[Manifest] = ()) -> str:
+    """Who removes a finalizer of Kubernetes itself from *objects*, and when; "" for any other."""
+    if not finalizer.startswith(_ATTACHER):
+        return FINALIZERS.get(finalizer, "")
+    # The finalizer has the driver's name with dashes for dots. Upstream: external-attacher,
+    # pkg/controller/util.go, GetFinalizerName().
+    named = [section(each, "spec") for each in objects]
+    drivers = [str(each.get("attacher") or section(each, "csi").get("driver")) for each in named]
+    fitting = (each for each in drivers if each.replace(".", "-") in finalizer.replace(".", "-"))
+    driver = next(fitting, finalizer.removeprefix(_ATTACHER))
+    return f"the external-attacher of driver {driver} removes it when the volume is detached"
 
 
 def words_of(name: str) -> list[str]:

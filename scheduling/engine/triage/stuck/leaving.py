@@ -13,7 +13,7 @@ from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence, condition, entity, key_of
 from scheduling.engine.triage.carrying_out import bodies, deleted_at_once, without_finalizer
 from scheduling.engine.triage.report import Change, Group, counted
-from scheduling.engine.triage.stuck.claims import claims_of
+from scheduling.engine.triage.stuck.claims import users_of, uses_text
 from scheduling.engine.triage.stuck.controllers import Behind, behind, remover_of
 from scheduling.engine.triage.stuck.explained import facts_of
 from scheduling.engine.triage.stuck.nodes import Broken
@@ -24,6 +24,7 @@ _PATIENCE_SECONDS: Final = 60
 
 _REMAINING: Final = re.compile(r"([^\s,:]+(?:/[^\s,]+)?) in \d+ resource instances")
 _OWN_FINALIZER: Final = "kubernetes"
+_CLAIM_FINALIZER: Final = "kubernetes.io/pvc-protection"
 
 
 @dataclass(slots=True)
@@ -107,13 +108,13 @@ def _group(evidence: Evidence, group: _Leaving) -> Group:
     elif finalizer.startswith("discovery: "):
         text, by = f"{text}: {finalizer.removeprefix('discovery: ')}.", "apiservice"
     else:
-        text = f"{text}: {_held_by(spaces, objects, finalizer)}."
+        text = f"{text}: {_held_by(group)}."
         by = f"finalizer {finalizer}"
-        known = remover_of(finalizer)
+        known = remover_of(finalizer, objects)
         owner = None if known else behind(evidence, finalizer, "operator", "controller", "manager")
         if known:
             text = f"{text} {known[:1].upper()}{known[1:]}."
-            text = f"{text} {_users(evidence, objects)}".rstrip()
+            text = f"{text} {_users(evidence, objects, finalizer)}".rstrip()
         elif owner is not None:
             text = f"{text} {owner.said(evidence, 'removes it')}"
             by = f"{by} ({owner.name})"
@@ -157,15 +158,27 @@ def _subject(spaces: list[str], objects: list[Manifest]) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _held_by(spaces: list[str], objects: list[Manifest], finalizer: str) -> str:
-    if not spaces or not objects:
+def _held_by(group: _Leaving) -> str:
+    """Whose finalizer it is: of the namespaces themselves, or of something in them."""
+    spaces, objects, finalizer = group.namespaces, group.objects, group.finalizer
+    own = [each for each in spaces if finalizer in _own_finalizers(each)]
+    if not spaces or (own and not objects):
         what = "they keep" if len(spaces) + len(objects) > 1 else "it keeps"
         return f"{what} the finalizer {finalizer}"
+    if not objects:
+        what = "it" if len(spaces) == 1 else "them"
+        return f"something in {what} keeps the finalizer {finalizer}"
     kinds: dict[str, int] = {}
     for each in objects:
         kinds[each["kind"]] = kinds.get(each["kind"], 0) + 1
     held = listed([counted(number, kind) for kind, number in kinds.items()])
-    return f"{held} there keep the finalizer {finalizer}"
+    verb = "keeps" if len(objects) == 1 else "keep"
+    return f"{held} there {verb} the finalizer {finalizer}"
+
+
+def _own_finalizers(namespace: Manifest) -> list[str]:
+    spec = section(namespace, "spec").get("finalizers") or ()
+    return [*map(str, spec), *items_of(namespace["metadata"])]
 
 
 def _unconfirmed(evidence: Evidence, pods: list[Manifest], text: str) -> tuple[str, str]:
@@ -185,11 +198,16 @@ def _unconfirmed(evidence: Evidence, pods: list[Manifest], text: str) -> tuple[s
     return f"{text}.", entity(pods[0]).replace("/", " ", 1) if pods else ""
 
 
-def _users(evidence: Evidence, objects: list[Manifest]) -> str:
+def _users(evidence: Evidence, objects: list[Manifest], finalizer: str) -> str:
     """Who still uses claims that are being deleted."""
     keys = {key_of(each) for each in objects if each["kind"] == "PersistentVolumeClaim"}
-    users = sorted(key_of(pod) for pod in evidence.all("Pod") if keys & set(claims_of(pod)))
-    return f"Pod {listed(users, 4)} still uses it." if users else ""
+    if not keys or finalizer != _CLAIM_FINALIZER:
+        return ""
+    them = "it" if len(keys) == 1 else "them"
+    users = users_of(evidence, keys)
+    if users:
+        return f"{uses_text(users)} {them}."
+    return f"No pod that has a node uses {them}: it should have been removed."
 
 
 def _observed(group: _Leaving) -> str:
@@ -223,7 +241,7 @@ def _changes(group: _Leaving, owner: Behind | None) -> Iterator[Change]:
             loses="the certainty that it has ended: two copies may write to one volume",
             commands=bodies(map(deleted_at_once, objects)),
         )
-    elif objects and finalizer not in ("kubernetes.io/pvc-protection", _OWN_FINALIZER):
+    elif objects and finalizer not in (_CLAIM_FINALIZER, _OWN_FINALIZER):
         yield Change(
             text=f"Take the finalizer {finalizer} off {names}",
             kind="finalizer",

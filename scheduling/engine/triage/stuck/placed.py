@@ -257,7 +257,7 @@ def _missing(evidence: Evidence, kind: str, key: str) -> Explained:
 def _driver(evidence: Evidence, driver: str, found: _Caught) -> Explained:
     """A CSI driver that is not registered: where, and which DaemonSet should do it."""
     nodes = sorted({str(section(each, "spec").get("nodeName")) for each in found.pods})
-    text = f"driver {driver} is not registered on {listed(nodes, 4)} (CSINode)."
+    text = _unregistered(evidence, driver, nodes)
     owner = behind(evidence, driver, "node", "driver", "csi")
     if owner is None:
         run = Change(text=f"Run the node plugin of {driver} on {listed(nodes, 4)}", kind="driver")
@@ -272,6 +272,26 @@ def _driver(evidence: Evidence, driver: str, found: _Caught) -> Explained:
     )
     text = f"{text} {owner.said(evidence, 'is its node plugin')}"
     return Explained(text, f"{owner.name} (driver {driver})", (change,), facts_of(owner))
+
+
+def _unregistered(evidence: Evidence, driver: str, nodes: list[str]) -> str:
+    """Where the driver is not registered; an Event may be older than a CSINode that has it."""
+    listed_on = [name for name in nodes if _is_registered(evidence, driver, name)]
+    others = [name for name in nodes if name not in listed_on]
+    text = f"driver {driver} is not registered on {listed(others, 4)} (CSINode)." if others else ""
+    if listed_on:
+        has = "CSINode" if len(listed_on) == 1 else "CSINodes"
+        text = (
+            f"{text} The kubelet did not find driver {driver}, although {has} "
+            f"{listed(listed_on, 4)} has it now."
+        )
+    return text.strip()
+
+
+def _is_registered(evidence: Evidence, driver: str, node: str) -> bool:
+    csi_node = evidence.find("CSINode", node)
+    drivers = items(section(csi_node or {}, "spec"), "drivers")
+    return any(each.get("name") == driver for each in drivers)
 
 
 def _multi_attach(evidence: Evidence, volume: str, found: _Caught) -> Explained:

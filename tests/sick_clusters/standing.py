@@ -1,0 +1,47 @@
+"""A sick cluster that was read as an upload is, and what triage says of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from kscope.sim.input.loader import load_files
+from kscope.sim.input.scenario import Scenario
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration.scenario_schedulers import check_setup
+from scheduling.engine.observed.evidence import Evidence
+from scheduling.engine.triage.report import Triage
+from scheduling.engine.triage.triage import triage
+from tests.sick_clusters.generator import sick_cluster
+
+Manifest = dict[str, Any]
+
+_PROFILES = ("v1.36", "v1.34", "v1.34", "v1.20", "v1.16", "v1.11")
+
+
+@dataclass(frozen=True, slots=True)
+class Sick:
+    """The files, the cluster at its beginning, and what is stuck in it."""
+
+    seed: int
+    manifests: list[Manifest]
+    cluster: Cluster
+    evidence: Evidence
+    found: Triage
+
+
+def sick(seed: int) -> Sick:
+    """The sick cluster of a seed, under one of the profiles."""
+    manifests = sick_cluster(seed)
+    exported = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": manifests})
+    loaded = load_files([("sick.json", exported)], check=check_setup)
+    assert loaded.ok, [str(each) for each in loaded.problems]
+    evidence = Evidence(loaded.everything, loaded.newest_write)
+    scenario = Scenario.from_load(loaded, name="sick")
+    cluster = Cluster.create(scenario, profile=_PROFILES[seed % len(_PROFILES)])
+    return Sick(seed, manifests, cluster, evidence, triage(cluster, evidence))
+
+
+def as_bytes(evidence: Evidence) -> bytes:
+    """Everything that the files say, Events aside, to compare."""
+    return orjson.dumps(list(evidence.everything()), option=orjson.OPT_SORT_KEYS)
