@@ -94,12 +94,15 @@ def _resident(name: str) -> int:
     return 0
 
 
-def numbers_of(kind: str) -> Iterator[int]:
-    """The numbers of the inputs of *kind* that the environment asks for, until its time is up."""
+def numbers_of(kind: str, seconds: float = 3) -> Iterator[int]:
+    """The numbers of the inputs of *kind* that the environment asks for, until its time is up.
+
+    *seconds* are the time where the environment names none.
+    """
     if os.environ.get("FUZZ_KIND", kind) != kind:
         return
     first, count = (int(os.environ.get(f"FUZZ_{name}", default)) for name, default in _DEFAULTS)
-    deadline = time.monotonic() + float(os.environ.get("FUZZ_SECONDS", 3))
+    deadline = time.monotonic() + float(os.environ.get("FUZZ_SECONDS", seconds))
     for number in range(first, first + count):
         if time.monotonic() > deadline:
             return

@@ -193,6 +193,23 @@ def test_a_driver_can_be_unregistered_on_purpose(node: dict[str, str]) -> None:
     assert "does not contain driver" in _told(cluster, "FailedAttachVolume")[0]
 
 
+def test_a_driver_is_registered_again_as_it_was() -> None:
+    csi_node = builders.csi_node("n1")
+    cluster = Cluster.create(scene(builders.host("n1"), csi_node, *_csi(), _pod(claims=["data"])))
+    apply_command(cluster, verb="fault", patch={"unregister": _DRIVER})
+    apply_command(cluster, verb="fault", patch={"register": _DRIVER, "node": "n1"})
+    assert cluster.store.get("CSINode", "n1").spec == csi_node["spec"]
+    assert _phase(played(cluster, 300)) == "Running"
+
+
+def test_a_driver_is_registered_as_on_another_node() -> None:
+    objects = builders.host("n1"), builders.csi_node("n1"), builders.csi_node("n2", "other")
+    cluster = Cluster.create(scene(*objects))
+    apply_command(cluster, verb="fault", patch={"register": _DRIVER, "node": "n2"})
+    (_, added) = cluster.store.get("CSINode", "n2").spec["drivers"]
+    assert added == {"name": _DRIVER, "nodeID": "n2", "topologyKeys": [HOSTNAME]}
+
+
 def test_a_secret_can_be_missing_on_purpose() -> None:
     pod = _pod(volumes=[{"name": "v", "secret": {"secretName": "cert"}}])
     pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/v"}]

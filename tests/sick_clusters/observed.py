@@ -11,6 +11,8 @@ from tests.sick_clusters.standing import Sick
 Manifest = dict[str, Any]
 
 _ENDED: Final = ("Succeeded", "Failed")
+# Versions before ignore the field.
+_WITH_GATES: Final = ("v1.34", "v1.35", "v1.36")
 _STARTS: Final = (None, "ContainerCreating", "PodInitializing")
 
 
@@ -23,7 +25,7 @@ def let_go(sick: Sick) -> list[str]:
     awaited = " ".join(group.cause for group in sick.found.groups)
     return [
         f"{each['kind']} {key_of(each)}"
-        for each in _stuck(sick.evidence)
+        for each in _stuck(sick)
         if (each["kind"], key_of(each)) not in held
         # A node that pods wait for stands with them.
         and not (each["kind"] == "Node" and each["metadata"]["name"] in awaited)
@@ -58,9 +60,11 @@ def _is_well(pod: Manifest) -> bool:
     return phase in _ENDED or (phase == "Running" and _waits_in(pod) in _STARTS)
 
 
-def _stuck(evidence: Evidence) -> Iterator[Manifest]:
+def _stuck(sick: Sick) -> Iterator[Manifest]:
+    evidence, knows_gates = sick.evidence, sick.cluster.profile in _WITH_GATES
     for pod in evidence.all("Pod"):
-        if _is_stuck(evidence, pod):
+        is_gated = knows_gates and bool(pod["spec"].get("schedulingGates"))
+        if is_gated or _is_stuck(evidence, pod):
             yield pod
     for claim in evidence.all("PersistentVolumeClaim"):
         status = claim["status"]["phase"]
@@ -80,7 +84,7 @@ def _is_stuck(evidence: Evidence, pod: Manifest) -> bool:
     warnings = [each.reason for each in evidence.events(pod) if each.is_warning]
     if not pod["spec"].get("nodeName"):
         refused = [each["status"] == "False" for each in pod["status"].get("conditions") or []]
-        return any(refused) or bool(warnings) or bool(pod["spec"].get("schedulingGates"))
+        return any(refused) or bool(warnings)
     phase = pod["status"]["phase"]
     fails = _waits_in(pod) not in _STARTS
     return fails or (phase == "Pending" and (bool(warnings) or _starts_late(pod)))

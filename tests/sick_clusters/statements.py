@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from kscope.sim.objects.quantity import milli_value
-from scheduling.engine.observed.evidence import Evidence
+from scheduling.engine.observed.evidence import Evidence, key_of
 
 Manifest = dict[str, Any]
 
@@ -115,7 +115,8 @@ def _holds_cpu(evidence: Evidence, match: re.Match[str]) -> bool:
     """ "On n0 3 pods hold 2100m of 2 cpu: default/p4 1500m, …"."""
     name, number, held, has = match[1], int(match[2]), match[3], match[4]
     node = evidence.find("Node", name)
-    pods = [pod for pod in evidence.all("Pod") if _holds(pod, name)]
+    ahead = re.findall(rf"((?:default|shop)/p\d) on {name}\b", match.string)
+    pods = [pod for pod in evidence.all("Pod") if _holds(pod, name) or key_of(pod) in ahead]
     return (
         node is not None
         and milli_value(node["status"]["allocatable"]["cpu"]) == milli_value(has)
@@ -224,7 +225,7 @@ _STATEMENTS: Final[tuple[tuple[re.Pattern[str], _Holds], ...]] = (
     (re.compile(r"(Secret|ConfigMap|ServiceAccount) ([\w/-]+) does not exist"), _is_missing),
     (re.compile(rf"driver ([\w.-]+) is not registered on {_LIST}"), _is_not_registered),
     (re.compile(r"CSINode (n\d) does not contain driver ([\w.]+\w)"), _lacks_driver),
-    (re.compile(rf"(\w+)s? {_LIST} cannot go: (?:it|they) keeps? the finalizer (\S+\w)"), _keeps),
+    (re.compile(rf"(\w+?)s? {_LIST} cannot go: (?:it|they) keeps? the finalizer (\S+\w)"), _keeps),
     (re.compile(r"external-attacher of driver (\S+)"), _attaches),
     (re.compile(r"The pod (\S+) is held by the scheduling gate (\S+\w)"), _is_gated),
     (re.compile(r'PersistentVolumeClaim "(\S+)" is being deleted'), _is_deleted),

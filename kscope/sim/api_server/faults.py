@@ -22,6 +22,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "full": (),
     "offline": (),
     "unregister": ("node",),
+    "register": ("node",),
     "missing": (),
     "place": ("zone",),
     "anywhere": (),
@@ -32,6 +33,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "die": (),
     "revive": (),
     "restart": (),
+    "heal": (),
 }
 WRITE: Final = "write"
 PROVISION: Final = "provision"

@@ -22,8 +22,9 @@ from kscope.sim.kernel.rng import Streams
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.durations import parse_duration
 from kscope.sim.objects.kinds import split_entity_id
-from kscope.sim.objects.objects import Manifest, Node
+from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.outside import NAMED
+from scheduling.engine.cluster.registrations import Registrations
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.workloads.actors import WorkloadActors
 from volumes.engine.actors import VolumeActors
@@ -33,6 +34,8 @@ from volumes.engine.plugins.simulated import Fault
 COMPONENT = "fault"
 # Long enough for any run: a call that fails with a probability does so to the end of the run.
 _ALWAYS = 1 << 60
+# In place of the name of a pod: every pod.
+_EVERYTHING = "all"
 
 
 class FaultInjector:
@@ -47,6 +50,7 @@ class FaultInjector:
         self._stream = streams.stream("faults")
         self._drivers = volumes.kubelets.volumes.plugins.faults
         self._api = ApiFaults(self._stream, self._refused)
+        self._registrations = Registrations(store, COMPONENT)
         # Set later, once they exist.
         self.workloads: WorkloadActors | None = None
         self.schedulers: Sequence[SchedulerReplicas] = ()
@@ -114,14 +118,21 @@ class FaultInjector:
         drivers.offline = (*drivers.offline, fault["offline"])
 
     def _unregister(self, fault: Mapping[str, Any]) -> None:
-        """The driver's part on the node ends, or on all nodes: their CSINodes lose it."""
-        driver, node = fault["unregister"], fault.get("node")
-        for found in [self._store.get("CSINode", node)] if node else self._store.objects("CSINode"):
-            before: list[Manifest] = found.spec.get("drivers") or []
-            kept = [each for each in before if each.get("name") != driver]
-            if len(kept) != len(before):
-                patch = {"spec": {"drivers": kept}}
-                self._store.patch("CSINode", found.key, patch, by=COMPONENT)
+        self._registrations.end(fault["unregister"], fault.get("node"))
+
+    def _register(self, fault: Mapping[str, Any]) -> None:
+        self._registrations.begin(fault["register"], fault.get("node"))
+
+    def _heal(self, fault: Mapping[str, Any]) -> None:
+        """Containers that the files show failing run from now on as if they were healthy."""
+        named = fault["heal"]
+        prefix, key = split_entity_id(named) if named != _EVERYTHING else ("", "")
+        if named != _EVERYTHING and prefix not in ("pod", "Pod"):
+            raise Invalid(f"heal is {named!r}: expected pod/NAMESPACE/NAME, or {_EVERYTHING}")
+        pods = [self._store.get("Pod", key)] if key else self._store.objects("Pod")
+        for pod in pods:
+            if isinstance(pod, Pod):
+                self._volumes.kubelets.heal(pod)
 
     def _missing(self, fault: Mapping[str, Any]) -> None:
         """A Secret, ConfigMap or ServiceAccount is not there, for kubelets."""
@@ -296,6 +307,7 @@ _ACTIONS = {
     "full": "_full",
     "offline": "_offline",
     "unregister": "_unregister",
+    "register": "_register",
     "missing": "_missing",
     "place": "_place",
     "anywhere": "_anywhere",
@@ -306,4 +318,5 @@ _ACTIONS = {
     "die": "_die",
     "revive": "_revive",
     "restart": "_restart",
+    "heal": "_heal",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import orjson
 
@@ -34,6 +34,8 @@ class Deciding:
     algorithms: Mapping[str, SchedulingAlgorithm]
     # The pods without a node, the more important first.
     pending: list[Pod]
+    # The node of each pod that was placed here and has none in the cluster, by its key.
+    foreseen: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def rules(self) -> ResourceRules:

@@ -12,6 +12,10 @@ from volumes.engine.kubelet.pod_worker import Worker
 
 # How soon a refused write is repeated. Upstream: status_manager.go, syncPeriod.
 SYNC_PERIOD: Final = 10 * SECOND
+# Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, ErrCreateContainerConfig.
+CONFIG_ERROR: Final = "CreateContainerConfigError"
+# Why containers wait without any fault.
+_STARTING: Final = ("", "ContainerCreating", "PodInitializing")
 
 
 class PodStatusWriter:
@@ -95,6 +99,27 @@ def finished_conditions(pod: Pod, now: str) -> list[Manifest]:
         _condition("ContainersReady", "False", now, "PodCompleted"),
         _scheduled_condition(pod, now),
     ]
+
+
+def observed_failure(pod: Pod) -> str:
+    """Why a container of the pod does not run, by the status that its files gave it; "" for none.
+
+    Images, sandboxes and processes are outside the model, which can neither repair nor repeat this.
+    """
+    for field in ("initContainerStatuses", "containerStatuses"):
+        for status in cast("list[Manifest]", pod.status.get(field) or ()):
+            state: Manifest = status.get("state") or {}
+            waiting: Manifest = state.get("waiting") or {}
+            reason = str(waiting.get("reason") or "")
+            if reason not in _STARTING and not _lacks_object(waiting):
+                return reason
+    return ""
+
+
+def _lacks_object(waiting: Manifest) -> bool:
+    """Whether a Secret or ConfigMap is missing, which the model looks up itself."""
+    text = str(waiting.get("message") or "")
+    return waiting.get("reason") == CONFIG_ERROR and text.endswith("not found")
 
 
 def container_statuses(pod: Pod, state: Manifest) -> list[Manifest]:

@@ -28,6 +28,7 @@ class Worker:
     __slots__ = (
         "allocated",
         "deadline",
+        "failure",
         "has_devices",
         "holds",
         "node",
@@ -43,6 +44,8 @@ class Worker:
         self.pod = pod
         self.node = pod.node_name
         self.stage = Stage.PREPARING
+        # Why its containers fail, as its files show it: they stay so. "" for no failure.
+        self.failure = ""
         self.timer: Timer | None = None
         self.deadline: Timer | None = None
         # The status that the API server has refused, and when it is sent again.

@@ -15,10 +15,12 @@ from volumes.engine.kubelet.admission import NodeResources, Rejection
 from volumes.engine.kubelet.context import KubeletContext
 from volumes.engine.kubelet.device_preparation import DevicePreparation
 from volumes.engine.kubelet.pod_status import (
+    CONFIG_ERROR,
     SYNC_PERIOD,
     PodStatusWriter,
     container_statuses,
     finished_conditions,
+    observed_failure,
     running_conditions,
 )
 from volumes.engine.kubelet.pod_worker import Stage, Worker
@@ -63,6 +65,8 @@ class PodWorkers:
         # Why the network of a node is not ready; and the pods that could start but for it, by uid.
         self._no_network: dict[str, str] = {}
         self._need_network: dict[str, Worker] = {}
+        # The uids of the pods of which no failure counts that their files show.
+        self._healed: dict[str, None] = {}
         self._resizer = PodResizer(
             context, rules, self._resources_of, self._status, announces=announces_resizes
         )
@@ -155,6 +159,18 @@ class PodWorkers:
                     if self.workers.get(uid) is worker and worker.stage is Stage.PREPARING:
                         self._prepare(worker)
 
+    def heal(self, pod: Pod) -> None:
+        """Play on as if the containers of *pod*, which its files show failing, were healthy."""
+        self._healed[pod.uid] = None
+        worker = self.workers.get(pod.uid)
+        if worker is None or not worker.failure:
+            return
+        worker.failure = ""
+        if worker.stage is Stage.STARTING:
+            self._start(worker)
+        elif worker.stage is Stage.RUNNING:
+            self._started(worker)
+
     # Callbacks of the volume managers
 
     def volumes_mounted(self, uid: str) -> None:
@@ -178,6 +194,7 @@ class PodWorkers:
 
     def _new_worker(self, pod: Pod) -> Worker:
         worker = self.workers[pod.uid] = Worker(pod)
+        worker.failure = "" if pod.uid in self._healed else observed_failure(pod)
         self._by_node.setdefault(worker.node, {})[pod.uid] = worker
         return worker
 
@@ -200,7 +217,10 @@ class PodWorkers:
         if worker.pod.volumes:
             self.volumes.adopt_pod(worker.pod, mounted=before is None)
         self._resizer.take_over(worker)
-        self._set_end(worker)
+        if not worker.failure and observed_failure(worker.pod):
+            self._started(worker)
+        else:
+            self._set_end(worker)
         self._deletion(worker, is_under_way=before is None)
 
     def _admit(self, worker: Worker, node: Node) -> None:
@@ -245,6 +265,9 @@ class PodWorkers:
 
     def _start(self, worker: Worker) -> None:
         worker.timer = None
+        if worker.failure:
+            worker.stage = Stage.STARTING
+            return
         missing = self.volumes.plugins.obstacles.missing_for_containers(worker.pod)
         if missing is not None:
             self._cannot_start(worker, missing)
@@ -260,7 +283,7 @@ class PodWorkers:
 
         Upstream: pkg/kubelet/kuberuntime, ErrCreateContainerConfig.
         """
-        waiting = {"waiting": {"reason": "CreateContainerConfigError", "message": missing}}
+        waiting = {"waiting": {"reason": CONFIG_ERROR, "message": missing}}
         statuses = container_statuses(worker.pod, waiting)
         if worker.pod.status.get("containerStatuses") != statuses:
             self._context.emit(worker.pod, WARNING, "Failed", f"Error: {missing}")
@@ -288,7 +311,7 @@ class PodWorkers:
     def _set_end(self, worker: Worker) -> None:
         pod = worker.pod
         run_for = _run_for(pod)
-        if pod.annotations.get(RUN_FOR_ANNOTATION) == FOREVER:
+        if worker.failure or pod.annotations.get(RUN_FOR_ANNOTATION) == FOREVER:
             run_for = None
         elif run_for is None and pod.spec.get("restartPolicy") == "Never":
             run_for = self._context.latencies.draw("run") or None

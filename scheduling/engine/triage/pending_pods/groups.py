@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -31,6 +32,8 @@ _VOLUMES = frozenset(
     (names.VOLUME_BINDING, names.CHECK_VOLUME_BINDING)
     + (names.VOLUME_ZONE, names.NO_VOLUME_ZONE_CONFLICT)
 )
+# A pod as sentences name it: "shop/web-1".
+_KEY = re.compile(r"[a-z0-9.-]+/[a-z0-9-]+")
 _PORTS = frozenset((names.NODE_PORTS, names.POD_FITS_HOST_PORTS))
 
 
@@ -49,7 +52,7 @@ def pending_group(
     observed = observed_of(evidence, pods)
     return Group(
         kind="pending",
-        cause=explained.cause,
+        cause=f"{explained.cause} {_foreseen(deciding, explained.cause)}".rstrip(),
         by=explained.by,
         observed=observed,
         predicted=_predicted(deciding, held),
@@ -61,6 +64,16 @@ def pending_group(
         workloads=tuple(held.workloads),
         facts=tuple(dict.fromkeys((*explained.facts, *_facts(held)))),
     )
+
+
+def _foreseen(deciding: Deciding, cause: str) -> str:
+    """Which of the pods that a cause names are only about to be where it says that they are."""
+    said = set(_KEY.findall(cause))
+    ahead = [f"{key} on {node}" for key, node in deciding.foreseen.items() if key in said]
+    if not ahead:
+        return ""
+    verb = "has no node yet and is" if len(ahead) == 1 else "have no node yet and are"
+    return f"{listed(ahead)} {verb} counted there: nobody has refused so far."
 
 
 def awaited_nodes(held: Held, broken: Mapping[str, Broken]) -> list[str]:
@@ -415,7 +428,9 @@ def _claims(evidence: Evidence, held: Held) -> list[str]:
 
 
 def _is_unbound(claim: Manifest) -> bool:
-    return section(claim, "status").get("phase") != "Bound"
+    """Whether a claim has no volume; one that is being deleted is a matter of its own."""
+    is_deleted = claim["metadata"].get("deletionTimestamp")
+    return section(claim, "status").get("phase") != "Bound" and not is_deleted
 
 
 def _owned_claims(evidence: Evidence, pods: Sequence[Pod]) -> list[str]:

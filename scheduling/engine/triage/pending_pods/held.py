@@ -116,7 +116,8 @@ def held_back(evidence: Evidence, deciding: Deciding) -> list[Held]:
         key = _class_key(evidence, deciding, pod)
         is_plain = deciding.serves(pod) and not pod.scheduling_gates
         if is_plain and key not in blocked and not was_refused(evidence, pod):
-            if deciding.place(pod):
+            if node := deciding.place(pod):
+                deciding.foreseen[pod.key] = node
                 continue
             blocked.add(key)
         found = classes.setdefault(key, PodClass(evidence.workload(pod.raw)))

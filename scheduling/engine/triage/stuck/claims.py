@@ -218,14 +218,13 @@ def _predicted(found: _Stuck) -> str:
 
 
 def _waiting_pods(evidence: Evidence, claims: list[Manifest]) -> list[str]:
-    """The pods without a node that use one of the claims, and that nothing else holds before."""
+    """The pods without a node that use one of the claims, and that nobody deletes."""
     keys = {key_of(each) for each in claims}
     return sorted(
         key_of(pod)
         for pod in evidence.all("Pod")
         if not section(pod, "spec").get("nodeName")
         and not pod["metadata"].get("deletionTimestamp")
-        and not items(section(pod, "spec"), "schedulingGates")
         and keys & set(claims_of(pod))
     )
 
