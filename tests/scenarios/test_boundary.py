@@ -140,6 +140,50 @@ def test_a_pod_that_always_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPat
     assert [len(found), 10 < len(found) < 20] == [cluster.unexpected, True]
 
 
+def test_an_object_that_a_watcher_cannot_take_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    original = ReplicaSetController._on_pod
+    heard: list[int] = []
+
+    def fail_for_one(self: ReplicaSetController, event: Any) -> None:
+        if event.new.key == "default/log":
+            heard.append(1)
+            raise ZeroDivisionError("planted")
+        original(self, event)
+
+    monkeypatch.setattr(ReplicaSetController, "_on_pod", fail_for_one)
+    cluster, events = _played()
+    found = _failures(events)
+    assert {(event.object, event.component) for event in found} == {
+        ("pod/default/log", "replicaset-controller")
+    }
+    assert len(found) == len(heard) == cluster.unexpected
+    assert 5 < len(found) < 20
+    assert _phases(cluster) == ["Running"] * 6
+    ready = cluster.store.objects("ReplicaSet")[0].status["readyReplicas"]
+    assert ready == 3
+
+
+def test_a_claim_whose_timer_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = ExternalProvisioners._provision
+
+    def fail_for_one(self: ExternalProvisioners, one: Any) -> None:
+        if one.key == "default/more":
+            raise KeyError("planted")
+        original(self, one)
+
+    monkeypatch.setattr(ExternalProvisioners, "_provision", fail_for_one)
+    scenario = _scenario()
+    objects = (*scenario.objects, claim("third"), pod("third", "third"))
+    cluster = Cluster.create(replace(scenario, objects=objects))
+    cluster.advance(5 * MINUTE)
+    found = _failures(cluster.take().events)
+    assert {event.object for event in found} == {"claim/default/more"}
+    assert 5 < len(found) < 20
+    assert _phases(cluster) == ["Pending", *["Running"] * 6]
+
+
 def test_the_history_after_an_exception_can_be_had_again(monkeypatch: pytest.MonkeyPatch) -> None:
     add = PodWorkers.add
 

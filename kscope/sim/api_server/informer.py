@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from kscope.sim.api_server.store import ObjectStore
-from kscope.sim.api_server.watches import Watcher, WatchEvent
-from kscope.sim.kernel.loop import UNEXPECTED, is_method_of
+from kscope.sim.api_server.watches import Watcher, WatchEvent, tell
+from kscope.sim.kernel.loop import is_method_of
 from kscope.sim.objects.objects import ApiObject
 
 Obj = TypeVar("Obj", bound=ApiObject)
@@ -34,11 +34,7 @@ class Informer(Generic[Obj]):
             self._objects[new.key] = new
         for handler, needed in self._thorough if event.plain else self._handlers:
             if needed is None or needed:
-                try:
-                    handler(event)
-                except UNEXPECTED as error:
-                    if not self._loop.catches(error, handler):
-                        raise
+                tell(self._loop, handler, event)
 
     def on_event(
         self,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 from kscope.sim.api_server.faults import ApiFaults, Cut
-from kscope.sim.kernel.loop import UNEXPECTED, EventLoop, is_method_of
+from kscope.sim.kernel.loop import EventLoop, held_name, is_method_of
 from kscope.sim.objects.objects import ApiObject
 
 WatchType = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -77,7 +77,11 @@ class Watches:
             return
         for cause, obj in found:
             loop.cause = cause
-            loop.call_after(latency, watcher, WatchEvent("ADDED", None, obj))
+            event = WatchEvent("ADDED", None, obj)
+            if loop.held:
+                loop.call_after(latency, self._call, [watcher], event)
+            else:
+                loop.call_after(latency, watcher, event)
 
     def remove(self, owners: Sequence[object]) -> None:
         """End every watch whose watcher is a method of one of *owners*, deliveries under way too."""
@@ -145,11 +149,7 @@ class Watches:
         loop, cause = self._loop, self._loop.cause
         for watcher in watchers:
             loop.cause = cause
-            try:
-                watcher(event)
-            except UNEXPECTED as error:
-                if not loop.catches(error, watcher):
-                    raise
+            tell(loop, watcher, event)
         loop.cause = cause
 
     def _call_each(self, watchers: list[Watcher], found: list[tuple[int, ApiObject]]) -> None:
@@ -157,11 +157,14 @@ class Watches:
         for cause, obj in found:
             for watcher in watchers:
                 self._loop.cause = cause
-                try:
-                    watcher(new_event(WatchEvent, ("ADDED", None, obj, False)))
-                except UNEXPECTED as error:
-                    if not self._loop.catches(error, watcher):
-                        raise
+                tell(self._loop, watcher, new_event(WatchEvent, ("ADDED", None, obj, False)))
+
+
+def tell(loop: EventLoop, watcher: Watcher, event: WatchEvent) -> None:
+    """Call *watcher*, unless it has failed with this object, and is not to try it again yet."""
+    if loop.held and loop.is_held(held_name(watcher), event.new.id):
+        return
+    loop.guarded(watcher, event)
 
 
 def _missed(cut: Cut, objects: Mapping[str, ApiObject]) -> list[WatchEvent]:

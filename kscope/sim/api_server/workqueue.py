@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 
 from kscope.sim.api_server.answers import Answers
-from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.loop import EventLoop, held_name
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 
 
@@ -44,7 +44,7 @@ class WorkQueue:
         self._sync = sync
         self._interval = interval
         # Under this name the boundary holds back a key whose sync has failed unexpectedly.
-        self._owner = owner_of(sync)
+        self._owner = held_name(sync)
         self._keys: deque[tuple[str, int]] = deque()
         self._queued: dict[str, None] = {}
         self._failures: dict[str, int] = {}
@@ -97,9 +97,3 @@ class WorkQueue:
             self._loop.call_after(self._interval, self._work)
         else:
             self._draining = False
-
-
-def owner_of(sync: Callable[[str], None]) -> str:
-    """The name of the queue whose keys *sync* takes: its class and method."""
-    of = type(getattr(sync, "__self__", None)).__name__
-    return f"{of}.{getattr(sync, '__name__', '')}"

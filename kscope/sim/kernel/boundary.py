@@ -5,17 +5,17 @@ boundary: an exception that leaves it is recorded as an event of the object at h
 components on its way, whose state may be half changed, are built anew from the store, as after a
 restart. What was tried is tried again after a delay that doubles, as that of a returned error does.
 
-This is the one module of the engines that may name Exception: `UNEXPECTED` stands for it there.
+The loop is the one module of the engines that catches Exception.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Protocol
 
-from kscope.sim.kernel.loop import UNEXPECTED, Callback, EventLoop
+from kscope.sim.kernel.loop import Callback, EventLoop, Failed, attempted
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 
@@ -35,7 +35,7 @@ _REPORT: Final = (
 
 
 class Frame(NamedTuple):
-    """A function on the way of an exception, and its variables."""
+    """A function on the way of an exception, and its variables; the first has `args` of what was called."""
 
     module: str
     function: str
@@ -47,14 +47,16 @@ class Blame:
     """Whose exception it is.
 
     `processes` are to be built anew. `held` is what not to try again before its delay has passed:
-    the owner of a queue, and a key; without it the processes themselves wait. `subject` is the id
-    of the object at hand.
+    the owner of a queue and a key, or a watcher and the id of an object; without it the processes
+    themselves wait. What a watcher is not told meanwhile it learns when its process, which *relists*,
+    is built anew once more. `subject` is the id of the object at hand.
     """
 
     component: str
     processes: tuple[str, ...]
     subject: str
     held: tuple[str, str] | None = None
+    relists: bool = False
 
 
 class Components(Protocol):
@@ -90,18 +92,23 @@ class Boundary:
         self.count = 0
 
     def caught(
-        self, error: Exception, callback: Callback | None = None, blame: Blame | None = None
+        self,
+        error: Exception,
+        callback: Callback | None = None,
+        args: tuple[Any, ...] = (),
+        blame: Blame | None = None,
     ) -> bool:
         """Record *error* and have its components built anew next; False: it must be raised.
 
-        With *blame* it is known whose it was.
+        *callback* was called with *args*. With *blame* it is known whose it was.
         """
         if isinstance(error, _STEERING):
             return False
         frames = _frames(error.__traceback__)
         place = _place(frames)
         if (owner := getattr(callback, "__self__", None)) is not None:
-            frames.insert(0, Frame(type(owner).__module__, "", {"self": owner}))
+            called = getattr(callback, "__name__", "")
+            frames.insert(0, Frame(type(owner).__module__, called, {"self": owner, "args": args}))
         name = f"{type(error).__name__} in {place}"
         if Boundary.loud is not None:
             Boundary.loud.append(name)
@@ -111,8 +118,7 @@ class Boundary:
                 return False
             blame = self.components.blame(frames)
         delay = self._delay(blame.held or blame.processes)
-        if blame.held is not None:
-            self._loop.held[blame.held] = self._loop.now + delay
+        wait = self._hold(blame, delay)
         self.count += 1
         self._recorder.record(
             FAILED,
@@ -127,9 +133,19 @@ class Boundary:
             },
         )
         if blame.processes:
-            wait = 0 if blame.held is not None else delay
             self._loop.call_next(self._rebuild, blame.processes, wait)
         return True
+
+    def _hold(self, blame: Blame, delay: int) -> int:
+        """Hold back what failed, so that the rest goes on; how long its processes wait."""
+        now, held = self._loop.now, self._loop.held
+        # What fails though it is held back cannot be kept from its processes.
+        if blame.held is None or held.get(blame.held, 0) > now:
+            return delay
+        held[blame.held] = now + delay
+        if blame.relists:
+            self._loop.call_after(delay, self._rebuild, blame.processes, 0)
+        return 0
 
     def _delay(self, key: object) -> int:
         """Doubles with each failure; begins again after a long time without one."""
@@ -148,12 +164,8 @@ class Boundary:
             if process in self._down:
                 continue
             self._down[process] = None
-            try:
-                self.components.stop(process)
-            except UNEXPECTED as error:
-                # What it had begun stays undone; it is taken from the loop and from the watches.
-                if isinstance(error, _STEERING):
-                    raise
+            # What it had begun stays undone; it is taken from the loop and from the watches.
+            self._attempted(self.components.stop, process)
             if delay:
                 self._loop.call_after(delay, self._start, process)
             else:
@@ -162,13 +174,16 @@ class Boundary:
     def _start(self, process: str) -> None:
         assert self.components is not None, "nothing else has processes"
         del self._down[process]
-        try:
-            self.components.start(process)
-        except UNEXPECTED as error:
-            if isinstance(error, _STEERING):
-                raise
+        if not self._attempted(self.components.start, process):
             self._down[process] = None
             self._loop.call_after(self._delay(process), self._start, process)
+
+    def _attempted(self, call: Callable[[str], None], process: str) -> bool:
+        """Whether *call* raised nothing."""
+        end = attempted(call, process)
+        if isinstance(end, Failed) and isinstance(end.error, _STEERING):
+            raise end.error
+        return not isinstance(end, Failed)
 
 
 def _frames(traceback: TracebackType | None) -> list[Frame]:

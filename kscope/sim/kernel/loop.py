@@ -3,21 +3,25 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 # What it returns is ignored.
 Callback = Callable[..., object]
-# What only a boundary catches; see kscope.sim.kernel.boundary. A `try` costs nothing until then.
-UNEXPECTED: Final = Exception
+Result = TypeVar("Result")
+# What only a boundary takes; see kscope.sim.kernel.boundary. This is the one module of the engines
+# that catches it. A `try` costs nothing until then.
+_UNEXPECTED: Final = Exception
 
 
 class Catcher(Protocol):
     """Takes the exceptions that nobody expected."""
 
-    def caught(self, error: Exception, callback: Callback | None = None) -> bool:
+    def caught(
+        self, error: Exception, callback: Callback | None = None, args: tuple[Any, ...] = ()
+    ) -> bool:
         """Let the run go on without what raised *error*; False: it must be raised again.
 
-        *callback* is what was called.
+        *callback* is what was called, with *args*.
         """
         ...
 
@@ -135,9 +139,16 @@ class EventLoop:
         self.held.pop((owner, key), None)
         return False
 
-    def catches(self, error: Exception, callback: Callback) -> bool:
-        """Whether the boundary takes what *callback* raised, so that what comes after it goes on."""
-        return self.boundary is not None and self.boundary.caught(error, callback)
+    def guarded(self, callback: Callback, *args: Any) -> None:
+        """Call *callback*. What comes after it goes on if the boundary takes what it raises."""
+        try:
+            callback(*args)
+        except _UNEXPECTED as error:
+            if not self._catches(error, callback, args):
+                raise
+
+    def _catches(self, error: Exception, callback: Callback, args: tuple[Any, ...]) -> bool:
+        return self.boundary is not None and self.boundary.caught(error, callback, args)
 
     def pending_arguments(self, callback: Callback | None = None) -> Iterator[tuple[Any, ...]]:
         """With what *callback*, or any, is going to be called, in no order that may matter."""
@@ -213,8 +224,8 @@ class EventLoop:
                 timer.callback = None
                 try:
                     callback(*timer.args)
-                except UNEXPECTED as error:
-                    if not self.catches(error, callback):
+                except _UNEXPECTED as error:
+                    if not self._catches(error, callback, timer.args):
                         raise
                 if self.halted:
                     return False
@@ -236,8 +247,8 @@ class EventLoop:
             timer.callback = None
             try:
                 callback(*timer.args)
-            except UNEXPECTED as error:
-                if not self.catches(error, callback):
+            except _UNEXPECTED as error:
+                if not self._catches(error, callback, timer.args):
                     raise
         return False
 
@@ -254,6 +265,26 @@ class EventLoop:
 
 
 _NEVER = 1 << 62
+
+
+def held_name(callback: Callback) -> str:
+    """Under this name the boundary holds back that with which *callback* has failed."""
+    of = type(getattr(callback, "__self__", None)).__name__
+    return f"{of}.{getattr(callback, '__name__', '')}"
+
+
+class Failed(NamedTuple):
+    """What was called has raised an exception."""
+
+    error: Exception
+
+
+def attempted(call: Callable[..., Result], *args: Any) -> Result | Failed:
+    """What *call* returns, or that it failed."""
+    try:
+        return call(*args)
+    except _UNEXPECTED as error:
+        return Failed(error)
 
 
 def is_method_of(callback: object, owners: Sequence[object]) -> bool:

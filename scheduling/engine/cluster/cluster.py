@@ -14,7 +14,7 @@ from kscope.sim.input.budget import Stop as BudgetStop
 from kscope.sim.input.scenario import Scenario, Step
 from kscope.sim.kernel.boundary import FAILED, Boundary
 from kscope.sim.kernel.latency import Latencies
-from kscope.sim.kernel.loop import UNEXPECTED, EventLoop
+from kscope.sim.kernel.loop import EventLoop, Failed, attempted
 from kscope.sim.kernel.recorder import Event, EventRow, Recorder
 from kscope.sim.kernel.rng import Streams
 from kscope.sim.kernel.units import MINUTE
@@ -325,12 +325,12 @@ class Cluster:
 
     def _execute(self, command: Command) -> str:
         """Why it is refused, or "". Upstream: the API server answers a panic with InternalError."""
-        try:
-            return self._executor.execute(command)
-        except UNEXPECTED as error:
-            if not self.boundary.caught(error):
-                raise
-            return f"InternalError: {type(error).__name__}; see the event {FAILED}"
+        end = attempted(self._executor.execute, command)
+        if not isinstance(end, Failed):
+            return end
+        if not self.boundary.caught(end.error):
+            raise end.error
+        return f"InternalError: {type(end.error).__name__}; see the event {FAILED}"
 
     def _extend(self) -> None:
         """Go on for some time after a command."""

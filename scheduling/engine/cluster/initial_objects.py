@@ -6,7 +6,7 @@ from typing import Final
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import ApiError
 from kscope.sim.kernel.boundary import Blame, Boundary
-from kscope.sim.kernel.loop import UNEXPECTED
+from kscope.sim.kernel.loop import Failed, attempted
 from kscope.sim.objects.objects import ApiObject, Manifest, from_manifest
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.cluster.known_fields import KnownFields
@@ -51,28 +51,35 @@ class InitialObjects:
             self._store.loop.cause = 0
             if progress and done % TOLD_EVERY == 0:
                 progress(done, len(objects))
-            try:
-                self._store.create(settled(self._admission.admit(obj)), by="scenario")
-            except ApiError as refusal:
-                raise type(refusal)(f"{obj.id}: {refusal}") from refusal
-            except UNEXPECTED as error:
-                self._leave_out(error, obj.id)
+            end = attempted(self._admit, obj)
+            if not isinstance(end, Failed):
+                continue
+            if isinstance(end.error, ApiError):
+                raise type(end.error)(f"{obj.id}: {end.error}") from end.error
+            self._leave_out(end.error, obj.id)
+
+    def _admit(self, obj: ApiObject) -> None:
+        self._store.create(settled(self._admission.admit(obj)), by="scenario")
 
     def _read(self, manifests: Iterable[Manifest]) -> Iterator[ApiObject]:
         for raw in manifests:
-            try:
-                yield from_manifest(self._fields.initial(raw))
-            except ApiError:
-                raise
-            except UNEXPECTED as error:
-                self._leave_out(error)
+            found = attempted(self._object, raw)
+            if not isinstance(found, Failed):
+                yield found
+            elif isinstance(found.error, ApiError):
+                raise found.error
+            else:
+                self._leave_out(found.error)
+
+    def _object(self, raw: Manifest) -> ApiObject:
+        return from_manifest(self._fields.initial(raw))
 
     def _counted(self, objects: list[ApiObject]) -> list[ApiObject]:
-        try:
-            return with_counted_budgets(objects, self._rules)
-        except UNEXPECTED as error:
-            self._leave_out(error)
-            return objects
+        counted = attempted(with_counted_budgets, objects, self._rules)
+        if not isinstance(counted, Failed):
+            return counted
+        self._leave_out(counted.error)
+        return objects
 
     def _leave_out(self, error: Exception, subject: str = "run") -> None:
         if not self._boundary.caught(error, blame=Blame(API_SERVER, (), subject)):

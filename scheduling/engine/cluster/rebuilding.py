@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kscope.sim.api_server import process
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.kernel.boundary import Blame, Frame
 from kscope.sim.objects.objects import ApiObject, Node, Pod, from_manifest
@@ -73,7 +74,21 @@ class ClusterComponents:
             return Blame(component, (), subject)
         first = processes[0]
         component = KUBELET if first.startswith(_NODE) else first.partition("/")[0]
-        return Blame(component, processes, subject, _held(frames, first))
+        held = _held(frames, first)
+        # A kubelet hears of its pods from a watcher of all nodes, which does not begin anew.
+        if held is None and not first.startswith(_NODE):
+            watched = _watched(frames)
+            if watched is not None:
+                return Blame(component, processes, subject, watched, relists=True)
+            held = self._key_held(frames, first)
+        return Blame(component, processes, subject, held)
+
+    def _key_held(self, frames: Sequence[Frame], process: str) -> tuple[str, str] | None:
+        """The object with which a timer of a controller failed, as a key of its queue."""
+        obj = next((one for one in _args(frames) if isinstance(one, ApiObject)), None)
+        parts = next((parts for name, parts in self._parts() if name == process), ())
+        queue = next((part for part in parts if isinstance(part, WorkQueue)), None)
+        return None if obj is None or queue is None else (queue.owner, obj.key)
 
     def _on_the_way(self, frames: Sequence[Frame]) -> tuple[str, ...]:
         """The components whose own methods were running, outermost first."""
@@ -152,6 +167,21 @@ def _self(frame: Frame) -> object:
     return frame.variables.get("self")
 
 
+def _args(frames: Sequence[Frame]) -> tuple[Any, ...]:
+    """With what the callback was called that failed."""
+    return frames[0].variables.get("args", ()) if frames else ()
+
+
+def _watched(frames: Sequence[Frame]) -> tuple[str, str] | None:
+    """The watcher that failed, and the object of its event."""
+    match _args(frames):
+        case (WatchEvent() as event,):
+            called = frames[0]
+            return f"{type(_self(called)).__name__}.{called.function}", event.new.id
+        case _:
+            return None
+
+
 def _held(frames: Sequence[Frame], process: str) -> tuple[str, str] | None:
     """What is not to be tried again at once: a key of a queue, or a pod."""
     for frame in frames:
@@ -201,6 +231,10 @@ def _subject(frames: Sequence[Frame]) -> str:
         queued = _queued(frame)
         if queued is not None:
             return f"pod/{queued.key}"
+        for found in frame.variables.get("args", ()):
+            found = getattr(found, "new", getattr(found, "pod", found))
+            if isinstance(found, ApiObject):
+                return found.id
         command = frame.variables.get("command")
         if isinstance(command, Command):
             return command.object or _created(command)
