@@ -86,7 +86,7 @@ def use():
         assert urlopen(f"{ADDRESS}/runs/{run}/{page}").status == 200
     pods = ask(f"/k8s/runs/{run}/api/v1/pods")["items"]
     assert [pod["metadata"]["name"] for pod in pods] == ["waits"], pods
-    print(f"   played to {seen['head_seq']} events, and its pages are there", flush=True)
+    print(f"   played to {seen['used']['events']} events, and its pages are there", flush=True)
 
 
 def ask(path, body=None, upload=None):
