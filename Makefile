@@ -15,7 +15,7 @@ EXPLORE_SEEDS ?= $(shell first=$$(date +%s); seq $$first $$((first + 19)))
 # every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: sbom audit help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos test-bench soak explore fuzz check format bench lock clean clean-data
+.PHONY: sbom audit help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos test-compose test-bench soak explore fuzz check format bench lock clean clean-data
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,6 +46,9 @@ test-e2e: setup-dev
 
 test-chaos: setup-dev ## kill what runs, at random moments with a seed, and look for what was lost
 	@$(PY) -u -m pytest -rs -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/chaos
+
+test-compose: setup-dev ## what docker-compose.yml asks for, in namespaces in place of a daemon; needs root
+	@$(PY) -u -m pytest -rs -o addopts="-p tests.plugin --import-mode=importlib" tests/compose
 
 test-bench: setup-dev ## try every part of the bench at its least size; its figures mean nothing
 	@$(PY) -m bench --least
