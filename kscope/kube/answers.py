@@ -5,14 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from kscope.kube.drivers import Drivers
 from kscope.runs import services
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
-from kscope.sim.input.instants import whole_second_of
 from kscope.sim.input.loader import load_files
 from kube.kubeconfig import kubeconfig_text
 
@@ -34,9 +32,7 @@ class Answers:
         content = [(name, text.encode()) for name, text in files]
         loaded = load_files(content, check=wiring.check_setup)
         loaded.scenario = {**(loaded.scenario or {}), "until": FAR}
-        scenario = services.scenario_store(
-            name="cluster", result=loaded, at=whole_second_of(timezone.now())
-        )
+        scenario = services.scenario_store(name="cluster", result=loaded)
         run = services.run_create(scenario=scenario, **options)
         self.move(run.pk, 0)
         return {"run": run.pk, "kubeconfig": kubeconfig_text(self._origin, run.pk)}

@@ -12,6 +12,15 @@ from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis import diagnose
 from tests.builders.clusters import apply_command, node_of, played, scene
+from tests.builders.devices import (
+    DRIVER,
+    claims_in_pod,
+    device,
+    device_class,
+    device_request,
+    resource_claim,
+    resource_slice,
+)
 from tests.builders.nodes import node
 from tests.builders.pods import pod
 from tests.triage.clusters import ELEVEN, NOON, placed
@@ -218,3 +227,33 @@ def test_leases_of_schedulers_are_renewed_by_the_clock() -> None:
     apply_command(cluster, verb="stop_scheduler", object="scheduler/default-scheduler-0")
     (lease,) = cluster.store.objects("Lease")
     assert NOON < lease.spec["renewTime"] <= ago(seconds=-20)
+
+
+@pytest.mark.parametrize(("minutes", "stays"), [(3, True), (6, False)])
+def test_toleration_of_a_device_counts_from_its_taint(minutes: int, stays: bool) -> None:
+    """Upstream: devicetainteviction, claimEvictionTime()."""
+    bears = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    taint = {"key": "hot", "effect": "NoExecute", "timeAdded": ago(minutes=minutes)}
+    claim = resource_claim("c", device_request("r", "gpu", tolerations=[bears]))
+    given = {"request": "r", "driver": DRIVER, "pool": "n1", "device": "d0"}
+    claim["status"] = {
+        "allocation": {"devices": {"results": [given]}},
+        "reservedFor": [{"resource": "pods", "name": "p", "uid": "uid-p"}],
+    }
+    user = placed(pod("p", **claims_in_pod("c")), phase="Running")
+    user["metadata"]["uid"] = "uid-p"
+    devices = resource_slice("n1", [device("d0", taints=[taint])])
+    cluster = played(standing(node("n1"), device_class("gpu"), devices, claim, user), 90)
+    assert (cluster.store.find("Pod", "default/p") is not None) is stays
+
+
+def test_overdue_pod_takes_nothing_of_a_quota() -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "default"},
+        "spec": {"hard": {"pods": "5"}},
+    }
+    timely, overdue = leaving("timely", ago(seconds=-10)), leaving("overdue", ago(minutes=40))
+    cluster = standing(node("n1"), quota, timely, overdue)
+    assert cluster.store.get("ResourceQuota", "default/q").status["used"] == {"pods": "1"}
