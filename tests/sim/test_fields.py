@@ -1,14 +1,17 @@
 """Every field of an object has a type, and a place in the version of its run."""
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
 
+from kscope.sim.input.cleaning import clean
 from kscope.sim.objects.documents import show_path
 from kscope.sim.objects.openapi.definitions import NEWEST, definitions
 from kscope.sim.objects.openapi.fields import check_fields, check_patch, without
 from kscope.sim.objects.openapi.near import left_out_note
-from kscope.sim.objects.validation.report import type_fault
+from kscope.sim.objects.validation.manifests import check_manifest
+from kscope.sim.objects.validation.report import Report, type_fault
 
 Manifest = dict[str, Any]
 
@@ -212,3 +215,22 @@ def test_only_what_is_on_the_way_is_copied() -> None:
     assert left == {"a": {"c": 2}, "d": [{"e": 1}, {}], "f": {}}
     assert left["d"][0] is whole["d"][0]
     assert whole["a"] == {"b": 1, "c": 2}
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {"kind": "Pod", "spec": {"nodeSelector": {"a": None, "b": "c"}, "hostname": None}},
+        {"kind": "Pod", "status": {"conditions": [{"type": "Ready", "lastProbeTime": None}, None]}},
+        {"kind": "Pod", "status": None},
+        {"kind": "ControllerRevision", "apiVersion": "apps/v1", "data": {"a": [{"b": None}]}},
+        {"kind": "Widget", "apiVersion": "example.com/v1", "spec": {"a": {"b": None}, "c": [None]}},
+        {"kind": "Node", "spec": {"nodeSelektor": None, "podCIDR": None}},
+    ],
+)
+def test_fields_that_are_null_are_found_by_the_check(manifest: dict[str, Any]) -> None:
+    whole = {"apiVersion": "v1", **manifest, "metadata": {"name": "x", "labels": {"a": None}}}
+    wanted = clean(deepcopy(whole))
+    nulls = check_manifest(whole, (), Report())
+    assert clean(whole, nulls=nulls) == wanted
+    assert wanted["metadata"]["labels"] == {}

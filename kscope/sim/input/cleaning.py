@@ -7,7 +7,7 @@ a workload's template keeps a digest of what was left out. It has 16 bits, too f
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from operator import is_not
 from typing import Any, Final, cast
 
@@ -44,19 +44,27 @@ _WITHOUT_CONTAINERS: Final = frozenset(
 )
 
 
-def clean(raw: Manifest, *, keeps_copy: bool = False) -> Manifest:
+def clean(
+    raw: Manifest, *, keeps_copy: bool = False, nulls: Sequence[Manifest] | None = None
+) -> Manifest:
     """A copy of a checked manifest without what must not be kept; with the default namespace.
 
     With *keeps_copy* stay the copy of the manifest that `kubectl apply` makes, likewise cleaned, and
-    the managed fields, which have the names of fields and no values.
+    the managed fields, which have the names of fields and no values. *nulls* are the objects in it
+    that have fields which are null, where they are known: those lose these fields in place.
     """
+    for part in nulls or ():
+        for name in [name for name, value in part.items() if value is None]:
+            del part[name]
     metadata = raw["metadata"]
     if raw["kind"] in NAMESPACED and not metadata.get("namespace"):
         metadata = {**metadata, "namespace": "default"}
     elif is_known(raw) and raw["kind"] not in NAMESPACED and "namespace" in metadata:
         # Upstream: rest.EnsureObjectNamespaceMatchesRequestNamespace().
         metadata = {name: part for name, part in metadata.items() if name != "namespace"}
-    settled = without_nulls({**raw, "metadata": metadata})
+    settled = {**raw, "metadata": metadata}
+    if nulls is None:
+        settled = without_nulls(settled)
     return without_values(settled, raw["kind"], keeps_copy=keeps_copy)
 
 

@@ -36,6 +36,7 @@ from kscope.sim.objects.documents import (
     show_path,
     too_large,
 )
+from kscope.sim.objects.openapi.checkers import Nulls
 from kscope.sim.objects.unmodelled import OPTIONAL, left_out
 from kscope.sim.objects.validation.kinds import is_known
 from kscope.sim.objects.validation.manifests import check_manifest
@@ -382,11 +383,12 @@ class Loader:
                     _check(body, where, report)
 
     def _object(self, raw: Any, path: Path, origin: Origin, report: Report) -> None:
-        unknown = len(report.unknown)
-        if not _check(raw, path, report):
+        unknown, problems = len(report.unknown), len(report.problems)
+        nulls = _check(raw, path, report)
+        if len(report.problems) > problems:
             return
         self._note_writes(raw["metadata"])
-        manifest = clean(raw)
+        manifest = clean(raw, nulls=nulls)
         metadata = manifest["metadata"]
         key = (manifest["kind"], metadata.get("namespace", ""), metadata["name"])
         contents = self._result.files[origin.file]
@@ -489,11 +491,12 @@ def _not_simulated(recording: Manifest) -> list[str]:
     return found
 
 
-def _check(raw: Any, path: Path, report: Report) -> bool:
+def _check(raw: Any, path: Path, report: Report) -> Nulls | None:
+    """Report what is wrong with a manifest; see check_manifest()."""
     before = len(report.problems)
     if not isinstance(raw, dict):
         report.add(path, raw, f"expected a manifest, found {shown(raw)}")
-        return False
+        return None
     manifest = cast("Manifest", raw)
     for name in ("apiVersion", "kind"):
         value = manifest.get(name)
@@ -503,5 +506,5 @@ def _check(raw: Any, path: Path, report: Report) -> bool:
         if manifest.get("metadata") is None:
             report.add((*path, "metadata"), None, f"a {manifest['kind']} needs metadata.name")
         else:
-            check_manifest(manifest, path, report)
-    return len(report.problems) == before
+            return check_manifest(manifest, path, report)
+    return None

@@ -2,6 +2,7 @@
 
 Each definition is compiled once for each version. A checker answers for the whole value, without a
 place or a reason: those are for `findings`, and for the few values with which something is wrong.
+On its way it notes the objects that have fields which are null.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, Final, cast
 
 from kscope.sim.objects.openapi.definitions import (
@@ -21,7 +23,9 @@ from kscope.sim.objects.openapi.definitions import (
 )
 from kscope.sim.objects.quantity import QuantityError, parse
 
-Checker = Callable[[Any], bool]
+# The objects with fields that are null.
+Nulls = list[dict[str, Any]]
+Checker = Callable[[Any, Nulls], bool]
 
 INT32: Final = range(-(1 << 31), 1 << 31)
 INT64: Final = range(-(1 << 63), 1 << 63)
@@ -65,7 +69,7 @@ class _Compiler:
         found = _checkers.get(key)
         if found is not None:
             return found
-        _checkers[key] = lambda value: _checkers[key](value)
+        _checkers[key] = lambda value, nulls: _checkers[key](value, nulls)
         schema = self._known.get(name, {})
         if schema.get("type") == "object" and name not in OPAQUE:
             found = self._of_object(schema, is_empty=True)
@@ -110,62 +114,66 @@ def _object_with(fields: dict[str, Checker]) -> Checker:
     classes = {name: _CLASSES[one] for name, one in fields.items() if one in _CLASSES}
     class_of, find = classes.get, fields.get
 
-    def check(value: Any) -> bool:
+    def check(value: Any, nulls: Nulls) -> bool:
         if value.__class__ is not dict:
             return value is None
         for name, part in value.items():
             if class_of(name) is not part.__class__:
                 is_right = find(name)
-                if is_right is None or not is_right(part):
+                if is_right is None or not is_right(part, nulls):
                     return False
+                if part is None:
+                    nulls.append(value)
         return True
 
     return check
 
 
 def _map_of(is_right: Checker) -> Checker:
-    def check(value: Any) -> bool:
+    def check(value: Any, nulls: Nulls) -> bool:
         if value.__class__ is not dict:
             return value is None
-        return all(map(is_right, value.values()))
+        if None in value.values():
+            nulls.append(value)
+        return all(map(is_right, value.values(), repeat(nulls)))
 
     return check
 
 
 def _list_of(is_right: Checker) -> Checker:
-    def check(value: Any) -> bool:
+    def check(value: Any, nulls: Nulls) -> bool:
         if value.__class__ is not list:
             return value is None
-        return all(map(is_right, value))
+        return all(map(is_right, value, repeat(nulls)))
 
     return check
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: Any, nulls: Nulls) -> bool:
     return value.__class__ is str or value is None
 
 
-def _is_boolean(value: Any) -> bool:
+def _is_boolean(value: Any, nulls: Nulls) -> bool:
     return value.__class__ is bool or value is None
 
 
-def _is_int32(value: Any) -> bool:
+def _is_int32(value: Any, nulls: Nulls) -> bool:
     return value is None or (value.__class__ is int and -0x8000_0000 <= value <= 0x7FFF_FFFF)
 
 
-def _is_int64(value: Any) -> bool:
+def _is_int64(value: Any, nulls: Nulls) -> bool:
     return value is None or (value.__class__ is int and value in INT64)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any, nulls: Nulls) -> bool:
     return value is None or value.__class__ is int or value.__class__ is float
 
 
-def _is_int_or_string(value: Any) -> bool:
-    return value.__class__ is str or _is_int32(value)
+def _is_int_or_string(value: Any, nulls: Nulls) -> bool:
+    return value.__class__ is str or _is_int32(value, nulls)
 
 
-def _is_quantity(value: Any) -> bool:
+def _is_quantity(value: Any, nulls: Nulls) -> bool:
     if value is None:
         return True
     try:
@@ -175,7 +183,7 @@ def _is_quantity(value: Any) -> bool:
     return True
 
 
-def _is_time(value: Any) -> bool:
+def _is_time(value: Any, nulls: Nulls) -> bool:
     return value is None or (value.__class__ is str and _is_timestamp(value))
 
 
@@ -191,7 +199,25 @@ def _is_timestamp(text: str) -> bool:
     return True
 
 
-def _is_anything(value: Any) -> bool:
+def _is_anything(value: Any, nulls: Nulls) -> bool:
+    note_nulls(value, nulls)
+    return True
+
+
+def note_nulls(value: Any, nulls: Nulls) -> None:
+    """Note the objects in *value*, of whatever kind it is, that have fields which are null."""
+    if value.__class__ is dict:
+        if None in value.values():
+            nulls.append(value)
+        value = value.values()
+    elif value.__class__ is not list:
+        return
+    for part in value:
+        if part.__class__ is dict or part.__class__ is list:
+            note_nulls(part, nulls)
+
+
+def _is_left_out(value: Any, nulls: Nulls) -> bool:
     return True
 
 
@@ -202,4 +228,6 @@ SPECIAL: Final[dict[str, Checker]] = {
     QUANTITY: _is_quantity,
     "io.k8s.apimachinery.pkg.apis.meta.v1.Time": _is_time,
     "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": _is_time,
+    # In managed fields, which are large, have no values, and are not kept.
+    "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": _is_left_out,
 }

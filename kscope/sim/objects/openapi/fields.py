@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from kscope.sim.objects.documents import Path
+from kscope.sim.objects.openapi.checkers import Nulls, note_nulls
 from kscope.sim.objects.openapi.definitions import NEWEST
 from kscope.sim.objects.openapi.findings import NOTHING, Findings, findings
 from kscope.sim.objects.openapi.names import place_of, usual_place
@@ -16,12 +17,17 @@ _METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
 def check_fields(
-    manifest: Manifest, version: str = NEWEST, *, is_simulated: bool = False
+    manifest: Manifest,
+    version: str = NEWEST,
+    *,
+    is_simulated: bool = False,
+    nulls: Nulls | None = None,
 ) -> Findings:
     """Which values of a manifest are of a wrong type, and which fields its kind does not have.
 
     Of a kind that is not Kubernetes' own the metadata counts alone, unless it *is_simulated*: then it
-    counts as the kind of that name, whatever its group.
+    counts as the kind of that name, whatever its group. If nothing is wrong, *nulls* gets the objects
+    in it that have fields which are null.
     """
     kind, api_version = manifest.get("kind"), manifest.get("apiVersion")
     if not isinstance(kind, str):
@@ -30,7 +36,9 @@ def check_fields(
     if found is None and is_simulated:
         found = usual_place(version, kind)
     if found is not None:
-        return findings(*found, manifest)
+        return findings(*found, manifest, nulls)
+    if nulls is not None:
+        note_nulls(manifest, nulls)
     inner = findings(NEWEST, _METADATA, manifest.get("metadata"))
     return inner if inner is NOTHING else inner.below("metadata")
 

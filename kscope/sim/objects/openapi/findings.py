@@ -15,6 +15,7 @@ from kscope.sim.objects.openapi.checkers import (
     INT64,
     OPAQUE,
     SPECIAL,
+    Nulls,
     checker_of,
 )
 from kscope.sim.objects.openapi.definitions import Definitions, Schema, definitions
@@ -61,9 +62,12 @@ class Findings:
 NOTHING: Final = Findings()
 
 
-def findings(version: str, name: str, value: Any) -> Findings:
-    """What is wrong with an object of the definition *name* of *version*."""
-    if checker_of(version, name)(value):
+def findings(version: str, name: str, value: Any, nulls: Nulls | None = None) -> Findings:
+    """What is wrong with an object of the definition *name* of *version*.
+
+    If it is nothing, *nulls* gets the objects in it that have fields which are null.
+    """
+    if checker_of(version, name)(value, [] if nulls is None else nulls):
         return NOTHING
     found = list(_Walk(definitions(version)).of({"$ref": name}, value, (), "", ()))
     wrong = tuple(each for each in found if isinstance(each, WrongType))
@@ -128,7 +132,7 @@ def _is_of_type(reference: str, meant: Schema, value: Any) -> bool:
     """Whether the value itself, without what is in it, is of its type."""
     special = SPECIAL.get(reference)
     if special is not None:
-        return special(value)
+        return special(value, [])
     is_free = not meant.get("properties") and not meant.get("additionalProperties")
     match meant.get("type"):
         case "object":

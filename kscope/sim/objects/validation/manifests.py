@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from kscope.sim.objects.documents import Path
 from kscope.sim.objects.kinds import NAMESPACED
+from kscope.sim.objects.openapi.checkers import Nulls
 from kscope.sim.objects.openapi.definitions import NEWEST
 from kscope.sim.objects.openapi.fields import check_fields, without
 from kscope.sim.objects.openapi.findings import NOTHING
@@ -23,20 +24,24 @@ _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}", re.ASCII)
 _LOOSE_NAMES = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Event"})
 
 
-def check_manifest(raw: dict[str, Any], path: Path, report: Report, version: str = NEWEST) -> None:
+def check_manifest(
+    raw: dict[str, Any], path: Path, report: Report, version: str = NEWEST
+) -> Nulls | None:
     """Report what is wrong with a manifest that has a kind and metadata, and its unknown fields.
 
     Values of a wrong type are all that is told of a manifest that has some. *version* is the one of
-    Kubernetes.
+    Kubernetes. Returns the objects in it that have fields which are null, if all its fields are right.
     """
     is_simulated = is_known(raw)
     is_read = is_simulated or raw["kind"] in STORED_KINDS
-    found = check_fields(raw, version, is_simulated=is_read)
+    nulls: Nulls | None = []
+    found = check_fields(raw, version, is_simulated=is_read, nulls=nulls)
     if found is not NOTHING:
+        nulls = None
         report.add_types(path, found)
         report.unknown += [(*path, *field.path) for field in found.unknown]
         if found.wrong:
-            return
+            return None
         # Nobody has looked at the types of what is left out.
         raw = without(raw, [field.path for field in found.unknown])
     # Of a kind that no engine reads the name alone counts, and may be a path segment.
@@ -48,6 +53,7 @@ def check_manifest(raw: dict[str, Any], path: Path, report: Report, version: str
     rule = KINDS.get(kind)
     if rule is not None:
         rule(raw, path, report)
+    return nulls
 
 
 def check_stored(raw: dict[str, Any], path: Path, report: Report, version: str = NEWEST) -> None:
