@@ -10,9 +10,10 @@ from typing import Any
 import orjson
 import yaml
 
+from kscope.sim.api_server.faults import KINDS as FAULTS
 from kscope.sim.input.scenario import STEP_VERBS
 from scheduling.engine.cluster.cluster import Cluster
-from tests.properties.broken import broken_scenario
+from tests.properties.broken import DRIVER, broken_scenario
 from tests.properties.mutations import NONSENSE, mutated
 
 HERE = Path(__file__).parents[1]
@@ -250,10 +251,8 @@ def command(chance: Random, held: list[dict[str, Any]]) -> dict[str, Any]:
         body = {"verb": "patch", "object": entity, "patch": patch}
     elif kind < 0.85:
         fault = {
-            chance.choice(
-                ("fail", "slow", "die", "cut", "vanish", "place", "restart", "lag")
-            ): chance.choice(
-                ("mount", "pv-controller", "n0", "Pod", entity, chance.choice(HOSTILE))
+            chance.choice(tuple(FAULTS)): chance.choice(
+                ("mount", "pv-controller", "n0", "Pod", DRIVER, entity, chance.choice(HOSTILE))
             ),
             chance.choice(("delay", "times", "zone", "probability", "by", "node")): chance.choice(
                 (1, "1s", "n0", "scheduler", chance.choice(HOSTILE))

@@ -171,6 +171,13 @@ def _pod(name: str, chance: Random, claims: list[Manifest]) -> Manifest:
         spec["volumes"] = [*spec.get("volumes", ()), own]
         mounts = spec["containers"][0].setdefault("volumeMounts", [])
         mounts.append({"name": "own", "mountPath": "/own"})
+    if chance.random() < 0.2:
+        source = chance.choice(
+            ({"secret": {"secretName": "settings"}}, {"configMap": {"name": "settings"}})
+        )
+        spec["volumes"] = [*spec.get("volumes", ()), {"name": "settings", **source}]
+        mounts = spec["containers"][0].setdefault("volumeMounts", [])
+        mounts.append({"name": "settings", "mountPath": "/settings"})
     spec["priority"] = chance.choice([0, 0, 100])
     annotations = {"kscope.dev/run-for": "20s"} if chance.random() < 0.2 else {}
     spec["restartPolicy"] = "Never" if annotations else "Always"
@@ -251,7 +258,7 @@ def _fault(
     """One fault that ends by itself, or with a second step."""
     kind = chance.choice(
         ["call", "call", "provision", "write", "slow", "lag"]
-        + ["cut", "vanish", "restart", "kubelet", "die"]
+        + ["cut", "vanish", "restart", "kubelet", "die", "driver", "missing"]
     )
     # Most happens at the beginning.
     at = chance.randint(0, chance.choice([2_000, 10_000, 90_000])) * MILLISECOND
@@ -285,9 +292,26 @@ def _fault(
         # Some come back before anybody has noticed, some when their pods have been replaced.
         back = at + chance.choice([10 * SECOND, 8 * MINUTE])
         return [_inject(at, die=node), _inject(back, revive=node)]
+    if kind == "driver":
+        where = _where(chance, node)
+        gone = _inject(at, unregister=DRIVER, **where)
+        return [gone, _inject(end, register=DRIVER, **where), _inject(at, offline=DRIVER)]
+    if kind == "missing":
+        return _missing(at, end, chance)
     stopped = Step(at=at, verb="stop_kubelet", object=f"node/{node}")
     started = Step(at=end, verb="start_kubelet", object=f"node/{node}")
     return [stopped, started]
+
+
+def _missing(at: int, end: int, chance: Random) -> list[Step]:
+    """Something that pods need is not there, until it is created."""
+    kind = chance.choice(("Secret", "ConfigMap"))
+    metadata = {"name": "settings", "namespace": "default"}
+    made = {"apiVersion": "v1", "kind": kind, "metadata": metadata}
+    return [
+        _inject(at, missing=f"{kind.lower()}/default/settings"),
+        Step(at=end, verb="apply", manifest=made),
+    ]
 
 
 def _inject(at: int, **fault: Any) -> Step:
