@@ -60,6 +60,14 @@ def test_a_node_is_cordoned_from_its_page(page: Page) -> None:
     question.get_by_role("button", name="Cordon").click()
     expect(page.get_by_role("button", name="Uncordon")).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_text("small is cordoned")).to_be_visible()
+    page.get_by_label("Let something fail").select_option("Fail the next attach here")
+    page.get_by_label("Times").fill("2")
+    page.get_by_role("button", name="Inject…").click()
+    question = page.get_by_role("dialog", name="Inject a fault: fail attach, node small, times 2?")
+    question.get_by_role("button", name="Inject").click()
+    expect(page.get_by_role("button", name="Inject…")).to_be_hidden(timeout=PATIENCE_MS)
+    sent = page.request.get(f"/api/runs/{run}/commands/").json()["commands"]
+    assert [each["verb"] for each in sent] == ["cordon", "fault"]
     page.goto(f"/runs/{run}/nodes/nobody/")
     expect(page.get_by_text("This node is not in the cluster")).to_be_visible(timeout=PATIENCE_MS)
 

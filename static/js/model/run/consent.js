@@ -1,5 +1,6 @@
 /** The question to confirm before a change that deletes something or resumes a finished run. */
 import {count, moment, parseId} from "../shared/format.js";
+import {faultWords} from "./failures.js";
 
 /** Commands whose effect cannot simply be undone, and what each does. */
 const DESTRUCTIVE = {
@@ -49,7 +50,8 @@ function drained(bodies) {
   return evicting ? parseId(evicting.object).name : null;
 }
 
-function commandLine({verb, object, manifest}) {
+function commandLine({verb, object, manifest, patch}) {
+  if (verb === "fault") return `Injects a fault: ${faultWords(patch)}.`;
   const subject = object ? parseId(object).key : (manifest?.metadata?.name ?? "");
   return `${DESTRUCTIVE[verb] ?? HARMLESS[verb] ?? verb} ${subject}`.trim().concat(".");
 }
@@ -69,6 +71,7 @@ const BUTTONS = {
   patch: "Apply",
   resize: "Resize",
   apply: "Apply",
+  fault: "Inject",
 };
 
 function buttonOf(bodies) {

@@ -7,6 +7,7 @@ import {podsOf} from "../../model/nodes/node_pods.js";
 import {volumesOf} from "../../model/health/node_volumes.js";
 import {amount, bytes, count, moment, parseId} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
+import {Failures} from "../run/failures.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
 import {ManifestLink, NodeLink, PodLink} from "../shared/links.js";
@@ -65,7 +66,8 @@ function Head({session, name, node}) {
           <button class="btn" disabled=${!session.mayChange} title=${session.mayChange ? undefined : READ_ONLY}
             onClick=${() => command(node.unschedulable ? "uncordon" : "cordon")}>${node.unschedulable ? "Uncordon" : "Cordon"}</button>
           <button class="btn" disabled=${!session.mayChange} title=${session.mayChange ? "Cordon the node and evict its pods; asks first" : READ_ONLY}
-            aria-haspopup="dialog" onClick=${() => command("cordon", "evict_pods")}>Drain…</button>`
+            aria-haspopup="dialog" onClick=${() => command("cordon", "evict_pods")}>Drain…</button>
+          <${Failures} session=${session} id=${id} />`
         }
         <${ManifestLink} session=${session} id=${id} /></div>`
       }</div>`;

@@ -2,6 +2,7 @@ import {html} from "../../lib/html.js";
 import {placeOf} from "../../model/nodes/nodes.js";
 import {podStates} from "../../model/health/pod.js";
 import {moment, parseId} from "../../model/shared/format.js";
+import {Failures} from "../run/failures.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
 import {ManifestLink, NodeLink} from "../shared/links.js";
@@ -75,7 +76,7 @@ function Head({session, id, pod}) {
       )}</p>
       <div class="end"><a class="btn" href=${session.href("board", {pod: id})}>On the board</a>
         <a class="btn" href=${session.href("machines", {pod: id})}>State machines</a>
-        ${pod && html`<${ManifestLink} session=${session} id=${id} />`}</div></div>`;
+        ${pod && html`<${Failures} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} />`}</div></div>`;
 }
 
 /** A state of a pod; a node in it links to its page. */
