@@ -191,3 +191,16 @@ def test_the_score_that_changed_most_decided() -> None:
 def test_a_plugin_that_rejects_the_node_decided() -> None:
     rejects = {"verdicts": {"n1": {"plugin": "TaintToleration"}}}
     assert comparison.deciding_plugin("n1", "", {}, rejects) == "TaintToleration"
+
+
+def test_nominated_pod_has_its_node_and_whom_it_awaits() -> None:
+    state: dict[str, Any] = {
+        "node/n1": {"ready": True},
+        "pod/default/urgent": {"nominated": "n1", "queue": "unschedulable"},
+        "pod/default/old": {"node": "n1", "phase": "Running", "deleting": 9},
+        "pod/default/other": {"node": "n1", "phase": "Running"},
+    }
+    found = comparison.health_facts("pod/default/urgent", state)
+    assert found["host"] == {"ready": True, "volumes": {}, "attachments": {}}
+    assert found["ending"] == {"pod/default/old": {"node": "n1", "deleting": 9}}
+    assert comparison.health_facts("pod/default/old", state)["ending"] is None

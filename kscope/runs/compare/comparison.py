@@ -84,11 +84,27 @@ def spot(pod: Attributes | None, decision: Decision | None) -> Spot:
 def health_facts(pod_id: str, state: State) -> dict[str, Attributes | None]:
     """What the health of a pod follows from: its attributes, and those of its node (`host`).
 
-    Of the node's volumes only those that are there for the pod; static/js/model/health judges.
+    The node is that to which it is bound, or else nominated; then `ending` are the pods that it may
+    wait for there. Of the node's volumes only those that are there for the pod;
+    static/js/model/health judges.
     """
-    pod = state.get(pod_id)
-    node = state.get(f"node/{(pod or {}).get('node')}")
-    return {"pod": pod, "host": None if node is None else _host(pod_id.split("/", 1)[1], node)}
+    pod = state.get(pod_id) or {}
+    nominated = "" if pod.get("node") else str(pod.get("nominated") or "")
+    node = state.get(f"node/{pod.get('node') or nominated}")
+    return {
+        "pod": state.get(pod_id),
+        "host": None if node is None else _host(pod_id.split("/", 1)[1], node),
+        "ending": _ending_on(nominated, state) if nominated else None,
+    }
+
+
+def _ending_on(node: str, state: State) -> Attributes:
+    """The pods that are being deleted on a node: of each, where it is and when its grace is over."""
+    return {
+        entity: {"node": node, "deleting": pod["deleting"]}
+        for entity, pod in state.items()
+        if pod.get("node") == node and "deleting" in pod and entity.startswith("pod/")
+    }
 
 
 def _host(pod_key: str, node: Attributes) -> Attributes:

@@ -66,14 +66,16 @@ export function alikeText(rows) {
   return `${count(rows.length)} identical events in both runs, ${when}`;
 }
 
-/** The health of a pod in one run at its moment `at`, from what the spot says of the pod and its node. */
-export function spotHealth(id, {pod, host}, at) {
-  const entities = new Map(pod?.node && host ? [[`node/${pod.node}`, host]] : []);
-  return podHealth(id, pod ?? undefined, {entities, nodes: NO_NODES, at});
+/**
+ * The health of a pod in one run at its moment `at`, from what the spot says of the pod, of the node that it has or is
+ * nominated to, and of the pods that end there.
+ */
+export function spotHealth(id, {pod, host, ending}, at) {
+  const place = pod?.node ?? pod?.nominated;
+  const entities = new Map(host ? [[`node/${place}`, host]] : []);
+  const nodes = {pods: new Map([[place, new Map(Object.entries(ending ?? {}))]])};
+  return podHealth(id, pod ?? undefined, {entities, nodes, at});
 }
-
-/** The other pods of a node are not compared. */
-const NO_NODES = {pods: new Map()};
 
 /** The bars of one run on the common axis. */
 export function barsOn({to, counts}) {

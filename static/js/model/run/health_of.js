@@ -19,6 +19,14 @@ export function healthOf(id, model) {
   return workloadHealth(id, model);
 }
 
+/** An answer about a claim or volume, led by what fails: an answer about its binding alone would call it well. */
+export function ledByHealth(id, model, answer) {
+  if (!model.entities.has(id)) return answer;
+  const {state, family, detail} = healthOf(id, model);
+  if (state !== "failing" || answer.family === "stuck") return answer;
+  return {...answer, family, sentence: `${detail.replace(/\.$/, "")}. ${answer.sentence}`};
+}
+
 function nodeHealth(name, node, {nodes, at}) {
   const {state, mark, family, words, sentence} = nodeAnswer(name, node, nodes.pods.get(name) ?? new Map(), at);
   return healthIs(state, "", [mark, family, words], sentence);

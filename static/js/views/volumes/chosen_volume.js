@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {ledByHealth} from "../../model/run/health_of.js";
 import {accessModes, bytes, moment, parseId} from "../../model/shared/format.js";
 import {stepsOf} from "../../model/volumes/binding_steps.js";
 import {nearestOf} from "../../model/volumes/candidates.js";
@@ -46,7 +47,7 @@ function Binding({session, id, binding, isOpen, nearest}) {
         <div class="end">${object && html`<${Failures} key=${id} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} />`}</div></div>
       ${
         isOpen
-          ? html`<${Progress} session=${session} id=${id} binding=${binding} answer=${ofClaim ? claimAnswer(binding, nearest) : volumeAnswer(binding)} />`
+          ? html`<${Progress} session=${session} id=${id} binding=${binding} answer=${ledByHealth(id, session.model, ofClaim ? claimAnswer(binding, nearest) : volumeAnswer(binding))} />`
           : html`<p class="small soft" role="status">Reading its events…</p>`
       }
     </section>`;

@@ -55,6 +55,14 @@ test("a pod of either run has its one health", () => {
   assert.equal(words(null), "does not exist at this moment");
 });
 
+test("a nominated pod waits for the same pods in a comparison", () => {
+  const pod = {nominated: "n1", queue: "unschedulable"};
+  const ending = {"pod/shop/old": {node: "n1", deleting: 9e9}};
+  const {words, detail} = spotHealth("pod/shop/web", {pod, host: {ready: true}, ending}, 4e9);
+  assert.equal(words, "waits for old to end on n1");
+  assert.match(detail, /5\.00 s of grace left$/);
+});
+
 test("the closest related runs are offered first", () => {
   const runs = [
     {id: 1, relation: "other"},
