@@ -71,8 +71,8 @@ def _needed(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         sources = [volume, *(volume.get("projected") or {}).get("sources", ())]
         for each in sources:
             for field, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
-                part = each.get(field) or {"optional": True}
-                if not part.get("optional"):
+                part: Manifest = each.get(field) or {}
+                if part and not part.get("optional"):
                     yield kind, part.get("secretName") or part["name"]
     for entry in (entry for each in spec["containers"] for entry in each.get("env") or ()):
         for field, kind in (("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")):
