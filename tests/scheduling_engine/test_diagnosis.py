@@ -220,7 +220,7 @@ def test_a_pod_that_fits_names_those_that_are_tried_before_it() -> None:
 def test_a_nominated_pod_waits_for_its_victims(profile: str) -> None:
     late = (2, "create", {"manifest": pod("p", cpu="4", priority=10)})
     found = _diagnosed(node("n"), pod("old", cpu="4"), steps=[late], seconds=3, profile=profile)
-    assert found.sentence == "Waits for old to leave n."
+    assert found.sentence == "Waits for old to leave n; 29 s of grace are left."
     assert found.outlook is not None
     assert found.outlook.node == "n"
     assert found.fixes == ()

@@ -102,3 +102,25 @@ def test_only_steps_and_faults_are_played(
     call_command("why", str(path), "pod", "web", "--json")
     found = json.loads(capsys.readouterr().out)
     assert (found["at"] > 0, "observed" not in found) == (is_played, is_played)
+
+
+def test_scheduler_that_is_not_played_is_not_denied() -> None:
+    other = deployment("batch-scheduler", 1, 1)
+    waiting = pod("a", schedulerName="batch-scheduler")
+    answer = answer_about("Pod", "default/a", node("n1"), other, waiting)
+    assert "most likely is that scheduler; it has 1 of 1 pods ready" in answer.sentence
+    assert "No scheduler has the name" not in answer.text()
+
+
+def test_pod_that_a_minute_places_contradicts_nothing() -> None:
+    old = placed(pod("old", cpu="4"), phase="Running")
+    old["metadata"] |= {
+        "deletionTimestamp": "2026-11-20T12:00:20Z",
+        "deletionGracePeriodSeconds": 30,
+    }
+    status = {"phase": "Pending", "nominatedNodeName": "n1"}
+    waiting = {**pod("a", cpu="4", priority=9), "status": status}
+    answer = answer_about("Pod", "default/a", node("n1"), old, waiting)
+    assert not answer.contradicts
+    assert "waits for default/old to end on n1" in answer.groups[0].cause
+    assert "20 s of its grace period are left" in answer.groups[0].cause

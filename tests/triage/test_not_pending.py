@@ -121,7 +121,7 @@ def test_restore_needs_the_size_of_its_snapshot() -> None:
     small = {**claim("data", "fast", "50Mi", dataSource=source), "status": {"phase": "Pending"}}
     fast = storage_class("fast", "disk.acme.io", mode="Immediate")
     group = only_group(node("n1"), fast, snapshot, small)
-    assert group.changes[0].text == "Ask for at least 1Gi"
+    assert group.changes[0].text == "Make claim default/data again and ask for at least 1Gi"
 
 
 def test_finalizer_names_the_operator_that_does_not_run() -> None:
@@ -139,3 +139,23 @@ def test_pod_on_a_dead_node_cannot_end() -> None:
     group = only_group(dead, leaving(placed(pod("a"), phase="Running")))
     assert (group.kind, group.by, group.pods) == ("node", "node n1", ("default/a",))
     assert [bool(each.loses) for each in group.changes] == [False, True, True]
+
+
+def test_claim_of_a_pod_that_no_scheduler_saw_is_stuck() -> None:
+    group = only_group(
+        node("n1"),
+        storage_class("late", "csi.acme.io"),
+        {**claim("data", "late", "1Gi"), "status": {"phase": "Pending"}},
+        placed(pod("a", claims=["data"])),
+    )
+    assert (group.pods, group.claims) == (("default/a",), ("default/data",))
+    assert "without nodeName" in group.changes[0].text
+
+
+def test_pods_that_a_full_quota_refuses_are_missed() -> None:
+    quota = _named("ResourceQuota", "team", spec={"hard": {"requests.cpu": "1"}})
+    quota["status"] = {"hard": {"requests.cpu": "1"}, "used": {"requests.cpu": "1"}}
+    web = replica_set(deployment("web", 1, 0), 1, "")
+    group = only_group(node("n1"), quota, {**web, "status": {}})
+    assert (group.pods_missing, group.observed) == (1, "")
+    assert "requests.cpu: 1 of 1 are used and one more pod asks for 1" in group.cause

@@ -5,6 +5,7 @@ import pytest
 from scheduling.engine.triage.pending_pods import held
 from tests.builders.nodes import ZONE, node
 from tests.builders.pods import pod
+from tests.builders.storage import claim, storage_class, volume
 from tests.triage.clusters import deployment, event, only_group, triage_of
 
 _GPU = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
@@ -112,3 +113,17 @@ def test_changes_that_compete_for_room_say_so() -> None:
 
 def test_one_group_has_nothing_together() -> None:
     assert triage_of(node("n1", taints=[_GPU]), pod("a")).together is None
+
+
+def test_label_that_pods_select_may_be_given_to_a_node() -> None:
+    found = only_group(node("n1"), pod("a", nodeSelector={"disk": "fast"}))
+    assert ("Label n1 disk=fast", 1) in [(each.text, each.places) for each in found.changes]
+
+
+def test_unbound_claim_says_why_and_what_binds_it() -> None:
+    wide = {**volume("v1", "slow", "1Gi"), "status": {"phase": "Available"}}
+    wants = claim("data", "slow", "1Gi", accessModes=["ReadWriteMany"])
+    slow = storage_class("slow", "kubernetes.io/no-provisioner", mode="Immediate")
+    group = only_group(node("n1"), slow, wide, wants, pod("a", claims=["data"]))
+    assert "No volume of class slow fits claim default/data" in group.cause
+    assert {each.kind for each in group.changes} >= {"volume", "claim"}

@@ -7,7 +7,6 @@ that contradiction is the answer.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -20,6 +19,7 @@ from scheduling.engine.diagnosis.fork import CopiedForks, MakeForks
 from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
 from scheduling.engine.diagnosis.why import ASKED, diagnosis_of, explain_object
 from scheduling.engine.observed.evidence import Evidence, SeenEvent, key_of
+from scheduling.engine.triage.alone import LOSING, SHARED, change_of
 from scheduling.engine.triage.report import Change, Group, change_text
 from scheduling.engine.triage.stuck.claims import claims_of
 from scheduling.engine.triage.stuck.inferred import sources
@@ -29,11 +29,11 @@ from scheduling.engine.triage.triage import triage
 AHEAD: Final = 60 * SECOND
 # A pod in one of these states waits for a scheduler, which has the best answer.
 _NOT_WAITING: Final = ("placed", "ended", "deleting")
+# A pod that no scheduler looks at: the objects around it say more than the schedulers.
+_UNMINDED: Final = "unminded"
+_PENDING: Final = "pending"
+_HELD_OUTSIDE: Final = (_UNMINDED, "gated")
 _EVENTS_SHOWN: Final = 3
-# Kinds of change that end somebody's work or leave data behind, and that others have to agree to.
-_LOSING: Final = frozenset(("pod", "peer", "moved"))
-_SHARED: Final = frozenset(("taint", "quota", "budget"))
-_OUTCOME: Final = re.compile(r": it (?:is|runs|has|may|goes|can) ")
 _NOTHING_TRIED: Final = "No change was tried: none is known that kscope could show to work."
 
 
@@ -57,8 +57,8 @@ class Help:
         return cls(
             text=f"{fix.text} ({'tried in a fork' if fix.shown == 'fork' else 'decided again'})",
             note=fix.note,
-            loses=fix.kind in _LOSING,
-            shared=fix.kind in _SHARED,
+            loses=fix.kind in LOSING,
+            shared=fix.kind in SHARED,
             buys=fix.kind == "node",
             content=fix.to_dict(),
         )
@@ -74,11 +74,6 @@ class Help:
             buys=change.kind == "node",
             content={"shown": "decision", **change.to_dict()},
         )
-
-
-def _change_of(fix: Fix) -> str:
-    """What is done by *fix*: its text before what came of it."""
-    return _OUTCOME.split(fix.text)[0]
 
 
 def _price(helps: Help) -> tuple[bool, bool, bool]:
@@ -118,17 +113,27 @@ class Answer:
     def causes(self) -> tuple[Cause, ...]:
         """All that holds it, the answer first."""
         shared = tuple(Cause(severity="blocks", sentence=each.cause) for each in self.groups)
-        own = self.diagnosis.causes
+        own = tuple(each for each in self.diagnosis.causes if not self._is_weaker(each))
         known = {each.sentence for each in own}
         other = () if self.beside is None else self.beside.causes
         other = tuple(each for each in other if each.sentence not in known)
         return (*own, *shared, *other) if self._own_leads else (*shared, *own, *other)
 
+    def _is_weaker(self, cause: Cause) -> bool:
+        """Whether the group knows more: of a scheduler that is not played, of a claim that is refused."""
+        if not self.groups or not self.is_named:
+            return False
+        if self.diagnosis.state == _UNMINDED:
+            return True
+        return self.groups[0].kind == "claim" and cause.severity == "delays"
+
     @property
     def _own_leads(self) -> bool:
         """Whether its own diagnosis says more: of what waits for a scheduler, or for another object."""
+        if self.diagnosis.state in _HELD_OUTSIDE and self.groups:
+            return False
         waits = bool(self.diagnosis.pod) and self.diagnosis.state not in _NOT_WAITING
-        is_aside = not self.is_named or (bool(self.groups) and self.groups[0].kind == "pending")
+        is_aside = not self.is_named or (bool(self.groups) and self.groups[0].kind == _PENDING)
         return bool(self.diagnosis.causes) and (waits or is_aside)
 
     @property
@@ -153,7 +158,7 @@ class Answer:
         the former is shown: it was carried out.
         """
         tried = (*self.diagnosis.fixes, *(self.beside.fixes if self.beside is not None else ()))
-        own = {_change_of(each): Help.of_fix(each) for each in reversed(tried)}
+        own = {change_of(each): Help.of_fix(each) for each in reversed(tried)}
         found: dict[str, Help] = {}
         for change in (each for group in self.groups for each in group.changes):
             helps = Help.of_change(change)
@@ -212,8 +217,8 @@ def explain_as_it_stands(
     if raw is None:
         return None
     original = CopiedForks(cluster)
-    found = triage(cluster, evidence, tries_changes=tries_changes).groups
-    naming = tuple(_naming(raw, found))
+    found = triage(cluster, evidence, tries_changes=tries_changes, asks_alone=False).groups
+    naming = tuple(_naming(evidence, raw, found))
     groups = naming or tuple(_around(evidence, raw, found))
     companion = _companion(evidence, raw, groups)
 
@@ -250,7 +255,9 @@ def explain_as_it_stands(
         groups=groups,
         is_named=bool(naming),
         predicted=predicted.text,
-        contradicts=predicted.goes_on and bool(groups),
+        # Of pods that a scheduler refuses now, a minute may well place some.
+        contradicts=predicted.goes_on
+        and any(each.kind != _PENDING or each.contradicts for each in groups),
     )
 
 
@@ -358,10 +365,12 @@ def _of_event(evidence: Evidence, event: SeenEvent) -> str:
 # -- what holds it -----------------------------------------------------------------------------------
 
 
-def _naming(raw: Manifest, groups: Iterable[Group]) -> Iterator[Group]:
+def _naming(evidence: Evidence, raw: Manifest, groups: Iterable[Group]) -> Iterator[Group]:
     """The groups that hold the object itself, or of which it is the cause."""
     part, kind, key = _PARTS.get(raw["kind"], ""), raw["kind"].lower(), key_of(raw)
     itself = {f"{kind}/{key}", f"{kind} {key}"}
+    if raw["kind"] == "ReplicaSet":
+        itself.add(evidence.workload(raw))
     for each in groups:
         is_held = bool(part) and key in getattr(each, part)
         if is_held or itself & {*each.workloads, *each.objects} or each.by in itself:

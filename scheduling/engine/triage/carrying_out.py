@@ -88,8 +88,8 @@ def of_nodes(nodes: Iterable[Node], before: Mapping[str, Node]) -> Iterator[Comm
             yield from ready_again(old)
         elif old.unschedulable and not node.unschedulable:
             yield Command(verb="uncordon", object=node.id)
-        elif old.taints != node.taints:
-            yield patched(node.id, {"spec": {"taints": list(node.taints)}})
+        elif old.raw != node.raw:
+            yield patched(node.id, difference(old.raw, node.raw))
 
 
 def ready_again(node: Node) -> Iterator[Command]:

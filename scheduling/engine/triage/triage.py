@@ -8,6 +8,7 @@ from functools import partial
 
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.observed.evidence import Evidence
+from scheduling.engine.triage.alone import Alone, unbound_explained
 from scheduling.engine.triage.deciding import Trials, deciding_on
 from scheduling.engine.triage.page.happened import happened
 from scheduling.engine.triage.page.shown import Shown
@@ -24,13 +25,17 @@ from scheduling.engine.triage.stuck.placed import placed_groups
 from scheduling.engine.triage.stuck.refused import refused_groups, with_places
 
 
-def triage(cluster: Cluster, evidence: Evidence, *, tries_changes: bool = True) -> Triage:
+def triage(
+    cluster: Cluster, evidence: Evidence, *, tries_changes: bool = True, asks_alone: bool = True
+) -> Triage:
     """What is stuck in *cluster*, whose files are *evidence*.
 
     *cluster* is only read. Nothing is played: causes are what the files say, and what the
     schedulers decide on the objects as they stand. Without *tries_changes* there are causes alone.
+    With *asks_alone* changes are carried out in forks for groups of which no change is known.
     """
-    asked = _asked(cluster, evidence, tries_changes=tries_changes)
+    alone = Alone(cluster) if asks_alone else None
+    asked = _asked(cluster, evidence, alone, tries_changes=tries_changes)
     groups = list(asked.causes.groups)
     for place, group in asked.answers():
         groups[place] = group
@@ -45,7 +50,7 @@ def triage_parts(
 
     The last part is what the best changes do together, or None.
     """
-    asked = _asked(cluster, evidence, tries_changes=True)
+    asked = _asked(cluster, evidence, Alone(cluster), tries_changes=True)
     groups = list(asked.causes.groups)
     yield asked.causes
     for place, group in asked.answers():
@@ -76,11 +81,14 @@ class _Asked:
     causes: Triage
     found: list[_Found]
     trials: Trials
+    alone: Alone | None
 
     def answers(self) -> Iterator[Answer]:
         for place, each in enumerate(self.found):
-            if each.ask is not None:
-                yield place, each.ask()
+            group = each.group if each.ask is None else each.ask()
+            helped = group if self.alone is None else self.alone.helped(group)
+            if helped is not each.group:
+                yield place, helped
 
     def together(self, groups: Sequence[Group]) -> Together | None:
         pending = [
@@ -91,9 +99,11 @@ class _Asked:
         return tried_together(self.trials, pending)
 
 
-def _asked(cluster: Cluster, evidence: Evidence, *, tries_changes: bool) -> _Asked:
+def _asked(
+    cluster: Cluster, evidence: Evidence, alone: Alone | None, *, tries_changes: bool
+) -> _Asked:
     trials = Trials(deciding_on(cluster))
-    found = sorted(_groups(trials, evidence, tries_changes=tries_changes), key=_largest)
+    found = sorted(_groups(cluster, trials, evidence, tries_changes=tries_changes), key=_largest)
     looked_at = {"pod": len(list(evidence.all("Pod"))), "node": len(list(evidence.all("Node")))}
     groups = tuple(each.group for each in found)
     causes = Triage(
@@ -104,10 +114,12 @@ def _asked(cluster: Cluster, evidence: Evidence, *, tries_changes: bool) -> _Ask
         shared_causes=tuple(shared_causes(evidence, groups)),
         happened=happened(evidence, groups),
     )
-    return _Asked(causes, found, trials)
+    return _Asked(causes, found, trials, alone if tries_changes else None)
 
 
-def _groups(trials: Trials, evidence: Evidence, *, tries_changes: bool) -> Iterator[_Found]:
+def _groups(
+    cluster: Cluster, trials: Trials, evidence: Evidence, *, tries_changes: bool
+) -> Iterator[_Found]:
     broken, shown = broken_nodes(evidence), Shown(evidence)
     placed = list(placed_groups(evidence, broken))
     # What holds pods is named with them.
@@ -122,12 +134,13 @@ def _groups(trials: Trials, evidence: Evidence, *, tries_changes: bool) -> Itera
     held_ones = held_back(evidence, deciding)
     awaited = {name for held in held_ones for name in awaited_nodes(held, broken)}
     yield from (_Found(shown.group(each)) for each in node_groups(evidence, broken, awaited))
-    for refused, made in refused_groups(evidence):
+    for refused, made in refused_groups(evidence, cluster):
         group = shown.group(refused)
         tried = partial(with_places, trials, made, group) if made and tries_changes else None
         yield _Found(group, tried)
     for held in held_ones:
-        group = shown.pending(pending_group(evidence, deciding, held, broken), deciding, held)
+        found = unbound_explained(cluster, pending_group(evidence, deciding, held, broken))
+        group = shown.pending(found, deciding, held)
         tried = partial(with_changes, evidence, trials, held, group) if tries_changes else None
         yield _Found(group, tried, held)
 

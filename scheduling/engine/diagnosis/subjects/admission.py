@@ -102,7 +102,7 @@ def unspecified_amounts(scene: Scene, workload: ApiObject) -> list[str]:
 
 def _unspecified(scene: Scene, workload: ApiObject) -> Iterator[Fact]:
     """The limits of quotas for which every container has to say what it asks for."""
-    asked = _template_amounts(section(workload.spec, "template", "spec"))
+    asked = template_amounts(section(workload.spec, "template", "spec"))
     for quota in scene.store.objects("ResourceQuota"):
         if quota.namespace != workload.namespace:
             continue
@@ -122,14 +122,14 @@ def _exceeded(scene: Scene, workload: ApiObject) -> Iterator[tuple[Fact, str]]:
         limit, used = _limits(quota)[name], section(quota.status, "used").get(name, 0)
         text = (
             f"ResourceQuota {quota.key} limits {name} to {limit}; {used} is used, and one more pod "
-            f"needs {_written(name, more)}."
+            f"needs {written_amount(name, more)}."
         )
         yield fact(quota, ("status", "used", name), text, compared_with=limit), text
 
 
 def _over(scene: Scene, workload: ApiObject) -> Iterator[tuple[ApiObject, str, int, int]]:
     """A quota, a resource, what one more pod needs of it and how much it would be then, times 1000."""
-    asked = _template_amounts(section(workload.spec, "template", "spec"))
+    asked = template_amounts(section(workload.spec, "template", "spec"))
     for quota in scene.store.objects("ResourceQuota"):
         if quota.namespace != workload.namespace:
             continue
@@ -145,7 +145,7 @@ def _limits(quota: ApiObject) -> dict[str, Any]:
     return section(quota.status, "hard") or section(quota.spec, "hard")
 
 
-def _template_amounts(spec: Mapping[str, Any]) -> dict[str, int]:
+def template_amounts(spec: Mapping[str, Any]) -> dict[str, int]:
     """What one pod counts in a quota, in thousandths."""
     amounts: dict[str, int] = {"pods": 1000, "count/pods": 1000}
     for container in items(spec, "containers"):
@@ -158,7 +158,8 @@ def _template_amounts(spec: Mapping[str, Any]) -> dict[str, int]:
     return amounts
 
 
-def _written(name: str, milli: int) -> str:
+def written_amount(name: str, milli: int) -> str:
+    """An amount in thousandths as it is written for a resource: "500m", "2Gi"."""
     if name.endswith("cpu"):
         return quantity.format_cpu(milli)
     if name.endswith(("memory", "storage")):
@@ -172,5 +173,5 @@ def exceeded_limits(
     """The quotas that one more pod of the template would exceed, with limits that would do."""
     found: dict[str, tuple[ApiObject, dict[str, str]]] = {}
     for quota, name, _, total in _over(scene, workload):
-        found.setdefault(quota.id, (quota, {}))[1][name] = _written(name, total)
+        found.setdefault(quota.id, (quota, {}))[1][name] = written_amount(name, total)
     yield from found.values()

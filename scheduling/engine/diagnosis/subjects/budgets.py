@@ -100,7 +100,8 @@ def _unready_facts(scene: Scene, budget: ApiObject) -> Iterator[Fact]:
         return
     for pod in unready[:FEW]:
         path = ("status", "conditions")
-        yield fact(pod, path, f"Pod {pod.key} on {pod.node_name} is not ready, so not healthy.")
+        stands = "is not ready" if pod.status.get("conditions") else "does not say that it is ready"
+        yield fact(pod, path, f"Pod {pod.key} on {pod.node_name} {stands}, so it is not healthy.")
     policy = budget.spec.get("unhealthyPodEvictionPolicy")
     text = (
         "Its unhealthyPodEvictionPolicy is AlwaysAllow: pods that are not ready may be evicted."

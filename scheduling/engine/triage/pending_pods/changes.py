@@ -17,6 +17,7 @@ from kscope.sim.objects.objects import Manifest, Node, Pod
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, Situation
 from scheduling.engine.diagnosis.changes.new_nodes import NewNode, new_nodes
+from scheduling.engine.diagnosis.changes.node_changes import advertised_devices, node_labels
 from scheduling.engine.diagnosis.changes.pod_rules import (
     affinity_namespaces,
     pod_affinities,
@@ -50,12 +51,14 @@ _MOST_OFFERED: Final = 6
 # The order among changes that do the same: one object of one team, less of a request, what is bought.
 _RANK: Final = (
     "uncordon",
+    "device",
     "toleration",
     "selector",
     "spread",
     "namespaces",
     "affinity",
     "port",
+    "label",
     "requests",
     "node",
 )
@@ -218,7 +221,18 @@ def _proposed(held: Held) -> Iterator[GroupChange]:
     yield from _uncordoned(first.situation)
     for kind, generate, is_mutual in _TEMPLATE:
         yield from _of_templates(held, kind, generate, is_mutual=is_mutual)
+    for kind, find in _OF_NODES:
+        yield from islice(_changed_nodes(first.situation, kind, find), _PER_KIND)
     yield from _without_taints(first.situation)
+
+
+def _changed_nodes(situation: Situation, kind: str, find: _Generate) -> Iterator[GroupChange]:
+    """Changes of a node that are tried for single pods, too."""
+    for candidate in find(situation):
+        name = candidate.command.object.partition("/")[2]
+        node = situation.world.table.node(situation.world.table.rows[name])
+        changed = node.patched(candidate.command.patch or {})
+        yield GroupChange(kind, candidate.text, objects=(changed,), note=candidate.note)
 
 
 def _hostname_instead(situation: Situation) -> Iterator[Candidate]:
@@ -279,6 +293,10 @@ def _fields(fields: Manifest, *, kind: str, text: str, note: str) -> Candidate:
 
 
 _Generate = Callable[[Situation], Iterator[Candidate]]
+_OF_NODES: Final[tuple[tuple[str, _Generate], ...]] = (
+    ("device", advertised_devices),
+    ("label", node_labels),
+)
 _TEMPLATE: Final[tuple[tuple[str, _Generate, bool], ...]] = (
     ("toleration", tolerations, False),
     ("selector", selectors, False),

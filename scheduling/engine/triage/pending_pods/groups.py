@@ -17,7 +17,7 @@ from scheduling.engine.diagnosis.report import Cause, named
 from scheduling.engine.observed.evidence import Evidence, condition, key_of
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.triage.deciding import Deciding
-from scheduling.engine.triage.pending_pods.held import Held, containers_of
+from scheduling.engine.triage.pending_pods.held import Held, containers_of, leaving_for, was_refused
 from scheduling.engine.triage.pending_pods.signatures import device_classes
 from scheduling.engine.triage.report import Group, counted
 from scheduling.engine.triage.stuck.controllers import (
@@ -46,6 +46,8 @@ def pending_group(
         explained = _gated(evidence, held)
     elif kind == "scheduler":
         explained = _unserved(evidence, deciding, held)
+    elif kind == "nominated":
+        explained = _nominated(evidence, deciding, held)
     else:
         explained = _refused(evidence, held)
     pods = held.pods
@@ -56,7 +58,7 @@ def pending_group(
         by=explained.by,
         observed=observed,
         predicted=_predicted(deciding, held),
-        contradicts=kind == "fits" and bool(observed),
+        contradicts=kind == "fits" and any(was_refused(evidence, pod) for pod in pods),
         since=min(filter(None, (_since(evidence, pod) for pod in pods)), default=""),
         pods=tuple(sorted(pod.key for pod in pods)),
         claims=tuple(_claims(evidence, held)),
@@ -113,7 +115,15 @@ def observed_of(evidence: Evidence, pods: Sequence[Pod]) -> str:
         if found is not None and found.get("status") == "False":
             text = f"Condition PodScheduled is False, {found.get('reason')}"
             return f"{text}: {found.get('message')}" if found.get("message") else text
-    return "" if not evidence.has_events else "No Event and no condition of these pods."
+    phases = {
+        str(phase): None
+        for pod in pods
+        if (seen := evidence.find(Pod.KIND, pod.key)) is not None
+        and (phase := section(seen, "status").get("phase"))
+    }
+    if not phases:
+        return ""
+    return f"Phase {listed(list(phases))}; no condition and no Event of {'it' if len(pods) == 1 else 'them'}."
 
 
 def _last(event: object) -> str:
@@ -209,6 +219,35 @@ def _unserved(evidence: Evidence, deciding: Deciding, held: Held) -> Explained:
         text = f"{text} It has not placed them: look at its log and its permissions."
     text = f"{text} {stale_lease(evidence, owner.workload)}".strip()
     return Explained(text, owner.name, facts=facts_of(owner))
+
+
+# -- nominated pods --------------------------------------------------------------------------------
+
+
+def _nominated(evidence: Evidence, deciding: Deciding, held: Held) -> Explained:
+    """Whom the pods wait for, and how long that may take."""
+    node = held.signature[1]
+    leaving = {pod.key: pod for each in held.pods for pod in leaving_for(deciding, each)}
+    names = listed(list(leaving), 4)
+    several = len(leaving) > 1
+    left = max(grace_left(evidence, pod) for pod in leaving.values())
+    text = f"{_who(held)} {_verb(held, 'waits', 'wait')} for {names} to end on {node}, to which "
+    text += f"{_verb(held, 'it is', 'they are')} nominated: {grace_text(left, several=several)}."
+    return Explained(text, f"pod {next(iter(leaving))}")
+
+
+def grace_left(evidence: Evidence, pod: Pod) -> int:
+    """The seconds of grace that a pod has left; negative once they are over."""
+    return -evidence.age_seconds(pod.deletion_timestamp)
+
+
+def grace_text(left: int, *, several: bool) -> str:
+    """How much of a grace period is left, in words."""
+    whose = "their" if several else "its"
+    if left > 0:
+        return f"{left} s of {whose} grace period are left"
+    over = f"{-left // 60} min" if left <= -60 else f"{-left} s"
+    return f"{whose} grace period was over {over} before"
 
 
 # -- refusals --------------------------------------------------------------------------------------
@@ -404,6 +443,8 @@ def _predicted(deciding: Deciding, held: Held) -> str:
         return "No scheduler looks at a pod that has a gate."
     if kind == "scheduler":
         return f"Schedulers {listed(sorted(deciding.algorithms))} leave these pods alone."
+    if kind == "nominated":
+        return f"It is placed on {held.signature[1]} when they have ended."
     if kind == "fits":
         return f"It fits {first.fits} now."
     reasons = {reason: None for each in first.causes for reason in each.reasons}

@@ -141,6 +141,8 @@ def _diagnosed(
         return ("gate", *pod.scheduling_gates, _queue_of(pod)), None
     if not deciding.serves(pod):
         return ("scheduler", pod.scheduler_name), None
+    if leaving_for(deciding, pod):
+        return ("nominated", pod.nominated_node_name), None
     world = found.world = deciding.world(pod)
     decision = world.decide()
     if decision.result == SCHEDULED:
@@ -158,6 +160,16 @@ def _diagnosed(
     found.sentence = headline(world, found.refused, found.causes)
     main = main_cause(found.refused, found.causes)
     return signature_of(world, main, found.refused, found.workload), main
+
+
+def leaving_for(deciding: Deciding, pod: Pod) -> list[Pod]:
+    """The pods of lower priority that end on the node that *pod* is nominated to."""
+    table = deciding.cluster.handle.table
+    row = table.rows.get(pod.nominated_node_name)
+    if row is None:
+        return []
+    there = (info.pod for info in table.pods[row].values())
+    return [each for each in there if each.deletion_timestamp and each.priority < pod.priority]
 
 
 def main_cause(refused: Sequence[Refused], causes: Sequence[Cause]) -> Cause:

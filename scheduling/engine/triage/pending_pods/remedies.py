@@ -9,9 +9,9 @@ from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.triage.carrying_out import bodies
+from scheduling.engine.triage.carrying_out import bodies, deleted_at_once
 from scheduling.engine.triage.carrying_out import opened as gates_off
-from scheduling.engine.triage.deciding import Trials
+from scheduling.engine.triage.deciding import Deciding, Trials
 from scheduling.engine.triage.pending_pods.changes import (
     changes_for,
     commands_of,
@@ -19,9 +19,10 @@ from scheduling.engine.triage.pending_pods.changes import (
     served_by,
     without_gates,
 )
-from scheduling.engine.triage.pending_pods.held import Held
+from scheduling.engine.triage.pending_pods.groups import grace_left
+from scheduling.engine.triage.pending_pods.held import Held, leaving_for
 from scheduling.engine.triage.report import Change, Group, counted
-from scheduling.engine.triage.stuck.controllers import behind
+from scheduling.engine.triage.stuck.controllers import behind, owners_text
 from scheduling.engine.triage.stuck.refused import started
 
 
@@ -32,6 +33,8 @@ def with_changes(evidence: Evidence, trials: Trials, held: Held, group: Group) -
         return replace(group, changes=tuple(_for_gate(evidence, trials, held, group)))
     if kind == "scheduler":
         return replace(group, changes=tuple(_for_scheduler(evidence, trials, held)))
+    if kind == "nominated":
+        return replace(group, changes=(_forced(evidence, trials, held),))
     if kind == "devices":
         return _for_devices(evidence, trials, held, group)
     changes, tried = changes_for(evidence, trials, held)
@@ -45,6 +48,28 @@ def with_changes(evidence: Evidence, trials: Trials, held: Held, group: Group) -
                 "Nothing has to be changed for the scheduler to place it at its next attempt."
             )
     return replace(group, changes=tuple(changes), conclusion=conclusion)
+
+
+def _forced(evidence: Evidence, trials: Trials, held: Held) -> Change:
+    """The pods that do not end are deleted at once, which nobody should do before their time."""
+    leaving = {each.key: each for pod in held.pods for each in leaving_for(trials.deciding, pod)}
+    mine = {pod.key for pod in held.pods}
+
+    def prepare(copy: Deciding) -> None:
+        for each in leaving.values():
+            copy.remove(each)
+
+    left = max(grace_left(evidence, each) for each in leaving.values())
+    waits = "Wait for the end of the grace period first. " if left > 0 else ""
+    return Change(
+        text=f"Delete {listed(list(leaving), 4)} by force (grace period 0)",
+        kind="force",
+        places=len(trials.placed(prepare, {}, mine)),
+        of=len(mine),
+        loses="the certainty that it has ended: two copies may write to one volume",
+        note=f"{waits}Be sure that nothing of them runs any more: no kubelet confirms it.",
+        commands=bodies(deleted_at_once(each.raw) for each in leaving.values()),
+    )
 
 
 def _for_gate(evidence: Evidence, trials: Trials, held: Held, group: Group) -> list[Change]:
@@ -121,7 +146,9 @@ def _for_scheduler(evidence: Evidence, trials: Trials, held: Held) -> list[Chang
     else:
         text = f"Run a scheduler of the name {name}"
         found.append(Change(text=text, kind="scheduler", places=places, of=of, note=note))
-    text = f"Give the pods the schedulerName {known[0]} in their templates"
+    where = f" in the template of {owners_text(held.workloads)}" if held.workloads else ""
+    whom = "it" if of == 1 else "the pods"
+    text = f"Give {whom} the schedulerName {known[0]}{where}"
     commands = commands_of(evidence, trials, held, served)
     found.append(Change(text=text, kind="template", places=places, of=of, commands=commands))
     held.tried |= dict.fromkeys((each.text for each in found), served)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kscope.sim.objects.manifest_parts import items, section
-from kscope.sim.objects.objects import Manifest
+from kscope.sim.objects.objects import Manifest, from_manifest
+from scheduling.engine.diagnosis.candidates import made_again
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import (
     Evidence,
@@ -17,6 +18,7 @@ from scheduling.engine.observed.evidence import (
     key_of,
     times_of,
 )
+from scheduling.engine.triage.carrying_out import bodies
 from scheduling.engine.triage.report import Change, Group
 from scheduling.engine.triage.stuck.controllers import behind
 from scheduling.engine.triage.stuck.explained import facts_of
@@ -179,6 +181,8 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck, pods: list[s
         by = f"{by} (driver {driver})"
     times = times_of(found.events)
     since = min((each.first for each in found.events), default="")
+    seen = condition(first, found.reason)
+    since = since or str((seen or {}).get("lastTransitionTime") or "")
     created = str(first["metadata"].get("creationTimestamp") or "")
     return Group(
         kind="claim",
@@ -269,9 +273,9 @@ def _source(
     if kind == "VolumeSnapshot":
         status = section(found, "status")
         size = status.get("restoreSize")
-        text = f"{text} Snapshot {key} has restoreSize {size} and readyToUse {status.get('readyToUse')}; the claim asks for {wanted}."
+        text = f"{text} Snapshot {key} has restoreSize {size} and readyToUse {str(status.get('readyToUse')).lower()}; the claim asks for {wanted}."
         if size:
-            changes.append(Change(text=f"Ask for at least {size}", kind="claim"))
+            changes.append(_asking_for(claim, str(size)))
     elif kind == "PersistentVolumeClaim":
         volume = evidence.find(
             "PersistentVolume", str(section(found, "spec").get("volumeName") or "")
@@ -311,6 +315,16 @@ def _loss(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str, l
     return text, [change]
 
 
+def _asking_for(claim: Manifest, size: str) -> Change:
+    """The claim made again with a larger request: that of an unbound claim cannot be changed."""
+    again = made_again(from_manifest(claim), {"resources": {"requests": {"storage": size}}})
+    return Change(
+        text=f"Make claim {key_of(claim)} again and ask for at least {size}",
+        kind="claim",
+        commands=bodies([again]),
+    )
+
+
 def _growth(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str, list[Change]]:
     """How much each asks for and has, and who uses it."""
     changes: list[Change] = []
@@ -320,6 +334,8 @@ def _growth(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str,
         users = users_of(evidence, {key_of(claim)})
         used = f" {uses_text(users, 3)} it." if users else ""
         text = f"{text} Claim {key_of(claim)} asks for {wanted} and has {has}.{used}"
+        if users and not evidence.events(claim, *_RESIZE):
+            text = f"{text} No Event says why: a driver that expands detached volumes only waits for that."
         if users:
             changes.append(
                 Change(

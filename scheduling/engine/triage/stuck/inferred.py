@@ -9,7 +9,8 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
 from kscope.sim.objects.quantity import value
 from kscope.sim.objects.selectors import NodeSelector
-from scheduling.engine.observed.evidence import Evidence, key_of
+from scheduling.engine.observed.evidence import Evidence
+from volumes.engine.phases import SELECTED_NODE
 
 # Upstream: kube-controller-manager's rootcacertpublisher makes it in every namespace.
 _MADE_FOR_ALL: Final = "kube-root-ca.crt"
@@ -26,6 +27,7 @@ def pod_refusal(evidence: Evidence, pod: Manifest) -> Refusal | None:
 def _pod_refusals(evidence: Evidence, pod: Manifest) -> Iterator[Refusal]:
     yield from _missing_sources(evidence, pod)
     yield from _unreserved_claims(evidence, pod)
+    yield from _unbound_claims(evidence, pod)
     for volume in _volumes(evidence, pod):
         yield from _unreachable(evidence, pod, volume)
         yield from _attached_elsewhere(evidence, pod, volume)
@@ -81,20 +83,20 @@ def sources(pod: Manifest) -> Iterator[tuple[str, str, str]]:
 
 def _unreserved_claims(evidence: Evidence, pod: Manifest) -> Iterator[Refusal]:
     """Upstream: kubelet/cm/dra/manager.go, prepareResources()."""
-    key, namespace = key_of(pod), pod["metadata"].get("namespace")
+    metadata = pod["metadata"]
     for each in items(section(pod, "spec"), "resourceClaims"):
         name = each.get("resourceClaimName")
-        claim = evidence.find("ResourceClaim", f"{namespace}/{name}")
+        claim = evidence.find("ResourceClaim", f"{metadata.get('namespace')}/{name}")
         if claim is None:
             continue
         status = section(claim, "status")
-        if any(one.get("name") == pod["metadata"]["name"] for one in items(status, "reservedFor")):
+        if any(one.get("name") == metadata["name"] for one in items(status, "reservedFor")):
             continue
-        state = "reserved for it" if status.get("allocation") else "allocated, nor reserved for it"
         yield (
             "FailedPrepareDynamicResources",
-            f"pod {key} is not allowed to use resource claim {name}: the claim is not {state}. A "
-            "scheduler does both, and a pod whose spec.nodeName was set by hand has seen none",
+            "Failed to prepare dynamic resources: prepare dynamic resources: "
+            f"pod {metadata['name']} ({metadata.get('uid', '')}) is not allowed to use ResourceClaim "
+            f"{name} ({claim['metadata'].get('uid', '')})",
         )
 
 
@@ -111,6 +113,26 @@ def _volumes(evidence: Evidence, pod: Manifest) -> Iterator[Manifest]:
             bound = evidence.find("PersistentVolume", str(section(claim, "spec").get("volumeName")))
             if bound is not None:
                 yield bound
+
+
+def _unbound_claims(evidence: Evidence, pod: Manifest) -> Iterator[Refusal]:
+    """A claim that waits for a scheduler, which a pod that has its node does not meet any more.
+
+    Upstream: kubelet/volumemanager/populator/desired_state_of_world_populator.go,
+    getPVCExtractPV().
+    """
+    namespace = pod["metadata"].get("namespace")
+    for volume in items(section(pod, "spec"), "volumes"):
+        key = f"{namespace}/{section(volume, 'persistentVolumeClaim').get('claimName')}"
+        claim = evidence.find("PersistentVolumeClaim", key)
+        if claim is None or section(claim, "spec").get("volumeName"):
+            continue
+        if SELECTED_NODE in section(claim, "metadata", "annotations"):
+            continue
+        name = str(section(claim, "spec").get("storageClassName") or "")
+        found = evidence.find("StorageClass", name)
+        if found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer":
+            yield "FailedMount", f"error processing PVC {key}: PVC is not bound"
 
 
 def _unreachable(evidence: Evidence, pod: Manifest, volume: Manifest) -> Iterator[Refusal]:

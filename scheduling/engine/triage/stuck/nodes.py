@@ -18,7 +18,7 @@ from scheduling.engine.triage.carrying_out import (
     ready_again,
 )
 from scheduling.engine.triage.report import Change, Group
-from scheduling.engine.triage.stuck.controllers import Behind
+from scheduling.engine.triage.stuck.controllers import Behind, owners_text
 from scheduling.engine.triage.stuck.explained import facts_of
 
 # How the kubelet says that its network plugin is missing. Upstream: kubelet/container/runtime.go.
@@ -78,7 +78,14 @@ def _group(evidence: Evidence, group: Broken) -> Group:
     if is_silent:
         text = f"{text} {'Its kubelet is' if one else 'Their kubelets are'} silent (unreachable), so nothing starts, ends, mounts or unmounts there."
     if leaving:
-        text = f"{text} {listed(leaving, 4)} cannot end: only the kubelet can confirm it, and a StatefulSet makes no replacement before."
+        several = "s" if len(leaving) > 1 else ""
+        text = (
+            f"{text} Pod{several} {listed(leaving, 4)} cannot end: only the kubelet can confirm it"
+        )
+        owners = [
+            each for each in evidence.workloads(group.pods) if each.startswith("statefulset/")
+        ]
+        text += f", and {owners_text(owners)} makes no replacement before." if owners else "."
     owner = _network_owner(evidence) if _is_network(group.message) else None
     by = f"node{'' if one else 's'} {listed(names)}"
     if owner is not None:

@@ -13,11 +13,13 @@ from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence, SeenEvent, key_of, times_of
 from scheduling.engine.triage.carrying_out import bodies, created, named, patch_of
 from scheduling.engine.triage.report import Change, Group
+from scheduling.engine.triage.stuck.claims import claims_of
 from scheduling.engine.triage.stuck.controllers import behind, owners_text
 from scheduling.engine.triage.stuck.explained import Explained, facts_of
 from scheduling.engine.triage.stuck.inferred import pod_refusal
 from scheduling.engine.triage.stuck.nodes import Broken
 from scheduling.engine.triage.stuck.refused import started
+from volumes.engine.phases import SELECTED_NODE
 
 # Why containers wait without any fault.
 _CALM: Final = frozenset(("ContainerCreating", "PodInitializing", ""))
@@ -34,6 +36,8 @@ _ZONE: Final = re.compile(
 )
 _MULTI: Final = re.compile(r'Multi-Attach error for volume "([^"]+)"')
 _NO_KEY: Final = re.compile(r"couldn't find key (\S+) in (Secret|ConfigMap) (\S+)")
+_NOT_RESERVED: Final = re.compile(r"is not allowed to use (?:R|r)esource ?(?:C|c)laim ([^\s(]+)")
+_UNBOUND: Final = re.compile(r"error processing PVC (\S+): PVC is not bound")
 _IMAGE: Final = re.compile(r'image "([^"]+)"')
 # What differs from pod to pod of one cause: uids, addresses, times, hashes, numbers.
 _OWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{12,64}\b|\d+(?:\.\d+)*[a-z]*")
@@ -113,6 +117,9 @@ def _key(evidence: Evidence, pod: Manifest, reason: str, message: str) -> tuple[
         return ("driver", driver[1] or driver[2])
     if "FailedPrepareDynamicResources" in reason:
         return ("devices", evidence.workload(pod) or key_of(pod))
+    unbound = _UNBOUND.search(message)
+    if unbound is not None:
+        return ("unbound", unbound[1])
     image = _IMAGE.search(message)
     if "Image" in reason or reason == "ErrImagePull":
         return ("image", image[1] if image is not None else str(_images(pod)))
@@ -160,6 +167,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Group:
         contradicts=bool(found.events) or not found.message,
         since=min(filter(None, (first, started_at)), default=""),
         pods=tuple(keys),
+        claims=(key[1],) if key[0] == "unbound" else (),
         workloads=tuple(workloads),
         facts=explained.facts,
         changes=explained.changes,
@@ -206,18 +214,46 @@ def _explained(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Expl
     if key[0] == "image":
         return Explained(f"image {key[1]} cannot be pulled ({found.message}).", f"image {key[1]}")
     if key[0] == "devices":
-        change = Change(
-            text="Make the pods again without nodeName (with a node selector instead), so that a "
-            "scheduler allocates and reserves their claims",
-            kind="again",
-        )
-        is_by_hand = "nodeName" in found.message
-        return Explained(f"{found.message}.", "", (change,) if is_by_hand else ())
+        return _devices(evidence, found)
+    if key[0] == "unbound":
+        return _bypassed(key[1], found)
     multi = _MULTI.search(found.message)
     if multi is not None:
         return _multi_attach(evidence, multi[1], found)
     return Explained(f"{found.reason}{': ' if found.message else ''}{found.message}.", "")
 
+
+def _devices(evidence: Evidence, found: _Caught) -> Explained:
+    """Claims that the kubelet does not prepare: they are not for the pod, or their driver fails."""
+    refused = _NOT_RESERVED.search(found.message)
+    if refused is None:
+        return Explained(f"{found.message}.", "")
+    namespace = found.pods[0]["metadata"].get("namespace")
+    claim = evidence.find("ResourceClaim", f"{namespace}/{refused[1]}")
+    is_allocated = claim is not None and bool(section(claim, "status").get("allocation"))
+    lacks = "reserved for it" if is_allocated else "allocated, nor reserved for it"
+    text = (
+        f"ResourceClaim {namespace}/{refused[1]} is not {lacks}. A scheduler does both before it "
+        "binds a pod: most likely spec.nodeName was set by hand, and no scheduler has seen the pod."
+    )
+    return Explained(text, "", (_BY_A_SCHEDULER,))
+
+
+def _bypassed(claim: str, found: _Caught) -> Explained:
+    """A claim that waits for a scheduler, of a pod that no scheduler has seen."""
+    text = (
+        f"claim {claim} waits until a scheduler has chosen a node (WaitForFirstConsumer, no annotation "
+        f"{SELECTED_NODE}), and {'the pod has its' if len(found.pods) == 1 else 'the pods have their'} "
+        "nodeName without one."
+    )
+    return Explained(text, f"persistentvolumeclaim {claim}", (_BY_A_SCHEDULER,))
+
+
+_BY_A_SCHEDULER: Final = Change(
+    text="Make the pods again without nodeName (with a node selector instead), so that a scheduler "
+    "chooses the node and sees to their claims",
+    kind="again",
+)
 
 _KIND_NAMES: Final = {
     "secret": "Secret",
@@ -294,6 +330,18 @@ def _is_registered(evidence: Evidence, driver: str, node: str) -> bool:
     return any(each.get("name") == driver for each in drivers)
 
 
+def _users(evidence: Evidence, volume: str, node: str) -> list[str]:
+    """The pods on *node* that use *volume*."""
+    found = evidence.find("PersistentVolume", volume)
+    claim = section(found, "spec", "claimRef") if found is not None else {}
+    key = f"{claim.get('namespace')}/{claim.get('name')}"
+    return [
+        key_of(pod)
+        for pod in evidence.all("Pod")
+        if section(pod, "spec").get("nodeName") == node and key in claims_of(pod)
+    ]
+
+
 def _multi_attach(evidence: Evidence, volume: str, found: _Caught) -> Explained:
     """A volume that is still attached elsewhere: by which VolumeAttachment, and to which node."""
     text = f"{found.message.rstrip('.')}."
@@ -308,7 +356,9 @@ def _multi_attach(evidence: Evidence, volume: str, found: _Caught) -> Explained:
             continue
         is_gone = evidence.find("Node", node) is None
         text = f"{text} VolumeAttachment {name} still ties volume {volume} to {node}"
-        text += ", a node that is not in the files." if is_gone else "."
+        users = _users(evidence, volume, node)
+        text += ", a node that is not in the files." if is_gone else ""
+        text += f", where pod {listed(users, 3)} uses it." if users else "" if is_gone else "."
         changes: list[Change] = []
         if is_gone or each["metadata"].get("deletionTimestamp"):
             changes.append(

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Pod
 from kscope.sim.objects.quantity import milli_value
+from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.diagnosis.subjects.admission import (
+    exceeded_limits,
+    template_amounts,
+    written_amount,
+)
 from scheduling.engine.diagnosis.subjects.changes import default_amounts
+from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.observed.evidence import (
     Evidence,
+    SeenEvent,
     condition,
     controller_reference,
     entity,
@@ -61,7 +69,7 @@ class _Refused:
     lacks: dict[str, int] = field(default_factory=dict[str, int])
 
 
-def refused_groups(evidence: Evidence) -> Iterator[tuple[Group, list[Pod]]]:
+def refused_groups(evidence: Evidence, cluster: Cluster) -> Iterator[tuple[Group, list[Pod]]]:
     """Workloads with too few pods because the API server refuses to create them.
 
     With each group come the pods that its first change would let be made: see `with_places`. There
@@ -73,7 +81,11 @@ def refused_groups(evidence: Evidence) -> Iterator[tuple[Group, list[Pod]]]:
         for owner in evidence.all(kind):
             message, since = _refusal(evidence, owner)
             lacks = wanted_pods(owner) - pods.get((kind, key_of(owner)), 0)
-            if not message or lacks <= 0:
+            if lacks <= 0:
+                continue
+            # A plain manifest without a status has not lacked anything yet.
+            message = message or _by_quota(cluster, owner)
+            if not message:
                 continue
             key = _key(message, str(owner["metadata"].get("namespace")))
             group = found.setdefault(key, _Refused(message))
@@ -153,6 +165,34 @@ def _refusal(evidence: Evidence, owner: Manifest) -> tuple[str, str]:
     return events[-1].message, events[0].first
 
 
+def _by_quota(cluster: Cluster, owner: Manifest) -> str:
+    """What the API server would say of the next pod, where a quota is used up.
+
+    Upstream: plugin/pkg/admission/resourcequota/controller.go, CheckRequest().
+    """
+    workload = cluster.store.find(owner["kind"], key_of(owner))
+    if workload is None:
+        return ""
+    scene = Scene(cluster.store, cluster.now)
+    asked = template_amounts(section(workload.spec, "template", "spec"))
+    for quota, limits in exceeded_limits(scene, workload):
+        hard, used = section(quota.status, "hard"), section(quota.status, "used")
+        if not used:
+            continue
+        over = [name for name in limits if name in asked]
+        parts = (
+            ("requested", {name: written_amount(name, asked[name]) for name in over}),
+            ("used", {name: used.get(name, "0") for name in over}),
+            ("limited", {name: hard.get(name) for name in over}),
+        )
+        told = ", ".join(
+            f"{word}: {','.join(f'{name}={amount}' for name, amount in amounts.items())}"
+            for word, amounts in parts
+        )
+        return f"exceeded quota: {quota.name}, {told}"
+    return ""
+
+
 def _key(message: str, namespace: str) -> tuple[str, ...]:
     """What two refusals of one cause have in common."""
     for pattern, kind in _KINDS_OF_REFUSAL:
@@ -182,17 +222,15 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Refused) -> Group:
     explain = _EXPLAINED.get(kind, _other)
     explained = explain(evidence, namespace, name, found)
     events = [event for each in found.owners for event in evidence.events(each, _FAILED)]
-    times = times_of(events)
-    is_foreign = kind in ("webhook", "denied", "policy", "other")
     held = f"{counted(found.missing, 'pod')} of {owners_text(workloads)}"
     verb = "is" if found.missing == 1 else "are"
     return Group(
         kind="workload-refused",
         cause=f"{explained.cause} {held} {verb} refused before {'it exists' if found.missing == 1 else 'they exist'}.",
         by=explained.by,
-        observed=f"FailedCreate{times}: {found.message}",
+        observed=_observed(evidence, found, events),
         predicted=_predicted(kind),
-        contradicts=is_foreign,
+        contradicts=kind not in _KNOWN_RULES,
         since=found.since,
         pods_missing=found.missing,
         workloads=tuple(workloads),
@@ -213,6 +251,13 @@ def _never_made(evidence: Evidence, found: _Refused) -> Iterator[WorkloadCount]:
         missing[top] = missing.get(top, 0) + found.lacks[key_of(owner)]
     for workload, number in missing.items():
         yield WorkloadCount(workload=workload, waiting=number, of=number)
+
+
+def _observed(evidence: Evidence, found: _Refused, events: Sequence[SeenEvent]) -> str:
+    """What the files say: an Event, or the condition of the workload."""
+    if any(_refusal(evidence, each)[0] for each in found.owners):
+        return f"FailedCreate{times_of(events)}: {found.message}"
+    return ""
 
 
 def _predicted(kind: str) -> str:

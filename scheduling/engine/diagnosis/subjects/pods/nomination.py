@@ -35,7 +35,7 @@ def nomination_cause(store: ObjectStore, pod: Pod, victims: Sequence[Pod]) -> Ca
     if isinstance(node, Node) and not node.is_ready:
         because.extend(condition_facts(node, "Ready"))
         why = f"Node {name} is not ready, so no kubelet ends them; a forced deletion would."
-    sentence = f"Waits for {names} to leave {name}."
+    sentence = f"Waits for {names} to leave {name}{_grace(store, victims)}."
     return Cause(
         severity="delays",
         sentence=sentence,
@@ -43,6 +43,13 @@ def nomination_cause(store: ObjectStore, pod: Pod, victims: Sequence[Pod]) -> Ca
         why=why,
         because=tuple(because),
     )
+
+
+def _grace(store: ObjectStore, victims: Sequence[Pod]) -> str:
+    """How much of the grace of all of them is left: a deletionTimestamp is when it is over."""
+    ends = max(nanoseconds_of(each.deletion_timestamp) for each in victims)
+    left = (ends - store.clock) // SECOND
+    return f"; {left} s of grace are left" if left > 0 else ""
 
 
 def stays(victim: Pod, store: ObjectStore) -> bool:

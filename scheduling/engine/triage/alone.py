@@ -1,0 +1,100 @@
+"""What helps one object, as a change for its group: asked where no change of a group is known."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kscope.sim.objects.objects import PersistentVolumeClaim, Pod
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.diagnosis.fork import CopiedForks
+from scheduling.engine.diagnosis.report import Diagnosis, Fix
+from scheduling.engine.diagnosis.why import explain_object
+from scheduling.engine.triage.carrying_out import MOST
+from scheduling.engine.triage.report import Change, Group
+
+# Kinds of change that end somebody's work or leave data behind, and that others have to agree to.
+LOSING: Final = {
+    "pod": "what that pod is at work on",
+    "peer": "what that pod is at work on",
+    "moved": "the data on the old volumes, which are not copied",
+}
+SHARED: Final = {
+    "taint": "the taint keeps these nodes for others",
+    "quota": "the quota is what other teams' shares rest on",
+    "budget": "the budget protects all of its pods",
+}
+# In larger clusters the forks that this takes cost more than the whole triage.
+_MOST_PODS: Final = 2_000
+_UNBOUND: Final = "unbound immediate PersistentVolumeClaims"
+_OUTCOME: Final = re.compile(r": it (?:is|runs|has|may|goes|can) ")
+
+
+def change_of(fix: Fix) -> str:
+    """What is done by *fix*: its text before what came of it."""
+    return _OUTCOME.split(fix.text)[0]
+
+
+@dataclass(slots=True)
+class Alone:
+    """Asks a cluster, which is left as it is, about single objects."""
+
+    cluster: Cluster
+    _forks: CopiedForks | None = None
+
+    def helped(self, group: Group) -> Group:
+        """*group* with the changes that were carried out for the first of its objects."""
+        if group.changes or group.kind not in ("pending", "placed-but-stuck", "claim"):
+            return group
+        if len(self.cluster.store.objects(Pod.KIND)) > _MOST_PODS:
+            return group
+        is_of_claims = group.kind == "claim" or _waits_for_claims(group)
+        kind, keys = (
+            (PersistentVolumeClaim.KIND, group.claims) if is_of_claims else (Pod.KIND, group.pods)
+        )
+        found = self._asked(kind, keys[0])
+        several = f"For {keys[0]}: " if len(keys) > 1 else ""
+        changes = tuple(_change(fix, several, len(keys)) for fix in found.fixes)
+        conclusion = "" if changes else found.conclusion or group.conclusion
+        return replace(group, changes=changes, conclusion=conclusion)
+
+    def _asked(self, kind: str, key: str) -> Diagnosis:
+        if self._forks is None:
+            self._forks = CopiedForks(self.cluster)
+
+        def ask(copy: Cluster) -> Diagnosis:
+            for each in copy.replicas:
+                each.scheduler.watches.list_at_once()
+            return explain_object(copy, kind, key, make_forks=lambda _: CopiedForks(self.cluster))
+
+        return self._forks.run(ask)
+
+
+def _waits_for_claims(group: Group) -> bool:
+    return _UNBOUND in group.cause and bool(group.claims)
+
+
+def unbound_explained(cluster: Cluster, group: Group) -> Group:
+    """*group* with why its claims are not bound, where its pods wait for that alone."""
+    if not _waits_for_claims(group):
+        return group
+    found = explain_object(
+        cluster, PersistentVolumeClaim.KIND, group.claims[0], tries_changes=False
+    )
+    if not found.causes or found.sentence in group.cause:
+        return group
+    return replace(group, cause=f"{group.cause} {found.sentence}")
+
+
+def _change(fix: Fix, several: str, of: int) -> Change:
+    return Change(
+        text=f"{several}{change_of(fix)}",
+        kind=fix.kind,
+        places=1,
+        of=of,
+        loses=LOSING.get(fix.kind, ""),
+        shared=SHARED.get(fix.kind, ""),
+        note=fix.note,
+        commands=tuple(fix.commands) if len(fix.commands) <= MOST else (),
+    )
