@@ -18,10 +18,12 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.fork import CopiedForks, MakeForks
 from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
 from scheduling.engine.diagnosis.why import ASKED, diagnosis_of, explain_object
-from scheduling.engine.observed.evidence import Evidence, SeenEvent, key_of
+from scheduling.engine.observed.evidence import Evidence, SeenEvent, condition, key_of
 from scheduling.engine.triage.alone import LOSING, SHARED, change_of
 from scheduling.engine.triage.report import Change, Group, change_text
 from scheduling.engine.triage.stuck.claims import claims_of
+from scheduling.engine.triage.stuck.controllers import KINDS as WORKLOADS
+from scheduling.engine.triage.stuck.controllers import ready_pods, state_of, wanted_pods
 from scheduling.engine.triage.stuck.inferred import sources
 from scheduling.engine.triage.triage import triage
 
@@ -141,7 +143,8 @@ class Answer:
         """What the files and the model disagree on, and what that means; "" where they agree."""
         if not self.contradicts:
             return ""
-        seen = f"In your cluster: {'; '.join(self.observed[:2])}." if self.observed else ""
+        seen = "; ".join(self.observed[:2]).rstrip(".")
+        seen = f"In your cluster: {seen}." if seen else ""
         likely = (
             f"most likely {self.groups[0].by}" if self.groups else "which the files do not show"
         )
@@ -247,6 +250,8 @@ def explain_as_it_stands(
     predicted = original.run(ahead) if looks_ahead else _Prediction()
     if not groups:
         diagnosis = _without_denial(evidence, raw, diagnosis, predicted)
+    elif diagnosis.state == "well":
+        diagnosis = replace(diagnosis, state="held")
     return Answer(
         instant=evidence.instant,
         observed=tuple(_observed(evidence, raw)),
@@ -255,9 +260,8 @@ def explain_as_it_stands(
         groups=groups,
         is_named=bool(naming),
         predicted=predicted.text,
-        # Of pods that a scheduler refuses now, a minute may well place some.
-        contradicts=predicted.goes_on
-        and any(each.kind != _PENDING or each.contradicts for each in groups),
+        # What follows from the objects alone is no evidence against the model.
+        contradicts=predicted.goes_on and any(each.contradicts for each in groups),
     )
 
 
@@ -279,6 +283,14 @@ def _without_denial(
 ) -> Diagnosis:
     """*found*, which calls nothing well that the files, or the next minute, do not show as well."""
     status = section(raw, "status")
+    if found.state == "well" and raw["kind"] in WORKLOADS and ready_pods(raw) < wanted_pods(raw):
+        said = f"{raw['kind']} {key_of(raw)} {state_of(evidence, raw)}"
+        unready = [each for each in _pods_of(evidence, raw) if not _is_ready(each)]
+        told = [each.text for pod in unready for each in evidence.events(pod) if each.is_warning]
+        rest = f" The newest Event of its pods: {told[-1]}." if told else ""
+        return replace(
+            found, state="held", sentence=f"{said}; nothing in the model holds it.{rest}"
+        )
     if not found.causes and not predicted.goes_on and predicted.causes:
         sentence = f"The files say nothing of it; the model predicts: {predicted.text}"
         return replace(found, sentence=sentence, causes=predicted.causes)
@@ -305,13 +317,22 @@ def _observed(evidence: Evidence, raw: Manifest) -> Iterator[str]:
     for event in shown:
         yield _of_event(evidence, event)
     yield from _of_deletion(raw)
+    if status and raw["kind"] in WORKLOADS and (wanted := wanted_pods(raw)):
+        yield f"{ready_pods(raw)} of {wanted} pods ready"
     for name in ("initContainerStatuses", "containerStatuses"):
         for each in items(status, name):
             yield from _of_container(each)
     for each in items(status, "conditions"):
         if _is_bad(each) and (each.get("reason") or each.get("message")):
             yield f"condition {each.get('type')} is {each.get('status')}: {_said(each)}"
+    if raw["kind"] == "Node" and _is_ready(raw):
+        yield "condition Ready is True"
     yield from _not_in_files(evidence, raw) if status.get("phase") != "Running" else ()
+
+
+def _is_ready(node: Manifest) -> bool:
+    ready = condition(node, "Ready")
+    return ready is not None and ready.get("status") == "True"
 
 
 def _not_in_files(evidence: Evidence, raw: Manifest) -> Iterator[str]:
@@ -325,10 +346,10 @@ def _not_in_files(evidence: Evidence, raw: Manifest) -> Iterator[str]:
         yield "no Events are in these files"
 
 
-def _is_bad(condition: Manifest) -> bool:
+def _is_bad(seen: Manifest) -> bool:
     """Whether a condition tells of trouble: those that are named after it do so by being true."""
-    names_trouble = str(condition.get("type")).endswith(_TROUBLE)
-    return condition.get("status") != ("False" if names_trouble else "True")
+    names_trouble = str(seen.get("type")).endswith(_TROUBLE)
+    return seen.get("status") != ("False" if names_trouble else "True")
 
 
 _TROUBLE: Final = ("Failure", "Pressure", "Unavailable", "Problem", "Error", "Disruption")

@@ -50,6 +50,7 @@ _MOST_NODES: Final = 64
 _MOST_OFFERED: Final = 6
 # The order among changes that do the same: one object of one team, less of a request, what is bought.
 _RANK: Final = (
+    "ready",
     "uncordon",
     "device",
     "toleration",
@@ -218,6 +219,7 @@ def _proposed(held: Held) -> Iterator[GroupChange]:
     if first.world is None or not first.refused:
         return
     yield from _recovered(first.situation)
+    yield from _relieved(first.situation)
     yield from _uncordoned(first.situation)
     for kind, generate, is_mutual in _TEMPLATE:
         yield from _of_templates(held, kind, generate, is_mutual=is_mutual)
@@ -304,7 +306,7 @@ _TEMPLATE: Final[tuple[tuple[str, _Generate, bool], ...]] = (
     ("namespaces", affinity_namespaces, False),
     ("affinity", _hostname_instead, True),
     ("affinity", pod_affinities, True),
-    ("port", _other_ports, False),
+    ("port", _other_ports, True),
     ("requests", smaller_requests, False),
 )
 
@@ -338,6 +340,8 @@ def _kept_for_others(held: Held, text: str) -> str:
     """Whom a toleration takes nodes from; "" where the taint alone is what holds the pods."""
     if any(key in text for key in _CONTROL_PLANE):
         return "the nodes are kept for the control plane or for add-ons"
+    if any(key in text for key in _SELF_REMOVED):
+        return "the component that set the taint takes it off when pods may run there"
     return "" if held.signature[0] == "taint" else "the taint keeps these nodes for other pods"
 
 
@@ -372,6 +376,49 @@ def _ready(node: Node) -> Node:
     ]
     taints = [each for each in node.taints if not str(each.get("key")).startswith(CONDITION)]
     return node.patched({"spec": {"taints": taints}, "status": {"conditions": conditions}})
+
+
+def _relieved(situation: Situation) -> Iterator[GroupChange]:
+    """Taints that a component takes off by itself, once what they stand for is over."""
+    for key, what in _SELF_REMOVED.items():
+        nodes = [
+            node
+            for _, node in situation.world.nodes()
+            if any(each.get("key") == key for each in node.taints)
+        ]
+        if nodes:
+            names = listed([node.name for node in nodes], 4)
+            yield GroupChange(
+                kind="ready",
+                text=what.format(names),
+                objects=tuple(_without_key(node, key) for node in nodes),
+                note=f"The taint {key} is then taken off.",
+            )
+
+
+_SELF_REMOVED: Final = {
+    "node.kubernetes.io/disk-pressure": "Free disk on {}, so that the kubelet reports no DiskPressure",
+    "node.kubernetes.io/memory-pressure": "Free memory on {}, so that the kubelet reports no "
+    "MemoryPressure",
+    "node.kubernetes.io/pid-pressure": "End processes on {}, so that the kubelet reports no PIDPressure",
+    "node.cloudprovider.kubernetes.io/uninitialized": "Let the cloud-controller-manager initialize {}",
+}
+
+
+def _without_key(node: Node, key: str) -> Node:
+    left = [each for each in node.taints if each.get("key") != key]
+    conditions = [
+        {**each, "status": "False"} if each.get("type") == _PRESSURES.get(key) else each
+        for each in items(node.status, "conditions")
+    ]
+    return node.patched({"spec": {"taints": left}, "status": {"conditions": conditions}})
+
+
+_PRESSURES: Final = {
+    "node.kubernetes.io/disk-pressure": "DiskPressure",
+    "node.kubernetes.io/memory-pressure": "MemoryPressure",
+    "node.kubernetes.io/pid-pressure": "PIDPressure",
+}
 
 
 def _uncordoned(situation: Situation) -> Iterator[GroupChange]:

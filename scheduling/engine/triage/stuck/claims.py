@@ -18,12 +18,13 @@ from scheduling.engine.observed.evidence import (
     key_of,
     times_of,
 )
-from scheduling.engine.triage.carrying_out import bodies
+from scheduling.engine.triage.carrying_out import bodies, patch_of
 from scheduling.engine.triage.report import Change, Group
 from scheduling.engine.triage.stuck.controllers import behind
 from scheduling.engine.triage.stuck.explained import facts_of
 from scheduling.engine.triage.stuck.inferred import claim_refusal
 from scheduling.engine.triage.stuck.refused import started
+from volumes.engine.phases import SELECTED_NODE
 
 _REFUSED: Final = ("ProvisioningFailed", "FailedBinding", "ClaimLost", "ClaimMisbound")
 _LOST: Final = ("ClaimLost", "ClaimMisbound")
@@ -37,6 +38,7 @@ _RESIZING: Final = (
 _WAITS: Final = "ExternalProvisioning"
 _PATIENCE_SECONDS: Final = 300
 _NO_CLASS: Final = re.compile(r'storageclass\S* "([^"]+)" not found')
+_GONE: Final = re.compile(r'failed to get target node: node "([^"]+)" not found')
 _OWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{12,64}\b")
 
 
@@ -170,6 +172,10 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck, pods: list[s
         text, by, changes = _source(evidence, first, text, key[1], driver)
     elif found.reason in _LOST:
         text, changes = _loss(evidence, found.claims, text)
+    elif (gone := _GONE.search(found.message)) is not None:
+        text = f"{text} Annotation {SELECTED_NODE} still names {gone[1]}; the provisioner takes it off, "
+        text += "so that a scheduler chooses anew, where it runs and may change claims."
+        changes = [_chosen_anew(found.claims, gone[1])]
     elif found.reason in (*_RESIZE, *_RESIZING):
         text, changes = _growth(evidence, found.claims, text)
     elif driver and (owner := behind(evidence, driver, "controller", "provisioner")) is not None:
@@ -313,6 +319,16 @@ def _loss(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str, l
         note="A claim never leaves the phase Lost. A new one gets a new, empty volume.",
     )
     return text, [change]
+
+
+def _chosen_anew(claims: list[Manifest], node: str) -> Change:
+    """The choice of a node that is gone is taken back."""
+    off = {"metadata": {"annotations": {SELECTED_NODE: None}}}
+    return Change(
+        text=f"Take the annotation {SELECTED_NODE}={node} off {listed([key_of(each) for each in claims], 3)}",
+        kind="claim",
+        commands=bodies(patch_of(each, off) for each in claims),
+    )
 
 
 def _asking_for(claim: Manifest, size: str) -> Change:

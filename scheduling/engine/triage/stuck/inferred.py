@@ -198,11 +198,15 @@ def _attached_elsewhere(evidence: Evidence, pod: Manifest, volume: Manifest) -> 
 
 
 def claim_refusal(evidence: Evidence, claim: Manifest) -> Refusal | None:
-    """Why a provisioner refuses to make a copy or to restore a snapshot.
+    """Why a provisioner refuses: the chosen node is gone, or what is to be copied does not do.
 
     Upstream: external-provisioner, pkg/controller/controller.go getPVCSource(),
     getSnapshotSource().
     """
+    chosen = section(claim, "metadata", "annotations").get(SELECTED_NODE)
+    if chosen and evidence.has("Node") and evidence.find("Node", str(chosen)) is None:
+        # Upstream: sig-storage-lib-external-provisioner, controller.go provisionClaimOperation().
+        return "ProvisioningFailed", f'failed to get target node: node "{chosen}" not found'
     spec = section(claim, "spec")
     source = section(spec, "dataSource") or section(spec, "dataSourceRef")
     kind, name = str(source.get("kind") or ""), source.get("name")

@@ -9,12 +9,13 @@ from typing import Final
 
 from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import Manifest
+from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence, condition, entity, key_of
 from scheduling.engine.triage.carrying_out import bodies, deleted_at_once, without_finalizer
 from scheduling.engine.triage.report import Change, Group, counted
 from scheduling.engine.triage.stuck.claims import users_of, uses_text
-from scheduling.engine.triage.stuck.controllers import Behind, behind, remover_of
+from scheduling.engine.triage.stuck.controllers import Behind, behind, remover_of, served_by
 from scheduling.engine.triage.stuck.explained import facts_of
 from scheduling.engine.triage.stuck.nodes import Broken
 from scheduling.engine.triage.stuck.refused import started
@@ -106,7 +107,9 @@ def _group(evidence: Evidence, group: _Leaving) -> Group:
     if not finalizer:
         text, by = _unconfirmed(evidence, objects, text)
     elif finalizer.startswith("discovery: "):
-        text, by = f"{text}: {finalizer.removeprefix('discovery: ')}.", "apiservice"
+        text = f"{text}: {finalizer.removeprefix('discovery: ')}."
+        said, by, owner = _api_service(evidence, finalizer)
+        text = f"{text} {said}".strip()
     else:
         text = f"{text}: {_held_by(group)}."
         by = f"finalizer {finalizer}"
@@ -142,7 +145,7 @@ def _group(evidence: Evidence, group: _Leaving) -> Group:
             )
         ),
         facts=facts_of(owner),
-        changes=tuple(_changes(group, owner)),
+        changes=tuple(_changes(evidence, group, owner)),
     )
 
 
@@ -198,6 +201,23 @@ def _unconfirmed(evidence: Evidence, pods: list[Manifest], text: str) -> tuple[s
     return f"{text}.", entity(pods[0]).replace("/", " ", 1) if pods else ""
 
 
+def _api_service(evidence: Evidence, message: str) -> tuple[str, str, Behind | None]:
+    """The aggregated API that does not answer, and who should serve it."""
+    for each in evidence.all("APIService"):
+        spec = section(each, "spec")
+        if f"{spec.get('group')}/{spec.get('version')}" not in message:
+            continue
+        name, found = str(each["metadata"]["name"]), condition(each, "Available")
+        text = f"APIService {name} is not available"
+        text += f": {found['message']}." if found is not None and found.get("message") else "."
+        service = section(spec, "service")
+        owner = served_by(evidence, str(service.get("namespace")), str(service.get("name")))
+        if owner is not None:
+            text = f"{text} {owner.said(evidence, 'serves it')}"
+        return text, f"apiservice {name}", owner
+    return "", "apiservice", None
+
+
 def _users(evidence: Evidence, objects: list[Manifest], finalizer: str) -> str:
     """Who still uses claims that are being deleted."""
     keys = {key_of(each) for each in objects if each["kind"] == "PersistentVolumeClaim"}
@@ -212,7 +232,11 @@ def _users(evidence: Evidence, objects: list[Manifest], finalizer: str) -> str:
 
 def _observed(group: _Leaving) -> str:
     for each in group.namespaces:
-        for kind in ("NamespaceFinalizersRemaining", "NamespaceContentRemaining"):
+        for kind in (
+            "NamespaceDeletionDiscoveryFailure",
+            "NamespaceFinalizersRemaining",
+            "NamespaceContentRemaining",
+        ):
             found = condition(each, kind)
             if found is not None and found.get("status") == "True":
                 return f"Namespace {each['metadata']['name']}, condition {kind}: {found.get('message')}"
@@ -229,8 +253,21 @@ def items_of(metadata: Manifest) -> list[str]:
     return [str(each) for each in metadata.get("finalizers") or ()]
 
 
-def _changes(group: _Leaving, owner: Behind | None) -> Iterator[Change]:
+def _deleted(pod: str) -> Command:
+    return Command(verb="delete", object=f"pod/{pod}")
+
+
+def _changes(evidence: Evidence, group: _Leaving, owner: Behind | None) -> Iterator[Change]:
     objects, finalizer = group.objects, group.finalizer
+    keys = {key_of(each) for each in objects if each["kind"] == "PersistentVolumeClaim"}
+    users = users_of(evidence, keys) if finalizer == _CLAIM_FINALIZER else []
+    if users:
+        yield Change(
+            text=f"Let pod {listed(users, 4)} end, or delete it, once its work is done",
+            kind="pod",
+            loses="what it is at work on; and the data of the claim, where its volume is deleted with it",
+            commands=bodies(_deleted(each) for each in users),
+        )
     if owner is not None and not owner.is_running:
         yield started(owner.workload)
     names = listed([f"{each['kind']} {key_of(each)}" for each in objects or group.namespaces], 3)

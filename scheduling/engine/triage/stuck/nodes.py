@@ -106,30 +106,46 @@ def _group(evidence: Evidence, group: Broken) -> Group:
     )
 
 
-def _changes(group: Broken, *, is_silent: bool) -> Iterator[Change]:
-    names = listed([key_of(each) for each in group.nodes])
-    nodes = [Node(each) for each in group.nodes]
-    yield Change(
+def changes_of_dead(node: Manifest) -> Iterator[Change]:
+    """What frees the volumes of a node that is not ready."""
+    yield _back(listed([key_of(node)]), [Node(node)])
+    yield _off(listed([key_of(node)]), [Node(node)])
+
+
+def _back(names: str, nodes: list[Node]) -> Change:
+    return Change(
         text=f"Bring {names} back: repair the machine, its kubelet or its network",
         kind="ready",
         commands=bodies(chain.from_iterable(map(ready_again, nodes))),
     )
-    leaving = [each for each in group.pods if each["metadata"].get("deletionTimestamp")]
-    if not is_silent or not leaving:
-        return
-    price = "data, if the machine still runs: two copies may then write to one volume"
-    yield Change(
+
+
+_PRICE: Final = "data, if the machine still runs: two copies may then write to one volume"
+
+
+def _off(names: str, nodes: list[Node]) -> Change:
+    return Change(
         text=f"Taint {names} with {OUT_OF_SERVICE_TAINT} once the machine is surely off",
         kind="out-of-service",
-        loses=price,
+        loses=_PRICE,
         note="Its pods are then removed and their volumes detached.",
         commands=bodies(map(out_of_service, nodes)),
     )
+
+
+def _changes(group: Broken, *, is_silent: bool) -> Iterator[Change]:
+    names = listed([key_of(each) for each in group.nodes])
+    nodes = [Node(each) for each in group.nodes]
+    yield _back(names, nodes)
+    leaving = [each for each in group.pods if each["metadata"].get("deletionTimestamp")]
+    if not is_silent or not leaving:
+        return
+    yield _off(names, nodes)
     yield Change(
         text=f"Delete {listed([key_of(each) for each in leaving], 4)} by force (grace period 0) once the "
         "machine is surely off",
         kind="force",
-        loses=price,
+        loses=_PRICE,
         commands=bodies(map(deleted_at_once, leaving)),
     )
 

@@ -10,14 +10,14 @@ from typing import Final
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.diagnosis.facts.case import listed
-from scheduling.engine.observed.evidence import Evidence, SeenEvent, key_of, times_of
+from scheduling.engine.observed.evidence import Evidence, SeenEvent, condition, key_of, times_of
 from scheduling.engine.triage.carrying_out import bodies, created, named, patch_of
 from scheduling.engine.triage.report import Change, Group
 from scheduling.engine.triage.stuck.claims import claims_of
 from scheduling.engine.triage.stuck.controllers import behind, owners_text
 from scheduling.engine.triage.stuck.explained import Explained, facts_of
 from scheduling.engine.triage.stuck.inferred import pod_refusal
-from scheduling.engine.triage.stuck.nodes import Broken
+from scheduling.engine.triage.stuck.nodes import Broken, changes_of_dead
 from scheduling.engine.triage.stuck.refused import started
 from volumes.engine.phases import SELECTED_NODE
 
@@ -212,7 +212,9 @@ def _explained(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Expl
     if key[0] == "driver":
         return _driver(evidence, key[1], found)
     if key[0] == "image":
-        return Explained(f"image {key[1]} cannot be pulled ({found.message}).", f"image {key[1]}")
+        return _image(evidence, key[1], found)
+    if key[0] == "container":
+        return _container(found)
     if key[0] == "devices":
         return _devices(evidence, found)
     if key[0] == "unbound":
@@ -221,6 +223,58 @@ def _explained(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Expl
     if multi is not None:
         return _multi_attach(evidence, multi[1], found)
     return Explained(f"{found.reason}{': ' if found.message else ''}{found.message}.", "")
+
+
+def _image(evidence: Evidence, image: str, found: _Caught) -> Explained:
+    """An image that cannot be pulled: what the registry said, and the Secrets that are missing."""
+    said = [
+        each.message for each in found.events if each.reason == "Failed" and image in each.message
+    ]
+    reason = (said[-1] if said else found.message).rstrip(".")
+    namespace = str(found.pods[0]["metadata"].get("namespace"))
+    wanted = {
+        str(each.get("name")): None
+        for pod in found.pods
+        for each in items(section(pod, "spec"), "imagePullSecrets")
+    }
+    is_told = any(each["metadata"].get("namespace") == namespace for each in evidence.all("Secret"))
+    absent = [
+        name for name in wanted if is_told and not evidence.find("Secret", f"{namespace}/{name}")
+    ]
+    text = f"image {image} cannot be pulled ({reason})."
+    if not absent:
+        return Explained(text, f"image {image}")
+    text = (
+        f"{text} Its imagePullSecrets name {listed(absent)}, which is not in namespace {namespace}."
+    )
+    changes = [
+        Change(
+            text=f"Create Secret {namespace}/{name} with the credentials of the registry",
+            kind="missing",
+            commands=bodies([created(named("Secret", f"{namespace}/{name}"))]),
+        )
+        for name in absent
+    ]
+    return Explained(text, f"secret {namespace}/{absent[0]}", tuple(changes))
+
+
+def _container(found: _Caught) -> Explained:
+    """A container that ends again and again: which one, how often, and how it last ended."""
+    text, changes = f"{found.reason}: {found.message}.", list[Change]()
+    for name in ("initContainerStatuses", "containerStatuses"):
+        for each in items(section(found.pods[0], "status"), name):
+            last = section(each, "lastState", "terminated")
+            if not last or not section(each, "state", "waiting"):
+                continue
+            what = "init container" if name.startswith("init") else "container"
+            text = f"{text} Its {what} {each.get('name')} was restarted {each.get('restartCount')} times"
+            text += f" and last ended with {last.get('reason')} (exit code {last.get('exitCode')})."
+            if last.get("reason") == "OOMKilled":
+                change = (
+                    f"Give container {each.get('name')} a higher memory limit, or let it use less"
+                )
+                changes.append(Change(text=change, kind="template"))
+    return Explained(text, "", tuple(changes))
 
 
 def _devices(evidence: Evidence, found: _Caught) -> Explained:
@@ -360,6 +414,12 @@ def _multi_attach(evidence: Evidence, volume: str, found: _Caught) -> Explained:
         text += ", a node that is not in the files." if is_gone else ""
         text += f", where pod {listed(users, 3)} uses it." if users else "" if is_gone else "."
         changes: list[Change] = []
+        dead = evidence.find("Node", node)
+        ready = condition(dead, "Ready") if dead is not None else None
+        if dead is not None and ready is not None and ready.get("status") != "True":
+            text = f"{text} {node} is not ready (Ready={ready.get('status')}), so nothing is unmounted there."
+            changes = list(changes_of_dead(dead))
+            return Explained(text, f"node {node}", tuple(changes), (f"node/{node}",))
         if is_gone or each["metadata"].get("deletionTimestamp"):
             changes.append(
                 Change(

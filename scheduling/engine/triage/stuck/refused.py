@@ -52,6 +52,8 @@ _POLICY: Final = re.compile(r"ValidatingAdmissionPolicy '([^']+)'")
 _ACCOUNT: Final = re.compile(r'serviceaccount "([^"]+)" not found')
 _CLASS: Final = re.compile(r"no PriorityClass with name (\S+) was found")
 _SCOPES: Final = re.compile(r"insufficient quota to match these scopes: (.*)")
+_RUNTIME: Final = re.compile(r'RuntimeClass "([^"]+)" not found')
+_BOUND: Final = re.compile(r"((?:max|min)imum) (\S+) usage per (\w+) is ([^,\]]+)")
 _SECURITY: Final = re.compile(r'violates PodSecurity "([^"]+)"')
 # Names of pods and numbers differ from refusal to refusal of one cause.
 _POD: Final = re.compile(r'pods? "[^"]*"')
@@ -95,12 +97,14 @@ def refused_groups(evidence: Evidence, cluster: Cluster) -> Iterator[tuple[Group
             group.since = min(filter(None, (group.since, since)), default="")
     for key, group in found.items():
         shown = _group(evidence, key, group)
-        known = key[0] in _KNOWN_RULES and shown.changes
+        known = key[0] in _COUNTED and shown.changes
         yield shown, list(_all_made(group)) if known else []
 
 
 # The rules that kscope's API server has as well.
-_KNOWN_RULES: Final = ("quota", "unstated", "class", "account")
+_KNOWN_RULES: Final = ("quota", "unstated", "class", "account", "runtime", "bound")
+# Those whose pods can be counted once the first change is made.
+_COUNTED: Final = ("quota", "unstated", "class", "account", "runtime")
 
 
 def _all_made(found: _Refused) -> Iterator[Pod]:
@@ -198,7 +202,7 @@ def _key(message: str, namespace: str) -> tuple[str, ...]:
     for pattern, kind in _KINDS_OF_REFUSAL:
         match = pattern.search(message)
         if match is not None:
-            is_local = kind not in ("webhook", "denied", "class", "policy")
+            is_local = kind not in ("webhook", "denied", "class", "policy", "runtime")
             return (kind, namespace if is_local else "", match[1])
     return ("other", namespace, _POD.sub("pod", message))
 
@@ -213,6 +217,8 @@ _KINDS_OF_REFUSAL: Final = (
     (_CLASS, "class"),
     (_SCOPES, "scopes"),
     (_SECURITY, "security"),
+    (_RUNTIME, "runtime"),
+    (_BOUND, "bound"),
 )
 
 
@@ -452,6 +458,48 @@ def _class(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Ex
     return _by_object(f"PriorityClass {name} does not exist.", "priorityclass", name, [change])
 
 
+def _runtime(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
+    del namespace, found
+    known = listed([str(each["metadata"]["name"]) for each in evidence.all("RuntimeClass")], 4)
+    others = f" The cluster has {known}." if known else " There is no RuntimeClass in the files."
+    change = Change(
+        text=f"Create RuntimeClass {name}, or name another in the template (runtimeClassName)",
+        kind="runtime",
+        commands=bodies([created(named("RuntimeClass", name, "node.k8s.io/v1", handler=name))]),
+    )
+    return _by_object(
+        f"RuntimeClass {name} does not exist.{others}", "runtimeclass", name, [change]
+    )
+
+
+def _bound(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
+    """A bound of a LimitRange. Upstream: plugin/pkg/admission/limitranger/admission.go."""
+    del name
+    match = _BOUND.search(found.message)
+    assert match is not None
+    side, resource, kind, amount = match[1][:3], match[2], match[3], match[4]
+    ranges = [
+        each
+        for each in evidence.all("LimitRange")
+        if each["metadata"].get("namespace") == namespace
+        and any(
+            resource in section(item, side)
+            for item in items(section(each, "spec"), "limits")
+            if item.get("type") == kind
+        )
+    ]
+    who = f"LimitRange {key_of(ranges[0])}" if ranges else f"A LimitRange of namespace {namespace}"
+    said = found.message.partition("forbidden: ")[2] or found.message
+    change = Change(
+        text=f"Ask in the template for {'no more' if side == 'max' else 'no less'} than {amount} "
+        f"{resource} per {kind}",
+        kind="template",
+    )
+    by = who[:1].lower() + who[1:] if not ranges else f"limitrange {key_of(ranges[0])}"
+    facts = (f"limitrange/{key_of(ranges[0])}",) if ranges else ()
+    return Explained(f"{who} forbids the pods: {said}.", by, (change,), facts)
+
+
 def _scopes(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
     """Upstream: plugin/pkg/admission/resourcequota/controller.go, CheckRequest()."""
     classes = sorted(
@@ -520,4 +568,6 @@ _EXPLAINED: Final[dict[str, Callable[[Evidence, str, str, _Refused], Explained]]
     "class": _class,
     "scopes": _scopes,
     "security": _security,
+    "runtime": _runtime,
+    "bound": _bound,
 }
