@@ -30,7 +30,12 @@ _HANDLE_FIELDS: Final = {
 
 def in_tree_plugin(spec: Mapping[str, Any]) -> str | None:
     """The migratable plugin behind the spec of a volume, or behind a pod's own volume; or None."""
+    if _SOURCES.isdisjoint(spec):
+        return None
     return next((name for name, known in IN_TREE.items() if spec.get(known.source)), None)
+
+
+_SOURCES: Final = frozenset(known.source for known in IN_TREE.values())
 
 
 def may_be_at_fault(pod: Pod) -> bool:

@@ -137,13 +137,13 @@ def pod_resources(pod: Manifest, rules: ResourceRules) -> PodResources:
         QuantityError: a request is not a quantity.
     """
     spec: Manifest = pod.get("spec") or {}
-    return requests_and_ports(pod, spec, rules)[0]
+    return requests_and_ports(spec, rules, resized_parts(pod, rules))[0]
 
 
 def host_ports(pod: Manifest, rules: ResourceRules) -> tuple[HostPort, ...]:
     """The ports the pod takes on its node. Upstream: util.GetHostPorts()."""
     spec: Manifest = pod.get("spec") or {}
-    return requests_and_ports(pod, spec, rules)[1]
+    return requests_and_ports(spec, rules, resized_parts(pod, rules))[1]
 
 
 def is_scalar_resource_name(name: str) -> bool:
@@ -161,15 +161,16 @@ def is_extended_resource_name(name: str) -> bool:
 
 
 def requests_and_ports(
-    pod: Manifest, spec: Manifest, rules: ResourceRules
+    spec: Manifest, rules: ResourceRules, resized: list[tuple[Any, ...]] | None
 ) -> tuple[PodResources, tuple[HostPort, ...]]:
+    """What a pod of this spec asks for; *resized* is what `resized_parts` reads from its status."""
     essence = orjson.dumps(
         (
             [_container_essence(container) for container in spec.get("containers") or ()],
             [_container_essence(container) for container in spec.get("initContainers") or ()],
             spec.get("overhead"),
             spec.get("resources"),
-            resized_parts(pod, rules),
+            resized,
         )
     )
     parsed = _parse_essence if len(essence) <= LONGEST_KEPT else _parse_essence.__wrapped__

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,43 @@ class PodMatcher:
         found = (term.matches(namespace, labels) for term in self.terms)
         return any(found) if self.any_term else all(found)
 
+    def looks_into(self, namespace: str) -> bool:
+        """Whether a pod of this namespace may match."""
+        return any(
+            namespace in term.namespaces or term.namespace_selector is not None
+            for term in self.terms
+        )
+
+
+class _Placed:
+    """The placed pods by namespace, and by labels and deletion: one look decides on many."""
+
+    def __init__(self, pods: list[dict[str, PodInfo]], active: Iterable[int]) -> None:
+        self._pods: dict[str, list[tuple[Pod, int]]] = {}
+        for row in active:
+            for info in pods[row].values():
+                self._pods.setdefault(info.pod.namespace, []).append((info.pod, row))
+        # By namespace, for those that were looked into: one pod for all alike, and their rows.
+        self._alike: dict[str, dict[tuple[bytes, bool], tuple[Pod, list[int]]]] = {}
+
+    def rows(self, matcher: PodMatcher) -> Iterator[int]:
+        """The row of each pod that matches."""
+        for namespace in self._pods:
+            if not matcher.looks_into(namespace):
+                continue
+            for (_, deleting), (pod, rows) in self._of(namespace).items():
+                if matcher.matches(namespace, pod.labels, deleting=deleting):
+                    yield from rows
+
+    def _of(self, namespace: str) -> dict[tuple[bytes, bool], tuple[Pod, list[int]]]:
+        found = self._alike.get(namespace)
+        if found is None:
+            found = self._alike[namespace] = {}
+            for pod, row in self._pods[namespace]:
+                key = labels_key(pod), "deletionTimestamp" in pod.raw["metadata"]
+                found.setdefault(key, (pod, []))[1].append(row)
+        return found
+
 
 @dataclass(slots=True)
 class Tally:
@@ -91,6 +129,9 @@ class PodCounts:
     the number of different terms that pods ever carried, or may soon; it never falls.
     """
 
+    # The placed pods, for new counters; None once any has come or gone.
+    _placed: _Placed | None = None
+
     def __init__(
         self, labels: NodeLabels, pods: list[dict[str, PodInfo]], active: dict[int, None]
     ) -> None:
@@ -103,8 +144,13 @@ class PodCounts:
         self._terms: dict[str, dict[AffinityTerm, TermColumn]] = {kind: {} for kind in _TERM_KINDS}
         self.term_count = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is found again by itself."""
+        return {name: value for name, value in self.__dict__.items() if name != "_placed"}
+
     def count(self, row: int, pod: PodInfo, delta: int) -> None:
         """Count *pod* on *row* (*delta* 1), or stop counting it (-1)."""
+        self._placed = None
         if pod.affinity.present:
             for column in self._columns_of(pod):
                 self._add(column.tally, row, delta)
@@ -123,6 +169,7 @@ class PodCounts:
 
         Returns False if the same counters count both.
         """
+        self._placed = None
         if not self._counter_list:
             return False
         before, after = self._matching_counters(old), self._matching_counters(new)
@@ -134,17 +181,17 @@ class PodCounts:
         return True
 
     def counter(self, matcher: PodMatcher) -> PodCounter:
-        """The live count of pods that *matcher* means; the first call looks at every pod."""
+        """The live count of pods that *matcher* means; the first call looks at all pods."""
         counter = self._counters.get(matcher)
         if counter is None:
             counter = PodCounter(len(self._counter_list), matcher, self._new_tally())
             self._counters[matcher] = counter
             self._counter_list.append(counter)
             self._counters_of.clear()
-            for row in self._active:
-                for pod in self._pods[row].values():
-                    if counter.number in self._matching_counters(pod.pod):
-                        self._add(counter.tally, row, 1)
+            if self._placed is None:
+                self._placed = _Placed(self._pods, self._active)
+            for row in self._placed.rows(matcher):
+                self._add(counter.tally, row, 1)
         return counter
 
     def per_domain(self, tally: Tally, key: str) -> IntArray:

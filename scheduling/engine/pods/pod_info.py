@@ -232,18 +232,18 @@ def _parsed(
     name = rules.memo
     known = pod.template.get(name)
     # A resize shows its requests in the status, so they cannot be kept with the template.
-    resized = resized_parts(pod.raw, rules) is not None
-    if known is not None and not resized:
+    resized = resized_parts(pod.raw, rules)
+    if known is not None and resized is None:
         return known
     spec = pod.spec
     affinity = section(spec, "affinity")
     parsed = (
-        *requests_and_ports(pod.raw, spec, rules),
+        *requests_and_ports(spec, rules, resized),
         parse_affinity(affinity, pod.namespace, pod.labels if rules.sums_exactly else None)
         if affinity
         else NO_AFFINITY,
     )
-    if not resized:
+    if resized is None:
         pod.template[name] = parsed
     return parsed
 
