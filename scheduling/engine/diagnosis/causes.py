@@ -116,9 +116,13 @@ def _closest(world: World, rows: IntArray, columns: Mapping[str, IntArray], most
     for column, amount in table.amounts(world.info().resources.fit):
         free = table.allocatable[column][rows] - table.requested[column][rows]
         short += np.maximum(amount - free, 0) / amount
-    verdicts = np.stack([np.asarray(codes) for codes in columns.values()])
-    _, kinds = np.unique(verdicts, axis=1, return_inverse=True)
-    kinds = kinds.reshape(-1)
+    kinds = np.zeros(len(rows), np.int64)
+    for codes in columns.values():
+        lowest, highest = int(codes.min()), int(codes.max())
+        if lowest < highest:
+            # Numbered anew each time, so that the products stay small.
+            pairs = kinds * (highest - lowest + 1) + (codes - lowest)
+            _, kinds = np.unique(pairs, return_inverse=True)
     order = np.lexsort((table.name_rank[rows], short, kinds))
     _, begins = np.unique(kinds[order], return_index=True)
     return np.concatenate([part[:most] for part in np.split(order, begins[1:])])

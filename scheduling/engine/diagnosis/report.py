@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from kscope.sim.objects.kinds import entity_id
@@ -204,6 +205,12 @@ def _lines(diagnosis: Diagnosis) -> Iterable[str]:
 
 def named(names: Iterable[str], most: int = _MOST_GROUPS) -> str:
     """Names for people: "a, n1–n4, n7"; beyond *most* groups the rest is counted."""
+    return _named(tuple(names), most)
+
+
+# Many refusals are of the same thousands of nodes.
+@lru_cache(maxsize=64)
+def _named(names: tuple[str, ...], most: int) -> str:
     groups = _groups(sorted(map(_natural, names)))
     if len(groups) <= most:
         return ", ".join(text for text, _ in groups)

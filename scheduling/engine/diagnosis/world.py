@@ -42,7 +42,7 @@ _KINDS = {
 
 
 @dataclass(slots=True)
-class _Undo:
+class Undo:
     """What takes a trial back, newest last."""
 
     steps: list[tuple[Callable[..., object], tuple[Any, ...]]] = field(
@@ -113,7 +113,7 @@ class World:
 
         With *evicting* also one where evictions would make room.
         """
-        undo = _Undo()
+        undo = Undo()
         try:
             pod = self._changed(command, undo)
             if self.gates(pod):
@@ -130,7 +130,7 @@ class World:
     @contextmanager
     def laid(self, command: Command) -> Generator[None]:
         """*command* laid over the world, to look at it then."""
-        undo, before = _Undo(), self.pod
+        undo, before = Undo(), self.pod
         try:
             self.pod = self._changed(command, undo)
             yield
@@ -163,8 +163,9 @@ class World:
 
     def nodes(self) -> Iterable[tuple[int, Node]]:
         """All nodes with their rows, in the order they were added."""
-        for row in self.table.active.tolist():
-            yield row, self.table.node(row)
+        nodes = self.table.nodes
+        rows: list[int] = self.table.active.tolist()
+        return [(row, node) for row in rows if (node := nodes[row]) is not None]
 
     def volumes(self) -> list[PersistentVolume]:
         """All volumes."""
@@ -180,7 +181,7 @@ class World:
 
     # -- commands, as far as they concern a decision ---------------------------------------------
 
-    def _changed(self, command: Command, undo: _Undo) -> Pod:
+    def _changed(self, command: Command, undo: Undo) -> Pod:
         """Lay *command* over the world; returns the pod as it is then."""
         if command.verb in ("create", "replace"):
             return self._put_new(from_manifest(command.manifest or {}), undo)
@@ -196,14 +197,14 @@ class World:
         self._put(old.patched(command.patch or {}), undo)
         return self.pod
 
-    def _changed_pod(self, command: Command, key: str, undo: _Undo) -> Pod:
+    def _changed_pod(self, command: Command, key: str, undo: Undo) -> Pod:
         if command.verb == "delete":
             self._remove_pod(key, undo)
             return self.pod
         assert key == self.pod.key, f"{key} is not the pod in question"
         return self.pod.patched(command.patch or {})
 
-    def _put_new(self, obj: ApiObject, undo: _Undo) -> Pod:
+    def _put_new(self, obj: ApiObject, undo: Undo) -> Pod:
         if isinstance(obj, Pod):
             assert obj.key == self.pod.key, f"{obj.key} is not the pod in question"
             # What the old pod was promised is not kept free for its successor.
@@ -226,7 +227,7 @@ class World:
             if info.key == self.pod.key
         ]
 
-    def _put_node(self, node: Node, undo: _Undo) -> None:
+    def _put_node(self, node: Node, undo: Undo) -> None:
         row = self.table.rows.get(node.name)
         if row is None:
             self.table.add_node(node)
@@ -235,7 +236,7 @@ class World:
             undo.later(self.table.add_node, self.table.node(row))
             self.table.add_node(node)
 
-    def _put(self, obj: ApiObject, undo: _Undo) -> None:
+    def _put(self, obj: ApiObject, undo: Undo) -> None:
         old = self.listers.get(obj.kind, obj.key)
         if old is None:
             undo.later(self.listers.remove, obj.kind, obj.key)
@@ -243,7 +244,7 @@ class World:
             undo.later(self.listers.put, old)
         self.listers.put(obj)
 
-    def _remove_pod(self, key: str, undo: _Undo) -> None:
+    def _remove_pod(self, key: str, undo: Undo) -> None:
         for row in self.table.active.tolist():
             if key in self.table.pods[row]:
                 undo.later(self.table.add_pod, row, self.table.remove_pod(row, key))

@@ -170,6 +170,12 @@ class NodeTable:
                 found[self.resource_names[column]] = amount
         return found
 
+    def most(self, name: str) -> int:
+        """The most that any node has allocatable of resource *name*, which is not "pods"."""
+        column = self._resource_index.get(name)
+        rows = self.active
+        return 0 if column is None or not len(rows) else int(self.allocatable[column][rows].max())
+
     def amounts(self, resources: Resources) -> list[tuple[int, int]]:
         """(column, amount) for every resource of *resources* that is not zero."""
         found: list[tuple[int, int]] = []
@@ -308,6 +314,11 @@ class NodeTable:
         pod = self.pods[row].pop(key)
         self._count(row, pod, -1)
         return pod
+
+    def reorder_pods(self, row: int, keys: Iterable[str]) -> None:
+        """Hold the pods of *row* in the order of *keys*."""
+        pods = self.pods[row]
+        self.pods[row] = {key: pods[key] for key in keys}
 
     def hide_on_trial(self, node: str, pod: PodInfo) -> None:
         """Leave *pod*, just added on trial, out of what the snapshot lists apart from its nodes.

@@ -11,6 +11,8 @@ from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
 from scheduling.engine.diagnosis.manifests import (
     REQUIRED,
 )
+from scheduling.engine.nodes.pod_counts import PodMatcher
+from scheduling.engine.plugins.pod_affinity.terms import resolved_terms
 from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo, labels_key
 
 _MOST_FACTS = 2 * FEW
@@ -128,8 +130,12 @@ def _explained(met: list[str], lead: str, because: list[Fact]) -> Explanation:
 def _excluded(case: Case, term: AffinityTerm) -> Iterator[tuple[Node, PodInfo]]:
     """The pods that the term matches in the domains in question; those of one node by name."""
     domains, matches = _refused_domains(case, term.topology_key), _Matched(case, term)
-    pods = case.world.table.pods
-    for row, here in case.world.nodes():
+    table, pods = case.world.table, case.world.table.pods
+    matcher = PodMatcher(resolved_terms((term,), case.world.listers))
+    counts = table.pod_counts.counter(matcher).tally.counts
+    rows: list[int] = table.active[counts[table.active] > 0].tolist()
+    for row in rows:
+        here = table.node(row)
         if here.labels.get(term.topology_key) in domains:
             # Few of the pods match, so they are sorted afterwards.
             matching = [info for info in pods[row].values() if matches(info)]

@@ -165,6 +165,8 @@ def _holders(case: Case, name: str) -> list[PodInfo]:
 
 def _lead(case: Case, name: str) -> str:
     """That no node has any of the resource; "" where one has."""
+    if name != "pods" and case.world.table.most(name) > 0:
+        return ""
     advertising = [each for _, each in case.world.nodes() if not lacks(each, name)]
     if name != "pods" and not advertising:
         return f"No node of the cluster has {name}."
@@ -182,7 +184,7 @@ def _lead(case: Case, name: str) -> str:
 def _too_large(case: Case, name: str) -> str:
     """That no node, however empty, would have enough; "" where one would."""
     asked = case.world.info().resources.fit.get(name)
-    most = max((node.allocatable_units.get(name, 0) for _, node in case.world.nodes()), default=0)
+    most = 0 if name == "pods" else case.world.table.most(name)
     if name == "pods" or asked <= most:
         return ""
     return f"Even an empty node would not do: the largest has {format_amount(name, most)} {name}."
