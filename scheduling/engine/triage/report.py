@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.triage.carrying_out import Body
-from scheduling.engine.triage.page.parts import Happening, NodesByReason, WorkloadCount
+from scheduling.engine.triage.drawn import (
+    Finding,
+    Happening,
+    NodesByReason,
+    WorkloadCount,
+)
 
 Kind = Literal["pending", "placed-but-stuck", "claim", "workload-refused", "node", "terminating"]
 # How a group of each kind is headed.
@@ -110,8 +115,9 @@ class Group:
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         parts: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        for name in ("changes", "workload_counts", "nodes_by_reason"):
-            parts[name] = [each.to_dict() for each in parts[name]]
+        parts["changes"] = [each.to_dict() for each in self.changes]
+        for name in ("workload_counts", "nodes_by_reason"):
+            parts[name] = [asdict(each) for each in parts[name]]
         return parts
 
 
@@ -172,6 +178,9 @@ class Triage:
     together: Together | None = None
     shared_causes: tuple[SharedCause, ...] = ()
     happened: tuple[Happening, ...] = ()
+    # What was looked at and how it is, and what of it is not counted as stuck.
+    looked_for: tuple[Finding, ...] = ()
+    not_counted: tuple[Finding, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -205,7 +214,9 @@ class Triage:
             "notes": list(self.notes),
             "shared_causes": [each.to_dict() for each in self.shared_causes],
             "together": None if self.together is None else self.together.to_dict(),
-            "happened": [each.to_dict() for each in self.happened],
+            "happened": [asdict(each) for each in self.happened],
+            "looked_for": [asdict(each) for each in self.looked_for],
+            "not_counted": [asdict(each) for each in self.not_counted],
         }
 
     def text(self) -> str:

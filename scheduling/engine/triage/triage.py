@@ -11,6 +11,7 @@ from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.alone import Alone, unbound_explained
 from scheduling.engine.triage.deciding import Trials, deciding_on
 from scheduling.engine.triage.page.happened import happened
+from scheduling.engine.triage.page.looked_for import looked_for, not_counted
 from scheduling.engine.triage.page.shown import Shown
 from scheduling.engine.triage.pending_pods.groups import awaited_nodes, pending_group
 from scheduling.engine.triage.pending_pods.held import Held, held_back
@@ -113,6 +114,8 @@ def _asked(
         looked_at=looked_at,
         shared_causes=tuple(shared_causes(evidence, groups)),
         happened=happened(evidence, groups),
+        looked_for=looked_for(evidence),
+        not_counted=not_counted(evidence, groups),
     )
     return _Asked(causes, found, trials, alone if tries_changes else None)
 

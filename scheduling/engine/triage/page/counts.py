@@ -9,7 +9,7 @@ from typing import Final
 from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.observed.evidence import Evidence, controller_reference, key_of
-from scheduling.engine.triage.page.parts import WorkloadCount
+from scheduling.engine.triage.drawn import WorkloadCount
 from scheduling.engine.triage.report import Group
 
 _NUMBER: Final = re.compile(r"\d+$")

@@ -8,7 +8,7 @@ from typing import Final
 
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.observed.evidence import Evidence, condition, entity, key_of
-from scheduling.engine.triage.page.parts import Happening
+from scheduling.engine.triage.drawn import Happening
 from scheduling.engine.triage.report import Group
 
 # How long before a wait began, and after, something may have happened that has to do with it.

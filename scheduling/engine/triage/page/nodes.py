@@ -11,7 +11,7 @@ from scheduling.engine.diagnosis.report import Check
 from scheduling.engine.diagnosis.world import CORDON_TAINT, World
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.triage.deciding import Deciding
-from scheduling.engine.triage.page.parts import NodesByReason
+from scheduling.engine.triage.drawn import NodesByReason
 from scheduling.engine.triage.pending_pods.held import Held, PodClass
 
 # A page names no more, and in a large cluster each group would carry every name.

@@ -13,7 +13,7 @@ from scheduling.engine.triage.report import Group
 _OF_FAMILY: Final[Mapping[str, str]] = {
     "gate": "held by scheduling gates",
     "fits": "refused before, fit now",
-    "selector": "no node is selected",
+    "selector": "held by node affinity",
     "affinity": "kept apart from other pods",
     "port": "host port is taken",
     "devices": "short of devices",
@@ -71,9 +71,11 @@ def short_of_pending(held: Held) -> str:
     """Of pods without a node: the rule that refuses them."""
     family, *rest = held.signature
     if family == "resources":
-        return f"short of {listed(rest[:-1])}"
+        return f"short of {_one_of(rest[:-1], 'resources')}"
     if family == "taint":
         return f"kept off by {_taint(rest)}"
+    if family == "selector" and "=" in rest[0]:
+        return f"select nodes with {rest[0] if len(rest) == 1 else f'{len(rest)} labels'}"
     if family == "scheduler":
         return f"left to scheduler {rest[0]}"
     if family == "volume":
@@ -106,7 +108,14 @@ def _taint(texts: list[str]) -> str:
         for text in texts
         if text.startswith("untolerated taint ")
     }
-    return f"taint {listed(list(keys), 2)}" if keys else "a taint"
+    return _one_of([f"taint {key}" for key in keys], "taints")
+
+
+def _one_of(names: list[str], what: str) -> str:
+    """The only one by its name, two of few words by theirs, more by their number."""
+    if len(names) == 1 or sum(len(each.split()) for each in names) == 2 == len(names):
+        return listed(names)
+    return f"{len(names)} {what}" if names else f"some {what}"
 
 
 def _volume(held: Held) -> str:

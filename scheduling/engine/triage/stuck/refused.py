@@ -31,7 +31,7 @@ from scheduling.engine.observed.evidence import (
 )
 from scheduling.engine.triage.carrying_out import bodies, created, named, patch_of
 from scheduling.engine.triage.deciding import Trials
-from scheduling.engine.triage.page.parts import WorkloadCount
+from scheduling.engine.triage.drawn import WorkloadCount
 from scheduling.engine.triage.report import Change, Group, counted
 from scheduling.engine.triage.stuck.controllers import (
     behind,

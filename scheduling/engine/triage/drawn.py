@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from scheduling.engine.diagnosis.report import Check
 
@@ -21,10 +20,6 @@ class WorkloadCount:
     waiting: int
     running: int = 0
     of: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +39,6 @@ class NodesByReason:
     check: Check | None = None
     pod: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        parts: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        parts["check"] = self.check.to_dict() if self.check else None
-        return parts
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
@@ -58,6 +47,10 @@ class Happening:
     at: str
     text: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {"at": self.at, "text": self.text}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was looked at, and what was found: "Nodes", "11 of 11 are ready"."""
+
+    what: str
+    found: str
