@@ -1,6 +1,10 @@
 """Clusters that are brought: they stand still, and are asked what is stuck before they play."""
 
+import json
+from pathlib import Path
+
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from kscope.runs import services
@@ -78,6 +82,17 @@ def test_triage_says_what_is_stuck_and_what_helps(client: Client, brought: Run) 
     assert (group["kind"], group["pods"]) == ("pending", ["default/giant"])
     assert "Insufficient cpu" in group["observed"]
     assert [(each["places"], each["of"]) for each in group["changes"]][0] == (1, 1)
+
+
+def test_command_and_rest_say_the_same(
+    client: Client, brought: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "brought.yaml"
+    file.write_text(BROUGHT)
+    with pytest.raises(SystemExit):
+        call_command("triage", str(file), "--json")
+    said = json.loads(capsys.readouterr().out)
+    assert client.get(f"/api/runs/{brought.pk}/triage/").json() == {**said, "is_whole": True}
 
 
 def test_causes_come_before_changes_were_tried(brought: Run) -> None:

@@ -35,10 +35,11 @@ export class RunApi {
 
   /**
    * A resource that is sent as lines of JSON: `onPart` is called with each as it arrives. Raises ApiError for a
-   * failure, also for one that the server reports after the first line.
+   * failure, also for one that the server reports after the first line, or after `longestMs`.
    */
-  parts(path, params, signal, onPart) {
-    return request(this.url(path, params), {signal, read: (response) => readLines(response.body, onPart)});
+  parts(path, params, signal, onPart, {longestMs = LONGEST_READ_MS} = {}) {
+    const read = (response) => readLines(response.body, onPart);
+    return request(this.url(path, params), {signal, read, longestMs});
   }
 
   /** A resource that is not JSON. */

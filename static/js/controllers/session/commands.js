@@ -83,17 +83,32 @@ export class Commands {
    */
   async tryInFork(id, commands, seq, trial) {
     await this.notices.guard(async () => {
-      const name = `${this.run.value.name}: ${trial.order}`.slice(0, LONGEST_NAME);
-      const fork = await this.api.post("fork/", {seq, name}, {longestMs: FORK_MS});
-      const api = new RunApi(fork.id);
-      for (const command of commands) {
-        const {status, reason} = await api.post("commands/", command);
-        if (status === "rejected") throw new Error(`Fork #${fork.id} rejected the change: ${reason}`);
-      }
+      const {fork, api} = await this.#forked(trial.order, commands, seq);
       await api.post("transport/", {action: "play", until_pod: id, trial});
       const {page, ...place} = objectPage(id);
       this.address.open(pageHref(fork.id, page, place));
     });
+  }
+
+  /** Fork the run as it is now, send these commands to the fork, play it and open its board. */
+  async openFork(order, commands) {
+    await this.notices.guard(async () => {
+      const {fork, api} = await this.#forked(order, commands, null);
+      await api.post("transport/", {action: "play"});
+      this.address.open(pageHref(fork.id, "board"));
+    });
+  }
+
+  /** A fork after event *seq* that is called after a change and has it, and its API. */
+  async #forked(order, commands, seq) {
+    const name = `${this.run.value.name}: ${order}`.slice(0, LONGEST_NAME);
+    const fork = await this.api.post("fork/", {seq, name}, {longestMs: FORK_MS});
+    const api = new RunApi(fork.id);
+    for (const command of commands) {
+      const {status, reason} = await api.post("commands/", command);
+      if (status === "rejected") throw new Error(`Fork #${fork.id} rejected the change: ${reason}`);
+    }
+    return {fork, api};
   }
 
   /** Run the same scenario and commands again with the version of kscope that serves this page. */

@@ -5,12 +5,16 @@ import {connectionLook} from "../../model/run/connection.js";
 import {connectBudget} from "../run/budget.js";
 import {connectDelete} from "../run/delete.js";
 import {connectFork} from "../run/fork.js";
+import {connectFrozen} from "../run/frozen.js";
 import {connectShare} from "../run/share.js";
 import {connectHotkeys} from "./hotkeys.js";
 import {RunSession} from "./run_session.js";
 
-/** Connect a page of a run that is drawn into `root`. Returns its session; call `start()` once the page is drawn. */
-export function startRunPage(root, address) {
+/**
+ * Connect a page of a run that is drawn into `root`. Returns its session; call `start()` once the page is drawn.
+ * A page without playback has no keys for it.
+ */
+export function startRunPage(root, address, {hasPlayback = true} = {}) {
   const run = JSON.parse(document.querySelector("#run-data").textContent);
   // The server draws each of these buttons only for users who may use it.
   const [fork, budget, share] = ["#fork-here", "#budget-open", "#share"].map((id) => document.querySelector(id));
@@ -22,7 +26,8 @@ export function startRunPage(root, address) {
     mayFork: fork !== null,
   });
   root.replaceChildren();
-  connectHotkeys(session);
+  if (hasPlayback) connectHotkeys(session);
+  connectFrozen(session, document.querySelector("#frozen"), {hasPlayback});
   if (fork) connectFork(session, fork, document.querySelector("#fork-dialog"));
   if (budget) connectBudget(budget, document.querySelector("#budget-dialog"));
   if (share) connectShare(share, document.querySelector("#share-dialog"));

@@ -10,6 +10,8 @@ import {parseSeq} from "./timeline.js";
 
 /** The paths of the pages; a page about one object adds its name. */
 const FOLDERS = {
+  triage: "triage/",
+  "first-look": "first-look/",
   board: "",
   machines: "machines/",
   pods: "pods/",

@@ -26,6 +26,6 @@ function FixButtons({session, id, fix, first}) {
 const AMOUNT = /((?<![\w.-])\d+(?:\.\d+)?(?:m| ?[KMGT]i)?\b(?![.-]\w))/;
 
 /** A sentence with emphasised amounts. */
-function Amounts({text}) {
+export function Amounts({text}) {
   return text.split(AMOUNT).map((part, i) => (i % 2 === 1 ? html`<b class="strong">${part}</b>` : part));
 }

@@ -1,0 +1,67 @@
+/** What one might try in a cluster where nothing is stuck: where would it get stuck first? */
+import {parseId} from "../shared/format.js";
+
+const MOST_NODES = 50;
+
+/** At most three ways, as {text, about, commands}: lose the smallest zone, drain the fullest node, scale up. */
+export function weakSpots({nodes, entities}) {
+  return [lostZone(nodes), drainedNode(nodes), scaledUp(entities)].filter(Boolean);
+}
+
+function podsOn(nodes, name) {
+  return nodes.pods.get(name)?.size ?? 0;
+}
+
+function lostZone(nodes) {
+  const zones = new Map();
+  for (const [name, {zone}] of nodes.byName) {
+    if (zone) zones.set(zone, [...(zones.get(zone) ?? []), name]);
+  }
+  const [zone, names] = [...zones].sort(([, one], [, other]) => one.length - other.length)[0] ?? [];
+  if (zones.size < 2 || names.length > MOST_NODES) return null;
+  const pods = names.reduce((sum, name) => sum + podsOn(nodes, name), 0);
+  return {
+    text: `Lose zone ${zone}`,
+    about: `${counted(names.length, "node")}, ${counted(pods, "pod")}`,
+    commands: names.map((name) => ({verb: "stop_kubelet", object: `node/${name}`})),
+  };
+}
+
+function drainedNode(nodes) {
+  const [name] = [...nodes.byName.keys()].sort((one, other) => podsOn(nodes, other) - podsOn(nodes, one));
+  if (!name || podsOn(nodes, name) === 0) return null;
+  return {
+    text: `Drain ${name}`,
+    about: counted(podsOn(nodes, name), "pod"),
+    commands: [
+      {verb: "cordon", object: `node/${name}`},
+      {verb: "evict_pods", object: `node/${name}`},
+    ],
+  };
+}
+
+/** Twice the pods of the Deployment or StatefulSet that has most. */
+function scaledUp(entities) {
+  const sizes = new Map();
+  for (const [id, {owner}] of entities) {
+    const scaled = id.startsWith("pod/") && owner ? scalable(entities, parseId(id).namespace, owner) : null;
+    if (scaled) sizes.set(scaled, (sizes.get(scaled) ?? 0) + 1);
+  }
+  const [found, size] = [...sizes].sort(([, one], [, other]) => other - one)[0] ?? [];
+  if (!found) return null;
+  return {
+    text: `Scale ${parseId(found).name} to ${2 * size}`,
+    about: `from ${size}`,
+    commands: [{verb: "patch", object: found, patch: {spec: {replicas: 2 * size}}}],
+  };
+}
+
+/** The workload to scale of a pod with this owner; a ReplicaSet is called after its Deployment. */
+function scalable(entities, namespace, owner) {
+  const ids = [`deployment/${namespace}/${owner.replace(/-[^-]+$/, "")}`, `statefulset/${namespace}/${owner}`];
+  return ids.find((id) => entities.has(id)) ?? null;
+}
+
+function counted(number, what) {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}

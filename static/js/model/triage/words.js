@@ -1,0 +1,164 @@
+/** A triage in words: sentences in parts, times, names of nodes and workloads. */
+import {byName, count, parseId} from "../shared/format.js";
+
+const KINDS = {
+  deployment: "Deployment",
+  statefulset: "StatefulSet",
+  daemonset: "DaemonSet",
+  replicaset: "ReplicaSet",
+  replicationcontroller: "ReplicationController",
+  cronjob: "CronJob",
+  persistentvolumeclaim: "Claim",
+  persistentvolume: "Volume",
+  resourcequota: "ResourceQuota",
+  storageclass: "StorageClass",
+  resourceclaim: "ResourceClaim",
+};
+/** The kinds whose objects have a page, by what triage calls them, with what entity ids call them. */
+const PAGES = {
+  pod: "pod",
+  node: "node",
+  persistentvolumeclaim: "claim",
+  persistentvolume: "volume",
+  storageclass: "class",
+  deployment: "deployment",
+  statefulset: "statefulset",
+  daemonset: "daemonset",
+  replicaset: "replicaset",
+  replicationcontroller: "replicationcontroller",
+  job: "job",
+  resourcequota: "resourcequota",
+};
+
+/** The first sentence of a cause, and the rest. */
+export function sentences(text) {
+  const end = text.search(/[^.][.?!] (?=[A-Z0-9])/);
+  if (end < 0) return [text, ""];
+  return [text.slice(0, end + 2), text.slice(end + 3)];
+}
+
+/**
+ * What was observed, as {source, message}: "Event FailedScheduling ×7 on 2 pods, last …: message". An observation
+ * without a source is all message, and `isNothing` where the files say nothing.
+ */
+export function observation(text) {
+  const isNothing = text === "" || /^No Event|no Event\.$/.test(text);
+  const colon = text.indexOf(": ");
+  const source = colon > 0 ? text.slice(0, colon) : "";
+  const message = colon > 0 ? text.slice(colon + 2) : text;
+  return {source: shortTimes(source), message, isNothing};
+}
+
+/** How what was observed and what the model decides compare: a sign, its class, and a sentence. */
+export function verdict({observed, predicted, contradicts}) {
+  if (contradicts) return {sign: "≠", look: "differ", words: "They contradict. What was observed counts."};
+  if (observation(observed).isNothing || !predicted) {
+    return {sign: "?", look: "open", words: "Only one of both says something."};
+  }
+  return {sign: "=", look: "agree", words: "They agree."};
+}
+
+/** The words of a message that the cause is about, as [before, marked, after]. */
+export function marked(message, {nodes_by_reason: nodes}) {
+  const closest = nodes.find((each) => each.is_closest);
+  const unit = closest?.check?.unit;
+  const taint = closest?.reason.match(/^taint ([^;]+)/)?.[1];
+  const wanted = unit ? `\\d+ Insufficient ${escaped(unit)}` : taint ? `\\{${escaped(taint)}[^}]*\\}` : "";
+  const found = wanted ? message.match(new RegExp(wanted)) : null;
+  if (!found) return [message, "", ""];
+  return [message.slice(0, found.index), found[0], message.slice(found.index + found[0].length)];
+}
+
+function escaped(text) {
+  return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+}
+
+/** "2026-11-27T14:18:00.95Z" in a text as "14:18:00 UTC". */
+function shortTimes(text) {
+  return text.replace(/\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)(?:\.\d+)?Z/g, "$1 UTC");
+}
+
+/** A time of day, with its date where it is not the day of `instant`; "" for no time. */
+export function clock(time, instant) {
+  if (!time) return "";
+  const at = `${time.slice(11, 16)} UTC`;
+  return time.slice(0, 10) === instant.slice(0, 10) ? at : `${time.slice(0, 10)} ${at}`;
+}
+
+/** The minutes from `since` to `instant`, or null where either is not known. */
+export function minutesBetween(since, instant) {
+  const length = Date.parse(instant) - Date.parse(since);
+  return Number.isNaN(length) ? null : Math.max(0, length / 60_000);
+}
+
+/** A length in minutes: "40 s", "47 min", "1 h 19", "3 d 4 h". */
+export function age(minutes) {
+  if (minutes < 1) return `${Math.round(minutes * 60)} s`;
+  const whole = Math.floor(minutes);
+  if (whole < 60) return `${whole} min`;
+  const hours = Math.floor(whole / 60);
+  if (hours < 24) return `${hours} h ${String(whole % 60).padStart(2, "0")}`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** A few nodes by name, many by how many they are and what their names begin with: "6 general". */
+export function nodesTitle({nodes, count: number}) {
+  if (number === 1) return nodes[0];
+  const sorted = [...nodes].sort(byName);
+  const [first, last] = [sorted[0], sorted.at(-1)];
+  let same = 0;
+  while (same < first.length && first[same] === last[same]) same += 1;
+  const prefix = first.slice(0, Math.max(0, first.slice(0, same).search(/[-._][^-._]*$/)));
+  return `${count(number)} ${prefix.length > 1 ? prefix : "nodes"}`;
+}
+
+/** A workload as {kind, namespace, name, id}; `id` is that of its page, "" where it has none. */
+export function workloadParts(entity) {
+  const {kind, namespace, name} = parseId(entity);
+  const several = kind === "pod" && name.endsWith("*");
+  return {kind: several ? "Pods" : kindName(kind), namespace, name, id: several ? "" : pageId(entity)};
+}
+
+/** The id of the page of an object that triage names "kind/key" or "kind key"; "" where it has none. */
+export function pageId(entity) {
+  const [kind, ...key] = entity.replace(" ", "/").split("/");
+  return PAGES[kind] && key.length > 0 && !entity.includes(",") && !entity.includes("(")
+    ? `${PAGES[kind]}/${key.join("/")}`
+    : "";
+}
+
+/** "Deployment shop/web" of "deployment/shop/web". */
+export function objectName(entity) {
+  const {kind, key} = parseId(entity.replace(" ", "/"));
+  return `${kindName(kind)} ${key}`;
+}
+
+function kindName(kind) {
+  return KINDS[kind] ?? `${kind[0].toUpperCase()}${kind.slice(1)}`;
+}
+
+/** How many of a workload's pods a group of this kind holds, as the verb says. */
+export function holdVerb(kind, number) {
+  const verbs = {
+    pending: ["waits", "wait"],
+    "placed-but-stuck": ["does not run", "do not run"],
+    "workload-refused": ["was never made", "were never made"],
+    claim: ["waits", "wait"],
+    node: ["cannot go on", "cannot go on"],
+    terminating: ["cannot end", "cannot end"],
+  };
+  return verbs[kind][number === 1 ? 0 : 1];
+}
+
+/** "20 pods", "1 claim": the largest number of what a group holds, and what it is. */
+export function heldWords({pods, pods_missing: missing, claims, nodes, namespaces, objects}) {
+  const held = [
+    [pods.length + missing, "pod"],
+    [claims.length, "claim"],
+    [nodes.length, "node"],
+    [namespaces.length, "namespace"],
+    [objects.length, "object"],
+  ];
+  const [number, what] = held.find(([size]) => size > 0) ?? [0, "object"];
+  return {number, what: number === 1 ? what : `${what}s`};
+}

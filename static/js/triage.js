@@ -1,0 +1,26 @@
+import {effect} from "@preact/signals";
+import {render} from "preact";
+
+import {Address} from "./controllers/session/address.js";
+import {startRunPage} from "./controllers/session/run_page.js";
+import {connectTriageKeys} from "./controllers/triage/keys.js";
+import {Triage} from "./controllers/triage/triage.js";
+import {html} from "./lib/html.js";
+import {TriagePage} from "./views/triage/triage_page.js";
+
+const root = document.querySelector("#triage");
+const session = startRunPage(root, new Address(), {hasPlayback: false});
+const triage = new Triage(session);
+
+render(html`<${TriagePage} session=${session} triage=${triage} />`, root);
+connectTriageKeys(triage);
+triage.ask();
+session.start();
+
+const badge = document.querySelector(".tabs .tcount");
+effect(() => {
+  const number = triage.number.value;
+  if (number === null || !badge) return;
+  badge.hidden = number === 0;
+  badge.textContent = String(number);
+});

@@ -1,0 +1,48 @@
+import {html} from "../../lib/html.js";
+import {count} from "../../model/shared/format.js";
+import {shortChange, togetherCommands} from "../../model/triage/changes.js";
+import {objectName} from "../../model/triage/words.js";
+import {Mark} from "../shared/mark.js";
+import {OpenFork} from "./changes.js";
+
+const MOST_STEPS = 6;
+
+/** Beside the causes: the best changes together, what is behind several causes, what is not counted, the keys. */
+export function Plan({session, answer, status}) {
+  return html`
+    <aside class="plan" aria-label="All changes together">
+      <${Together} session=${session} answer=${answer} status=${status} />
+      ${(answer.shared_causes ?? []).map(
+        ({object, groups, sentence}, i) => html`
+        <section key=${object} class="rootbox" id=${`shared-${i}`}><h3><${Mark} name="lost" family="stuck" /> ${objectName(object)} is behind ${groups.length} of ${answer.groups.length}</h3><p class="small soft">${sentence}</p></section>`,
+      )}
+      <${NotCounted} session=${session} answer=${answer} />
+      <section class="keyhelp"><h3>Keys</h3><dl class="kv kk"><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next, previous cause</dd><dt><kbd>o</kbd></dt><dd>to its first fork</dd><dt><kbd>e</kbd></dt><dd>evidence open or closed</dd><dt><kbd>/</kbd></dt><dd>find a pod here</dd></dl></section>
+    </aside>`;
+}
+
+function Together({session, answer, status}) {
+  const {together} = answer;
+  if (!together) {
+    if (status !== "trying" && status !== "loading") return null;
+    return html`<section><h2>All together</h2><p class="small soft ptext">Changes are put together when each has been tried alone. Answers appear where they belong; no row moves.</p></section>`;
+  }
+  const {changes, places, of, note} = together;
+  const commands = togetherCommands(answer);
+  return html`
+    <section><h2>All ${count(changes.length)} together</h2><p class="pfig"><b class="num">${count(places)}</b><span>of ${count(of)} pods placed</span></p>
+      <div class="pbar" aria-hidden="true">${changes.map((each) => html`<i key=${each.group} style=${`width:${((100 * each.places) / of).toFixed(1)}%`}></i>`)}</div>
+      <ol class="psteps">${changes.slice(0, MOST_STEPS).map((each) => html`<li key=${each.group}><b>${shortChange(each)}</b><span>${count(each.places)} ${each.places === 1 ? "pod" : "pods"}</span></li>`)}</ol>
+      ${changes.length > MOST_STEPS && html`<p class="small mute ptext">and ${count(changes.length - MOST_STEPS)} more changes</p>`}
+      <p class="small soft ptext">Tried in one trial, in this order. ${note}</p>
+      ${commands.length > 0 && html`<div class="pbtn"><${OpenFork} session=${session} order=${`all ${changes.length} changes together`} commands=${commands} isPrimary=${places === of} words="Open this fork" /></div>`}
+      <p class="micro mute ptext">A fork is a copy inside kscope. Your cluster is not touched.</p></section>`;
+}
+
+function NotCounted({session, answer}) {
+  const {not_counted: rows = [], notes} = answer;
+  return html`
+    <section><h3>Not counted as stuck</h3><dl class="kv">${rows.map(({what, found}) => html`<dt key=${what}>${what}</dt><dd>${found}</dd>`)}
+      <dt>Left aside</dt><dd><a href=${session.href("first-look")}>see what was read</a></dd></dl>
+      ${notes.map((note) => html`<p key=${note} class="small soft">${note}</p>`)}</section>`;
+}

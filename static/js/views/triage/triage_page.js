@@ -1,0 +1,96 @@
+import {useEffect, useRef} from "preact/hooks";
+
+import {html} from "../../lib/html.js";
+import {isLarge, split} from "../../model/triage/answer.js";
+import {age, minutesBetween} from "../../model/triage/words.js";
+import {count} from "../../model/shared/format.js";
+import {Consent} from "../run/consent.js";
+import {Notice} from "../run/notice.js";
+import {Icon, Mark} from "../shared/mark.js";
+import {Card} from "./card.js";
+import {Lines} from "./lines.js";
+import {Nothing} from "./nothing.js";
+import {Overview, Share} from "./overview.js";
+import {Plan} from "./plan.js";
+
+/** What is stuck in a cluster as it was brought: causes first, then what was tried for each. */
+export function TriagePage({session, triage}) {
+  const {status, triage: answer, message} = triage.held.value;
+  useChosen(triage);
+  return html`
+    <${Notice} session=${session} /><${Consent} session=${session} />
+    <main class="page triage" aria-busy=${status === "loading" || status === "trying"}>
+      ${!answer && html`<${Waiting} triage=${triage} status=${status} message=${message} />`}
+      ${answer?.groups.length === 0 && html`<${Nothing} session=${session} answer=${answer} />`}
+      ${answer?.groups.length > 0 && html`<${Some} session=${session} triage=${triage} answer=${answer} status=${status} />`}
+    </main>`;
+}
+
+/** The chosen cause gets the focus once its card is there. */
+function useChosen(triage) {
+  const place = triage.at.value;
+  const shown = useRef(-1);
+  useEffect(() => {
+    if (place < 0 || place === shown.current) return;
+    shown.current = place;
+    const card = document.querySelector(`#cause-${place}`);
+    card?.focus({preventScroll: true});
+    (card?.closest(".crow") ?? card)?.scrollIntoView({block: "start"});
+  });
+}
+
+function Waiting({triage, status, message}) {
+  if (status !== "failed") {
+    return html`<h1>Triage</h1><p class="small soft" role="status">Looking for what is stuck: every pod, claim and node of the files…</p>`;
+  }
+  return html`
+    <h1>Triage</h1><div class="unread" role="alert"><p class="small">What is stuck cannot be said. ${message}</p>
+      <p class="does"><button class="btn primary" onClick=${() => triage.ask()}>Try again</button></p></div>`;
+}
+
+function Some({session, triage, answer, status}) {
+  const {pending, others} = split(answer);
+  const large = isLarge(answer);
+  const parts = {session, triage, answer, status};
+  return html`
+    <${Head} triage=${triage} answer=${answer} others=${others} />
+    <${Progress} triage=${triage} answer=${answer} status=${status} />
+    ${large ? pending.length > 1 && html`<${Share} triage=${triage} pending=${pending} />` : html`<${Overview} answer=${answer} pending=${pending} status=${status} />`}
+    <div class=${`tcols${large ? " whole" : ""}`}><div class="tmain">
+      ${pending.length > 0 && html`<h2 class="th2">Pending pods <span class="note">by what holds them, most pods first</span></h2>`}
+      ${large ? html`<${Lines} ...${parts} groups=${pending} />` : pending.map((group) => html`<${Card} key=${group.place} ...${parts} group=${group} />`)}
+      ${others.length > 0 && html`<h2 class="th2">Stuck, but not pending <span class="note">what no count of pending pods shows</span></h2>`}
+      ${large ? html`<${Lines} ...${parts} groups=${others} />` : html`<div class="things">${others.map((group) => html`<${Card} key=${group.place} ...${parts} group=${group} isSmall />`)}</div>`}
+      </div>
+      <${Plan} ...${parts} /></div>`;
+}
+
+/** The headline of the command line and of REST, and the search. */
+function Head({triage, answer, others}) {
+  const find = (event) => {
+    if (event.key === "Enter") triage.find(event.target.value);
+  };
+  return html`
+    <div class="thead"><h1>${answer.headline}.${others.length > 0 && others.length < answer.groups.length && html`<span> ${count(others.length)} of them without a pod that waits for a node.</span>`}</h1>
+      <div class="end"><label class="find"><${Icon} name="search" /><input id="find" placeholder="find a pod, claim, node" aria-label="Find the cause of a pod, claim or node" onKeyDown=${find} /><kbd>/</kbd></label>
+        <p class="micro f-stuck tinted" role="status">${triage.found.value}</p></div></div>`;
+}
+
+/** How far the trials are, and what was looked at. */
+function Progress({triage, answer, status}) {
+  const {groups, looked_at: seen, instant} = answer;
+  const waits = groups.map(({since}) => minutesBetween(since, instant)).filter((each) => each !== null);
+  const done = groups.filter((group) => group.isAnswered || group.changes.length > 0 || group.conclusion).length;
+  return html`
+    <div class="tsub"><span role="status">${
+      status === "trying" || status === "loading"
+        ? html`<${Mark} name="in-flight" family="working" /><b>Trying changes</b> <span class="num">${done} of ${groups.length} causes</span><progress class="tbar" max=${groups.length} value=${done} aria-hidden="true"></progress>`
+        : status === "failed"
+          ? html`<${Mark} name="failed" family="stuck" /><b>Not all changes were tried.</b> ${triage.held.value.message} <button class="btn" onClick=${() => triage.ask()}>Try again</button>`
+          : html`<${Mark} name="ok" family="settled" /><b>Changes were tried</b> on what the schedulers decide; nothing was played`
+    }</span>
+      <span class="mute num">${Object.entries(seen)
+        .map(([kind, number]) => `${count(number)} ${kind}${number === 1 ? "" : "s"}`)
+        .join(" · ")}</span>
+      ${waits.length > 0 && html`<span class="mute">longest wait ${age(Math.max(...waits))}</span>`}</div>`;
+}
