@@ -363,7 +363,7 @@ def test_unknown_kinds_are_kept_aside_and_said() -> None:
     assert result.aside_counts == {"Pod": 1}
     assert result.warnings == [
         "1 Pod (example.com) not modelled: kscope does not know this kind; what its controller does "
-        "is not simulated"
+        "is not simulated, and its finalizers and conditions are read as evidence"
     ]
 
 

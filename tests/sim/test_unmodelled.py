@@ -8,6 +8,8 @@ import pytest
 from kscope.sim.input.load_result import LoadResult
 from kscope.sim.input.loader import load_files
 from kscope.sim.input.scenario import Scenario
+from kscope.sim.objects.outside import READ
+from kscope.sim.objects.unmodelled import left_out
 
 _POD = {
     "apiVersion": "v1",
@@ -63,9 +65,17 @@ def test_a_kind_that_matters_has_a_note(kind: str, version: str, words: str) -> 
 
 
 def test_a_kind_that_decides_nothing_is_ignored() -> None:
-    result = _load(_POD, _kind("ConfigMap"))
-    assert result.warnings == ["1 ConfigMap ignored: scheduling and storage do not depend on it"]
+    result = _load(_POD, _kind("Role"))
+    assert result.warnings == ["1 Role ignored: scheduling and storage do not depend on it"]
     assert result.not_modelled == []
+
+
+@pytest.mark.parametrize("kind", sorted({*READ, "Event"}))
+def test_evidence_is_not_called_ignored(kind: str) -> None:
+    (found,) = left_out([_kind(kind)])
+    assert found.is_evidence
+    assert str(found).startswith(f"1 {kind} read as evidence: ")
+    assert found.is_neutral
 
 
 def test_what_matters_is_said_first() -> None:

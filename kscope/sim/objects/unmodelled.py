@@ -1,7 +1,8 @@
 """What kscope does not model, in words for users: kinds of objects, and needs of pods.
 
-A kind that scheduling and storage do not depend on is left out without consequences. Any other kind
-that is left out makes the simulation differ from the real cluster, and its note says how.
+A kind that scheduling and storage do not depend on is left out without consequences, and so is one
+that is read as evidence: it decides something, and does not change while a run goes on. Any other
+kind that is left out makes the simulation differ from the real cluster, and its note says how.
 """
 
 from __future__ import annotations
@@ -21,12 +22,27 @@ KSCOPE: Final = "kscope"
 # Scheduling and storage do not depend on these.
 _NEUTRAL: Final = frozenset(
     ("APIService", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding")
-    + ("ComponentStatus", "ConfigMap", "CustomResourceDefinition", "EndpointSlice", "Endpoints")
-    + ("Event", "FlowSchema", "IPAddress", "Ingress", "IngressClass", "Lease", "NetworkPolicy")
-    + ("NodeMetrics", "PodMetrics", "PriorityLevelConfiguration", "Role", "RoleBinding", "Secret")
-    + ("ServiceAccount", "ServiceCIDR")
+    + ("ComponentStatus", "CustomResourceDefinition", "EndpointSlice", "Endpoints")
+    + ("FlowSchema", "IPAddress", "Ingress", "IngressClass", "NetworkPolicy")
+    + ("NodeMetrics", "PodMetrics", "PriorityLevelConfiguration", "Role", "RoleBinding")
+    + ("ServiceCIDR",)
 )
 _NEUTRAL_NOTE: Final = "scheduling and storage do not depend on it"
+
+_NAMES: Final = (
+    "only its name is kept; where the files have any, a pod that needs another one does not start"
+)
+_RESTORED: Final = "a claim is restored from it only if it is ready to use"
+# What is read of the kinds that are evidence: see observed.Evidence and outside.Outside.
+EVIDENCE: Final[dict[str, str]] = {
+    "ConfigMap": _NAMES,
+    "Event": "it tells what was observed of its object",
+    "Lease": "a node whose Lease is over has no kubelet",
+    "Secret": _NAMES,
+    "ServiceAccount": _NAMES,
+    "VolumeSnapshot": _RESTORED,
+    "VolumeSnapshotContent": _RESTORED,
+}
 
 _CLAIMED_DEVICES: Final = (
     "devices are allocated since v1.35; under older versions pods that ask for them stay pending"
@@ -36,8 +52,10 @@ _BEHIND_GATES: Final = (
     "pods are scheduled in groups behind the feature gates GenericWorkload and GangScheduling of "
     "v1.36; without them each pod is scheduled on its own"
 )
-_WEBHOOKS: Final = "nothing is refused or changed by it when objects are created or updated"
-_SNAPSHOTS: Final = "a claim whose data source is a snapshot gets an empty volume"
+_WEBHOOKS: Final = (
+    "nothing is refused or changed by it when objects are created or updated; what it did refuse is "
+    "read from Events and conditions"
+)
 _AUTOSCALED: Final = "no node is added or removed by it"
 
 # What the simulation does not do because the kind is left out.
@@ -65,12 +83,13 @@ _NOTES: Final[dict[str, str]] = {
     "VolumeAttributesClass": (
         "volumes are changed to it since v1.34; under older versions it is not applied to volumes"
     ),
-    "VolumeSnapshot": _SNAPSHOTS,
-    "VolumeSnapshotClass": _SNAPSHOTS,
-    "VolumeSnapshotContent": _SNAPSHOTS,
+    "VolumeSnapshotClass": "no snapshot is made or deleted by it",
     "Workload": _GANG,
 }
-_UNKNOWN_NOTE: Final = "kscope does not know this kind; what its controller does is not simulated"
+_UNKNOWN_NOTE: Final = (
+    "kscope does not know this kind; what its controller does is not simulated, and its finalizers "
+    "and conditions are read as evidence"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +107,14 @@ class LeftOut:
         """The kind, with its API group where it is a custom one."""
         return f"{self.kind} ({self.group})" if "." in self.group else self.kind
 
+    @property
+    def is_evidence(self) -> bool:
+        """Whether a run and its answers heed the objects, although it does not hold them."""
+        return self.is_neutral and self.kind in EVIDENCE
+
     def __str__(self) -> str:
-        what = "ignored" if self.is_neutral else "not modelled"
+        what = "read as evidence" if self.is_evidence else "ignored"
+        what = what if self.is_neutral else "not modelled"
         return f"{self.count:,} {self.name} {what}: {self.note}"
 
     def to_dict(self) -> Manifest:
@@ -124,8 +149,10 @@ def left_out(manifests: Iterable[Manifest]) -> list[LeftOut]:
 
 
 def _left_out(kind: str, group: str, count: int) -> LeftOut:
-    is_neutral = kind in _NEUTRAL
+    is_evidence = kind in EVIDENCE
+    is_neutral = is_evidence or kind in _NEUTRAL
     note = _NEUTRAL_NOTE if is_neutral else _NOTES.get(kind, _UNKNOWN_NOTE)
+    note = EVIDENCE[kind] if is_evidence else note
     if kind in OF_GROUPS and group == _GROUPS_API:
         note = _BEHIND_GATES
     return LeftOut(kind=kind, group=group, count=count, note=note, is_neutral=is_neutral)

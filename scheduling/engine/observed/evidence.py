@@ -91,6 +91,13 @@ class Evidence:
         return bool(self._objects.get(kind))
 
     @property
+    def counts(self) -> dict[str, int]:
+        """The number of objects of each kind, by kind; Events among them."""
+        counts = {kind: len(found) for kind, found in self._objects.items()}
+        events = sum(map(len, self._events.values()))
+        return dict(sorted((counts | ({"Event": events} if events else {})).items()))
+
+    @property
     def kubelet_versions(self) -> list[str]:
         """The versions of the nodes' kubelets, each once: "v1.34.1"."""
         told = [section(each, "status", "nodeInfo") for each in self.all("Node")]
@@ -101,6 +108,11 @@ class Evidence:
     def has_events(self) -> bool:
         """Whether the files have any Event."""
         return bool(self._events)
+
+    def all_events(self) -> Iterator[SeenEvent]:
+        """Every Event, whatever it is about."""
+        for found in self._events.values():
+            yield from found
 
     def events(self, manifest: Manifest, *reasons: str) -> list[SeenEvent]:
         """The Events about an object, the newest last; only those with one of *reasons*, if given."""
