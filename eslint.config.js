@@ -6,9 +6,21 @@ import globals from "globals";
 // it; rooms in one pair of brackets do not import each other. The model imports neither views nor
 // controllers, and views import no controllers.
 const ROOMS = {
-  controllers: [["board", "pods", "volumes", "machines", "site", "versions", "triage"], ["nodes"], ["session"], ["run", "why"]],
-  views: [["board", "versions", "triage"], ["pods"], ["volumes", "nodes", "machines"], ["run"], ["why"], ["shared"]],
-  model: [["run", "versions", "triage"], ["volumes"], ["pods", "nodes", "machines", "why"], ["health"], ["shared"]],
+  controllers: [
+    ["board", "pods", "volumes", "machines", "site", "versions", "triage", "first_look"],
+    ["nodes"],
+    ["session"],
+    ["run", "why"],
+  ],
+  views: [
+    ["board", "versions", "triage", "first_look"],
+    ["pods"],
+    ["volumes", "nodes", "machines"],
+    ["run"],
+    ["why"],
+    ["shared"],
+  ],
+  model: [["run", "versions", "triage", "first_look"], ["volumes"], ["pods", "nodes", "machines", "why"], ["health"], ["shared"]],
 };
 
 // Layout is Prettier's; the rules here are about what the code means.

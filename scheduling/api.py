@@ -29,7 +29,7 @@ from scheduling.selectors import (
     diagnosis_parts_by_id,
     evidence_kept,
 )
-from scheduling.triages import triage_by_id, triage_parts_by_id
+from scheduling.triages import first_look_by_id, triage_by_id, triage_parts_by_id
 
 SHOWN = 200
 
@@ -262,6 +262,23 @@ class ObjectWhy(EngineView):
             known = ", ".join(sorted(KIND_OF))
             raise ApplicationError(f"{prefix!r} cannot be asked about; these can: {known}")
         return _asked(request, run.pk, kind, key, seq)
+
+
+class FirstLook(EngineView):
+    """What was read of the files of a run, and how far the model can be trusted on them."""
+
+    @extend_schema(
+        operation_id="runs_first_look",
+        responses=OpenApiResponse(
+            OpenApiTypes.OBJECT,
+            "{instant, headline, causes, picture, read, version, assumed, trust, report}: "
+            "docs/why-pending.md",
+        ),
+    )
+    def get(self, request: Request, run_id: int) -> EngineAnswer:
+        """The cluster as its files say it stands; nothing is played."""
+        arguments = {"run_id": found_run(request, run_id).pk}
+        return EngineAnswer(Question(first_look_by_id, arguments, run_id, lasts=True))
 
 
 class RunTriage(EngineView):

@@ -26,6 +26,7 @@ urlpatterns = [
         api.PodWhy.as_view(),
         name="api-pod-why",
     ),
+    path("runs/<int:run_id>/first-look/", api.FirstLook.as_view(), name="api-first-look"),
     path("runs/<int:run_id>/triage/", api.RunTriage.as_view(), name="api-triage"),
     path("runs/<int:run_id>/checks/", api.RunChecks.as_view(), name="api-checks"),
     path("runs/<int:run_id>/why/<path:entity>/", api.ObjectWhy.as_view(), name="api-why"),

@@ -15,7 +15,7 @@ class SchedulingConfig(AppConfig):
         from scheduling import models, selectors, services, tasks
         from scheduling.engine.configuration.scenario_schedulers import check_setup
         from scheduling.engine.framework.source import fingerprint
-        from scheduling.engine.versions.choices import version_choices
+        from scheduling.engine.versions.choices import proposed_version, version_choices
         from scheduling.engine.versions.differences import plugin_change
 
         wiring.create = services.cluster_create
@@ -25,6 +25,7 @@ class SchedulingConfig(AppConfig):
         wiring.parse_command = services.command_parse
         wiring.check_setup = check_setup
         wiring.versions = version_choices()
+        wiring.proposed_version = proposed_version
         wiring.plugin_change = plugin_change
         wiring.enqueue = tasks.enqueue
         wiring.attempt_kept = selectors.attempt_kept

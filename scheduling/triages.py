@@ -9,8 +9,10 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.models import KeptEvidence, Run
 from kscope.runs.triages import triage_keep, triage_known
 from kscope.sim.errors import SimError
+from kscope.sim.input.scenario import Scenario
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.fork import collector_paused
+from scheduling.engine.first_look.first_look import first_look
 from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.asking import Answer, explain_as_it_stands
 from scheduling.engine.triage.report import Triage
@@ -69,6 +71,21 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
             yield {"group": place, "changes": shown["changes"], "conclusion": group.conclusion}
         assert found is not None, "the causes come first"
         triage_keep(run, found.to_dict(), is_whole=True)
+
+
+def first_look_by_id(run_id: int) -> dict[str, Any]:
+    """The first look at the files of a run, and how they were read: docs/why-pending.md.
+
+    Of files with steps, which do not stand still, there is no triage in it.
+    """
+    run = Run.objects.select_related("scenario").get(pk=run_id)
+    with collector_paused():
+        cluster, evidence = _standing(run)
+        scenario = Scenario.from_dict({**run.scenario.document})
+        found = first_look(cluster, scenario, evidence)
+    if run.scenario.as_brought and triage_known(run) is None:
+        triage_keep(run, found.triage.to_dict(), is_whole=False)
+    return {"run": run.pk, **found.to_dict(), "report": run.scenario.report}
 
 
 def answer_as_it_stands(run: Run, kind: str, key: str) -> Answer | None:

@@ -17,9 +17,9 @@ def readable_runs(visitor: Visitor) -> QuerySet[Run]:
 
 
 def readable_scenarios(visitor: Visitor) -> QuerySet[Scenario]:
-    """The scenarios that the visitor may see, without their documents."""
+    """The scenarios that the visitor may see, without the parts of these that can be large."""
     readable = Scenario.objects.filter(visitor.readable())
-    return readable.select_related("owner").defer("document")
+    return readable.select_related("owner").defer("document", "report")
 
 
 def found_run(

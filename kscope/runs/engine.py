@@ -4,7 +4,7 @@
 engine, the task that starts the runner and the tables that a slice is written to.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -170,6 +170,8 @@ class Wiring:
     check_setup: SetupCheck | None = None
     # The versions of Kubernetes that a run can follow, the newest first.
     versions: Sequence[VersionChoice] = ()
+    # The version for a cluster whose kubelets have these versions.
+    proposed_version: Callable[[Iterable[str]], str] | None = None
     writers: list[SliceWriter] = field(default_factory=list)
     copiers: list[HistoryCopier] = field(default_factory=list)
     projections: dict[str, type[Any]] = field(default_factory=dict)

@@ -101,6 +101,11 @@ class Scenario(OwnedModel):
         blank=True,
         help_text="kinds of its files that a run leaves out, and with what effect",
     )
+    report = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="how its files were read: LoadResult.to_report; null for what was kept before",
+    )
     as_brought = models.BooleanField(
         db_default=False, help_text="a cluster as it stands: files without steps or faults"
     )
@@ -296,8 +301,9 @@ class Run(OwnedModel):
 
     @classmethod
     def described(cls) -> "models.QuerySet[Run]":
-        """All runs, with their scenarios but without the documents of these, which can be large."""
-        return cls.objects.select_related("scenario", "owner").defer("scenario__document")
+        """All runs, with their scenarios but without the parts of these that can be large."""
+        large = ("scenario__document", "scenario__report")
+        return cls.objects.select_related("scenario", "owner").defer(*large)
 
     @classmethod
     def with_worker(cls, runs: "models.QuerySet[Run]") -> "models.QuerySet[Run]":

@@ -74,6 +74,7 @@ def scenario_store(
         "document": document,
         "summary": dict(sorted(kinds.items())),
         "not_modelled": document.get("not_modelled", []),
+        "report": result.to_report(),
         "as_brought": loaded.stands,
         "instant": document.get("instant", ""),
         "bytes": len(encoded),
@@ -94,6 +95,10 @@ def scenario_store(
                 digest=digest, owner_id=owner_id, defaults=fields
             )
             _keep_evidence(found, evidence)
+        elif not found.is_demo:
+            # The same objects may come in other files.
+            found.report = fields["report"]
+            found.save(update_fields=["report"])
         return found
 
 
@@ -159,7 +164,7 @@ def run_create(
     Raises ApplicationError for a bad choice, or when its owner has too many.
     """
     document = scenario.header
-    profile = options.get("profile") or document.get("profile") or _default_version()
+    profile = options.get("profile") or document.get("profile") or _proposed_version(scenario)
     gates = options.get("feature_gates")
     if gates is None:
         gates = _gates_of(profile, document.get("feature_gates") or {})
@@ -192,7 +197,36 @@ def _ahead(instant: str) -> int | None:
     return nanoseconds_of(instant) if instant else None
 
 
-def _default_version() -> str:
+def run_start_again(
+    *, run: Run, owner_id: int | None = None, replaces: bool, **options: Unpack[RunOptions]
+) -> Run:
+    """A new run of the scenario of *run*, with other choices.
+
+    With *replaces* it takes the place of *run*, if nobody has made anything of that yet. Raises
+    ApplicationError as run_create does; then *run* is still there.
+    """
+    with transaction.atomic():
+        # No command and no fork comes in between.
+        found = Run.objects.select_for_update().filter(pk=run.pk).first()
+        if replaces and found is not None and _is_untouched(found):
+            run_delete(run=found)
+        return run_create(scenario=run.scenario, owner_id=owner_id, **options)
+
+
+def _is_untouched(run: Run) -> bool:
+    """Whether the run is as it was made: not played, changed, forked, shared or kept."""
+    was_used = run.head_at or run.steps_wanted or run.forked_at is not None or run.kept
+    if was_used or run.status != Run.Status.PAUSED or run.visibility != Visibility.PRIVATE:
+        return False
+    forks, commands = Run.objects.filter(parent=run), Command.objects.filter(run=run)
+    return not (forks.exists() or commands.exists())
+
+
+def _proposed_version(scenario: Scenario) -> str:
+    """The version that the kubelets of a cluster that was brought suggest, else the default."""
+    kubelets: list[str] = (scenario.report or {}).get("kubelets", []) if scenario.as_brought else []
+    if kubelets and wiring.proposed_version is not None:
+        return wiring.proposed_version(kubelets)
     return next(version.name for version in wiring.versions if version.is_default)
 
 

@@ -35,8 +35,8 @@ def test_a_taint_from_the_admin_reaches_the_board(
 
 def _upload_and_start(page: Page) -> int:
     upload(page, "taint-story", one_pod_every_ten_seconds("taint-story"))
-    page.get_by_role("button", name="Start run").click()
-    expect(page).to_have_url(re.compile(r"/runs/\d+/"))
+    page.get_by_role("button", name="Play").click()
+    expect(page).to_have_url(re.compile(r"/runs/\d+/$"))
     expect(page.locator("main.board:not(.waiting)")).to_be_visible(timeout=PATIENCE_MS)
     return int(re.findall(r"/runs/(\d+)/", page.url)[0])
 

@@ -94,7 +94,7 @@ def test_a_node_shows_its_pods_by_state() -> None:
         node("n1"), running("a", "n1"), placed(pod("b")), leaving(placed(pod("c"))), pod("d")
     ).picture
     (drawn,) = picture.zones[""]
-    assert (drawn.running, drawn.placed, drawn.terminating) == (1, 1, 1)
+    assert (drawn.runs, drawn.placed, drawn.terminating) == (1, 1, 1)
     assert picture.waiting == 1
 
 
@@ -135,6 +135,13 @@ def test_the_newest_kubelet_proposes_the_version() -> None:
     version = look_at(versioned("n1", "v1.33.4"), versioned("n2", "v1.34.1")).version
     assert version.proposed == "v1.34"
     assert "1 v1.33.4, 1 v1.34.1: the newest counts" in version.because
+
+
+def test_an_unknown_version_is_said_to_be_near() -> None:
+    version = look_at(versioned("n1", "v1.99.1")).version
+    assert version.because.endswith(
+        f"Of the versions that kscope knows {version.proposed} is the nearest."
+    )
 
 
 # -- how far to trust it ----------------------------------------------------------------------------

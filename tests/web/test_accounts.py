@@ -368,6 +368,15 @@ def test_a_quota_names_the_limit(on_a_server: None, settings: Any) -> None:
     assert post(client, f"/api/runs/{run.pk}/fork/", {}).json()["quota"] == "runs"
 
 
+def test_files_without_room_for_a_run_are_kept(on_a_server: None, settings: Any) -> None:
+    settings.QUOTAS = {**settings.QUOTAS, "runs": 0}
+    files = [SimpleUploadedFile("mine.yaml", b"apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n")]
+    page = logged_in(editor()).post("/scenarios/upload/", {"files": files}).content.decode()
+    assert "mine is kept, but no run of it was made." in page
+    assert "Start run" in page
+    assert Scenario.objects.get().name == "mine"
+
+
 def test_bytes_of_uploads_count(on_a_server: None, settings: Any) -> None:
     settings.QUOTAS = {**settings.QUOTAS, "upload_bytes": 10}
     answer = upload(logged_in(editor()))

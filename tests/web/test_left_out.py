@@ -9,7 +9,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from kscope.runs import services
-from kscope.runs.models import Checkpoint, Command, OtherObject, Run, RunEvent, Scenario
+from kscope.runs.models import (
+    Checkpoint,
+    Command,
+    KeptEvidence,
+    OtherObject,
+    Run,
+    RunEvent,
+    Scenario,
+)
 from scheduling.models import Pod
 from tests.web.conftest import drive, driving
 
@@ -25,7 +33,11 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 
 def kept_texts() -> list[str]:
     """Everything that the tables hold, as text."""
-    rows = [*Scenario.objects.values_list("document"), *Command.objects.values_list("body")]
+    rows = [*Scenario.objects.values_list("document", "report")]
+    rows += [
+        *KeptEvidence.objects.values_list("objects_aside"),
+        *Command.objects.values_list("body"),
+    ]
     rows += [*Pod.objects.values_list("manifest"), *OtherObject.objects.values_list("manifest")]
     rows += [*RunEvent.objects.values_list("message", "data", "changes")]
     texts = [json.dumps(row) for row in rows]
@@ -59,7 +71,8 @@ def test_no_file_or_step_stores_a_value(client: Client) -> None:
         SimpleUploadedFile(f"{place}.json", json.dumps(each).encode())
         for place, each in enumerate((header, POD, HIDDEN, NODE))
     ]
-    assert client.post("/scenarios/upload/", {"files": files}).status_code == 200
+    assert client.post("/scenarios/upload/", {"files": files}).status_code == 302
+    assert not [text for text in kept_texts() if SECRET in text]
     run = services.run_create(scenario=Scenario.objects.get(), play=True, speed="max")
     drive(run.pk)
     assert Pod.objects.filter(run=run, key="default/later").exists()

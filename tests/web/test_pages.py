@@ -10,10 +10,9 @@ from django.test import Client
 
 from kscope.api_docs import operations
 from kscope.glossary import sections
+from kscope.recipe import recipe, simple_recipe
 from kscope.runs.models import Run, Scenario
 from kscope.runs.web import views
-from kscope.sim.objects.validation.kinds import KINDS
-from kscope.templatetags.kubectl import resource_name
 
 pytestmark = pytest.mark.django_db
 
@@ -212,40 +211,8 @@ def test_the_question_of_a_fork_is_not_hidden(client: Client) -> None:
     assert f'<p class="question">{question}</p>' in page(client, f"/runs/{run.pk}/")
 
 
-def test_the_commands_print_every_kind_that_is_read(client: Client) -> None:
-    assert {*every_cluster_has(client), *newer_kinds(client)} == {*map(resource_name, KINDS)}
-
-
-def test_the_first_command_asks_only_for_kinds_that_every_cluster_has(client: Client) -> None:
-    resources = every_cluster_has(client)
-    assert {"deployments", "poddisruptionbudgets", "storageclasses", "csinodes"} <= {*resources}
-    assert not {"podgroups", "workloads", "deviceclasses"} & {*resources}
-
-
-def test_the_second_command_leaves_kinds_of_other_products_out(client: Client) -> None:
-    pattern = re.compile(newer_pattern(client))
-    assert pattern.search("workloads.scheduling.k8s.io")
-    assert pattern.search("deviceclasses.resource.k8s.io")
-    assert not pattern.search("workloads.kueue.x-k8s.io")
-    assert not pattern.search("podgroups.scheduling.x-k8s.io")
-
-
-def every_cluster_has(client: Client) -> list[str]:
-    """The resources that the first command asks for."""
-    command = re.search(r"kubectl get (\S+) -A", page(client, "/"))
-    assert command
-    return command[1].split(",")
-
-
-def newer_kinds(client: Client) -> list[str]:
-    """The resources that the second command asks for."""
-    names = re.match(r"\^\(([a-z|]+)\)", newer_pattern(client))
-    assert names
-    return names[1].split("|")
-
-
-def newer_pattern(client: Client) -> str:
-    """The pattern of the second command."""
-    command = re.search(r"grep -E '(\S+)'", html.unescape(page(client, "/")))
-    assert command
-    return command[1]
+def test_the_import_shows_the_command_that_prints_a_cluster(client: Client) -> None:
+    for path in ("/", "/scenarios/upload/"):
+        shown = html.unescape(page(client, path))
+        assert recipe() in shown
+        assert simple_recipe() in shown

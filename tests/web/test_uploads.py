@@ -26,6 +26,9 @@ pytestmark = pytest.mark.django_db
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '2'}}\n"
 BAD = NODE.replace("'2'", "two")
+STEPS = (
+    "apiVersion: kscope.dev/v1\nkind: Scenario\nspec: {steps: [{at: 1s, cordon: node/n1}]}\n---\n"
+)
 
 
 def upload(client: Client, *files: tuple[str, str], **fields: str) -> Any:
@@ -34,11 +37,23 @@ def upload(client: Client, *files: tuple[str, str], **fields: str) -> Any:
 
 
 def test_good_files_become_one_scenario(client: Client) -> None:
-    answer = upload(client, ("a.yaml", NODE), ("b.yaml", NODE.replace("n1", "n2")), name="mine")
-    assert answer.status_code == 200
+    upload(client, ("a.yaml", NODE), ("b.yaml", NODE.replace("n1", "n2")), name="mine")
     scenario = Scenario.objects.get()
     assert (scenario.name, scenario.summary) == ("mine", {"Node": 2})
-    assert "mine is ready" in answer.content.decode()
+    assert [(each["name"], each["kinds"]) for each in scenario.report["files"]] == [
+        ("a.yaml", {"Node": 1}),
+        ("b.yaml", {"Node": 1}),
+    ]
+
+
+@pytest.mark.parametrize("header", ["", STEPS])
+def test_good_files_lead_to_a_first_look(client: Client, header: str) -> None:
+    answer = upload(client, ("a.yaml", header + NODE))
+    run = Run.objects.get()
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"/runs/{run.pk}/first-look/")
+    assert run.status == Run.Status.PAUSED
+    page = client.get(answer.headers["Location"])
+    assert 'id="first-look"' in page.content.decode()
 
 
 @pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/scenarios/"])
@@ -46,7 +61,7 @@ def test_a_scenario_of_steps_alone_is_kept(client: Client, path: str) -> None:
     steps = "[{at: 1s, create: {apiVersion: v1, kind: Node, metadata: {name: n1}}}]"
     header = f"apiVersion: kscope.dev/v1\nkind: Scenario\nspec: {{steps: {steps}}}\n"
     given = SimpleUploadedFile("steps.yaml", header.encode())
-    assert client.post(path, {"files": [given]}).status_code in (200, 201)
+    assert client.post(path, {"files": [given]}).status_code in (302, 201)
     assert Scenario.objects.get().summary == {}
 
 
@@ -145,12 +160,10 @@ def test_a_hostile_name_is_shown_as_text(client: Client) -> None:
 
 
 def test_starting_a_scenario_leads_to_its_board(client: Client) -> None:
-    step = "{at: 1s, cordon: node/n1}"
-    steps = f"apiVersion: kscope.dev/v1\nkind: Scenario\nspec: {{steps: [{step}]}}\n---\n"
-    upload(client, ("a.yaml", steps + NODE))
+    upload(client, ("a.yaml", STEPS + NODE))
     scenario = Scenario.objects.get()
     answer = client.post(f"/scenarios/{scenario.pk}/start/")
-    run = Run.objects.get()
+    run = Run.objects.order_by("-pk")[0]
     assert answer.headers["Location"] == f"/runs/{run.pk}/"
     assert run.status == Run.Status.PLAYING
     assert client.get(f"/runs/{run.pk}/").status_code == 200
@@ -187,7 +200,7 @@ def test_too_many_files_are_refused_with_the_limit(
 def test_files_of_300_namespaces_are_read(client: Client) -> None:
     text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: n%d}\n"
     files = [("all.yaml", text % place) for place in range(300)]
-    assert upload(client, ("nodes.yaml", NODE), *files).status_code == 200
+    assert upload(client, ("nodes.yaml", NODE), *files).status_code == 302
     assert Scenario.objects.get().summary == {"Namespace": 300, "Node": 1}
 
 
@@ -224,7 +237,7 @@ def test_an_overlong_name_in_a_header_is_refused(client: Client, header: str, fi
 
 
 def test_a_long_file_name_is_cut_to_fit(client: Client) -> None:
-    assert upload(client, ("n" * 250 + ".yaml", NODE)).status_code == 200
+    assert upload(client, ("n" * 250 + ".yaml", NODE)).status_code == 302
     assert len(Scenario.objects.get().name) == 200
 
 
@@ -248,7 +261,8 @@ async def test_a_page_is_told_what_is_being_done() -> None:
         {"doing": "checking"},
         {"doing": "storing"},
     ]
-    assert (last["status"], "a is ready: Node 2" in last["page"]) == (200, True)
+    run = await Run.objects.aget()
+    assert last == {"status": 302, "location": f"/runs/{run.pk}/first-look/"}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -72,10 +72,11 @@ class UploadAnswer(EngineAnswer):
 
 
 class UploadParts(EngineParts):
-    """The same for a page: lines of JSON that tell what is being done, at last the page to show.
+    """The same for a page: lines of JSON that tell what is being done, at last where to go or what
+    to show.
 
     {"doing": "waiting"}, {"doing": "reading", "file", "number", "of"}, {"doing": "checking"},
-    {"doing": "storing"}; {"status", "page"}.
+    {"doing": "storing"}; {"status", "location"} or {"status", "page"}.
     """
 
     def __init__(self, question: Question, show: Show) -> None:
@@ -96,8 +97,9 @@ class UploadParts(EngineParts):
             end = _nothing_saved(refusal)
         assert end is not None, "an upload ends with what came of it"
         made = await sync_to_async(self._show_end)(end)
-        page = {"status": made.status_code, "page": made.content.decode()}
-        yield orjson.dumps(page) + b"\n"
+        where = made.headers.get("Location")
+        shown = {"location": where} if where else {"page": made.content.decode()}
+        yield orjson.dumps({"status": made.status_code, **shown}) + b"\n"
 
 
 def upload_ask(

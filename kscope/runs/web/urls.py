@@ -8,6 +8,7 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("runs/<int:run_id>/", views.board, name="board"),
     path("runs/<int:run_id>/first-look/", views.first_look, name="first-look"),
+    path("runs/<int:run_id>/start-again/", views.run_start_again, name="start-again"),
     path("runs/<int:run_id>/triage/", views.triage, name="triage"),
     path("runs/<int:run_id>/machines/", views.machines, name="machines"),
     path("runs/<int:run_id>/pods/", views.pods, name="pods"),

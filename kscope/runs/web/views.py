@@ -70,7 +70,7 @@ def board(request: HttpRequest, run_id: int) -> HttpResponse:
 
 @live_page
 def first_look(request: HttpRequest, run_id: int) -> HttpResponse:
-    """What was read of a cluster that was brought, what was not, and what is assumed."""
+    """What was read of files that were brought, what was not, and what is assumed."""
     return _run_page(request, run_id, "first-look")
 
 
@@ -182,6 +182,30 @@ def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
     return redirect("triage" if stands else "board", run_id=run.pk)
 
 
+@require_POST
+@for_editors
+def run_start_again(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Make another run of the same files under another version, and have a first look at it.
+
+    A run that nobody has played or changed is not left behind.
+    """
+    run = found_run(request, run_id)
+    visitor = visitor_of(request)
+    try:
+        again = services.run_start_again(
+            run=run,
+            replaces=visitor.may_change(run),
+            profile=request.POST.get("profile", ""),
+            feature_gates=_gates_chosen(request),
+            external_scheduler="external_scheduler" in request.POST,
+            owner_id=visitor.account_id,
+        )
+    except ApplicationError as refusal:
+        messages.error(request, refusal.message)
+        return redirect("first-look", run_id=run.pk)
+    return redirect("first-look", run_id=again.pk)
+
+
 def _gates_chosen(request: HttpRequest) -> dict[str, bool] | None:
     """The feature gates of the form; None for those of the scenario."""
     text = request.POST.get("feature_gates", "")
@@ -195,7 +219,7 @@ def _gates_chosen(request: HttpRequest) -> dict[str, bool] | None:
 @require_http_methods(["GET", "POST"])
 @for_editors
 def scenario_upload(request: HttpRequest) -> HttpResponseBase:
-    """Read uploaded files and report what was understood, or what is wrong and where.
+    """Read uploaded files; go to a first look at what they hold, or report what is wrong and where.
 
     A page that accepts lines of JSON is told meanwhile what is being done.
     """
@@ -217,13 +241,21 @@ def scenario_upload(request: HttpRequest) -> HttpResponseBase:
 def _upload_page(
     request: HttpRequest, template: str, end: Outcome | ApplicationError
 ) -> HttpResponse:
-    """What came of an upload, as a page or as the part of it that a page puts in its place."""
+    """What came of an upload: the way to a run of it, else a page, or the part of it that a page
+    puts in its place.
+    """
     if isinstance(end, ApplicationError):
         context = {"report": problem_report(end.message), "versions": wiring.versions}
         return render(request, template, context, status=end.status)
-    scenario = Scenario.objects.filter(pk=end.scenario_id).defer("document").first()
+    scenario = Scenario.objects.filter(pk=end.scenario_id).defer("document", "report").first()
     context = {"report": end.report, "scenario": scenario, "versions": wiring.versions}
-    return render(request, template, context, status=200 if scenario else 422)
+    if scenario is None:
+        return render(request, template, context, status=422)
+    try:
+        run = services.run_create(scenario=scenario, owner_id=visitor_of(request).account_id)
+    except ApplicationError as refusal:
+        return render(request, template, {**context, "refusal": refusal.message})
+    return redirect("first-look", run_id=run.pk)
 
 
 @require_POST

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
+from kscope.sim.objects.manifest_parts import section
+from kscope.sim.objects.objects import Node
 from kscope.sim.objects.unmodelled import LeftOut
 
 Manifest = dict[str, Any]
@@ -96,9 +98,10 @@ class SetupCheck(Protocol):
 class FileContents:
     """How much of a file was understood: the number of documents, and of objects of each kind.
 
-    `kinds` are the supported kinds; `aside` the others, whose objects the run ignores.
+    `kinds` are the supported kinds; `aside` the others, which a run does not hold.
     """
 
+    bytes: int = 0
     documents: int = 0
     kinds: dict[str, int] = field(default_factory=dict[str, int])
     aside: dict[str, int] = field(default_factory=dict[str, int])
@@ -150,6 +153,26 @@ class LoadResult:
     def not_modelled(self) -> list[Manifest]:
         """What the run will not do that a real cluster does: see unmodelled.LeftOut."""
         return [one.to_dict() for one in self.left_out if not one.is_neutral]
+
+    def to_report(self) -> Manifest:
+        """What a first look at the files says of them, as JSON: how they were read."""
+        # What is left out has its own place.
+        told_apart = {str(each) for each in self.left_out}
+        return {
+            "files": [{"name": name, **asdict(found)} for name, found in self.files.items()],
+            "warnings": [each for each in self.warnings if each not in told_apart],
+            "left_out": [
+                {**one.to_dict(), "is_evidence": one.is_evidence} for one in self.left_out
+            ],
+            "kubelets": self._kubelets,
+        }
+
+    @property
+    def _kubelets(self) -> list[str]:
+        """The versions of the kubelets, each once."""
+        nodes = [each for each in self.manifests if each["kind"] == Node.KIND]
+        told = (section(each, "status", "nodeInfo").get("kubeletVersion") for each in nodes)
+        return sorted({str(each) for each in told if each})
 
     @property
     def aside_counts(self) -> dict[str, int]:

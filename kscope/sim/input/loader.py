@@ -130,6 +130,7 @@ class Loader:
     def read(self, name: str, data: bytes, limits: Limits) -> None:
         """Read one file."""
         contents = self._result.files.setdefault(name, FileContents())
+        contents.bytes = len(data)
         try:
             documents = read_documents(name, data, limits)
         except DocumentError as error:

@@ -57,6 +57,7 @@ _WEBHOOKS: Final = (
     "read from Events and conditions"
 )
 _AUTOSCALED: Final = "no node is added or removed by it"
+_POOLS: Final = f"{_AUTOSCALED}; what it allows is read as evidence"
 
 # What the simulation does not do because the kind is left out.
 _NOTES: Final[dict[str, str]] = {
@@ -67,8 +68,9 @@ _NOTES: Final[dict[str, str]] = {
     "HorizontalPodAutoscaler": "it scales nothing; replicas stay as the workload says",
     "MutatingAdmissionPolicy": _WEBHOOKS,
     "MutatingWebhookConfiguration": _WEBHOOKS,
-    "NodeClaim": _AUTOSCALED,
-    "NodePool": _AUTOSCALED,
+    "MachineDeployment": _POOLS,
+    "NodeClaim": _POOLS,
+    "NodePool": _POOLS,
     "PodGroup": _GANG,
     "PodSecurityPolicy": _WEBHOOKS,
     "PodTemplate": "no pod is made from it",

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from statistics import median_low
 from typing import Any, Final, Literal
 
+from kscope.sim.input.instants import is_time, moment
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latency
 from kscope.sim.kernel.units import MILLISECOND, SECOND
@@ -15,7 +16,6 @@ from kscope.sim.objects.objects import Manifest, Pod
 from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.first_look.printed import node_state
 from scheduling.engine.observed.evidence import Evidence, condition, key_of
-from scheduling.engine.observed.instants import is_time, moment
 
 # How the assumption can be replaced: by files that say it, or not at all.
 Act = Literal["files", ""]
@@ -53,7 +53,7 @@ class Assumption:
 def assumptions(scenario: Scenario, evidence: Evidence) -> list[Assumption]:
     """What a run of *scenario*, whose files are *evidence*, takes for granted."""
     return [
-        *_instant(evidence),
+        *_instant(scenario, evidence),
         *_scheduler(scenario),
         *_durations(scenario.latencies, evidence),
         *_silent_nodes(evidence),
@@ -62,8 +62,8 @@ def assumptions(scenario: Scenario, evidence: Evidence) -> list[Assumption]:
     ]
 
 
-def _instant(evidence: Evidence) -> Iterator[Assumption]:
-    if not evidence.instant:
+def _instant(scenario: Scenario, evidence: Evidence) -> Iterator[Assumption]:
+    if scenario.instant and not evidence.instant:
         yield Assumption(
             what="The instant",
             text="the time of the import",

@@ -1,4 +1,4 @@
-"""The first look at a cluster that was brought: docs/triage.md.
+"""The first look at a cluster that was brought: docs/why-pending.md.
 
 files ──▶ Evidence ──▶ what was read, what is assumed ─┐
   └─────▶ Cluster ───▶ the picture, what is stuck ─────┴▶ how far the model agrees with the files
@@ -22,7 +22,6 @@ from scheduling.engine.triage.deciding import deciding_on
 from scheduling.engine.triage.report import Group, Triage
 from scheduling.engine.triage.triage import triage
 from scheduling.engine.versions.choices import proposed_version
-from scheduling.engine.versions.registry import VERSIONS
 
 # What people ask about first; all other kinds come after these, by name.
 _FIRST: Final = (
@@ -86,9 +85,12 @@ class FirstLook:
 def first_look(cluster: Cluster, scenario: Scenario, evidence: Evidence) -> FirstLook:
     """The first look at *cluster*, which is of *scenario*, at its beginning; it is only read.
 
-    *evidence* is of the same files.
+    *evidence* is of the same files. Of a scenario with steps nothing is called stuck: it goes on.
     """
-    found = triage(cluster, evidence, tries_changes=False)
+    if scenario.stands:
+        found = triage(cluster, evidence, tries_changes=False)
+    else:
+        found = Triage(instant=evidence.instant, profile=cluster.profile)
     deciding = deciding_on(cluster)
     return FirstLook(
         triage=found,
@@ -128,9 +130,16 @@ def _version(profile: str, scenario: Scenario, evidence: Evidence) -> Version:
         if (version := section(node, "status", "nodeInfo").get("kubeletVersion"))
     )
     proposed = scenario.profile or proposed_version(told)
-    known = [*VERSIONS]
-    ends = f"kscope knows {min(known, key=_number)} to {max(known, key=_number)}."
-    return Version(profile, proposed, f"{_because(scenario.profile, told)} {ends}")
+    is_known = any(_is_of(proposed, each) for each in told)
+    nearest = f" Of the versions that kscope knows {proposed} is the nearest."
+    needs_word = bool(told) and not scenario.profile and not is_known
+    because = _because(scenario.profile, told)
+    return Version(profile, proposed, because + nearest if needs_word else because)
+
+
+def _is_of(version: str, kubelet: str) -> bool:
+    """Whether a kubelet is of that version: "v1.34.2" of "v1.34"."""
+    return kubelet.removeprefix(version)[:1] in ("", ".", "-", "+") and kubelet.startswith(version)
 
 
 def _because(chosen: str, told: Counter[str]) -> str:
@@ -146,7 +155,3 @@ def _because(chosen: str, told: Counter[str]) -> str:
         f"The kubelets say {parts}: the newest counts, because no kubelet is newer than its API "
         "server."
     )
-
-
-def _number(name: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in name.removeprefix("v").split("."))

@@ -29,7 +29,7 @@ class DrawnNode:
     state: str = ""
     note: str = ""
     memory: int | None = None
-    running: int = 0
+    runs: int = 0
     placed: int = 0
     terminating: int = 0
 
@@ -65,9 +65,9 @@ def picture_of(evidence: Evidence, deciding: Deciding) -> Picture:
     waiting = 0
     for pod in evidence.all("Pod"):
         state = pod_state(pod)
-        waiting += state == "waiting"
+        waiting += state == "waits"
         on = found.get(str(section(pod, "spec").get("nodeName") or ""))
-        if on is not None and state in ("running", "placed", "terminating"):
+        if on is not None and state in ("runs", "placed", "terminating"):
             setattr(on, state, getattr(on, state) + 1)
     return Picture(zones, waiting)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from kscope.sim.input.instants import is_time
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
 from kscope.sim.objects.outside import NAMED, NODE_LEASES
@@ -38,20 +39,20 @@ def pod_state(pod: Manifest) -> str:
     if phase in ("Succeeded", "Failed"):
         return "ended"
     if not section(pod, "spec").get("nodeName"):
-        return "waiting"
-    return "running" if phase == "Running" else "placed"
+        return "waits"
+    return "runs" if phase == "Running" else "placed"
 
 
 _POD_WORDS: Final = {
-    "running": "run",
-    "waiting": "wait for a node",
+    "runs": "run",
+    "waits": "wait for a node",
     "placed": "have a node and do not run",
     "terminating": "are terminating",
     "ended": "have ended",
 }
 _POD_WORD: Final = {
-    "running": "runs",
-    "waiting": "waits for a node",
+    "runs": "runs",
+    "waits": "waits for a node",
     "placed": "has a node and does not run",
     "terminating": "is terminating",
     "ended": "has ended",
@@ -191,8 +192,9 @@ def _leases(evidence: Evidence) -> str:
 def _events(evidence: Evidence) -> str:
     found = list(evidence.all_events())
     warnings = sum(each.is_warning for each in found)
-    last = max((each.last for each in found), default="")
-    return ", ".join([f"{warnings:,} of them Warnings", *([f"the last at {last}"] if last else [])])
+    last = max((each.last for each in found if is_time(each.last)), default="")
+    when = f", the last at {last[:10]} {last[11:19]}" if last else ""
+    return f"{warnings:,} of them {'Warning' if warnings == 1 else 'Warnings'}{when}"
 
 
 def _first(parts: list[str]) -> str:

@@ -147,7 +147,7 @@ def _is_told(pod: Manifest, usable: Container[str]) -> bool:
     """Whether a scheduler chose the node on which the pod runs."""
     is_mirror = _MIRROR in (pod["metadata"].get("annotations") or {})
     node = str(section(pod, "spec").get("nodeName"))
-    return pod_state(pod) == "running" and node in usable and not is_mirror
+    return pod_state(pod) == "runs" and node in usable and not is_mirror
 
 
 def _spread(pods: Sequence[Pod], most: int) -> Iterator[Pod]:

@@ -6,7 +6,7 @@ const UNREACHABLE = "The server could not be reached, or has closed the connecti
 
 /**
  * Connects the upload forms of a page: they accept dropped files, and say what is being done with files until the
- * report is there. Without this the form is an ordinary one.
+ * first look, or the report, is there. Without this the form is an ordinary one.
  */
 export function connectUploads(root = document) {
   for (const form of root.querySelectorAll(".drop")) {
@@ -27,6 +27,8 @@ class Upload {
     /** How much of what the server has said was read. */
     this.read = 0;
     this.page = "";
+    /** Where to go instead, if there is nothing wrong. */
+    this.location = "";
   }
 
   send() {
@@ -55,12 +57,16 @@ class Upload {
       this.read += line.length + 1;
       const told = JSON.parse(line);
       if (told.doing) this.#say(doingWords(told));
-      else this.page = told.page ?? "";
+      else [this.page, this.location] = [told.page ?? "", told.location ?? ""];
     }
   }
 
   #end(request) {
     this.#readLines(request);
+    if (this.location) {
+      location.assign(this.location);
+      return;
+    }
     const text = isLines(request) ? this.page : request.responseText;
     const shown = new DOMParser().parseFromString(text, "text/html");
     const main = shown.querySelector("main");

@@ -1,0 +1,159 @@
+/** A first look at files that were brought: what the server found, in rows and sentences. */
+import {bytes, count} from "../shared/format.js";
+
+/** From so many nodes on, a zone is a strip of cells. */
+const MANY_NODES = 60;
+const MOST_CAUSES = 12;
+/** Below this share of agreement the comparison comes first on the page, in percent. */
+const ENOUGH = 90;
+/** Comparisons of decisions; a contradiction is not one: there the files are right. */
+const DECISIONS = {
+  refusals: "pods that a scheduler refused, as Events say: the model gives the same reasons",
+  placements: "running pods: the model accepts the node that they are on",
+};
+const COUNTED = [
+  ["Node", "node"],
+  ["Pod", "pod"],
+  ["PersistentVolumeClaim", "claim"],
+];
+const REMOVED = {
+  what: "Data of Secrets, values of environment variables, arguments",
+  number: "all",
+  effect: "removed before anything was stored",
+  may: false,
+};
+
+/** "11 nodes, 78 pods, 10 claims": how much was read. */
+export function sizeWords({read}) {
+  const numbers = new Map(read.map(({kind, number}) => [kind, number]));
+  const parts = COUNTED.filter(([kind]) => numbers.has(kind)).map(([kind, word]) => many(numbers.get(kind), word));
+  return parts.length > 0 ? `${parts.join(", ")}.` : "";
+}
+
+/** Facts about the reading: files with their size, objects used and left aside. */
+export function readingFacts({read, report}) {
+  const aside = sum((report?.left_out ?? []).filter((each) => !each.is_evidence).map((each) => each.count));
+  const used = sum(rowsOf(read, report).map((each) => each.number));
+  const facts = [`${many(used, "object")} used`, `${count(aside)} left aside`];
+  if (!report) return facts;
+  const size = sum(report.files.map((file) => file.bytes ?? 0));
+  return [`${many(report.files.length, "file")}, ${bytes(size)}B`, ...facts];
+}
+
+/**
+ * The table of what was read: [{kinds, numbers, state, files}]. Kinds of whose state nothing is to be said
+ * share the last row.
+ */
+export function readRows({read, report}) {
+  const rows = rowsOf(read, report);
+  const told = rows.filter(({state}) => state);
+  const rest = rows.filter(({state}) => !state);
+  const shown = told.map((row) => tableRow([row], report));
+  return rest.length > 0 ? [...shown, tableRow(rest, report)] : shown;
+}
+
+/** The table of what was left aside: [{what, number, effect, may}]; `may` is whether an answer may be wrong for it. */
+export function asideRows({report}) {
+  const byNote = new Map();
+  for (const each of report?.left_out ?? []) {
+    if (each.is_evidence) continue;
+    const key = `${each.is_neutral} ${each.note}`;
+    const row = byNote.get(key) ?? {kinds: [], number: 0, effect: effectOf(each), may: !each.is_neutral};
+    byNote.set(key, {...row, kinds: [...row.kinds, kindName(each)], number: row.number + each.count});
+  }
+  const rows = [...byNote.values()].map(({kinds, number, ...row}) => ({
+    what: kinds.join(", "),
+    number: count(number),
+    ...row,
+  }));
+  return [...rows, REMOVED];
+}
+
+/** The three ways on: {explain, play}. `explain` is null for files with steps, which do not stand still. */
+export function actsOf({causes, headline, instant}, {as_brought: asBrought, standing, profile}) {
+  const from = instant ? `from ${clockTime(instant)}, ` : "";
+  const play = standing || !asBrought ? `${from}under the rules of ${profile}` : "it was played or changed already";
+  const title = asBrought ? "Play on" : "Play";
+  if (!asBrought) return {explain: null, play: {title, words: play}};
+  const isStuck = causes.length > 0;
+  const explain = isStuck
+    ? {number: count(causes.length), title: "Explain what is stuck", words: headline, isMain: true}
+    : {number: "", title: "Nothing is stuck", words: "see what was looked at", isMain: false};
+  return {explain, play: {title, words: play}};
+}
+
+/** The causes that are shown, the largest first, and how many more there are: {shown, more}. */
+export function causeRows({causes}) {
+  const shown = causes.slice(0, MOST_CAUSES);
+  return {shown, more: causes.length - shown.length};
+}
+
+/** How the model compares with the files: [{same, of, words, isLow}]. */
+export function trustRows({trust}) {
+  return trust.map(({subject, same, of, all}) => {
+    if (subject === "contradictions") {
+      const words = `${of === 1 ? "cause contradicts" : "causes contradict"} the model; there the observation counts`;
+      return {same: count(same), of: count(of), words, isLow: false};
+    }
+    const rest = all > of ? ` (of ${count(all)}, ${count(of)} were looked at)` : "";
+    return {same: count(same), of: count(of), words: `${DECISIONS[subject]}${rest}`, isLow: isLow({same, of})};
+  });
+}
+
+/** Whether the model decides otherwise than the files say in so many cases that this comes first. */
+export function isDoubtful({trust}) {
+  return trust.some((each) => each.subject in DECISIONS && isLow(each));
+}
+
+/** The zones as they are drawn: {zones: [{zone, nodes}], isLarge, waiting}. */
+export function pictureOf({picture: {zones, waiting}}) {
+  return {zones, waiting, isLarge: sum(zones.map(({nodes}) => nodes.length)) > MANY_NODES};
+}
+
+/** The look of a node's frame: "dead", "cordoned" or "". */
+export function nodeLook({state, note}) {
+  if (state === "unknown" || state === "not ready") return "dead";
+  return note.split(", ").includes("cordoned") ? "cordoned" : "";
+}
+
+/** "02:31:08 UTC" of an RFC 3339 time in UTC. */
+export function clockTime(instant) {
+  return `${instant.slice(11, 19)} UTC`;
+}
+
+/** What was read, without the kinds that are left aside. */
+function rowsOf(read, report) {
+  const aside = new Set((report?.left_out ?? []).filter((each) => !each.is_evidence).map((each) => each.kind));
+  return read.filter(({kind}) => !aside.has(kind));
+}
+
+function tableRow(rows, report) {
+  const kinds = rows.map(({kind}) => kind);
+  const files = (report?.files ?? []).filter((file) => kinds.some((kind) => file.kinds[kind] || file.aside[kind]));
+  return {
+    kinds: kinds.join(" · "),
+    numbers: rows.map(({number}) => count(number)).join(" · "),
+    state: rows[0].state,
+    files: files.map((file) => file.name),
+  };
+}
+
+function kindName({kind, group}) {
+  return group.includes(".") && !group.endsWith(".k8s.io") ? `${kind} of ${group}` : kind;
+}
+
+function effectOf({is_neutral: isNeutral, note}) {
+  return isNeutral ? `none: ${note}` : note;
+}
+
+function isLow({same, of}) {
+  return same * 100 < of * ENOUGH;
+}
+
+function many(number, word) {
+  return `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+}
+
+function sum(numbers) {
+  return numbers.reduce((total, each) => total + each, 0);
+}

@@ -1,0 +1,122 @@
+import {html} from "../../lib/html.js";
+import {
+  actsOf,
+  asideRows,
+  causeRows,
+  isDoubtful,
+  readRows,
+  readingFacts,
+  sizeWords,
+} from "../../model/first_look/first_look.js";
+import {count} from "../../model/shared/format.js";
+import {Consent} from "../run/consent.js";
+import {KeysDialog} from "../run/keys.js";
+import {StopBanner} from "../run/left_out.js";
+import {Notice} from "../run/notice.js";
+import {Icon, Mark} from "../shared/mark.js";
+import {Side, Trust} from "./first_look_side.js";
+import {StandingPicture} from "./standing_picture.js";
+
+/** The first look at files that were brought: what was read, what was not, what is assumed; and the ways on. */
+export function FirstLookPage({session, firstLook, versions, token}) {
+  const look = firstLook.look.value;
+  return html`
+    <${StopBanner} session=${session} />
+    <${Notice} session=${session} />
+    <${Consent} session=${session} />
+    <${KeysDialog} />
+    ${look ? html`<${Look} session=${session} firstLook=${firstLook} look=${look} versions=${versions} token=${token} />` : html`<${Waiting} firstLook=${firstLook} />`}`;
+}
+
+function Waiting({firstLook}) {
+  const problem = firstLook.problem.value;
+  return html`
+    <main class="page firstlook"><h1>First look</h1>
+      ${
+        problem
+          ? html`<div class="unread" role="alert"><p class="small">${problem}</p><p class="does"><button class="btn primary" onClick=${() => firstLook.load()}>Try again</button></p></div>`
+          : html`<p class="small mute" role="status">Comparing the files with the model…</p>`
+      }</main>`;
+}
+
+function Look({session, firstLook, look, versions, token}) {
+  const run = session.run.value;
+  return html`
+    <main class="page firstlook">
+      <div class="fhead"><h1>${run.name} is read. <span>${sizeWords(look)}</span></h1>
+        <p class="ffacts small"><${Mark} name="ok" family="settled" />${readingFacts(look).map((each) => html`<span key=${each}>${each}</span>`)}</p></div>
+      ${isDoubtful(look) && html`<section class="doubt" aria-label="How far to trust it"><h2>The model decides otherwise than your cluster did</h2><${Trust} look=${look} /></section>`}
+      <${Acts} session=${session} firstLook=${firstLook} look=${look} />
+      <${Causes} session=${session} look=${look} />
+      <div class="fcols"><div>
+        <${StandingPicture} session=${session} look=${look} />
+        <${Read} look=${look} />
+        <${Aside} look=${look} />
+      </div><${Side} session=${session} look=${look} versions=${versions} token=${token} /></div>
+    </main>`;
+}
+
+/** The ways on. The black one is the first: what is stuck is explained before anything plays. */
+function Acts({session, firstLook, look}) {
+  const {explain, play} = actsOf(look, session.run.value);
+  const playClass = explain?.isMain ? "act" : "act main";
+  return html`
+    <nav class="acts" aria-label="What now">
+      ${
+        explain &&
+        html`<a class=${`act${explain.isMain ? " main" : ""}`} href=${session.href("triage")}>
+          ${explain.number ? html`<span class="actnumber num">${explain.number}</span>` : html`<${Icon} name="ok" />`}
+          <span><b>${explain.title}</b><span>${explain.words}</span></span><${Icon} name="arrow" /></a>`
+      }
+      ${
+        session.mayChange
+          ? html`<button class=${playClass} onClick=${() => firstLook.play()}><${Icon} name="play" /><span><b>${play.title}</b><span>${play.words}</span></span></button>`
+          : html`<a class=${playClass} href=${session.href("board")}><${Icon} name="play" /><span><b>Look at the board</b><span>you can view this run but not change it</span></span></a>`
+      }
+      ${
+        session.mayChange &&
+        html`<a class="act" href=${session.href("nodes")}><${Icon} name="fork" /><span><b>Change something</b><span>cordon or drain a node, scale or edit an object</span></span></a>`
+      }
+    </nav>`;
+}
+
+/** What is stuck, to be seen without a click: the sentence of each cause and what it holds. */
+function Causes({session, look}) {
+  const {shown, more} = causeRows(look);
+  if (shown.length === 0) return null;
+  const href = session.href("triage");
+  return html`
+    <section class="fcauses" aria-label="What is stuck"><ol>${shown.map(
+      ({cause, holds, contradicts}, i) => html`
+        <li key=${i}><a href=${`${href}#cause-${i + 1}`}><span class="holds"><${Mark} name="unschedulable" family="stuck" />${holds}</span>
+          <span class="said">${cause}${contradicts && html` <em>The model would let it go on.</em>`}</span></a></li>`,
+    )}${more > 0 && html`<li><a href=${href}><span class="holds">${count(more)} more</span><span class="said">in the triage</span></a></li>`}</ol></section>`;
+}
+
+function Read({look}) {
+  const rows = readRows(look);
+  const hasFiles = rows.some(({files}) => files.length > 0);
+  return html`
+    <section class="sec" aria-labelledby="read"><div class="sechead"><h2 id="read">Read</h2><span class="note">${count(look.read.length)} kinds</span></div>
+      <div class="scroll-x" tabindex="0" role="region" aria-label="Read"><table class="tbl ftab"><thead><tr><th>Kind</th><th class="right">Number</th><th>State, as printed</th>${hasFiles && html`<th class="opt">File</th>`}</tr></thead>
+        <tbody>${rows.map(
+          ({kinds, numbers, state, files}) => html`
+          <tr key=${kinds}><th scope="row">${kinds}</th><td class="right num">${numbers}</td><td>${state}</td>
+            ${hasFiles && html`<td class="mute opt"><code>${files.join(", ")}</code></td>`}</tr>`,
+        )}</tbody></table></div></section>`;
+}
+
+function Aside({look}) {
+  const {report} = look;
+  return html`
+    <section class="sec" aria-labelledby="aside"><div class="sechead"><h2 id="aside">Left aside</h2><span class="note">and what that changes</span></div>
+      ${!report && html`<p class="small mute">How these files were read was not kept.</p>`}
+      <div class="scroll-x" tabindex="0" role="region" aria-label="Left aside"><table class="tbl ftab fleft"><thead><tr><th>What</th><th class="right">Number</th><th>Effect on answers</th></tr></thead>
+        <tbody>${asideRows(look).map(
+          ({what, number, effect, may}) => html`
+          <tr key=${what} class=${may ? "may" : "no"}><th scope="row">${what}</th><td class="right num">${number}</td>
+            <td><${Mark} name=${may ? "warn" : "ok"} family=${may ? "clock" : "held"} />${effect}</td></tr>`,
+        )}</tbody></table></div>
+      ${report?.warnings.length > 0 && html`<ul class="warnings small">${report.warnings.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
+    </section>`;
+}

@@ -1,0 +1,70 @@
+import {html} from "../../lib/html.js";
+import {nodeLook, pictureOf} from "../../model/first_look/first_look.js";
+import {count} from "../../model/shared/format.js";
+import {NodeLink} from "../shared/links.js";
+
+/** So many pods of a node, and so many that wait, are drawn one by one. */
+const TILES = 24;
+const DOTS = 60;
+const LEGEND = [
+  ["runs", "runs"],
+  ["waits", "waits"],
+  ["placed", "has a node, does not run"],
+  ["leaving", "is terminating"],
+];
+
+/** The cluster as it stands: zones with their nodes and pods, and how many pods wait. */
+export function StandingPicture({session, look}) {
+  const {zones, waiting, isLarge} = pictureOf(look);
+  if (zones.length === 0) return null;
+  return html`
+    <section class="panel fpic" aria-labelledby="stands"><div class="sechead"><h2 id="stands">As it stands</h2><span class="note">${isLarge ? "a cell is a node; its shade is the memory requested" : "the bar is memory requested"}</span>
+        ${!isLarge && html`<ul class="legend end">${LEGEND.map(([name, words]) => html`<li key=${name}><span class="tiles"><i class=${name}></i></span>${words}</li>`)}</ul>`}</div>
+      <div class=${`fzones${isLarge ? " large" : ""}`}>${zones.map(
+        ({zone, nodes}) => html`
+        <section class="fzone" key=${zone} style=${`flex-grow:${nodes.length}`}><h4>${zone || "no zone"}${isLarge && html` <span class="num">${zoneWords(nodes)}</span>`}</h4>
+          ${isLarge ? html`<${Strip} nodes=${nodes} />` : html`<ul>${nodes.map((node) => html`<${NodeTile} key=${node.name} session=${session} node=${node} />`)}</ul>`}</section>`,
+      )}</div>
+      ${waiting > 0 && html`<${Waiting} session=${session} waiting=${waiting} />`}
+    </section>`;
+}
+
+function Waiting({session, waiting}) {
+  return html`
+    <div class="fwait"><h4>Waiting for a node</h4>${waiting <= DOTS && html`<span class="tiles">${repeat(waiting, "waits")}</span>`}<b class="num">${count(waiting)}</b>
+      ${session.run.value.as_brought && html`<a class="small" href=${session.href("triage")}>why</a>`}</div>`;
+}
+
+function NodeTile({session, node}) {
+  const {name, note, memory, runs, placed, terminating} = node;
+  const pods = runs + placed + terminating;
+  return html`
+    <li class=${`fnode ${nodeLook(node)}`}><${NodeLink} session=${session} name=${name}><code>${name}</code><//><span class="fnote">${note}</span>
+      <span class="meter" role="img" aria-label=${memory === null ? "memory not known" : `${memory} % of memory requested`}><i style=${`left:0;width:${Math.min(100, memory ?? 0)}%`}></i></span>
+      <span class="tiles" role="img" aria-label=${`${count(runs)} run, ${count(placed)} do not run, ${count(terminating)} are terminating`}>${
+        pods <= TILES
+          ? [repeat(runs, "runs"), repeat(placed, "placed"), repeat(terminating, "leaving")]
+          : html`<span class="num">${count(runs)}<i class="runs"></i> ${placed > 0 && html`${count(placed)}<i class="placed"></i> `}${terminating > 0 && html`${count(terminating)}<i class="leaving"></i>`}</span>`
+      }</span></li>`;
+}
+
+/** One cell for each node of a zone. */
+function Strip({nodes}) {
+  return html`<p class="fcells" role="img" aria-label=${zoneWords(nodes)}>${nodes.map(
+    (node) =>
+      html`<i key=${node.name} class=${nodeLook(node)} title=${cellTitle(node)} style=${`--full:${Math.min(100, node.memory ?? 0)}%`}></i>`,
+  )}</p>`;
+}
+
+function cellTitle({name, note, memory}) {
+  return [name, note, memory === null ? "" : `${memory} % of memory requested`].filter(Boolean).join(", ");
+}
+
+function zoneWords(nodes) {
+  const dead = nodes.filter((node) => nodeLook(node) === "dead").length;
+  return `${count(nodes.length)} nodes${dead > 0 ? `, ${count(dead)} not ready` : ""}`;
+}
+
+function repeat(number, look) {
+  return Array.from({length: number}, (_, i) => html`<i key=${`${look}${i}`} class=${look}></i>`);
+}
