@@ -20,7 +20,13 @@ const ROOMS = {
     ["why"],
     ["shared"],
   ],
-  model: [["run", "versions", "triage", "first_look"], ["volumes"], ["pods", "nodes", "machines", "why"], ["health"], ["shared"]],
+  model: [
+    ["run", "versions", "triage", "first_look"],
+    ["volumes"],
+    ["pods", "nodes", "machines", "why"],
+    ["health"],
+    ["shared"],
+  ],
 };
 
 // Layout is Prettier's; the rules here are about what the code means.
