@@ -22,7 +22,9 @@ _KINDS: Final = {
     "s": "VolumeSnapshot",
 }
 # How a sentence says that what it names is not there.
-_ABSENT: Final = re.compile(r"not found|do(?:es)? not exist|(?:is|are) not in the files|is gone")
+_ABSENT: Final = re.compile(
+    r"not found|[Cc]ould not find|^Create |do(?:es)? not exist|(?:is|are) not in the files|is gone"
+)
 
 
 def untrue(evidence: Evidence, text: str) -> list[str]:
