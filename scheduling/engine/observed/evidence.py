@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from kscope.sim.input.instants import is_time, moment, newest_of
 from kscope.sim.objects.manifest_parts import items, section
@@ -53,6 +54,7 @@ class Evidence:
         """*newest_write* is the newest time of the managed fields, which the manifests lack."""
         self._objects: dict[str, dict[str, Manifest]] = {}
         self._events: dict[tuple[str, str], list[SeenEvent]] = {}
+        self._by_namespace: dict[str, dict[object, list[Manifest]]] = {}
         for each in manifests:
             if each["kind"] == "Event":
                 event = _seen(each)
@@ -89,6 +91,39 @@ class Evidence:
     def has(self, kind: str) -> bool:
         """Whether the files have any object of a kind."""
         return bool(self._objects.get(kind))
+
+    def in_namespace(self, kind: str, namespace: object) -> list[Manifest]:
+        """Every manifest of a kind in a namespace, in the order of the files."""
+        if kind not in self._by_namespace:
+            found: dict[object, list[Manifest]] = {}
+            for each in self.all(kind):
+                found.setdefault(each["metadata"].get("namespace"), []).append(each)
+            self._by_namespace[kind] = found
+        return self._by_namespace[kind].get(namespace, [])
+
+    def users(self, claim_key: str) -> list[Manifest]:
+        """The pods that use a PersistentVolumeClaim, in the order of the files."""
+        return self._users.get(claim_key, [])
+
+    @cached_property
+    def _users(self) -> dict[str, list[Manifest]]:
+        found: dict[str, list[Manifest]] = {}
+        for pod in self.all("Pod"):
+            for key in dict.fromkeys(claims_of(pod)):
+                found.setdefault(key, []).append(pod)
+        return found
+
+    def attachments(self, volume: str) -> list[Manifest]:
+        """The VolumeAttachments of a PersistentVolume, in the order of the files."""
+        return self._attachments.get(volume, [])
+
+    @cached_property
+    def _attachments(self) -> dict[str, list[Manifest]]:
+        found: dict[str, list[Manifest]] = {}
+        for each in self.all("VolumeAttachment"):
+            name = str(section(each, "spec", "source").get("persistentVolumeName"))
+            found.setdefault(name, []).append(each)
+        return found
 
     @property
     def counts(self) -> dict[str, int]:
@@ -170,6 +205,16 @@ def entity(manifest: Manifest) -> str:
 
 def _entity(kind: str, key: str) -> str:
     return f"{kind.lower()}/{key}"
+
+
+def claims_of(pod: Manifest) -> list[str]:
+    """The keys of the claims that a pod uses."""
+    namespace = pod["metadata"].get("namespace")
+    return [
+        f"{namespace}/{section(volume, 'persistentVolumeClaim').get('claimName')}"
+        for volume in items(section(pod, "spec"), "volumes")
+        if volume.get("persistentVolumeClaim")
+    ]
 
 
 def controller_reference(manifest: Manifest) -> Manifest | None:

@@ -18,14 +18,13 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.fork import CopiedForks, MakeForks
 from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
 from scheduling.engine.diagnosis.why import ASKED, diagnosis_of, explain_object
-from scheduling.engine.observed.evidence import Evidence, SeenEvent, condition, key_of
+from scheduling.engine.observed.evidence import Evidence, SeenEvent, claims_of, condition, key_of
 from scheduling.engine.triage.alone import LOSING, SHARED, change_of
 from scheduling.engine.triage.report import Change, Group, change_text
-from scheduling.engine.triage.stuck.claims import claims_of
 from scheduling.engine.triage.stuck.controllers import KINDS as WORKLOADS
 from scheduling.engine.triage.stuck.controllers import ready_pods, state_of, wanted_pods
 from scheduling.engine.triage.stuck.inferred import sources
-from scheduling.engine.triage.triage import triage
+from scheduling.engine.triage.triage import ask
 
 # How far the model looks ahead.
 AHEAD: Final = 60 * SECOND
@@ -220,9 +219,11 @@ def explain_as_it_stands(
     if raw is None:
         return None
     original = CopiedForks(cluster)
-    found = triage(cluster, evidence, tries_changes=tries_changes, asks_alone=False).groups
-    naming = tuple(_naming(evidence, raw, found))
-    groups = naming or tuple(_around(evidence, raw, found))
+    asked = ask(cluster, evidence, tries_changes=tries_changes)
+    found = asked.causes.groups
+    naming = list(_naming(evidence, raw, found))
+    # Of thousands of stuck objects, changes are tried for the groups that matter here.
+    groups = tuple(map(asked.group, naming or _around(evidence, raw, found)))
     companion = _companion(evidence, raw, groups)
 
     def at_once(copy: Cluster) -> tuple[Diagnosis, Diagnosis | None]:
@@ -386,16 +387,16 @@ def _of_event(evidence: Evidence, event: SeenEvent) -> str:
 # -- what holds it -----------------------------------------------------------------------------------
 
 
-def _naming(evidence: Evidence, raw: Manifest, groups: Iterable[Group]) -> Iterator[Group]:
-    """The groups that hold the object itself, or of which it is the cause."""
+def _naming(evidence: Evidence, raw: Manifest, groups: Iterable[Group]) -> Iterator[int]:
+    """The places of the groups that hold the object itself, or of which it is the cause."""
     part, kind, key = _PARTS.get(raw["kind"], ""), raw["kind"].lower(), key_of(raw)
     itself = {f"{kind}/{key}", f"{kind} {key}"}
     if raw["kind"] == "ReplicaSet":
         itself.add(evidence.workload(raw))
-    for each in groups:
+    for place, each in enumerate(groups):
         is_held = bool(part) and key in getattr(each, part)
         if is_held or itself & {*each.workloads, *each.objects} or each.by in itself:
-            yield each
+            yield place
 
 
 _PARTS: Final = {
@@ -407,14 +408,14 @@ _PARTS: Final = {
 }
 
 
-def _around(evidence: Evidence, raw: Manifest, groups: Iterable[Group]) -> Iterator[Group]:
-    """The groups that hold what the object uses, what it consists of, or what it belongs to."""
+def _around(evidence: Evidence, raw: Manifest, groups: Iterable[Group]) -> Iterator[int]:
+    """The places of the groups that hold what the object uses, what it consists of, or what it belongs to."""
     pods = {key_of(pod) for pod in _pods_of(evidence, raw)}
     claims, workload = {*_claims_of(raw)}, evidence.workload(raw)
-    for each in groups:
+    for place, each in enumerate(groups):
         is_above = bool(workload) and workload in each.workloads
         if pods & {*each.pods} or claims & {*each.claims} or (is_above and raw["kind"] != "Pod"):
-            yield each
+            yield place
 
 
 def _claims_of(raw: Manifest) -> list[str]:
@@ -425,7 +426,7 @@ def _pods_of(evidence: Evidence, raw: Manifest) -> list[Manifest]:
     """The pods that use a claim, or that belong to a workload, directly or not."""
     if raw["kind"] == "PersistentVolumeClaim":
         key = key_of(raw)
-        return [pod for pod in evidence.all("Pod") if key in claims_of(pod)]
+        return evidence.users(key)
     return [
         pod for pod in evidence.all("Pod") if any(each is raw for each in _owners(evidence, pod))
     ]

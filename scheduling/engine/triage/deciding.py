@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Final
 
+import numpy as np
 import orjson
 
-from kscope.sim.objects.objects import ApiObject, Node, Pod
+from kscope.sim.objects.manifest_parts import items, section
+from kscope.sim.objects.objects import (
+    ApiObject,
+    Manifest,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+)
 from kscope.sim.objects.pod_resources import ResourceRules
+from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
+from scheduling.engine import names
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.cycle.decisions_mode.claim_work import ClaimWork
 from scheduling.engine.cycle.decisions_mode.decided_cluster import DecidedCluster
-from scheduling.engine.diagnosis.fork import Original
-from scheduling.engine.diagnosis.world import World
+from scheduling.engine.diagnosis.manifests import REQUIRED
+from scheduling.engine.diagnosis.world import Undo, World
 from scheduling.engine.framework.framework import PodVolumes
 from scheduling.engine.framework.handle import Handle
+from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.nominated import Nominated
+from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
 from scheduling.engine.pods.pod_info import PodInfo
 
 
@@ -36,6 +52,9 @@ class Deciding:
     pending: list[Pod]
     # The node of each pod that was placed here and has none in the cluster, by its key.
     foreseen: dict[str, str] = field(default_factory=dict[str, str])
+    # During a trial, what takes it back, and the rows that it changed; None for many more.
+    _undo: Undo | None = None
+    _touched: dict[int, None] | None = None
 
     @property
     def rules(self) -> ResourceRules:
@@ -53,6 +72,52 @@ class Deciding:
     def _algorithm(self, pod: Pod) -> SchedulingAlgorithm:
         return self.algorithms.get(pod.scheduler_name) or next(iter(self.algorithms.values()))
 
+    @property
+    def has_own_plugins(self) -> bool:
+        """Whether some profile has plugins that are not Kubernetes' own."""
+        return any(each.profile.custom_plugins for each in self.algorithms.values())
+
+    def follows(self, pod: Pod) -> bool:
+        """Whether *pod* may find a place by that of another: by affinity, or by spreading."""
+        affinity = section(pod.spec, "affinity", "podAffinity")
+        if affinity.get(REQUIRED) or pod.spec.get("topologySpreadConstraints"):
+            return True
+        algorithm = self._algorithm(pod)
+        spread = algorithm.framework.plugins.by_name.get(names.POD_TOPOLOGY_SPREAD)
+        if not isinstance(spread, PodTopologySpread):
+            return False
+        return bool(spread.hard_by_default(PodInfo(pod, algorithm.profile.resource_rules)))
+
+    def is_by_itself(self, pod: Pod, users: Mapping[str, int]) -> bool:
+        """Whether all that *pod* uses besides a node is settled and used by no other pending pod."""
+        if pod.spec.get("resourceClaims"):
+            return False
+        listers = self.cluster.handle.listers
+        keys = [f"{pod.namespace}/{name}" for name in pod.claim_names]
+        claims = [listers.claim(key) for key in keys]
+        is_bound = all(claim is not None and claim.volume_name for claim in claims)
+        return is_bound and all(users[key] == 1 for key in keys)
+
+    def fits(self, pod: Pod) -> bool:
+        """Whether *pod* fits some node."""
+        algorithm, handle = self._algorithm(pod), self.cluster.handle
+        start, info = handle.next_start, PodInfo(pod, algorithm.profile.resource_rules)
+        decided = algorithm.schedule(info, explain=False)
+        handle.next_start = start
+        return decided.result == SCHEDULED
+
+    def may_fit_now(self, pod: Pod) -> bool:
+        """Whether a pod that fitted nowhere before the trial may fit what was changed by it."""
+        if self._touched is None:
+            return True
+        if not self._touched:
+            return False
+        algorithm = self._algorithm(pod)
+        info = PodInfo(pod, algorithm.profile.resource_rules)
+        rows = np.array(list(self._touched), np.int64)
+        search = algorithm.framework.find_feasible(info, rows, algorithm.nominated)
+        return len(search.feasible) > 0
+
     def place(self, pod: Pod) -> str:
         """Place *pod* on the node that it gets; "" for none."""
         algorithm = self._algorithm(pod)
@@ -61,6 +126,7 @@ class Deciding:
         if decided.result != SCHEDULED or decided.node is None:
             return ""
         in_zone = algorithm.profile.rules.uses_predicates
+        self._later(self.cluster.displace, info, decided.row)
         self.cluster.place(decided, _plan(algorithm, decided), in_zone=in_zone)
         return decided.node
 
@@ -70,7 +136,11 @@ class Deciding:
         row = table.rows.get(pod.node_name)
         if row is None or pod.key not in table.pods[row]:
             return None
+        # What keeps other pods away may reach beyond the node.
+        self._touched = None
+        self._later(table.reorder_pods, row, list(table.pods[row]))
         info = table.remove_pod(row, pod.key)
+        self._later(table.add_pod, row, info)
         table.images.note_change(row)
         return info
 
@@ -79,63 +149,167 @@ class Deciding:
         table, algorithm = self.cluster.handle.table, self._algorithm(pod)
         row = table.rows[pod.node_name]
         table.add_pod(row, PodInfo(pod, algorithm.profile.resource_rules))
+        self._later(table.remove_pod, row, pod.key)
         table.images.note_change(row)
 
-    def put_object(self, obj: ApiObject) -> None:
-        """Add or replace a node or an object that plugins look up."""
-        if isinstance(obj, Node):
-            self.cluster.handle.table.add_node(obj)
+    def put_node(self, node: Node) -> None:
+        """Add or replace a node."""
+        table = self.cluster.handle.table
+        row = table.rows.get(node.name)
+        if row is None:
+            self._later(table.remove_node, node.name)
         else:
-            self.cluster.handle.listers.put(obj)
+            self._later(table.add_node, table.node(row))
+        row = table.add_node(node)
+        if self._touched is not None:
+            self._touched[row] = None
+
+    def _later(self, method: Callable[..., object], *args: object) -> None:
+        """What takes the next step back, while a trial lasts."""
+        if self._undo is not None:
+            self._undo.later(method, *args)
+
+    @contextmanager
+    def trial(self) -> Generator[None]:
+        """What is changed while this lasts is taken back at its end.
+
+        Claims, volumes and devices may be written wherever a pod is placed, so they are compared.
+        """
+        handle = self.cluster.handle
+        counters = handle.next_start, handle.hosts_chosen
+        before = {kind: dict(handle.listers.live(kind)) for kind in _WRITTEN}
+        self._undo = undo = Undo()
+        self._touched = {}
+        try:
+            yield
+        finally:
+            self._undo = None
+            undo.run()
+            for kind, objects in before.items():
+                _restore(handle.listers, kind, objects)
+            handle.next_start, handle.hosts_chosen = counters
+
+
+# What the placing of a pod may write besides the pod.
+_WRITTEN: Final = (PersistentVolumeClaim.KIND, PersistentVolume.KIND, RESOURCE_CLAIM)
+
+
+def _restore(listers: Listers, kind: str, before: Mapping[str, ApiObject]) -> None:
+    now = listers.live(kind)
+    for key in [key for key in now if key not in before]:
+        listers.remove(kind, key)
+    for obj in [obj for key, obj in before.items() if now.get(key) is not obj]:
+        listers.put(obj)
 
 
 @dataclass(slots=True)
 class Trials:
-    """Copies of one `Deciding`, in each of which a change is tried."""
+    """Changes tried on one `Deciding`, each of which is taken back."""
 
     deciding: Deciding
-    _original: Original[Deciding] | None = None
+    # What pending pods have in common with others, by key.
+    _equal: dict[str, object] = field(default_factory=dict[str, object])
+    # The pending pods that fit nowhere as things are, and that no pod which is placed can help.
+    _idle: frozenset[str] | None = None
 
     def placed(
         self,
-        prepare: Callable[[Deciding], object] | None,
+        prepare: Callable[[], object] | None,
         changed: Mapping[str, Pod],
         counted: Container[str],
         made: Sequence[Pod] = (),
     ) -> list[str]:
         """Which of the pods *counted* get a node after a change.
 
-        *prepare* makes the change in a copy; *changed* are other versions of pending pods, and
-        *made* are new ones. All are decided on in their order. Equal pods are not asked again after the first
-        that fits nowhere.
+        *prepare* makes the change in `deciding`; *changed* are other versions of pending pods, and
+        *made* are new ones. All are decided on in their order. Equal pods are not asked again after
+        the first that fits nowhere, unless one that was placed since may have made them a place.
         """
-        if self._original is None:
-            self._original = Original(self.deciding, shares_pods=True)
-        copy = self._original.copy()
-        if prepare is not None:
-            prepare(copy)
-        placed, hopeless = list[str](), set[object]()
-        for pod in (*copy.pending, *made):
-            wanted = changed.get(pod.key, pod)
-            if not copy.serves(wanted) or wanted.scheduling_gates:
-                continue
-            equal = _equal(wanted)
-            if equal is not None and equal in hopeless:
-                continue
-            if not copy.place(wanted):
-                hopeless.add(equal)
-            elif pod.key in counted:
-                placed.append(pod.key)
+        deciding = self.deciding
+        if self._idle is None:
+            self._idle = frozenset(self._idle_ones())
+        placed, hopeless, number = list[str](), dict[object, int](), 0
+        with deciding.trial():
+            if prepare is not None:
+                prepare()
+            for pod in (*deciding.pending, *made):
+                wanted = changed.get(pod.key, pod)
+                if not deciding.serves(wanted) or wanted.scheduling_gates:
+                    continue
+                equal = self._equal_to(wanted, pod)
+                since = number if deciding.follows(wanted) else 0
+                if equal is not None and hopeless.get(equal, -1) >= since:
+                    continue
+                is_idle = wanted is pod and pod.key in self._idle
+                if (is_idle and not deciding.may_fit_now(pod)) or not deciding.place(wanted):
+                    hopeless[equal] = number
+                    continue
+                number += 1
+                if pod.key in counted:
+                    placed.append(pod.key)
         return placed
+
+    def _idle_ones(self) -> Iterator[str]:
+        """See `_idle`: what others take can only make it worse for them."""
+        deciding = self.deciding
+        if deciding.has_own_plugins:
+            return
+        users = Counter(
+            f"{pod.namespace}/{name}" for pod in deciding.pending for name in pod.claim_names
+        )
+        known: dict[object, bool] = {}
+        for pod in deciding.pending:
+            if not deciding.serves(pod) or pod.scheduling_gates or deciding.follows(pod):
+                continue
+            equal = self._equal_to(pod, pod)
+            if equal is None and not deciding.is_by_itself(pod, users):
+                continue
+            fits = known.get(equal) if equal is not None else None
+            if fits is None:
+                fits = known[equal] = deciding.fits(pod)
+            if not fits:
+                yield pod.key
+
+    def _equal_to(self, wanted: Pod, pod: Pod) -> object:
+        if wanted is not pod:
+            return _equal(wanted)
+        if pod.key not in self._equal:
+            self._equal[pod.key] = _equal(pod)
+        return self._equal[pod.key]
 
 
 def _equal(pod: Pod) -> object:
     """What pods have in common that fit the same nodes; None for one that stands for itself."""
     if pod.claim_names or pod.spec.get("resourceClaims"):
         return None
-    return orjson.dumps(
-        (pod.namespace, dict(pod.labels), dict(pod.spec)), option=orjson.OPT_SORT_KEYS
-    )
+    parts = (pod.namespace, dict(pod.labels), scheduling_spec(pod))
+    return orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
+
+
+def scheduling_spec(pod: Pod) -> Manifest:
+    """The part of a spec that decisions depend on, claims apart.
+
+    Each pod has a name of its own for the volume with its token, and other things that differ from
+    pod to pod of one template and that no scheduler looks at.
+    """
+    spec: Manifest = {name: part for name, part in pod.spec.items() if name not in _PER_POD}
+    for name in ("initContainers", "containers"):
+        if name in spec:
+            spec[name] = [
+                {field: each[field] for field in _OF_CONTAINERS if field in each}
+                for each in spec[name]
+            ]
+    others = [each for each in items(pod.spec, "volumes") if not _UNSEEN & each.keys()]
+    return {**spec, "volumes": others} if others else spec
+
+
+_PER_POD: Final = frozenset(("volumes", "hostname", "subdomain"))
+_OF_CONTAINERS: Final = ("name", "image", "ports", "resources", "restartPolicy")
+# Volumes that are made wherever the pod runs, and claims, which are looked at by themselves.
+_UNSEEN: Final = frozenset(
+    ("configMap", "downwardAPI", "emptyDir", "hostPath", "projected", "secret")
+    + ("persistentVolumeClaim",)
+)
 
 
 def deciding_on(cluster: Cluster) -> Deciding:

@@ -36,7 +36,7 @@ def triage(
     With *asks_alone* changes are carried out in forks for groups of which no change is known.
     """
     alone = Alone(cluster) if asks_alone else None
-    asked = _asked(cluster, evidence, alone, tries_changes=tries_changes)
+    asked = ask(cluster, evidence, alone, tries_changes=tries_changes)
     groups = list(asked.causes.groups)
     for place, group in asked.answers():
         groups[place] = group
@@ -51,7 +51,7 @@ def triage_parts(
 
     The last part is what the best changes do together, or None.
     """
-    asked = _asked(cluster, evidence, Alone(cluster), tries_changes=True)
+    asked = ask(cluster, evidence, Alone(cluster))
     groups = list(asked.causes.groups)
     yield asked.causes
     for place, group in asked.answers():
@@ -76,7 +76,7 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
     """The causes, and the groups with their changes, each computed when it is asked for."""
 
     causes: Triage
@@ -84,7 +84,13 @@ class _Asked:
     trials: Trials
     alone: Alone | None
 
+    def group(self, place: int) -> Group:
+        """The group at *place* with its changes."""
+        found = self.found[place]
+        return found.group if found.ask is None else found.ask()
+
     def answers(self) -> Iterator[Answer]:
+        """Each group whose changes are tried, as it is answered."""
         for place, each in enumerate(self.found):
             group = each.group if each.ask is None else each.ask()
             helped = group if self.alone is None else self.alone.helped(group)
@@ -92,6 +98,7 @@ class _Asked:
                 yield place, helped
 
     def together(self, groups: Sequence[Group]) -> Together | None:
+        """What the best changes of *groups*, all that there are, do together."""
         pending = [
             (place, each.held, group)
             for place, (each, group) in enumerate(zip(self.found, groups, strict=True))
@@ -100,9 +107,10 @@ class _Asked:
         return tried_together(self.trials, pending)
 
 
-def _asked(
-    cluster: Cluster, evidence: Evidence, alone: Alone | None, *, tries_changes: bool
-) -> _Asked:
+def ask(
+    cluster: Cluster, evidence: Evidence, alone: Alone | None = None, *, tries_changes: bool = True
+) -> Asked:
+    """The same for who asks about some groups only: no change is tried before it is asked for."""
     trials = Trials(deciding_on(cluster))
     found = sorted(_groups(cluster, trials, evidence, tries_changes=tries_changes), key=_largest)
     looked_at = {"pod": len(list(evidence.all("Pod"))), "node": len(list(evidence.all("Node")))}
@@ -117,7 +125,7 @@ def _asked(
         looked_for=looked_for(evidence),
         not_counted=not_counted(evidence, groups),
     )
-    return _Asked(causes, found, trials, alone if tries_changes else None)
+    return Asked(causes, found, trials, alone if tries_changes else None)
 
 
 def _groups(

@@ -108,6 +108,16 @@ class DecidedCluster:
             self._provision(key, node_name, in_zone=in_zone)
         return devices
 
+    def displace(self, pod: PodInfo, row: int) -> None:
+        """Take a pod that was placed at *row* off again; its volumes and devices stay as they are."""
+        table = self.handle.table
+        table.remove_pod(row, pod.key)
+        self.held[table.name(row)].remove_pod(pod.uid)
+        table.images.note_change(row)
+        self.placed.pop(pod.key, None)
+        if self.claims is not None:
+            self.claims.of_pods.pop(pod.key, None)
+
     def keep_pending(self, pod: PodInfo) -> None:
         """Leave *pod* without a node."""
         self.placed[pod.key] = ""

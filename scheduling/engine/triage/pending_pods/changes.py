@@ -166,10 +166,10 @@ def _placed(trials: Trials, held: Held, change: GroupChange) -> int:
     """How many pods of the group get a node after *change*."""
     mine = {pod.key for pod in held.pods}
 
-    def prepare(copy: Deciding) -> None:
+    def prepare() -> None:
         for node in change.objects:
-            copy.put_object(node)
-        change_siblings(copy, held, change)
+            trials.deciding.put_node(node)
+        change_siblings(trials.deciding, held, change)
 
     return len(trials.placed(prepare, changed_pods(held, change), mine))
 

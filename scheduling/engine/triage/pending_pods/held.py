@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from kscope.sim.objects.manifest_parts import items, section
-from kscope.sim.objects.objects import Manifest, Node, Pod
+from kscope.sim.objects.objects import Manifest, Node, PersistentVolume, Pod
 from scheduling.engine import names
 from scheduling.engine.cycle.decision.result import SCHEDULED
 from scheduling.engine.diagnosis.candidates import Situation
@@ -22,7 +22,7 @@ from scheduling.engine.diagnosis.headline import headline
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.observed.evidence import Evidence, condition
-from scheduling.engine.triage.deciding import Deciding
+from scheduling.engine.triage.deciding import Deciding, scheduling_spec
 from scheduling.engine.triage.pending_pods.signatures import signature_of
 
 # How many nodes of each combination of refusals are looked at one by one, the closest, where a
@@ -201,12 +201,16 @@ def _is_reserved(refused: Refused) -> bool:
 
 def _class_key(evidence: Evidence, deciding: Deciding, pod: Pod) -> tuple[str, ...]:
     """What pods of one diagnosis have in common: workload, spec, and where their volumes are."""
-    spec = {name: part for name, part in pod.spec.items() if name not in ("volumes", "hostname")}
+    workload = evidence.workload(pod.raw)
+    # A pod of its own keeps all that it has: changes make it again.
+    spec = scheduling_spec(pod) if workload else dict(pod.spec)
+    for name in ("volumes", "hostname"):
+        spec.pop(name, None)
     if any(each.get("kind") == "DaemonSet" for each in pod.owner_references):
         # Each of its pods is meant for one node, by its name.
         spec.pop("affinity", None)
     text = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS).decode()
-    return (evidence.workload(pod.raw), pod.namespace, text, *_volumes_of(deciding, pod))
+    return (workload, pod.namespace, text, *_volumes_of(deciding, pod))
 
 
 def _volumes_of(deciding: Deciding, pod: Pod) -> list[str]:
@@ -219,10 +223,20 @@ def _volumes_of(deciding: Deciding, pod: Pod) -> list[str]:
             found.append(f"no claim {name}")
             continue
         volume = listers.volume(claim.volume_name) if claim.volume_name else None
-        affinity: Manifest = {} if volume is None else section(volume.spec, "nodeAffinity")
-        where = orjson.dumps(affinity, option=orjson.OPT_SORT_KEYS).decode()
-        found.append(f"{claim.storage_class_name} {claim.phase} {where}")
+        found.append(f"{claim.storage_class_name} {claim.phase} {_place_of(volume)}")
     return found
+
+
+def _place_of(volume: PersistentVolume | None) -> str:
+    """The nodes that a volume leaves, by its affinity and by the labels of older disks."""
+    if volume is None:
+        return "{}"
+    labels = {key: value for key, value in volume.labels.items() if key.endswith(_ZONED)}
+    where = (section(volume.spec, "nodeAffinity"), labels)
+    return orjson.dumps(where, option=orjson.OPT_SORT_KEYS).decode()
+
+
+_ZONED = ("/zone", "/region")
 
 
 def _queue_of(pod: Pod) -> str:

@@ -61,7 +61,8 @@ def _volume(world: World, main: Cause, refused: Sequence[Refused], owner: str) -
     """The nodes that the volume leaves."""
     if len(main.nodes) == len(world.table):
         return ("volume", *main.reasons, *_claims_behind(world.pod), owner)
-    left = sorted(node.name for _, node in world.nodes() if node.name not in main.nodes)
+    refusing = frozenset(main.nodes)
+    left = sorted(node.name for _, node in world.nodes() if node.name not in refusing)
     return ("volume", *left)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kscope.sim.objects.objects import Node, Pod
 from scheduling.engine.triage.carrying_out import difference
@@ -31,9 +31,17 @@ def tried_together(trials: Trials, groups: Sequence[tuple[int, Held, Group]]) ->
         changed |= changed_pods(held, change)
     counted = {pod.key for _, held, _ in best for pod in held.pods}
 
-    def prepare(copy: Deciding) -> None:
+    table = trials.deciding.cluster.handle.table
+    before = {
+        name: table.node(table.rows[name])
+        for _, change in made
+        for name in (node.name for node in change.objects)
+        if name in table.rows
+    }
+
+    def prepare() -> None:
         for held, change in made:
-            _make(copy, trials.deciding, held, change)
+            _make(trials.deciding, before, held, change)
 
     placed = set(trials.placed(prepare, changed, counted))
     return Together(
@@ -47,16 +55,14 @@ def _of(placed: set[str], held: Held) -> int:
     return sum(pod.key in placed for pod in held.pods)
 
 
-def _make(copy: Deciding, before: Deciding, held: Held, change: GroupChange) -> None:
-    """Make *change* in *copy*, in which other changes may have been made since *before*."""
-    table, original = copy.cluster.handle.table, before.cluster.handle.table
+def _make(deciding: Deciding, before: Mapping[str, Node], held: Held, change: GroupChange) -> None:
+    """Make *change*, after others that may have changed the nodes that were there *before*."""
+    table = deciding.cluster.handle.table
     for node in change.objects:
-        row = original.rows.get(node.name)
-        found = node
-        if row is not None:
-            found = _both(original.node(row), table.node(table.rows[node.name]), node)
-        copy.put_object(found)
-    change_siblings(copy, held, change)
+        old = before.get(node.name)
+        current = table.node(table.rows[node.name]) if old is not None else node
+        deciding.put_node(node if old is None else _both(old, current, node))
+    change_siblings(deciding, held, change)
 
 
 def _both(before: Node, current: Node, wanted: Node) -> Node:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from kscope.sim.objects.manifest_parts import items, section
+from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import Manifest, from_manifest
 from scheduling.engine.diagnosis.candidates import made_again
 from scheduling.engine.diagnosis.facts.case import listed
@@ -229,13 +229,14 @@ def _predicted(found: _Stuck) -> str:
 
 def _waiting_pods(evidence: Evidence, claims: list[Manifest]) -> list[str]:
     """The pods without a node that use one of the claims, and that nobody deletes."""
-    keys = {key_of(each) for each in claims}
+    users = (pod for claim in claims for pod in evidence.users(key_of(claim)))
     return sorted(
-        key_of(pod)
-        for pod in evidence.all("Pod")
-        if not section(pod, "spec").get("nodeName")
-        and not pod["metadata"].get("deletionTimestamp")
-        and keys & set(claims_of(pod))
+        {
+            key_of(pod)
+            for pod in users
+            if not section(pod, "spec").get("nodeName")
+            and not pod["metadata"].get("deletionTimestamp")
+        }
     )
 
 
@@ -244,26 +245,13 @@ def users_of(evidence: Evidence, keys: set[str]) -> list[str]:
 
     Upstream: pkg/controller/volume/pvcprotection/pvc_protection_controller.go, podUsesPVC().
     """
-    return sorted(
-        key_of(pod)
-        for pod in evidence.all("Pod")
-        if section(pod, "spec").get("nodeName") and keys & set(claims_of(pod))
-    )
+    users = (pod for key in keys for pod in evidence.users(key))
+    return sorted({key_of(pod) for pod in users if section(pod, "spec").get("nodeName")})
 
 
 def uses_text(users: list[str], most: int = 4) -> str:
     """ "Pod a uses", "Pods a and b use"."""
     return f"Pod {users[0]} uses" if len(users) == 1 else f"Pods {listed(users, most)} use"
-
-
-def claims_of(pod: Manifest) -> list[str]:
-    """The keys of the claims that a pod uses."""
-    namespace = pod["metadata"].get("namespace")
-    return [
-        f"{namespace}/{section(volume, 'persistentVolumeClaim').get('claimName')}"
-        for volume in items(section(pod, "spec"), "volumes")
-        if volume.get("persistentVolumeClaim")
-    ]
 
 
 def _source(

@@ -40,7 +40,7 @@ def _missing_sources(evidence: Evidence, pod: Manifest) -> Iterator[Refusal]:
     """Upstream: kubelet volume plugins secret and configmap, SetUpAt(); kuberuntime environment."""
     namespace = pod["metadata"].get("namespace")
     for kind, name, where in sources(pod):
-        is_told = any(each["metadata"].get("namespace") == namespace for each in evidence.all(kind))
+        is_told = bool(evidence.in_namespace(kind, namespace))
         if not is_told or name == _MADE_FOR_ALL or evidence.find(kind, f"{namespace}/{name}"):
             continue
         text = f'{kind.lower()} "{name}" not found'
@@ -180,11 +180,7 @@ def _attached_elsewhere(evidence: Evidence, pod: Manifest, volume: Manifest) -> 
     name, node = str(volume["metadata"]["name"]), section(pod, "spec").get("nodeName")
     if _SHARED_MODES & set(modes):
         return
-    ties = [
-        each
-        for each in evidence.all("VolumeAttachment")
-        if section(each, "spec", "source").get("persistentVolumeName") == name
-    ]
+    ties = evidence.attachments(name)
     nodes = [section(each, "spec").get("nodeName") for each in ties]
     if ties and node not in nodes:
         yield (

@@ -13,7 +13,6 @@ from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.observed.evidence import Evidence, SeenEvent, condition, key_of, times_of
 from scheduling.engine.triage.carrying_out import bodies, created, named, patch_of
 from scheduling.engine.triage.report import Change, Group
-from scheduling.engine.triage.stuck.claims import claims_of
 from scheduling.engine.triage.stuck.controllers import behind, owners_text
 from scheduling.engine.triage.stuck.explained import Explained, facts_of
 from scheduling.engine.triage.stuck.inferred import pod_refusal
@@ -390,9 +389,7 @@ def _users(evidence: Evidence, volume: str, node: str) -> list[str]:
     claim = section(found, "spec", "claimRef") if found is not None else {}
     key = f"{claim.get('namespace')}/{claim.get('name')}"
     return [
-        key_of(pod)
-        for pod in evidence.all("Pod")
-        if section(pod, "spec").get("nodeName") == node and key in claims_of(pod)
+        key_of(pod) for pod in evidence.users(key) if section(pod, "spec").get("nodeName") == node
     ]
 
 
