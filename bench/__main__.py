@@ -19,6 +19,7 @@ BENCHES = {
     "growth": ("bench.growth", "Growth with nodes and with placed pods, and memory"),
     "openb": ("bench.openb", "The OpenB trace, decided pod by pod"),
     "why": ("bench.why", "Why a pod is pending, on 5,000 nodes with 20,000 pods"),
+    "triage": ("bench.triage", "What is stuck in 5,000 nodes with 40,000 pods"),
     "volumes": ("bench.volumes", "Volumes: matched, bound, provisioned, mounted"),
     "reading": ("bench.reading", "Reading files, and the check of all fields"),
     "pipeline": ("bench.pipeline", "From the engine over committed rows to the stream"),

@@ -1,0 +1,85 @@
+"""What is stuck in a large sick cluster: until the causes, until the first change, until everything.
+
+The baseline is reading the same cluster and `Cluster.create`, which have to be before: a triage
+should take a small part of that.
+"""
+
+import time
+
+import orjson
+
+from bench.sick import Size, sick_cluster
+from bench.size import usual
+from bench.table import Row
+from kscope.runs.drive.garbage import uncollected
+from kscope.sim.input.load_result import LoadResult
+from kscope.sim.input.loader import load_files
+from kscope.sim.input.scenario import Scenario
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.observed.evidence import Evidence
+from scheduling.engine.triage.asking import explain_as_it_stands
+from scheduling.engine.triage.report import Triage
+from scheduling.engine.triage.triage import triage_parts
+
+NODES, PODS, STUCK = usual(5_000, least=40), usual(40_000, least=300), usual(2_000, least=60)
+# In seconds of CPU, after reading and creating.
+CAUSES, FIRST_CHANGE = 3.0, 5.0
+
+
+def bench(full: bool = False) -> list[Row]:
+    """Rows in seconds of CPU, because other programs use the machine, too."""
+    text = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": list(_objects())})
+    size = f"{len(text) / 2**20:.0f} MiB of JSON"
+    with uncollected():
+        began = time.process_time()
+        loaded = load_files([("all.json", text)])
+        assert loaded.ok, loaded.problems[:3]
+        evidence = Evidence(loaded.everything, loaded.newest_write)
+        cluster = _cluster(loaded)
+        created = time.process_time() - began
+        rows = _rows(cluster, evidence, created, size)
+        return [*rows, _row("why, of one pod", _asked(cluster, evidence), created)]
+
+
+def _objects() -> list[dict[str, object]]:
+    return list(sick_cluster(Size(NODES, PODS, STUCK)))
+
+
+def _cluster(loaded: LoadResult) -> Cluster:
+    return Cluster.create(Scenario.from_load(loaded, name="sick"), profile="v1.34")
+
+
+def _rows(cluster: Cluster, evidence: Evidence, created: float, size: str) -> list[Row]:
+    began, first, causes, groups = time.process_time(), 0.0, 0.0, 0
+    for part in triage_parts(cluster, evidence):
+        passed = time.process_time() - began
+        if isinstance(part, Triage):
+            causes, groups = passed, len(part.groups)
+        elif not first and isinstance(part, tuple) and part[1].changes:
+            first = passed
+    note = f"{groups} causes among {NODES:,} nodes and {PODS:,} pods, {STUCK:,} stuck; {size}"
+    return [
+        _row("causes", causes, created, CAUSES, note),
+        _row("first change", first, created, FIRST_CHANGE),
+        _row("all changes", time.process_time() - began, created),
+    ]
+
+
+def _asked(cluster: Cluster, evidence: Evidence) -> float:
+    pod = next(iter(evidence.all("Pod")))["metadata"]
+    began = time.process_time()
+    explain_as_it_stands(cluster, evidence, "Pod", f"{pod['namespace']}/{pod['name']}")
+    return time.process_time() - began
+
+
+def _row(name: str, figure: float, created: float, aim: float | None = None, note: str = "") -> Row:
+    return Row(
+        name=name,
+        figure=figure,
+        unit="CPU s",
+        baseline=created,
+        against="reading and Cluster.create",
+        aim=aim,
+        at_least=False,
+        note=note,
+    )
