@@ -25,7 +25,7 @@
 | KSCOPE_DELETE_RUNS_DAYS | 0 | delete runs after so many days; 0 for never |
 | KSCOPE_THIN_RUNS_DAYS | 0 | keep only spaced checkpoints of runs after so many days; 0: all |
 | KSCOPE_DROP_EVIDENCE_DAYS | 0 | drop attempts' evidence after so many days; 0 for never |
-| KSCOPE_UPLOAD_MAX | 67108864 | bytes of one upload, all files together |
+| KSCOPE_UPLOAD_MAX | 117440512 | bytes of one upload, all files together |
 | KSCOPE_WRITER_EVENTS | 1000 | events of one slice from which a process of its own writes a run |
 | KSCOPE_UPLOAD_FILES | 2000 | files of one upload |
 | KSCOPE_RATE_READ | 6000/min | requests of an account that read; more where no login is required |
@@ -263,7 +263,7 @@ WEB_STREAMS_MIB = env.env_int(os.environ, "KSCOPE_WEB_STREAMS", 512, lowest=16)
 WEB_SENDING_MIB = env.env_int(os.environ, "KSCOPE_WEB_SENDING", 256, lowest=16)
 
 # A body without files is an object, a command or a form: as long as an API server takes it.
-UPLOAD_MAX_BYTES = env.env_int(os.environ, "KSCOPE_UPLOAD_MAX", 64 * 1024 * 1024, lowest=1024)
+UPLOAD_MAX_BYTES = env.env_int(os.environ, "KSCOPE_UPLOAD_MAX", 112 * 1024 * 1024, lowest=1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 3 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = env.env_int(os.environ, "KSCOPE_UPLOAD_FILES", 2_000, lowest=1)
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440  # of a body; a longer one is on disk while it is received

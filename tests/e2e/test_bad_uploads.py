@@ -55,5 +55,5 @@ def test_a_file_of_200_mb_is_refused(page: Page, site: Site, tmp_path: Path) -> 
     page.goto("/scenarios/upload/")
     page.locator("input[type=file]").set_input_files(huge)
     page.get_by_role("button", name="Import files").click()
-    expect(page.locator(".drop")).to_contain_text("an upload may hold 64 MiB in all")
+    expect(page.locator(".drop")).to_contain_text("an upload may hold 112 MiB in all")
     assert _scenario_names(site) == before

@@ -29,7 +29,7 @@ _MERGE = object()
 class Limits:
     """What one file may hold. Nodes are mappings, lists and scalars."""
 
-    bytes: int = 32 * 1024 * 1024
+    bytes: int = 112 * 1024 * 1024
     depth: int = 100
     nodes: int = 20_000_000
     # How many nodes all aliases of a file may expand to; a real file hardly has any.
