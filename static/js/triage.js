@@ -15,6 +15,9 @@ const triage = new Triage(session);
 render(html`<${TriagePage} session=${session} triage=${triage} />`, root);
 connectTriageKeys(triage);
 triage.ask();
+// A link from the first look names a cause.
+const named = /^#cause-(\d+)$/.exec(location.hash);
+if (named) triage.choose(Number(named[1]));
 session.start();
 
 const badge = document.querySelector(".tabs .tcount");

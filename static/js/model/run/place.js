@@ -13,8 +13,6 @@ const FOLDERS = {
   triage: "triage/",
   "first-look": "first-look/",
   board: "",
-  "first-look": "first-look/",
-  triage: "triage/",
   machines: "machines/",
   pods: "pods/",
   volumes: "volumes/",

@@ -10,7 +10,6 @@ import {
 } from "../../model/first_look/first_look.js";
 import {count} from "../../model/shared/format.js";
 import {Consent} from "../run/consent.js";
-import {KeysDialog} from "../run/keys.js";
 import {StopBanner} from "../run/left_out.js";
 import {Notice} from "../run/notice.js";
 import {Icon, Mark} from "../shared/mark.js";
@@ -24,7 +23,6 @@ export function FirstLookPage({session, firstLook, versions, token}) {
     <${StopBanner} session=${session} />
     <${Notice} session=${session} />
     <${Consent} session=${session} />
-    <${KeysDialog} />
     ${look ? html`<${Look} session=${session} firstLook=${firstLook} look=${look} versions=${versions} token=${token} />` : html`<${Waiting} firstLook=${firstLook} />`}`;
 }
 
@@ -88,7 +86,7 @@ function Causes({session, look}) {
   return html`
     <section class="fcauses" aria-label="What is stuck"><ol>${shown.map(
       ({cause, holds, contradicts}, i) => html`
-        <li key=${i}><a href=${`${href}#cause-${i + 1}`}><span class="holds"><${Mark} name="unschedulable" family="stuck" />${holds}</span>
+        <li key=${i}><a href=${`${href}#cause-${i}`}><span class="holds"><${Mark} name="unschedulable" family="stuck" />${holds}</span>
           <span class="said">${cause}${contradicts && html` <em>The model would let it go on.</em>`}</span></a></li>`,
     )}${more > 0 && html`<li><a href=${href}><span class="holds">${count(more)} more</span><span class="said">in the triage</span></a></li>`}</ol></section>`;
 }

@@ -32,10 +32,11 @@ function useChosen(triage) {
   const shown = useRef(-1);
   useEffect(() => {
     if (place < 0 || place === shown.current) return;
-    shown.current = place;
     const card = document.querySelector(`#cause-${place}`);
-    card?.focus({preventScroll: true});
-    (card?.closest(".crow") ?? card)?.scrollIntoView({block: "start"});
+    if (!card) return;
+    shown.current = place;
+    card.focus({preventScroll: true});
+    (card.closest(".crow") ?? card).scrollIntoView({block: "start"});
   });
 }
 
