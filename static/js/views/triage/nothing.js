@@ -12,9 +12,15 @@ export function Nothing({session, answer}) {
         <p class="soft">${answer.headline}${instant && ` Read at ${instant.slice(11, 19)} UTC.`}</p></div></div>
       <div class="ngrid"><section><h2>What was looked at</h2><ul class="nchecks">${rows.map(
         ({what, found}) =>
-          html`<li key=${what}><${Mark} name="ok" family="settled" /><span>${what}</span><span class="num mute">${found}</span></li>`,
+          html`<li key=${what}><${Mark} ...${isAll(found) ? {name: "ok", family: "settled"} : {name: "half", family: "held"}} /><span>${what}</span><span class="num mute">${found}</span></li>`,
       )}</ul><p class="small mute">Not looked at: image registries, network policies, what runs inside containers. They are outside the model.</p></section>
         <section><h2>What would get stuck first?</h2><p class="small soft">Each is tried in a fork of your cluster. Nothing is touched.</p>
           <ul class="nask">${spots.map(({text, about, commands}) => html`<li key=${text}><${OpenFork} session=${session} order=${text} commands=${commands} words=${text} /><span>${about}</span></li>`)}
             <li><a class="btn" href=${session.href("compare")}>Compare versions</a><span>schedule every pod again under other rules</span></li></ul></section></div></div>`;
+}
+
+/** Whether "11 of 11 are ready" is about all. */
+function isAll(found) {
+  const [some, all] = found.match(/[\d,]+/g) ?? [];
+  return some === all;
 }
