@@ -74,7 +74,7 @@ def test_claim_goes_when_its_pod_ends() -> None:
     data = leaving(claim("data"), "kubernetes.io/pvc-protection")
     user = placed(pod("job", claims=["data"]), phase="Running")
     group = only_group(node("n1"), data, user)
-    assert "Pod default/job still uses it." in group.cause
+    assert "Pod default/job uses it." in group.cause
     assert group.changes[0].commands == ({"verb": "delete", "object": "pod/default/job"},)
     assert group.changes[0].loses
 

@@ -213,7 +213,7 @@ def test_nominated_pod_waits_for_the_rest_of_the_grace() -> None:
     slow = {"stop": Latency("fixed", 600 * SECOND)}
     cluster = played(standing(node("n1"), victim, waiting, latencies=slow), 5)
     answer = diagnose(cluster, "default/high")
-    assert answer.sentence == "Waits for low to leave n1."
+    assert answer.sentence == "Waits for low to leave n1; 5 s of grace are left."
     assert not answer.fixes
     assert node_of(played(cluster, 15), "high") == "n1"
 
