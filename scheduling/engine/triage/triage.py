@@ -26,17 +26,13 @@ from scheduling.engine.triage.stuck.placed import placed_groups
 from scheduling.engine.triage.stuck.refused import refused_groups, with_places
 
 
-def triage(
-    cluster: Cluster, evidence: Evidence, *, tries_changes: bool = True, asks_alone: bool = True
-) -> Triage:
+def triage(cluster: Cluster, evidence: Evidence, *, tries_changes: bool = True) -> Triage:
     """What is stuck in *cluster*, whose files are *evidence*.
 
     *cluster* is only read. Nothing is played: causes are what the files say, and what the
     schedulers decide on the objects as they stand. Without *tries_changes* there are causes alone.
-    With *asks_alone* changes are carried out in forks for groups of which no change is known.
     """
-    alone = Alone(cluster) if asks_alone else None
-    asked = ask(cluster, evidence, alone, tries_changes=tries_changes)
+    asked = ask(cluster, evidence, Alone(cluster), tries_changes=tries_changes)
     groups = list(asked.causes.groups)
     for place, group in asked.answers():
         groups[place] = group
@@ -110,7 +106,10 @@ class Asked:
 def ask(
     cluster: Cluster, evidence: Evidence, alone: Alone | None = None, *, tries_changes: bool = True
 ) -> Asked:
-    """The same for who asks about some groups only: no change is tried before it is asked for."""
+    """The same for who asks about some groups only: no change is tried before it is asked for.
+
+    *alone* carries changes out in forks for groups of which no change is known.
+    """
     trials = Trials(deciding_on(cluster))
     found = sorted(_groups(cluster, trials, evidence, tries_changes=tries_changes), key=_largest)
     looked_at = {"pod": len(list(evidence.all("Pod"))), "node": len(list(evidence.all("Node")))}

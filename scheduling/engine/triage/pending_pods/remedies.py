@@ -11,7 +11,7 @@ from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.triage.carrying_out import bodies, deleted_at_once
 from scheduling.engine.triage.carrying_out import opened as gates_off
-from scheduling.engine.triage.deciding import Deciding, Trials
+from scheduling.engine.triage.deciding import Trials
 from scheduling.engine.triage.pending_pods.changes import (
     changes_for,
     commands_of,
@@ -55,9 +55,9 @@ def _forced(evidence: Evidence, trials: Trials, held: Held) -> Change:
     leaving = {each.key: each for pod in held.pods for each in leaving_for(trials.deciding, pod)}
     mine = {pod.key for pod in held.pods}
 
-    def prepare(copy: Deciding) -> None:
+    def prepare() -> None:
         for each in leaving.values():
-            copy.remove(each)
+            trials.deciding.remove(each)
 
     left = max(grace_left(evidence, each) for each in leaving.values())
     waits = "Wait for the end of the grace period first. " if left > 0 else ""
