@@ -24,7 +24,7 @@ from tests.reasons.sentences import long_sentences
 from tests.vectors import vector_set, why_absent
 
 _SHARED = vector_set("incidents")
-_OWN = Path(__file__).parent / "incidents"
+OWN = Path(__file__).parent / "incidents"
 # When to ask. The victim of incident 36 goes within a second here: its kubelet works.
 _ASKED_AT = {"36": 500}
 _MINUTE = 60_000
@@ -34,7 +34,7 @@ def incidents() -> list[Any]:
     """All of them, one parameter each; skipped where they are not at hand."""
     found = [
         pytest.param({**each, "folder": folder}, id=each["file"])
-        for folder in (_SHARED, _OWN)
+        for folder in (_SHARED, OWN)
         if (folder / "incidents.json").exists()
         for each in json.loads((folder / "incidents.json").read_text())
     ]

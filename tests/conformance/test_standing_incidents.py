@@ -13,7 +13,8 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.why import KIND_OF
 from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.asking import Answer, explain_as_it_stands
-from tests.conformance.test_incidents import incidents
+from scheduling.engine.triage.triage import triage
+from tests.conformance.test_incidents import OWN, incidents
 
 # The first change that an expert would name, as words of it; None where none is tried, with a reason.
 FIRST_CHANGES: dict[str, str | None] = {
@@ -73,3 +74,18 @@ def test_the_first_change_is_the_experts(incident: dict[str, Any]) -> None:
     answer, wanted = _asked(incident, tries_changes=True), FIRST_CHANGES[incident["file"]]
     first = answer.fixes[0].text if answer.fixes else None
     assert first is None if wanted is None else wanted in str(first), answer.text()
+
+
+@pytest.mark.parametrize(
+    "incident", [each for each in incidents() if each.values[0].get("folder") != OWN]
+)
+def test_triage_names_the_cause_without_being_asked(incident: dict[str, Any]) -> None:
+    cluster, evidence = _read(incident["folder"] / incident["file"], incident["profile"])
+    groups = triage(cluster, evidence, tries_changes=False).groups
+    told = orjson.dumps([each.to_dict() for each in groups]).decode().lower()
+    missing = [
+        fact
+        for fact in incident["must_name"]
+        if not any(word.strip().lower() in told for word in fact.split("|"))
+    ]
+    assert not missing, told

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from scheduling.engine.triage.stuck.drains import BUDGET
 from tests.builders.nodes import csi_node, node
 from tests.builders.pods import pod
 from tests.builders.storage import claim, storage_class, volume
@@ -159,3 +160,25 @@ def test_pods_that_a_full_quota_refuses_are_missed() -> None:
     group = only_group(node("n1"), quota, {**web, "status": {}})
     assert (group.pods_missing, group.observed) == (1, "")
     assert "requests.cpu: 1 of 1 are used and one more pod asks for 1" in group.cause
+
+
+def test_a_drain_that_a_budget_refuses_is_named() -> None:
+    web = deployment("web", 1, 1)
+    made = _named("ReplicaSet", "web-1", spec={"replicas": 1})
+    made["metadata"]["ownerReferences"] = [
+        {"kind": "Deployment", "name": "web", "controller": True}
+    ]
+    running = placed(pod("web-1-x", labels={"app": "web"}), "n1", phase="Running")
+    running["metadata"]["ownerReferences"] = [
+        {"kind": "ReplicaSet", "name": "web-1", "controller": True}
+    ]
+    budget = _named(
+        BUDGET, "web", spec={"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
+    )
+    budget["apiVersion"] = "policy/v1"
+    cordoned = {**node("n1"), "spec": {"unschedulable": True}}
+    group = only_group(cordoned, node("n2"), web, made, running, budget)
+    assert (group.by, group.nodes, group.pods) == ("poddisruptionbudget default/web", ("n1",), ())
+    assert "A drain of n1, which is cordoned, waits for pod default/web-1-x." in group.cause
+    assert group.changes
+    assert not triage_of(node("n1"), node("n2"), web, made, running, budget).groups

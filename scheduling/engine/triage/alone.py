@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from kscope.sim.objects.objects import PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.fork import CopiedForks
-from scheduling.engine.diagnosis.report import Diagnosis, Fix
+from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
 from scheduling.engine.diagnosis.why import explain_object
 from scheduling.engine.triage.carrying_out import MOST
 from scheduling.engine.triage.report import Change, Group
+from scheduling.engine.triage.stuck.drains import BUDGET
 
 # Kinds of change that end somebody's work or leave data behind, and that others have to agree to.
 LOSING: Final = {
@@ -26,9 +28,13 @@ SHARED: Final = {
     "budget": "the budget protects all of its pods",
 }
 # In larger clusters the forks that this takes cost more than the whole triage.
-_MOST_PODS: Final = 2_000
+_MOST_PODS: Final = 500
+_MOST_SENTENCES: Final = 12
+_MOST_FACTS: Final = 3
 _UNBOUND: Final = "unbound immediate PersistentVolumeClaims"
-_OUTCOME: Final = re.compile(r": it (?:is|runs|has|may|goes|can) ")
+_OUTCOME: Final = re.compile(
+    r": (?:it (?:is|runs|has|may|goes|can|allows)|nothing limits|a drain) "
+)
 
 
 def change_of(fix: Fix) -> str:
@@ -43,32 +49,66 @@ class Alone:
     cluster: Cluster
     _forks: CopiedForks | None = None
 
+    def explained(self, group: Group) -> Group:
+        """*group* with what is known of the first of its objects."""
+        kind, keys = _first_of(group)
+        if not keys or self._is_large:
+            return group
+        found = self._asked(kind, keys[0], tries_changes=False)
+        told = dict.fromkeys(sentence for each in found.causes for sentence in _told(each))
+        said = (each for each in told if each not in group.cause)
+        return replace(group, because=tuple(said)[:_MOST_SENTENCES])
+
     def helped(self, group: Group) -> Group:
         """*group* with the changes that were carried out for the first of its objects."""
-        if group.changes or group.kind not in ("pending", "placed-but-stuck", "claim"):
+        kind, keys = _first_of(group)
+        if group.changes or not keys or self._is_large:
             return group
-        if len(self.cluster.store.objects(Pod.KIND)) > _MOST_PODS:
-            return group
-        is_of_claims = group.kind == "claim" or _waits_for_claims(group)
-        kind, keys = (
-            (PersistentVolumeClaim.KIND, group.claims) if is_of_claims else (Pod.KIND, group.pods)
-        )
-        found = self._asked(kind, keys[0])
+        found = self._asked(kind, keys[0], tries_changes=True)
         several = f"For {keys[0]}: " if len(keys) > 1 else ""
         changes = tuple(_change(fix, several, len(keys)) for fix in found.fixes)
         conclusion = "" if changes else found.conclusion or group.conclusion
         return replace(group, changes=changes, conclusion=conclusion)
 
-    def _asked(self, kind: str, key: str) -> Diagnosis:
+    @property
+    def _is_large(self) -> bool:
+        return len(self.cluster.store.objects(Pod.KIND)) > _MOST_PODS
+
+    def _asked(self, kind: str, key: str, *, tries_changes: bool) -> Diagnosis:
         if self._forks is None:
             self._forks = CopiedForks(self.cluster)
 
         def ask(copy: Cluster) -> Diagnosis:
             for each in copy.replicas:
                 each.scheduler.watches.list_at_once()
-            return explain_object(copy, kind, key, make_forks=lambda _: CopiedForks(self.cluster))
+            return explain_object(
+                copy,
+                kind,
+                key,
+                tries_changes=tries_changes,
+                make_forks=lambda _: CopiedForks(self.cluster),
+            )
 
         return self._forks.run(ask)
+
+
+def _told(cause: Cause) -> Iterator[str]:
+    """A cause with its plugin, how it came about, and the facts behind it."""
+    plugin = f"{cause.plugin}: " if cause.plugin else ""
+    yield f"{plugin}{cause.sentence}"
+    if cause.why:
+        yield cause.why
+    yield from (each.text for each in cause.because[:_MOST_FACTS])
+
+
+def _first_of(group: Group) -> tuple[str, tuple[str, ...]]:
+    """The kind of which one object stands for the group, and the keys of these objects; () for none."""
+    kind, _, budget = group.by.partition(" ")
+    if kind == BUDGET.lower():
+        return BUDGET, (budget,)
+    if group.kind == "claim" or _waits_for_claims(group):
+        return PersistentVolumeClaim.KIND, group.claims
+    return Pod.KIND, group.pods if group.kind in ("pending", "placed-but-stuck") else ()
 
 
 def _waits_for_claims(group: Group) -> bool:

@@ -26,6 +26,7 @@ _HEADINGS: dict[str, str] = {
     "terminating": "Terminating",
 }
 _MOST_NAMES = 8
+_MOST_SENTENCES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,8 @@ class Group:
     # The objects that the cause rests on: "node/n1", "storageclass/fast".
     facts: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
+    # What `why` says of its first object, a sentence each; empty in large clusters.
+    because: tuple[str, ...] = ()
     # What was tried, or why nothing was; set where no change is offered.
     conclusion: str = ""
     # What is drawn of it: a few words for an overview, and counts.
@@ -264,6 +267,8 @@ def _group_lines(number: int, group: Group) -> Iterator[str]:
         found: tuple[str, ...] = getattr(group, name)
         if found:
             yield f"   {name:<9} {_names(found)}"
+    for place, sentence in enumerate(group.because[:_MOST_SENTENCES]):
+        yield f"   {'' if place else 'because':<9} {sentence}"
     yield f"   observed  {group.observed or 'nothing about it is in the files'}"
     if group.predicted:
         sign = "(contradicts what was observed) " if group.contradicts else ""

@@ -20,6 +20,7 @@ from scheduling.engine.triage.pending_pods.together import tried_together
 from scheduling.engine.triage.report import Group, Together, Triage
 from scheduling.engine.triage.sharing import shared_causes
 from scheduling.engine.triage.stuck.claims import claim_groups
+from scheduling.engine.triage.stuck.drains import drain_groups
 from scheduling.engine.triage.stuck.leaving import leaving_groups
 from scheduling.engine.triage.stuck.nodes import broken_nodes, node_groups
 from scheduling.engine.triage.stuck.placed import placed_groups
@@ -82,16 +83,21 @@ class Asked:
 
     def group(self, place: int) -> Group:
         """The group at *place* with its changes."""
-        found = self.found[place]
-        return found.group if found.ask is None else found.ask()
+        return self._answered(self.found[place])
 
     def answers(self) -> Iterator[Answer]:
         """Each group whose changes are tried, as it is answered."""
         for place, each in enumerate(self.found):
-            group = each.group if each.ask is None else each.ask()
+            group = self._answered(each)
             helped = group if self.alone is None else self.alone.helped(group)
             if helped is not each.group:
                 yield place, helped
+
+    @staticmethod
+    def _answered(found: _Found) -> Group:
+        if found.ask is None:
+            return found.group
+        return replace(found.ask(), because=found.group.because)
 
     def together(self, groups: Sequence[Group]) -> Together | None:
         """What the best changes of *groups*, all that there are, do together."""
@@ -112,6 +118,8 @@ def ask(
     """
     trials = Trials(deciding_on(cluster))
     found = sorted(_groups(cluster, trials, evidence, tries_changes=tries_changes), key=_largest)
+    if alone is not None:
+        found = [replace(each, group=alone.explained(each.group)) for each in found]
     looked_at = {"pod": len(list(evidence.all("Pod"))), "node": len(list(evidence.all("Node")))}
     groups = tuple(each.group for each in found)
     causes = Triage(
@@ -143,7 +151,8 @@ def _groups(
     deciding.pending = [pod for pod in deciding.pending if pod.key not in waiting]
     held_ones = held_back(evidence, deciding)
     awaited = {name for held in held_ones for name in awaited_nodes(held, broken)}
-    yield from (_Found(shown.group(each)) for each in node_groups(evidence, broken, awaited))
+    nodes = (*node_groups(evidence, broken, awaited), *drain_groups(cluster, evidence))
+    yield from (_Found(shown.group(each)) for each in nodes)
     for refused, made in refused_groups(evidence, cluster):
         group = shown.group(refused)
         tried = partial(with_places, trials, made, group) if made and tries_changes else None

@@ -268,7 +268,7 @@ def _observed(evidence: Evidence, found: _Refused, events: Sequence[SeenEvent]) 
 
 def _predicted(kind: str) -> str:
     if kind in _KNOWN_RULES:
-        return "The API server refuses them as well."
+        return "The API server refuses them as well (FailedCreate)."
     return "Webhooks and policies are outside the model, which would create them at once."
 
 

@@ -19,6 +19,7 @@ import {Evidence} from "./evidence.js";
 
 const MOST_WORKLOADS = 20;
 const MOST_DOTS = 60;
+const SHOWN_SENTENCES = 4;
 
 /** One cause: whom it holds, what was observed and what the model says, and what would help. */
 export function Card({session, triage, answer, status, group, isSmall = false}) {
@@ -31,11 +32,22 @@ export function Card({session, triage, answer, status, group, isSmall = false}) 
       <div class="cnum"><b class="num">${count(number)}</b> <span>${what}</span></div>
       <div class="cbody"><header><h3 id=${`cause-${place}-title`}>${lead}</h3>
           ${more && html`<p class="small soft cmore">${more}</p>`}
+          <${Because} sentences=${group.because ?? []} />
           <p class="since"><${Since} group=${group} instant=${answer.instant} /><${Behind} session=${session} answer=${answer} group=${group} /></p></header>
         <${Workloads} session=${session} group=${group} />
         ${!hides && html`<${NodeAccount} group=${group} all=${answer.looked_at.node} /><${Evidence} group=${group} />`}
         <${Changes} session=${session} triage=${triage} group=${group} status=${status} />
         <${LookNext} session=${session} answer=${answer} group=${group} /></div></article>`;
+}
+
+/** What is known of the first object that it holds: the first sentences at once, the others on demand. */
+function Because({sentences: told}) {
+  if (told.length === 0) return null;
+  const list = (found) =>
+    html`<ul class="small because">${found.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`;
+  const rest = told.slice(SHOWN_SENTENCES);
+  return html`${list(told.slice(0, SHOWN_SENTENCES))}
+    ${rest.length > 0 && html`<details class="small"><summary>${count(rest.length)} more</summary>${list(rest)}</details>`}`;
 }
 
 function Since({group, instant}) {
