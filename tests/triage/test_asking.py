@@ -122,5 +122,5 @@ def test_pod_that_a_minute_places_contradicts_nothing() -> None:
     waiting = {**pod("a", cpu="4", priority=9), "status": status}
     answer = answer_about("Pod", "default/a", node("n1"), old, waiting)
     assert not answer.contradicts
-    assert "waits for default/old to end on n1" in answer.groups[0].cause
+    assert "waits for default/old (terminating) to end on n1" in answer.groups[0].cause
     assert "20 s of its grace period are left" in answer.groups[0].cause

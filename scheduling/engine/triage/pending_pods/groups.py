@@ -231,7 +231,7 @@ def _nominated(evidence: Evidence, deciding: Deciding, held: Held) -> Explained:
     names = listed(list(leaving), 4)
     several = len(leaving) > 1
     left = max(grace_left(evidence, pod) for pod in leaving.values())
-    text = f"{_who(held)} {_verb(held, 'waits', 'wait')} for {names} to end on {node}, to which "
+    text = f"{_who(held)} {_verb(held, 'waits', 'wait')} for {names} (terminating) to end on {node}, to which "
     text += f"{_verb(held, 'it is', 'they are')} nominated: {grace_text(left, several=several)}."
     return Explained(text, f"pod {next(iter(leaving))}")
 
