@@ -21,7 +21,7 @@ from scheduling.engine.triage.asking import explain_as_it_stands
 from scheduling.engine.triage.report import Triage
 from scheduling.engine.triage.triage import triage_parts
 
-NODES, PODS, STUCK = usual(5_000, least=40), usual(40_000, least=300), usual(2_000, least=60)
+NODES, PODS, STUCK = usual(5_000, least=20), usual(40_000, least=100), usual(2_000, least=20)
 # In seconds of CPU, after reading and creating.
 CAUSES, FIRST_CHANGE = 3.0, 5.0
 

@@ -69,6 +69,15 @@ def test_a_cluster_that_is_brought_stands_still(client: Client, files: Scenario)
     assert (run.status, run.stands) == (Run.Status.PAUSED, True)
 
 
+def test_a_demo_plays_unless_something_was_observed(client: Client) -> None:
+    plain = BROUGHT.partition("---\napiVersion: example.com")[0]
+    for name, text, status in (("sick", BROUGHT, "paused"), ("plain", plain, "playing")):
+        result = load_files([(f"{name}.yaml", text.encode())], check=wiring.check_setup)
+        demo = services.scenario_store(name=name, result=result, is_demo=True)
+        client.post(f"/scenarios/{demo.pk}/start/")
+        assert Run.objects.get(scenario=demo).status == status
+
+
 def test_what_was_played_stands_no_longer(brought: Run) -> None:
     assert brought.stands
     services.run_transport(run=brought, action="play")

@@ -164,9 +164,10 @@ def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """Make a run of a scenario, let it play, and go to its board.
 
     A cluster that was brought stands still until it is asked to play: what is stuck is shown first.
+    Of a demo that goes without saying only where something was observed.
     """
     scenario = found_scenario(request, scenario_id)
-    stands = scenario.as_brought and not scenario.is_demo
+    stands = scenario.as_brought and (not scenario.is_demo or bool(scenario.instant))
     try:
         run = services.run_create(
             scenario=scenario,

@@ -28,7 +28,7 @@ SHARED: Final = {
     "budget": "the budget protects all of its pods",
 }
 # In larger clusters the forks that this takes cost more than the whole triage.
-_MOST_PODS: Final = 500
+_MOST_PODS: Final = 250
 _MOST_SENTENCES: Final = 12
 _MOST_FACTS: Final = 3
 _UNBOUND: Final = "unbound immediate PersistentVolumeClaims"
