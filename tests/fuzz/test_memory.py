@@ -27,7 +27,7 @@ def shift_timestamps(text: str) -> object:
 
 def request_resources(text: str) -> object:
     spec = {"containers": [{"name": "c", "resources": {"requests": {f"example.com/{text}": "1"}}}]}
-    return requests_and_ports({"spec": spec}, spec, ResourceRules())
+    return requests_and_ports(spec, ResourceRules(), None)
 
 
 def keep_away(text: str) -> object:

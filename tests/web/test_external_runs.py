@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from kscope.runs import services
@@ -121,10 +120,8 @@ def test_the_api_takes_and_shows_the_choice(client: Client, scenario: Scenario) 
         assert schema["components"]["schemas"][name]["properties"]["external_scheduler"]
 
 
-def test_the_start_form_offers_the_choice(client: Client) -> None:
-    files = [SimpleUploadedFile("small.yaml", CLUSTER.encode())]
-    assert OPTION in client.post("/scenarios/upload/", {"files": files}).content.decode()
-    address = f"/scenarios/{Scenario.objects.get().pk}/start/"
+def test_a_run_is_started_with_the_choice(client: Client, scenario: Scenario) -> None:
+    address = f"/scenarios/{scenario.pk}/start/"
     client.post(address, {"profile": "", "external_scheduler": "on"})
     run = Run.objects.get()
     assert (run.external_scheduler, run.speed) == (True, Run.Speed.REAL)

@@ -114,7 +114,7 @@ class Now:
 
     async def _rows(self, resource: Resource, namespace: str = "") -> AsyncIterator[list[Version]]:
         statement, values = _query(self.run_id, resource, namespace, "")
-        cursor = self.link.cursor(name="objects")
+        cursor = _Cursor(self.link, "objects")
         self.cursors.push_async_callback(cursor.close)
         async with cursor:
             await cursor.execute(statement, values)
@@ -128,6 +128,15 @@ class Now:
         parts = [each.format(sql.Identifier(model._meta.db_table)) for model in models]
         found = await self.link.execute(sql.SQL(" UNION ").join(parts), {"run": self.run_id})
         return [row[0] for row in await found.fetchall()]
+
+
+class _Cursor(psycopg.AsyncServerCursor[Any]):
+    """Closed with its connection: a client that leaves may end both at once."""
+
+    @property
+    def closed(self) -> bool:
+        """See psycopg.AsyncServerCursor."""
+        return super().closed or self.connection.closed
 
 
 def table_of(resource: Resource) -> tuple[str, str]:
