@@ -17,7 +17,6 @@ from kscope.sim.input.loader import load_files
 from kscope.sim.input.scenario import Scenario
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.observed.evidence import Evidence
-from scheduling.engine.triage.asking import explain_as_it_stands
 from scheduling.engine.triage.report import Triage
 from scheduling.engine.triage.triage import triage_parts
 
@@ -37,8 +36,7 @@ def bench(full: bool = False) -> list[Row]:
         evidence = Evidence(loaded.everything, loaded.newest_write)
         cluster = _cluster(loaded)
         created = time.process_time() - began
-        rows = _rows(cluster, evidence, created, size)
-        return [*rows, _row("why, of one pod", _asked(cluster, evidence), created)]
+        return _rows(cluster, evidence, created, size)
 
 
 def _objects() -> list[dict[str, object]]:
@@ -63,13 +61,6 @@ def _rows(cluster: Cluster, evidence: Evidence, created: float, size: str) -> li
         _row("first change", first, created, FIRST_CHANGE),
         _row("all changes", time.process_time() - began, created),
     ]
-
-
-def _asked(cluster: Cluster, evidence: Evidence) -> float:
-    pod = next(iter(evidence.all("Pod")))["metadata"]
-    began = time.process_time()
-    explain_as_it_stands(cluster, evidence, "Pod", f"{pod['namespace']}/{pod['name']}")
-    return time.process_time() - began
 
 
 def _row(name: str, figure: float, created: float, aim: float | None = None, note: str = "") -> Row:
