@@ -38,7 +38,8 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
 
     The first part is the triage with its causes; where `is_whole` is set it has the changes as well,
     and is the only part. Else {"group": place, "changes", "conclusion"} comes for each group that
-    has changes to be tried, and {"together"} at the end. Raises ApplicationError for a run that is no cluster as it stands.
+    has changes to be tried, and {"together"} at the end. Raises ApplicationError for a run that is
+    no cluster as it stands.
     """
     run = Run.objects.select_related("scenario").get(pk=run_id)
     if not run.scenario.as_brought:
@@ -55,14 +56,14 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
         found: Triage | None = None
         for part in triage_parts(cluster, evidence):
             if isinstance(part, Triage):
-                found = part
-                triage_keep(run, found.to_dict(), is_whole=False)
-                yield {**found.to_dict(), "is_whole": False}
+                found, causes = part, part.to_dict()
+                triage_keep(run, causes, is_whole=False)
+                yield {**causes, "is_whole": False}
                 continue
             assert found is not None, "the causes come first"
             if not isinstance(part, tuple):
                 found = replace(found, together=part)
-                yield {"together": found.to_dict()["together"]}
+                yield {"together": None if part is None else part.to_dict()}
                 continue
             place, group = part
             groups = (*found.groups[:place], group, *found.groups[place + 1 :])

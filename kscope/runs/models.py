@@ -142,7 +142,8 @@ class Scenario(OwnedModel):
 class KeptEvidence(models.Model):
     """What the files of a scenario that stands say beside its document, which no run plays.
 
-    `objects` are manifests, of Secrets and ConfigMaps the names; `newest_write` is an RFC 3339 time.
+    `objects_aside` are manifests, of Secrets and ConfigMaps the names; `newest_write` is an RFC 3339
+    time.
     """
 
     scenario = models.OneToOneField(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from kscope.sim.objects.objects import PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.fork import CopiedForks
+from scheduling.engine.diagnosis.fork import CopiedForks, Forks
 from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
 from scheduling.engine.diagnosis.why import explain_object
 from scheduling.engine.triage.carrying_out import MOST
@@ -72,24 +72,37 @@ class Alone:
 
     @property
     def _is_large(self) -> bool:
-        return len(self.cluster.store.objects(Pod.KIND)) > _MOST_PODS
+        return len(self.cluster.store.live(Pod.KIND)) > _MOST_PODS
 
     def _asked(self, kind: str, key: str, *, tries_changes: bool) -> Diagnosis:
         if self._forks is None:
             self._forks = CopiedForks(self.cluster)
 
         def ask(copy: Cluster) -> Diagnosis:
-            for each in copy.replicas:
-                each.scheduler.watches.list_at_once()
-            return explain_object(
-                copy,
-                kind,
-                key,
-                tries_changes=tries_changes,
-                make_forks=lambda _: CopiedForks(self.cluster),
+            return explain_at_once(
+                copy, kind, key, lambda: CopiedForks(self.cluster), tries_changes=tries_changes
             )
 
         return self._forks.run(ask)
+
+
+def explain_at_once(
+    copy: Cluster,
+    kind: str,
+    key: str,
+    make_forks: Callable[[], Forks],
+    *,
+    tries_changes: bool,
+) -> Diagnosis:
+    """Why an object of *copy* is as it is, once the schedulers there know everything that exists.
+
+    Changes are tried in forks of the cluster that it is a copy of, which `make_forks` makes.
+    """
+    for scheduler in copy.schedulers:
+        scheduler.watches.list_at_once()
+    return explain_object(
+        copy, kind, key, tries_changes=tries_changes, make_forks=lambda _: make_forks()
+    )
 
 
 def _told(cause: Cause) -> Iterator[str]:

@@ -19,7 +19,7 @@ from scheduling.engine.diagnosis.fork import CopiedForks, MakeForks
 from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
 from scheduling.engine.diagnosis.why import ASKED, diagnosis_of, explain_object
 from scheduling.engine.observed.evidence import Evidence, SeenEvent, claims_of, condition, key_of
-from scheduling.engine.triage.alone import LOSING, SHARED, change_of
+from scheduling.engine.triage.alone import LOSING, SHARED, change_of, explain_at_once
 from scheduling.engine.triage.report import Change, Group, change_text
 from scheduling.engine.triage.stuck.controllers import KINDS as WORKLOADS
 from scheduling.engine.triage.stuck.controllers import ready_pods, state_of, wanted_pods
@@ -227,16 +227,9 @@ def explain_as_it_stands(
     companion = _companion(evidence, raw, groups)
 
     def at_once(copy: Cluster) -> tuple[Diagnosis, Diagnosis | None]:
-        for each in copy.replicas:
-            each.scheduler.watches.list_at_once()
-
         def explained(kind: str, key: str) -> Diagnosis:
-            return explain_object(
-                copy,
-                kind,
-                key,
-                tries_changes=tries_changes,
-                make_forks=lambda _: make_forks(cluster),
+            return explain_at_once(
+                copy, kind, key, lambda: make_forks(cluster), tries_changes=tries_changes
             )
 
         own = explained(kind, key) if kind in ASKED else _unasked(cluster, kind, key, raw)
