@@ -8,6 +8,7 @@ PY := .venv/bin/python
 NODE := $(PY) kscope/up/setup.py node
 ESLINT := $(NODE) node_modules/eslint/bin/eslint.js
 PRETTIER := $(NODE) node_modules/prettier/bin/prettier.cjs
+TSC := $(NODE) node_modules/typescript/bin/tsc
 FRONT_END := static tests/js eslint.config.js
 # Of Hypothesis; the time makes others each time.
 EXPLORE_SEEDS ?= $(shell first=$$(date +%s); seq $$first $$((first + 19)))
@@ -71,6 +72,7 @@ check: setup-dev ## format, lint, types, import contracts, unused code, migratio
 	$(PY) -m ruff format --check .
 	$(ESLINT) $(FRONT_END)
 	$(PRETTIER) --check $(FRONT_END)
+	$(TSC) --project tsconfig.json
 	$(PY) -m pyright
 	.venv/bin/lint-imports --no-cache
 	$(PY) .ci/unused.py

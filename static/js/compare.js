@@ -3,12 +3,12 @@ import {render} from "preact";
 import {Comparison} from "./controllers/run/comparison.js";
 import {Address} from "./controllers/session/address.js";
 import {startRunPage} from "./controllers/session/run_page.js";
+import {element, given} from "./lib/dom.js";
 import {html} from "./lib/html.js";
 import {parseSeq} from "./model/run/timeline.js";
 import {ComparePage} from "./views/run/compare_page.js";
 
-const given = (id) => JSON.parse(document.querySelector(id).textContent);
-const root = document.querySelector("#compare");
+const root = element("#compare");
 const address = new Address();
 const session = startRunPage(root, address);
 const comparison = new Comparison(session, parseSeq(address.query("with")));

@@ -3,7 +3,9 @@ import {RunList} from "./controllers/site/run_list.js";
 import {connectUploads} from "./controllers/site/upload.js";
 import {readJson} from "./lib/api.js";
 
-const rows = new Map([...document.querySelectorAll("tr[data-run]")].map((row) => [row.dataset.run, row]));
+/** @type {NodeListOf<HTMLElement>} */
+const found = document.querySelectorAll("tr[data-run]");
+const rows = new Map([...found].map((row) => [row.dataset.run, row]));
 
 connectUploads();
 connectDelete(document, () => location.reload());

@@ -4,11 +4,12 @@ import {Followed} from "./controllers/machines/followed.js";
 import {Address} from "./controllers/session/address.js";
 import {startRunPage} from "./controllers/session/run_page.js";
 import {followWhy} from "./controllers/why/why_again.js";
+import {element, given} from "./lib/dom.js";
 import {html} from "./lib/html.js";
 import {MachinesPage} from "./views/machines/machines_page.js";
 
-const root = document.querySelector("#machines");
-const versions = JSON.parse(document.querySelector("#versions").textContent);
+const root = element("#machines");
+const versions = given("#versions");
 const session = startRunPage(root, new Address());
 const followed = new Followed(session);
 session.subject = () => followed.asked();

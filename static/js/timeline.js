@@ -3,10 +3,11 @@ import {render} from "preact";
 import {TimelineEvents} from "./controllers/run/timeline_events.js";
 import {Address} from "./controllers/session/address.js";
 import {startRunPage} from "./controllers/session/run_page.js";
+import {element} from "./lib/dom.js";
 import {html} from "./lib/html.js";
 import {TimelinePage} from "./views/run/timeline_page.js";
 
-const root = document.querySelector("#timeline");
+const root = element("#timeline");
 const session = startRunPage(root, new Address());
 const events = new TimelineEvents(session);
 

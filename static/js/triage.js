@@ -5,10 +5,11 @@ import {Address} from "./controllers/session/address.js";
 import {startRunPage} from "./controllers/session/run_page.js";
 import {connectTriageKeys} from "./controllers/triage/keys.js";
 import {Triage} from "./controllers/triage/triage.js";
+import {element, optional} from "./lib/dom.js";
 import {html} from "./lib/html.js";
 import {TriagePage} from "./views/triage/triage_page.js";
 
-const root = document.querySelector("#triage");
+const root = element("#triage");
 const session = startRunPage(root, new Address(), {hasPlayback: false});
 const triage = new Triage(session);
 
@@ -20,7 +21,7 @@ const named = /^#cause-(\d+)$/.exec(location.hash);
 if (named) triage.choose(Number(named[1]));
 session.start();
 
-const badge = document.querySelector(".tabs .tcount");
+const badge = optional(".tabs .tcount");
 effect(() => {
   const number = triage.number.value;
   if (number === null || !badge) return;

@@ -6,10 +6,11 @@ import {startRunPage} from "./controllers/session/run_page.js";
 import {Candidates} from "./controllers/volumes/candidates.js";
 import {Chosen} from "./controllers/volumes/chosen.js";
 import {followWhy} from "./controllers/why/why_again.js";
+import {element} from "./lib/dom.js";
 import {html} from "./lib/html.js";
 import {VolumesPage} from "./views/volumes/volumes_page.js";
 
-const root = document.querySelector("#volumes");
+const root = element("#volumes");
 const session = startRunPage(root, new Address());
 const chosen = new Chosen(session);
 session.subject = () => chosen.id.value;

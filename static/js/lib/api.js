@@ -90,9 +90,16 @@ const UNREADABLE = "The server's response could not be read. Reload the page.";
 
 const asJson = (response) => response.json();
 
-/** Fetch and read it. Raises ApiError, and AbortError when `signal` is aborted. */
+/**
+ * Fetch and read it. Raises ApiError, and AbortError when `signal` is aborted.
+ *
+ * @param {string} url
+ * @param {{signal?: AbortSignal, read: (response: Response) => any, isRepeatable?: boolean, longestMs?: number}} how
+ * @param {RequestInit} [options]
+ */
 async function request(url, {signal, read, isRepeatable = true, longestMs = LONGEST_READ_MS}, options = {}) {
   const timeout = AbortSignal.timeout(longestMs);
+  /** @type {RequestInit} */
   const fetching = {
     credentials: "same-origin",
     ...options,
@@ -125,7 +132,7 @@ async function readLines(body, onPart) {
     const {value, done} = await reader.read();
     text += value ?? "";
     const lines = text.split("\n");
-    text = lines.pop();
+    text = lines.pop() ?? "";
     for (const line of lines) takePart(JSON.parse(line), onPart);
     if (done) return;
   }
@@ -158,5 +165,7 @@ function csrfToken() {
   // Over HTTPS its name says that no other host has set it.
   const found = document.cookie.match(/(?:^|; )(?:__Host-)?csrftoken=([^;]*)/);
   if (found) return found[1];
-  return document.querySelector("meta[name=csrf-token]")?.content ?? "";
+  /** @type {HTMLMetaElement | null} */
+  const meta = document.querySelector("meta[name=csrf-token]");
+  return meta?.content ?? "";
 }

@@ -21,13 +21,14 @@ export function followMotion(session) {
 }
 
 function move(id, from, duration) {
+  /** @type {HTMLElement | null} */
   const tile = document.querySelector(`.tile[data-pod="${CSS.escape(id)}"]`);
   if (!tile) return;
   const to = tile.getBoundingClientRect();
   const [x, y] = [from.left - to.left, from.top - to.top];
   if (Math.abs(x) + Math.abs(y) < 4) return;
   // A ghost above everything: the tile itself would be cut off at the edge of the grid.
-  const ghost = tile.cloneNode(true);
+  const ghost = /** @type {HTMLElement} */ (tile.cloneNode(true));
   ghost.classList.add("ghost");
   ghost.removeAttribute("data-pod");
   ghost.setAttribute("aria-hidden", "true");
@@ -49,8 +50,8 @@ function move(id, from, duration) {
 function boxOf(id) {
   const element = document.querySelector(`[data-pod="${CSS.escape(id)}"]`);
   const box = element?.getBoundingClientRect();
-  const inSight = box && box.width > 0 && box.bottom > 0 && box.top < innerHeight;
-  return inSight ? {left: box.left + (element.classList.contains("item") ? 14 : 0), top: box.top + 3} : null;
+  if (!element || !box || box.width === 0 || box.bottom <= 0 || box.top >= innerHeight) return null;
+  return {left: box.left + (element.classList.contains("item") ? 14 : 0), top: box.top + 3};
 }
 
 function durationOf(token) {

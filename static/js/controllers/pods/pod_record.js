@@ -6,6 +6,7 @@ import {ObjectEvents} from "../session/object_events.js";
 const WAIT_MS = 120;
 /** On a large cluster evidence is computed when it is asked for, which may take longer than anyone should wait. */
 const EVIDENCE_MS = 1000;
+/** @type {{key: any, attempts: any[], upTo: number}} */
 const NOTHING = {key: null, upTo: 0, attempts: []};
 
 /**
@@ -31,7 +32,7 @@ export class PodRecord {
     /** The attempts loaded for `key`: all that had ended by event `upTo`. */
     this.read = signal(NOTHING);
     this.problem = signal("");
-    /** The newest evidence that was read. */
+    /** The newest evidence that was read. @type {import("@preact/signals").Signal<{attempt: any, evidence: any} | null>} */
     this.latest = signal(null);
     this.attempts = computed(() => this.#attempts());
     this.held = computed(() => this.#held());
@@ -43,7 +44,7 @@ export class PodRecord {
   follow() {
     this.object.start();
     this.operations.start();
-    let timer = null;
+    let timer = 0;
     effect(() => {
       if (this.session.isWaiting) return;
       const key = this.#key();
@@ -52,7 +53,9 @@ export class PodRecord {
       clearTimeout(timer);
       timer = setTimeout(() => this.#refresh(key), WAIT_MS);
     });
-    effect(() => this.#show(this.#wanted()));
+    effect(() => {
+      this.#show(this.#wanted());
+    });
     effect(() => this.#open());
   }
 

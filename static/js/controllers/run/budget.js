@@ -1,5 +1,6 @@
 import {RunApi} from "../../lib/api.js";
 import {PARTS, budgetChanges, fieldText, usedText} from "../../model/run/budget.js";
+import {element} from "../../lib/dom.js";
 
 const WRONG = {
   events: "Events must be a whole number.",
@@ -8,21 +9,27 @@ const WRONG = {
   memory: "Memory must be a whole number of MiB.",
 };
 
-/** Connects the button "Budget" with its dialog. */
+/**
+ * Connects the button "Budget" with its dialog.
+ *
+ * @param {HTMLElement} button
+ * @param {HTMLDialogElement} dialog
+ */
 export function connectBudget(button, dialog) {
-  const form = dialog.querySelector("form");
-  const problem = dialog.querySelector("#budget-problem");
-  const save = dialog.querySelector("#budget-save");
+  const form = element("form", {kind: HTMLFormElement, within: dialog});
+  const problem = element("#budget-problem", {within: dialog});
+  const save = element("#budget-save", {kind: HTMLButtonElement, within: dialog});
   const api = new RunApi(form.dataset.run);
-  let run = null;
+  /** As the server gave it; null before. @type {Record<string, number> | null} */
+  let budget = null;
 
-  const show = (found) => {
-    run = found;
-    dialog.querySelector("#budget-stop").textContent = run.stop_reason;
+  const show = (run) => {
+    budget = run.budget;
+    element("#budget-stop", {within: dialog}).textContent = run.stop_reason;
     save.textContent = run.stopped_by ? "Save and resume" : "Save";
     for (const part of PARTS) {
-      form.elements[part].value = fieldText(part, run.budget[part]);
-      dialog.querySelector(`#budget-used-${part}`).textContent = usedText(part, run.used[part]);
+      element(`[name=${part}]`, {kind: HTMLInputElement, within: form}).value = fieldText(part, run.budget[part]);
+      element(`#budget-used-${part}`, {within: dialog}).textContent = usedText(part, run.used[part]);
     }
     save.disabled = false;
   };
@@ -37,10 +44,11 @@ export function connectBudget(button, dialog) {
       problem.textContent = error.message;
     }
   });
-  dialog.querySelector("#budget-cancel").addEventListener("click", () => dialog.close());
+  element("#budget-cancel", {within: dialog}).addEventListener("click", () => dialog.close());
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const {wrong, changes} = budgetChanges(run.budget, Object.fromEntries(new FormData(form)));
+    if (!budget) return;
+    const {wrong, changes} = budgetChanges(budget, Object.fromEntries(new FormData(form)));
     problem.textContent = wrong ? WRONG[wrong] : "";
     if (wrong) return;
     save.disabled = true;

@@ -14,16 +14,18 @@ export class Comparison {
   constructor(session, other) {
     this.session = session;
     this.other = other;
-    /** The answer of the server, null before the first. */
+    /** The answer of the server, null before the first. @type {import("@preact/signals").Signal<any>} */
     this.result = signal(null);
+    /** @type {import("@preact/signals").Signal<any[]>} */
     this.rows = signal([]);
+    /** Where the next events begin in both runs, null without more. @type {import("@preact/signals").Signal<[number, number] | null>} */
     this.next = signal(null);
     this.problem = signal("");
   }
 
   start() {
     if (this.other === null) return;
-    let key = null;
+    let key = "";
     effect(() => {
       const {run, model} = this.session;
       const {past} = this.session.playhead;
@@ -36,6 +38,7 @@ export class Comparison {
 
   /** Show the next events, too. */
   async more() {
+    if (!this.next.value) return;
     const [after, withAfter] = this.next.value;
     const {events} = await this.#read({after, with_after: withAfter});
     this.rows.value = [...this.rows.value, ...events.rows];

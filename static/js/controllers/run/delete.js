@@ -14,7 +14,8 @@ export function connectDelete(page, onDeleted) {
   const [title, lines, problem, cancel, confirm] = ["title", "lines", "problem", "cancel", "confirm"].map((name) =>
     dialog.querySelector(`#delete-${name}`),
   );
-  let api = null;
+  /** Of the run that is asked about. @type {RunApi} */
+  let api;
 
   /** Do it with the button disabled; a failure is shown, and the button enabled again where it may help. */
   const guard = async (doing, mayRepeat) => {

@@ -10,12 +10,13 @@ export class Manifest {
   constructor(session, id) {
     this.session = session;
     this.id = id;
+    /** @type {import("@preact/signals").Signal<{key: string | null, status: string, text?: string, message?: string}>} */
     this.held = signal({key: null, status: "loading"});
     this.reading = computed(() => this.#reading());
   }
 
   start() {
-    let timer = null;
+    let timer = 0;
     effect(() => {
       if (this.session.isWaiting) return;
       const key = this.#key();

@@ -24,6 +24,7 @@ export class TimelineEvents {
     this.session = session;
     this.filters = signal(filtersIn(this.session.address.search));
     this.withLater = signal(false);
+    /** @type {import("@preact/signals").Signal<{rows: any[], later: any[] | null, next: any}>} */
     this.held = signal(NOTHING);
     this.status = signal("loading");
     this.problem = signal("");
@@ -94,7 +95,7 @@ export class TimelineEvents {
 
   #soon(wait) {
     if (this.timer && wait === REST_MS) return;
-    clearTimeout(this.timer);
+    clearTimeout(this.timer ?? undefined);
     this.timer = setTimeout(() => {
       this.timer = null;
       this.#refresh();

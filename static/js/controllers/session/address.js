@@ -3,6 +3,7 @@ import {changedSearch, hrefInRun, parsePlace} from "../../model/run/place.js";
 /** The address of a page of a run. It names the event shown and the selection, so that a reload restores both. */
 export class Address {
   /** On a page about one pod, `pod` is its id; there the path names the pod, not the query. */
+  /** @param {{pod?: string | null}} [own] */
   constructor({pod = null} = {}) {
     this.own = pod;
     Object.assign(this, this.read());

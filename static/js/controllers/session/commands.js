@@ -26,7 +26,11 @@ export class Commands {
     this.address = address;
     this.notices = notices;
     this.onSent = onSent;
-    /** The question to confirm before a command is sent, with `answer(yes)`; or null. */
+    /**
+     * The question to confirm before a command is sent, with `answer(yes)`; or null.
+     *
+     * @type {import("@preact/signals").Signal<(ReturnType<typeof consentFor> & {answer: (yes: boolean) => void}) | null>}
+     */
     this.asking = signal(null);
   }
 

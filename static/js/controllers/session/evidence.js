@@ -12,6 +12,7 @@ const WAIT_MS = 120;
 export class NewestEvidence {
   constructor(session) {
     this.session = session;
+    /** @type {import("@preact/signals").Signal<{id: string, key: string, status: string, evidence?: any, message?: string} | null>} */
     this.held = signal(null);
   }
 
@@ -40,8 +41,8 @@ export class NewestEvidence {
 
   /** Repeat a failed request. */
   retry() {
-    const {id, key} = this.held.value ?? {};
-    if (!key) return;
+    if (!this.held.value) return;
+    const {id, key} = this.held.value;
     this.#hold({id, key, status: "loading"});
     this.#load(id, key);
   }
@@ -49,7 +50,7 @@ export class NewestEvidence {
   /** Known evidence of the same pod stays until newer evidence is loaded. */
   #hold(next) {
     const before = this.held.peek();
-    this.held.value = {evidence: before?.id === next.id ? before.evidence : null, ...next};
+    this.held.value = {evidence: before && before.id === next.id ? before.evidence : null, ...next};
   }
 
   async #load(id, key) {

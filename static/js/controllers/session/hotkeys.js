@@ -1,3 +1,5 @@
+import {element, optional} from "../../lib/dom.js";
+
 // What Space itself presses, opens or writes into.
 const OPERATED_BY_SPACE = 'button, summary, input, select, textarea, [contenteditable], [role="button"]';
 
@@ -17,7 +19,7 @@ export function connectHotkeys(session) {
     Home: () => session.playhead.seek({seq: 0}, {isJump: true}),
     End: () => session.playhead.jumpToNewest({isJump: true}),
     w: openWhy,
-    "?": () => document.querySelector("#keys-dialog")?.showModal(),
+    "?": () => element("#keys-dialog", {kind: HTMLDialogElement}).showModal(),
   };
   const ofSlider = {
     ...actions,
@@ -28,7 +30,7 @@ export function connectHotkeys(session) {
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    const {target} = event;
+    const target = /** @type {Element} */ (event.target);
     // An open dialog gets the keys.
     if (document.querySelector("dialog[open]")) return;
     if (target.matches("input[type=range]")) {
@@ -66,8 +68,8 @@ function act(actions, event) {
 
 /** Ask why the selected object is as it is, unless that is answered, and go to the answer. */
 function openWhy() {
-  document.querySelector('[aria-keyshortcuts="w"]')?.click();
-  document.querySelector("#why")?.focus();
+  optional('[aria-keyshortcuts="w"]')?.click();
+  optional("#why")?.focus();
 }
 
 /** Up and down go from one pod of the lanes to the next. */

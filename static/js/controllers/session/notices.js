@@ -4,7 +4,7 @@ import {batch, signal} from "@preact/signals";
 export class Notices {
   constructor(message = "") {
     this.message = signal(message);
-    /** {message, retry} for the notice with that message, or null. */
+    /** For the notice with that message, or null. @type {import("@preact/signals").Signal<{message: string, retry: () => unknown} | null>} */
     this.again = signal(null);
   }
 
@@ -17,7 +17,12 @@ export class Notices {
     this.message.value = text;
   }
 
-  /** Show an error. `retry` is offered only where the error says that repeating the request is safe. */
+  /**
+   * Show an error. `retry` is offered only where the error says that repeating the request is safe.
+   *
+   * @param {Error & {again?: boolean}} error
+   * @param {(() => unknown) | null} [retry]
+   */
   show(error, retry = null) {
     batch(() => {
       this.message.value = error.message;
@@ -25,7 +30,12 @@ export class Notices {
     });
   }
 
-  /** Do `work` and show its error. Returns whether it succeeded. */
+  /**
+   * Do `work` and show its error. Returns whether it succeeded.
+   *
+   * @param {() => unknown} work
+   * @param {(() => unknown) | null} [retry]
+   */
   async guard(work, retry = null) {
     try {
       await work();

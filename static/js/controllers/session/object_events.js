@@ -10,12 +10,17 @@ const MOST_PAGES = 5;
  * the query for its events, and `entityOf(id)` the entity that it belongs to.
  */
 export class ObjectEvents {
+  /**
+   * @param {any} session
+   * @param {() => string | null} idOf
+   * @param {{queryOf?: (id: string) => object, entityOf?: (id: string) => string}} [how]
+   */
   constructor(session, idOf, {queryOf = (id) => ({object: id}), entityOf = (id) => id} = {}) {
     this.session = session;
     this.queryOf = queryOf;
     this.entityOf = entityOf;
     this.id = computed(() => idOf() ?? null);
-    /** All events about it, oldest first, including those after the event shown. */
+    /** All events about it, oldest first, including those after the event shown. @type {import("@preact/signals").Signal<any[]>} */
     this.events = signal([]);
     /** "loading" until they were read for the first time, then "ready", or "failed". */
     this.status = signal("loading");
@@ -27,7 +32,8 @@ export class ObjectEvents {
   }
 
   start() {
-    let timer = null;
+    let timer = 0;
+    /** @type {string | null} */
     let awaited = null;
     effect(() => {
       const id = this.id.value;

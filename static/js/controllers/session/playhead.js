@@ -30,10 +30,11 @@ export class Playhead {
     this.onChange = onChange;
     /** Grows whenever what is shown changes. */
     this.tick = signal(0);
+    /** The cursor that is shown, null at the newest event. @type {import("@preact/signals").Signal<PastCursor | null>} */
     this.past = signal(null);
     this.opening = signal(address.seq === null ? null : {seq: address.seq, problem: ""});
     this.replaying = signal(false);
-    /** {seq} or {at}: the target of a drag or jump, until its state is loaded. */
+    /** The target of a drag or jump, until its state is loaded. @type {import("@preact/signals").Signal<{seq?: number, at?: number} | null>} */
     this.aim = signal(null);
     /** The current seek, as a promise of whether it succeeded. */
     this.arriving = null;
@@ -62,7 +63,7 @@ export class Playhead {
 
   /** Show the event that the page was opened at; if that fails, `opening` says why. */
   async open() {
-    const {seq} = this.opening.value;
+    const {seq} = this.place;
     this.opening.value = {seq, problem: ""};
     const arriving = this.#arrive(new PastCursor(this.api), seq);
     this.arriving = arriving;
@@ -253,6 +254,7 @@ export class Playhead {
     this.#begin();
     this.replaying.value = true;
     const cursor = this.past.value;
+    if (!cursor) return;
     let clock = cursor.model.at;
     let then = performance.now();
     await this.notices.guard(async () => {

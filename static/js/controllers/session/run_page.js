@@ -9,15 +9,16 @@ import {connectFrozen} from "../run/frozen.js";
 import {connectShare} from "../run/share.js";
 import {connectHotkeys} from "./hotkeys.js";
 import {RunSession} from "./run_session.js";
+import {element, given, optional} from "../../lib/dom.js";
 
 /**
  * Connect a page of a run that is drawn into `root`. Returns its session; call `start()` once the page is drawn.
  * A page without playback has no keys for it.
  */
 export function startRunPage(root, address, {hasPlayback = true} = {}) {
-  const run = JSON.parse(document.querySelector("#run-data").textContent);
+  const run = given("#run-data");
   // The server draws each of these buttons only for users who may use it.
-  const [fork, budget, share] = ["#fork-here", "#budget-open", "#share"].map((id) => document.querySelector(id));
+  const [fork, budget, share] = ["#fork-here", "#budget-open", "#share"].map(optional);
   const session = new RunSession({
     run,
     api: new RunApi(run.id),
@@ -29,7 +30,7 @@ export function startRunPage(root, address, {hasPlayback = true} = {}) {
   if (hasPlayback) connectHotkeys(session);
   connectFrozen(session, document.querySelector("#frozen"), {hasPlayback});
   if (fork) connectFork(session, fork, document.querySelector("#fork-dialog"));
-  if (budget) connectBudget(budget, document.querySelector("#budget-dialog"));
+  if (budget) connectBudget(budget, element("#budget-dialog", {kind: HTMLDialogElement}));
   if (share) connectShare(share, document.querySelector("#share-dialog"));
   connectDelete(document, () => location.assign("/"));
   aimTabs(session, document.querySelectorAll("a[data-page]"));
@@ -51,12 +52,12 @@ function aimTabs(session, tabs) {
 }
 
 /** The connection in the top bar: "Live" at the newest event, "Connected" while looking back. */
-function showConnection(session, element) {
-  const text = element.querySelector("span");
+function showConnection(session, label) {
+  const text = label.querySelector("span");
   effect(() => {
     const {connection, run} = session.live;
     const {state, words} = connectionLook(connection.value, run.value, session.place.past);
-    element.dataset.state = state;
+    label.dataset.state = state;
     if (text.textContent !== words) text.textContent = words;
   });
 }

@@ -24,7 +24,7 @@ export class RunSession {
     this.api = api;
     this.address = address;
     this.mayFork = mayFork;
-    /** Called with the ids of the pods that moved, just before they are drawn in their new places. */
+    /** Called with the ids of the pods that moved, just before they are drawn in their new places. @type {(moved: string[]) => void} */
     this.beforeDraw = () => {};
     /** Returns the id of the object that the question why is about, or null; each page sets its own. */
     this.subject = () => this.selected();

@@ -28,7 +28,7 @@ export class RunStream {
     this.silences = 0;
     this.socket = null;
     this.timer = null;
-    this.silence = null;
+    this.silence = 0;
   }
 
   /** Whether it is open or about to reconnect. */
@@ -37,7 +37,7 @@ export class RunStream {
   }
 
   open() {
-    clearTimeout(this.timer);
+    clearTimeout(this.timer ?? undefined);
     this.timer = null;
     this.onState("connecting");
     const socket = new WebSocket(this.#address());
@@ -65,7 +65,7 @@ export class RunStream {
   }
 
   close() {
-    clearTimeout(this.timer);
+    clearTimeout(this.timer ?? undefined);
     this.timer = null;
     this.#drop();
   }
@@ -76,7 +76,7 @@ export class RunStream {
       this.onMessage(message);
       return;
     }
-    this.socket.send('{"type": "heartbeat"}');
+    this.socket?.send('{"type": "heartbeat"}');
     this.onState(message.stalled ? "stalled" : "open");
   }
 

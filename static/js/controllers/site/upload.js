@@ -1,5 +1,6 @@
 import {doingWords, sentWords, whyTooMuch} from "../../model/shared/upload.js";
 import {connectDrop} from "./drop.js";
+import {element} from "../../lib/dom.js";
 
 const LINES = "application/x-ndjson";
 const UNREACHABLE = "The server could not be reached, or has closed the connection. Nothing may have been saved.";
@@ -82,7 +83,7 @@ class Upload {
   /** Show the page that the form would have led to. */
   #show(main) {
     document.title = `${main.querySelector("h1").textContent} · kscope`;
-    document.querySelector("main").replaceWith(main);
+    element("main").replaceWith(main);
     history.pushState(null, "", this.form.action);
     window.addEventListener("popstate", () => location.reload(), {once: true});
     window.scrollTo(0, 0);

@@ -1,3 +1,5 @@
+import {optional} from "../../lib/dom.js";
+
 /** The keys of the triage page: from cause to cause, its evidence, its first button, the search. */
 export function connectTriageKeys(triage) {
   const actions = {
@@ -6,12 +8,12 @@ export function connectTriageKeys(triage) {
     e: () => {
       triage.hidesEvidence.value = !triage.hidesEvidence.value;
     },
-    o: () => cardOf(triage.at.value)?.querySelector(".fx .btn")?.focus(),
-    "/": () => document.querySelector("#find")?.focus(),
+    o: () => optional(`${cardOf(triage.at.value)} .fx .btn`)?.focus(),
+    "/": () => optional("#find")?.focus(),
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (event.target.closest("input, select, textarea, [contenteditable]")) return;
+    if (/** @type {Element} */ (event.target).closest("input, select, textarea, [contenteditable]")) return;
     if (document.querySelector("dialog[open]")) return;
     const action = actions[event.key];
     if (!action) return;
@@ -20,7 +22,7 @@ export function connectTriageKeys(triage) {
   });
 }
 
-/** The card of a group; of the first where none is chosen. */
+/** A selector for the card of a group; for the first card where no group is chosen. */
 function cardOf(place) {
-  return document.querySelector(`#cause-${Math.max(place, 0)}`);
+  return `#cause-${Math.max(place, 0)}`;
 }

@@ -15,9 +15,10 @@ const INCOMPLETE = "The connection ended before the answer was complete.";
 export class Triage {
   constructor(session) {
     this.session = session;
+    /** @type {import("@preact/signals").Signal<{status: string, triage: any, message?: string}>} */
     this.held = signal({status: "loading", triage: null});
     this.at = signal(-1);
-    /** The places of the groups whose line was opened, where each has a line. */
+    /** The places of the groups whose line was opened, where each has a line. @type {import("@preact/signals").Signal<number[]>} */
     this.opened = signal([]);
     this.hidesEvidence = signal(false);
     this.found = signal("");

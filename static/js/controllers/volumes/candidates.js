@@ -15,8 +15,11 @@ export class Candidates {
   constructor(session, chosen) {
     this.session = session;
     this.chosen = chosen;
+    /** @type {import("@preact/signals").Signal<{of: string, status: string, answer?: any, message?: string} | null>} */
     this.held = signal(null);
+    /** The newest question. @type {any} */
     this.asked = null;
+    /** The question that is asked next. @type {any} */
     this.wanted = null;
     this.busy = false;
   }

@@ -15,6 +15,7 @@ const INCOMPLETE = "The connection ended before the answer was complete.";
 export class Why {
   constructor(api) {
     this.api = api;
+    /** @type {import("@preact/signals").Signal<{id: string, seq: number | null, status: string, diagnosis?: any, message?: string} | null>} */
     this.held = signal(null);
   }
 
@@ -25,7 +26,7 @@ export class Why {
     this.asking = asking;
     const before = this.held.peek();
     // In the past only an answer for that very event may be shown.
-    const older = before?.id === id && before.diagnosis && seq === null ? {diagnosis: before.diagnosis} : {};
+    const older = before && before.id === id && before.diagnosis && seq === null ? {diagnosis: before.diagnosis} : {};
     this.held.value = {...older, id, seq, status: "loading"};
     let found = null;
     const take = (part) => {
@@ -37,7 +38,7 @@ export class Why {
     };
     try {
       await this.api.parts(`why/${pathOf(id)}/`, {seq, parts: 1}, asking.signal, take);
-      if (this.asking === asking && this.held.peek().status !== "ready") throw new Error(INCOMPLETE);
+      if (this.asking === asking && this.held.peek()?.status !== "ready") throw new Error(INCOMPLETE);
     } catch (error) {
       if (this.asking !== asking) return;
       const known = found ? {diagnosis: found} : {};

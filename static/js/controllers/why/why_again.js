@@ -23,6 +23,7 @@ function followChoice(session) {
 }
 
 function followRun(session) {
+  /** @type {ReturnType<typeof setTimeout> | null} */
   let timer = null;
   let answered = null;
   let answeredAt = 0;
@@ -41,7 +42,7 @@ function followRun(session) {
     });
     // A playing run always has newer events, so a running timer is not restarted.
     if (wait !== null && playing && timer !== null) return;
-    clearTimeout(timer);
+    clearTimeout(timer ?? undefined);
     timer =
       wait === null
         ? null

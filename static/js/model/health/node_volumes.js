@@ -37,14 +37,25 @@ export function volumesOf(node, pods = new Map()) {
   const names = new Set([...Object.keys(node?.volumes ?? {}), ...Object.keys(node?.attachments ?? {})]);
   const rows = [...names].map((unique) => volumeRow(unique, node, pods));
   return rows.sort(
-    (a, b) => (a.sign === "=") - (b.sign === "=") || byName(a.name, b.name) || byName(a.unique, b.unique),
+    (a, b) => Number(a.sign === "=") - Number(b.sign === "=") || byName(a.name, b.name) || byName(a.unique, b.unique),
   );
 }
 
 function volumeRow(unique, node, pods) {
+  const row = namedRow(unique, node);
+  const started = row.desired.filter(([pod]) => hasStarted(pods.get(`pod/${pod}`)));
+  const waiting = row.kubelet ? row.desired.filter((each) => !isMounted(row, each[0]) && !started.includes(each)) : [];
+  const trouble = row.operations.find(({failures}) => failures > 0) ?? null;
+  const known = {...row, started, waiting, trouble};
+  const signed = {...known, sign: signOf(known)};
+  return {...signed, family: familyOf(signed)};
+}
+
+/** What kubelet and controller say of a volume, before anything is derived from it. */
+function namedRow(unique, node) {
   const kubelet = node.volumes?.[unique] ?? null;
   const controller = node.attachments?.[unique] ?? null;
-  const row = {
+  return {
     unique,
     kubelet,
     controller,
@@ -57,12 +68,6 @@ function volumeRow(unique, node, pods) {
     operations: operationsOf(kubelet, controller),
     reported: (node.volumes_attached ?? []).includes(unique),
   };
-  row.started = row.desired.filter(([pod]) => hasStarted(pods.get(`pod/${pod}`)));
-  row.waiting = kubelet ? row.desired.filter((each) => !isMounted(row, each[0]) && !row.started.includes(each)) : [];
-  row.trouble = row.operations.find(({failures}) => failures > 0) ?? null;
-  row.sign = signOf(row);
-  row.family = familyOf(row);
-  return row;
 }
 
 /** "kubernetes.io/csi/disk.csi.example.com^disk-1" → "csi". */
@@ -86,7 +91,9 @@ function operationsOf(kubelet, controller) {
     by: "kubelet",
   }));
   if (controller?.operation) found.push({...controller.operation, pod: "*", by: "attach-detach"});
-  return found.sort((a, b) => (a.name === VERIFY) - (b.name === VERIFY) || (b.failures ?? 0) - (a.failures ?? 0));
+  return found.sort(
+    (a, b) => Number(a.name === VERIFY) - Number(b.name === VERIFY) || (b.failures ?? 0) - (a.failures ?? 0),
+  );
 }
 
 /** Whether the volume is certainly mounted for the pod. */

@@ -29,7 +29,7 @@ export function stateNow(machine, id, object, {claims, entities}) {
 /** The state of a volume as one of its machine: key, title, mark and family. */
 export function volumeLook(volume) {
   const key = VOLUME.stateOf(volume);
-  return VOLUME.states.find((state) => state.key === key);
+  return VOLUME.states.find((state) => state.key === key) ?? VOLUME.states[0];
 }
 
 /** Whether a state or an edge exists in a Kubernetes version, which `has` what it needs or not. */

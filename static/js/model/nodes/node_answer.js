@@ -10,9 +10,9 @@ const PRESSURE = {
   "node.kubernetes.io/network-unavailable": "has no network",
 };
 
-const STUCK = {state: "stuck", mark: "no", family: "stuck"};
-const WAITING = {state: "waiting", mark: "ok", family: "clock"};
-const WELL = {state: "well", mark: "ok", family: "settled", words: "Ready"};
+const STUCK = /** @type {const} */ ({state: "stuck", mark: "no", family: "stuck"});
+const WAITING = /** @type {const} */ ({state: "waiting", mark: "ok", family: "clock"});
+const WELL = /** @type {const} */ ({state: "well", mark: "ok", family: "settled", words: "Ready"});
 
 /** How long, in ns, an unneeded volume may wait for its unmount before the page mentions it. */
 const PATIENCE = 10e9;
@@ -20,6 +20,10 @@ const PATIENCE = 10e9;
 /**
  * The one health of a node: {state, mark, family, words, sentence, figure: {value, words} or null, pod}, by its most
  * important fact. The state is as in `healthIs`, the family "settled" if nothing is stuck; `pod` is the id of the pod that the sentence is about, or null.
+ *
+ * @typedef {import("../health/pod.js").State} State
+ * @typedef {{value: string, words: string}} Figure
+ * @returns {{state: State, mark: string, family: string, words: string, sentence: string, figure: Figure | null, pod: string | null}}
  */
 export function nodeAnswer(name, node, pods, at) {
   const rows = volumesOf(node, pods);
@@ -78,7 +82,7 @@ function failing(name, rows, at) {
       ? `${wants} needs it: ${what}`
       : `${failed.name} stays on ${name}: ${what}`;
   return {
-    state: "failing",
+    state: /** @type {const} */ ("failing"),
     mark: "backoff",
     family: "stuck",
     words: failureWords(failed.name, trouble),
@@ -180,7 +184,7 @@ function attaching(rows, at) {
 function cordoned(name, node) {
   if (!node.unschedulable) return null;
   return {
-    state: "well",
+    state: /** @type {const} */ ("well"),
     mark: "gated",
     family: "held",
     words: "cordoned",

@@ -10,6 +10,13 @@ export const CARDS = 60;
  * changed.
  */
 export class Nodes {
+  /** @type {Map<string, any>} */
+  byName;
+  /** The pods of each node: name of the node → id of the pod → pod. @type {Map<string, Map<string, any>>} */
+  pods;
+  /** Grows with every change of a node or of the pods on it, per node name. @type {Map<string, number>} */
+  versions;
+
   constructor() {
     this.clear();
   }
@@ -22,7 +29,6 @@ export class Nodes {
     this.suffix = null;
     /** The volumes of which an operation fails, by their names; null if they have to be looked for again. */
     this.failing = null;
-    /** Grows with every change of a node or of the pods on it, per node name. */
     this.versions = new Map();
   }
 
@@ -44,8 +50,8 @@ export class Nodes {
       if (!this.byName.has(from)) this.layout = null;
     }
     if (to) {
-      if (!this.pods.has(to)) this.pods.set(to, new Map());
-      this.pods.get(to).set(id, after);
+      const pods = this.pods.get(to) ?? new Map();
+      this.pods.set(to, pods.set(id, after));
       if (!this.byName.has(to)) this.layout = null;
       this.#touch(to);
     }
@@ -73,7 +79,7 @@ export class Nodes {
         zones.get(zone).push(name);
       }
       this.layout = [...zones]
-        .sort(([a], [b]) => (a === "") - (b === "") || byName(a, b))
+        .sort(([a], [b]) => Number(a === "") - Number(b === "") || byName(a, b))
         .map(([zone, names]) => ({zone, names: names.sort(byName)}));
       const gone = [...this.pods].filter(([name, pods]) => pods.size > 0 && !this.byName.has(name));
       if (gone.length > 0) this.layout.push({zone: null, names: gone.map(([name]) => name).sort(byName)});

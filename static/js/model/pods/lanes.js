@@ -12,6 +12,9 @@ const KEPT = 8 * DRAWN;
 
 /** The pods of each lane, updated from the entities that changed. */
 export class Lanes {
+  /** @type {Map<string, Lane>} */
+  lanes;
+
   constructor() {
     this.clear();
   }
@@ -27,12 +30,12 @@ export class Lanes {
   }
 
   size(lane) {
-    return this.lanes.get(lane).pods.size;
+    return this.lanes.get(lane)?.pods.size ?? 0;
   }
 
   /** The first pods of a lane, [id, pod], in the order of that lane. */
   first(lane, limit = DRAWN) {
-    return this.lanes.get(lane).first(limit);
+    return this.lanes.get(lane)?.first(limit) ?? [];
   }
 }
 

@@ -98,7 +98,7 @@ const LANES = [
  */
 export function lifeOf(id, events, seq) {
   const open = new Map();
-  const slices = new Map(LANES.map(({key}) => [key, []]));
+  const lanes = LANES.map((lane) => ({...lane, slices: /** @type {any[]} */ ([])}));
   const nodes = new Map();
   let pod = {};
   let from = null;
@@ -112,7 +112,7 @@ export function lifeOf(id, events, seq) {
     }
     if (from === null) continue;
     const awaited = pod && awaitedOn(nodes.get(`node/${pod.node}`)).get(id.slice("pod/".length));
-    for (const {key, when} of LANES) {
+    for (const {key, when, slices} of lanes) {
       const label = pod && when(pod, awaited);
       const slice = open.get(key);
       if (slice && slice.label === label) continue;
@@ -123,10 +123,9 @@ export function lifeOf(id, events, seq) {
       }
       if (label === null) continue;
       open.set(key, {from: at, to: null, label, failed: isVolumeLane(key) && Boolean(awaited.trouble)});
-      slices.get(key).push(open.get(key));
+      slices.push(open.get(key));
     }
   }
-  const lanes = LANES.map((lane) => ({...lane, slices: slices.get(lane.key)}));
   return {from, lanes: lanes.filter(({rare, slices: drawn}) => !rare || drawn.length > 0)};
 }
 

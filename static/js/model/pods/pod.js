@@ -33,17 +33,18 @@ export const PLACES = [
  */
 export function listPods(model, {text, place}, most) {
   const wanted = text.trim().toLowerCase();
-  const lists = new Map(PLACES.map(([key]) => [key, []]));
+  /** @type {Record<string, [string, any][]>} */
+  const lists = Object.fromEntries(PLACES.map(([key]) => [key, []]));
   const counts = new Map(PLACES.map(([key]) => [key, 0]));
   let found = 0;
   for (const [id, pod] of model.entities) {
     if (!id.startsWith("pod/") || !id.includes(wanted, "pod/".length)) continue;
     const group = podHealth(id, pod, model).place;
-    counts.set(group, counts.get(group) + 1);
+    counts.set(group, (counts.get(group) ?? 0) + 1);
     if (place && place !== group) continue;
     found += 1;
-    const list = lists.get(group);
+    const list = lists[group];
     if (list.length < most) list.push([id, pod]);
   }
-  return {pods: [...lists.values()].flat().slice(0, most), counts, found};
+  return {pods: Object.values(lists).flat().slice(0, most), counts, found};
 }

@@ -30,7 +30,7 @@ export function candidatesOf({candidates, rungs, node}) {
     const lasted = out < 0 ? names.length : out;
     return {node: name, victims, reprieved: reprieved ?? [], chosen: name === node, cells, lasted};
   });
-  rows.sort((a, b) => b.chosen - a.chosen || b.lasted - a.lasted || byName(a.node, b.node));
+  rows.sort((a, b) => Number(b.chosen) - Number(a.chosen) || b.lasted - a.lasted || byName(a.node, b.node));
   return {rows, left: names.map((rung) => left.get(rung)?.size ?? null)};
 }
 

@@ -42,9 +42,9 @@ function wasEvaluated(evidence, name) {
  * an obstacle; then those with a measure; then the smallest relative shortage.
  */
 export function closestFirst(evidence) {
-  const nodes = Object.entries(evidence?.verdicts ?? {}).map((entry) => [entry, distanceOf(entry[1])]);
-  nodes.sort(([[a], left], [[b], right]) => left.obstacles - right.obstacles || left.gap - right.gap || byName(a, b));
-  return nodes.map(([entry]) => entry);
+  const nodes = Object.entries(evidence?.verdicts ?? {}).map((entry) => ({entry, ...distanceOf(entry[1])}));
+  nodes.sort((a, b) => a.obstacles - b.obstacles || a.gap - b.gap || byName(a.entry[0], b.entry[0]));
+  return nodes.map(({entry}) => entry);
 }
 
 const NO_MEASURE = 1e300;

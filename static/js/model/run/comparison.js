@@ -80,7 +80,7 @@ export function spotHealth(id, {pod, host, ending}, at) {
 /** The bars of one run on the common axis. */
 export function barsOn({to, counts}) {
   const histogram = new Histogram();
-  histogram.reset({to, counts});
+  histogram.reset({to, counts, marks: []});
   return histogram.bars();
 }
 

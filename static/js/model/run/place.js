@@ -30,6 +30,10 @@ export const SELECTED = ["pod", "claim", "volume"];
 /**
  * The address of a page of a run at a place. For a page about one object, `of` names it: a
  * node's name, a pod's "shop/web-3", the id of the object of a manifest. Other values go into the query.
+ *
+ * @param {number} run
+ * @param {string} page
+ * @param {{of?: string, seq?: number | null, [more: string]: any}} [place]
  */
 export function pageHref(run, page, {of = "", seq = null, ...more} = {}) {
   const path = `/runs/${run}/${FOLDERS[page]}${of && `${of.split("/").map(encodeURIComponent).join("/")}/`}`;

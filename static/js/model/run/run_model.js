@@ -13,6 +13,9 @@ import {BindingTally, Tally} from "./tallies.js";
  * the cluster.
  */
 export class RunModel {
+  /** The tallies that are kept up to date by changes; the others count on demand. @type {Tally[]} */
+  #kept = [];
+
   constructor() {
     this.run = new RunState();
     this.lanes = new Lanes();
@@ -44,7 +47,7 @@ export class RunModel {
     this.lanes.clear();
     this.nodes.clear();
     this.claims.clear();
-    for (const tally of this.tallies.values()) tally.clear?.();
+    for (const tally of this.#kept) tally.clear();
     this.undos = [];
     for (const [id, entity] of this.entities) this.#derive(id, undefined, entity);
     this.moved = [];
@@ -92,14 +95,15 @@ export class RunModel {
   }
 
   #tallyOf(machine) {
-    const isBinding = machine.key === "claim" || machine.key === "volume";
-    return isBinding ? new BindingTally(machine, this.claims, () => this.entities) : new Tally(machine);
+    if (machine.key === "claim" || machine.key === "volume")
+      return new BindingTally(machine, this.claims, () => this.entities);
+    const tally = new Tally(machine);
+    this.#kept.push(tally);
+    return tally;
   }
 
   #derive(id, before, after) {
-    for (const tally of this.tallies.values()) {
-      if (tally.prefix && id.startsWith(tally.prefix)) tally.update(id, before, after);
-    }
+    for (const tally of this.#kept) if (id.startsWith(tally.prefix)) tally.update(id, before, after);
     if (id.startsWith("pod/")) {
       this.lanes.update(id, before, after);
       this.nodes.updatePod(id, before, after);

@@ -4,6 +4,9 @@ import {isTerminating} from "../shared/terminating.js";
 
 /** The number of objects in each state of a machine, updated from the entities that changed. */
 export class Tally {
+  /** @type {Map<string, number>} */
+  counts;
+
   constructor(machine) {
     this.machine = machine;
     /** The prefix of the ids that it counts. */
@@ -44,6 +47,11 @@ export class Tally {
  * the other.
  */
 export class BindingTally {
+  /** @type {Map<string, number>} */
+  counts;
+  /** @type {number} */
+  leaving;
+
   constructor(machine, claims, entities) {
     this.machine = machine;
     this.claims = claims;
@@ -57,7 +65,7 @@ export class BindingTally {
   }
 
   get held() {
-    return [...this.#counted().entries()].reduce((sum, [state, found]) => sum + (state ? found : 0), 0);
+    return [...this.#counted()].reduce((sum, [state, found]) => sum + (state ? found : 0), 0);
   }
 
   /** The number of objects that are terminating. */

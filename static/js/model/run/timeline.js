@@ -6,6 +6,13 @@ const SHORTEST = 1e6;
 
 /** Event counts in buckets of equal width, growing to the right while the run plays. */
 export class Histogram {
+  /** The time up to which events are counted, in ns. @type {number} */
+  to;
+  /** @type {number[]} */
+  counts;
+  /** The width of a bucket, in ns. @type {number} */
+  width;
+
   constructor() {
     this.reset({to: 0, counts: [], marks: []});
   }
@@ -91,6 +98,7 @@ export function partOf(at, end) {
   return end > 0 ? Math.min(1, Math.max(0, at / end)) : 0;
 }
 
+/** @type {[RegExp, string, string][]} */
 const MARK_LOOK = [
   [/Failed|Conflict|Lost|Rejected|Error/, "tri", "stuck"],
   [/Preempt|Nominated/, "tri", "promised"],

@@ -5,6 +5,13 @@
  *
  * `again` is whether repeating the request is safe: the server certainly did nothing, or the request has the same
  * effect when it is processed twice (`isRepeatable`).
+ *
+ * @param {object} what
+ * @param {number} [what.status]
+ * @param {string} [what.message]
+ * @param {string | null} [what.retryAfter] The header Retry-After.
+ * @param {boolean} [what.isTimeout]
+ * @param {boolean} [what.isRepeatable]
  */
 export function failureOf({status = 0, message = "", retryAfter = null, isTimeout = false, isRepeatable = false}) {
   if (status === 0) return {status, again: isRepeatable, message: noAnswer(isTimeout, isRepeatable)};

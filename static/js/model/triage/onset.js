@@ -58,7 +58,7 @@ function shortText(text) {
 }
 
 function ticks(instant, length, left) {
-  const step = TICKS.find((each) => length / each <= MOST_TICKS) ?? TICKS.at(-1);
+  const step = TICKS.find((each) => length / each <= MOST_TICKS) ?? TICKS[TICKS.length - 1];
   const end = Date.parse(instant);
   const found = [{left: 1, text: instant.slice(11, 16)}];
   // Whole steps of the clock, not of the axis.

@@ -5,7 +5,7 @@ const MOST_NODES = 50;
 
 /** At most three ways, as {text, about, commands}: lose the smallest zone, drain the fullest node, scale up. */
 export function weakSpots({nodes, entities}) {
-  return [lostZone(nodes), drainedNode(nodes), scaledUp(entities)].filter(Boolean);
+  return [lostZone(nodes), drainedNode(nodes), scaledUp(entities)].filter((spot) => spot !== null);
 }
 
 function podsOn(nodes, name) {

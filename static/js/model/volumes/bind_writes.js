@@ -76,7 +76,7 @@ function claimWrites(patch, {message}, {claimKey}) {
 }
 
 function made(key, what) {
-  return {key, row: stepRow("done", WRITES.find((write) => write.key === key).name, what)};
+  return {key, row: stepRow("done", WRITES.find((write) => write.key === key)?.name, what)};
 }
 
 function failed(name, what) {

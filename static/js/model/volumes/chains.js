@@ -25,6 +25,11 @@ export const KINDS = [
  *   both      both do, but not Bound yet         broken    the named object was deleted or is taken
  */
 export class Chains {
+  /** All chains by class, then by name. @type {any[]} */
+  list = [];
+  /** How many there are of each kind, "" for all. @type {Map<string, number>} */
+  counts = new Map();
+
   constructor() {
     this.version = -1;
   }
@@ -44,7 +49,7 @@ export class Chains {
       counts[chain.kind] += 1;
     }
     const names = [...classes.keys()].sort((a, b) => Number(a === "") - Number(b === "") || byName(a, b));
-    this.list = [].concat(...names.map((name) => classes.get(name)));
+    this.list = names.flatMap((name) => classes.get(name));
     this.counts = new Map([
       ["", this.list.length],
       ["unbound", counts.unbound],

@@ -4,7 +4,14 @@ import {hasLostVolume} from "./binding.js";
 import {userOf} from "./claims.js";
 import {isTerminating, terminatingWords} from "../shared/terminating.js";
 
-/** An answer: a sentence, at most one number as {value, words}, and changes that would help as {text, object, patch}. */
+/**
+ * An answer: a sentence, at most one number, and changes that would help.
+ *
+ * @param {string} family
+ * @param {string} sentence
+ * @param {{value: string, words: string} | null} [figure]
+ * @param {{text: string, object?: string, patch?: any}[]} [fixes] Without an object it cannot be done by a button.
+ */
 export function answer(family, sentence, figure = null, fixes = []) {
   return {family, sentence, figure, fixes};
 }

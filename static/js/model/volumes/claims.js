@@ -75,6 +75,17 @@ export function userOf(users) {
 
 /** The claims and volumes of a run, how they refer to each other, and which pods use them. */
 export class Claims {
+  /** The ids of all claims. @type {Set<string>} */
+  ids;
+  /** The ids of all volumes. @type {Set<string>} */
+  volumeIds;
+  /** Id of a claim → ids of the pods that use it. @type {Map<string, Set<string>>} */
+  users;
+  /** Namespace and name of a claim → names of the volumes whose claimRef names it. @type {Map<string, Set<string>>} */
+  holders;
+  /** Name of a volume → ids of the claims that name it. @type {Map<string, Set<string>>} */
+  namers;
+
   constructor() {
     /** Grows with every change of a claim, of a volume or class, or of a pod that has claims. */
     this.version = 0;

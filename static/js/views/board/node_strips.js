@@ -20,10 +20,10 @@ const TABLE_ROWS = 200;
 
 /** Large clusters: a strip of small cells per zone, one cell per node. */
 export function Strips({session, asked}) {
-  const [open, setOpen] = useState(null);
+  const [open, setOpen] = useState(/** @type {{name: string, x: number, y: number} | null} */ (null));
   const {nodes, entities} = session.model;
   const popover = useInSight(open);
-  const cell = CELLS.find(([most]) => nodes.size <= most)[1];
+  const [, cell] = CELLS.find(([most]) => nodes.size <= most) ?? CELLS[CELLS.length - 1];
   return html`
     <div class="zones strips">
       ${nodes.zones().map(
@@ -48,6 +48,7 @@ export function Strips({session, asked}) {
 
 /** The nodes of one zone on a canvas. */
 function Strip({session, asked, names, cell, zone, open, onOpen}) {
+  /** @type {{current: any}} */
   const canvas = useRef(null);
   const [width, setWidth] = useState(0);
   const [, repaint] = useState(0);
@@ -189,7 +190,7 @@ function palette(theme) {
 /** The content of the canvas as a table for screen readers, written some rows at a time. */
 function NodeTable({session, asked}) {
   const body = useRef(null);
-  const latest = useRef(null);
+  const latest = useRef({session, asked});
   latest.current = {session, asked};
   useEffect(() => {
     let next = 0;

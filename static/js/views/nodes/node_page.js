@@ -141,10 +141,12 @@ function short(resource, value) {
 function Promised({session, node, pods}) {
   const lacking = [...pods]
     .filter(([, pod]) => pod.nominated && !pod.node && !pod.assumed)
-    .map(([id, pod]) => ({id, lack: shortage(pod, node)}))
-    .filter(({lack}) => lack);
+    .flatMap(([id, pod]) => {
+      const lack = shortage(pod, node);
+      return lack ? [{id, ...lack}] : [];
+    });
   return lacking.slice(0, 5).map(
-    ({id, lack: {resource, asked, free}}) => html`
+    ({id, resource, asked, free}) => html`
     <p key=${id} class="small mute after"><${PodLink} session=${session} podKey=${parseId(id).key} /> is nominated and requests ${amount(resource, asked)}, but only
       ${" "}${amount(resource, Math.max(0, free))} is free: ${amount(resource, asked - Math.max(0, free))} short.</p>`,
   );

@@ -14,7 +14,7 @@ const POPOVER = 340;
 export function Matrix({evidence, zoneOf, pod}) {
   const [order, setOrder] = useState("closest");
   const [shown, setShown] = useState(ROWS);
-  const [open, setOpen] = useState(null);
+  const [open, setOpen] = useState(/** @type {any} */ (null));
   const box = useRef(null);
   // The popover belongs to the previous attempt.
   useEffect(() => setOpen(null), [evidence]);

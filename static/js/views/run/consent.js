@@ -10,6 +10,7 @@ export function Consent({session}) {
 }
 
 function Question({session, question}) {
+  /** @type {{current: any}} */
   const dialog = useRef(null);
   // Before the next frame, so that a key pressed right after the click goes to the dialog.
   useLayoutEffect(() => dialog.current.showModal(), []);

@@ -1,6 +1,7 @@
+import {element} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
 
-/** The keys of every page of a run, as [keys, what they do]; see connectHotkeys. */
+/** The keys of every page of a run, as [keys, what they do]; see connectHotkeys. @type {[string[], string][]} */
 const KEYS = [
   [["Space"], "Play or pause; in the past, replay from here"],
   [["."], "Step one event"],
@@ -27,6 +28,6 @@ export function KeysDialog() {
 
 /** The button that opens the dialog. */
 export function KeysButton() {
-  const open = () => document.querySelector("#keys-dialog").showModal();
+  const open = () => element("#keys-dialog", {kind: HTMLDialogElement}).showModal();
   return html`<button class="btn icon" aria-haspopup="dialog" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (key: ?)" onClick=${open}>?</button>`;
 }

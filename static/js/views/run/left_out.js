@@ -1,3 +1,4 @@
+import {element} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
 import {Mark} from "../shared/mark.js";
 
@@ -11,7 +12,7 @@ export function StopBanner({session}) {
 }
 
 function openBudget() {
-  document.querySelector("#budget-open").click();
+  element("#budget-open").click();
 }
 
 /** The kinds in the files that kscope does not simulate, each with the consequence. */

@@ -44,7 +44,7 @@ function Filters({session, events}) {
   const filters = events.filters.value;
   const submit = (event) => {
     event.preventDefault();
-    const given = [...new FormData(event.currentTarget)].map(([name, value]) => [name, value.trim()]);
+    const given = [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value).trim()]);
     events.filter(Object.fromEntries(given));
   };
   // Filters from a link or the back button need a new form.

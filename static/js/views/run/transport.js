@@ -93,6 +93,7 @@ function Readout({session}) {
 
 /** A field that follows the run, except while it has the focus. */
 function Typed({id, value, label, mode, short, parse, take, refuse}) {
+  /** @type {{current: any}} */
   const input = useRef(null);
   const editing = input.current !== null && document.activeElement === input.current;
   const leave = () => {

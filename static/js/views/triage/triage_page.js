@@ -1,5 +1,6 @@
 import {useEffect, useRef} from "preact/hooks";
 
+import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
 import {isLarge, split} from "../../model/triage/answer.js";
 import {age, minutesBetween} from "../../model/triage/words.js";
@@ -32,7 +33,7 @@ function useChosen(triage) {
   const shown = useRef(-1);
   useEffect(() => {
     if (place < 0 || place === shown.current) return;
-    const card = document.querySelector(`#cause-${place}`);
+    const card = optional(`#cause-${place}`);
     if (!card) return;
     shown.current = place;
     card.focus({preventScroll: true});

@@ -31,7 +31,7 @@ export function VolumesPage({session, chosen, candidates, filters}) {
 
 function Body({session, chosen, candidates, filters}) {
   const [all] = useState(() => new Chains());
-  const [page, setPage] = useState(null);
+  const [page, setPage] = useState(/** @type {number | null} */ (null));
   if (isWaiting(session)) {
     return html`<main class="page"><h1>Volumes</h1><${Reading} session=${session} /></main>`;
   }

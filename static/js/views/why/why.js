@@ -1,3 +1,4 @@
+import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 import {
@@ -54,7 +55,7 @@ function Ask({session, answer}) {
   const ask = () => {
     session.askWhy();
     // The button goes away while the question is answered.
-    document.querySelector("#why")?.focus();
+    optional("#why")?.focus();
   };
   return html`
     <p class="small soft ask"><span>${
