@@ -8,6 +8,8 @@ PY := .venv/bin/python
 NODE := $(PY) kscope/up/setup.py node
 ESLINT := $(NODE) node_modules/eslint/bin/eslint.js
 PRETTIER := $(NODE) node_modules/prettier/bin/prettier.cjs
+DJADE := .venv/bin/djade --target-version 5.2
+TEMPLATES := $(sort $(wildcard $(addsuffix /*.html,templates templates/* templates/*/*)))
 TSC := $(NODE) node_modules/typescript/bin/tsc
 FRONT_END := static tests/js eslint.config.js
 # Of Hypothesis; the time makes others each time.
@@ -73,6 +75,7 @@ check: setup-dev ## format, lint, types, import contracts, unused code, migratio
 	$(ESLINT) $(FRONT_END)
 	$(PRETTIER) --check $(FRONT_END)
 	$(TSC) --project tsconfig.json
+	$(DJADE) --check $(TEMPLATES)
 	$(PY) -m pyright
 	.venv/bin/lint-imports --no-cache
 	$(PY) .ci/unused.py
@@ -86,6 +89,7 @@ format: setup-dev ## write the format that `make check` wants
 	$(PY) -m ruff format .
 	$(ESLINT) --fix $(FRONT_END)
 	$(PRETTIER) --write $(FRONT_END)
+	$(DJADE) $(TEMPLATES)
 
 bench: setup-dev ## measure the engine, the database and the stream
 	$(PY) -m bench

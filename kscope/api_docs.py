@@ -21,6 +21,11 @@ class Field:
     text: str = ""
     required: bool = False
 
+    @property
+    def summary(self) -> str:
+        """Its type, and whether a request needs it: "integer, required"."""
+        return f"{self.kind}, required" if self.required else self.kind
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -68,6 +68,17 @@ def overview() -> dict[str, Any]:
     }
 
 
+def summary(found: dict[str, Any]) -> dict[str, str]:
+    """The counts of an `overview` in words, for the page."""
+    runs = [f"{number:,} {status}" for status, number in found["runs"].items()]
+    queues = [f"{name} {length:,}" for name, length in found["queues"].items()]
+    return {
+        "runs": " · ".join(runs),
+        "queues": " · ".join(queues) or "unknown",
+        "retention": retention.Policy(**found["retention"]).sentence,
+    }
+
+
 def _from_valkey(leases: list[dict[str, Any]]) -> dict[str, Any]:
     """Processes and queues; what is wrong with Valkey where it does not answer."""
     try:

@@ -41,6 +41,17 @@ class Policy:
         return asdict(self)
 
     @property
+    def sentence(self) -> str:
+        """The policy in words, such as "runs are deleted after 30 days"."""
+        rules = (
+            ("runs are deleted", self.delete_runs_days),
+            ("checkpoints are thinned", self.thin_runs_days),
+            ("evidence is dropped", self.drop_evidence_days),
+        )
+        words = [f"{what} after {days} day{'s'[: days != 1]}" for what, days in rules if days]
+        return " · ".join(words) or "nothing is deleted"
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing ever goes."""
         return not any(asdict(self).values())

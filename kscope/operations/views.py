@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from kscope.operations.access import may_operate, may_read_metrics
 from kscope.operations.health import CHECKS, readiness
 from kscope.operations.metrics import CONTENT_TYPE_LATEST, metrics_text
-from kscope.operations.overview import overview
+from kscope.operations.overview import overview, summary
 from kscope.runs.web.rest import RestView
 
 
@@ -62,7 +62,8 @@ def operations(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated:
             raise PermissionDenied
         return redirect_to_login(request.get_full_path())
-    return render(request, "operations/overview.html", {"found": overview()})
+    found = overview()
+    return render(request, "operations/overview.html", {"found": found, "summary": summary(found)})
 
 
 class MayOperate(BasePermission):

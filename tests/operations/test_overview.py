@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from kscope.operations import presence
-from kscope.operations.overview import overview
+from kscope.operations.overview import overview, summary
 from kscope.runs import services
 from kscope.runs.drive import runner, slices
 from kscope.runs.engine import wiring
@@ -69,6 +69,12 @@ def test_queues_tell_how_many_tasks_wait(nobody_reports: "redis.Redis") -> None:
     nobody_reports.rpush("kscope", "one", "two")
     assert overview()["queues"] == {"kscope": 2, "sweeps": 0}
     nobody_reports.delete("kscope")
+
+
+def test_the_summary_counts_in_words() -> None:
+    found = {"runs": {"playing": 1200, "paused": 0}, "queues": {}, "retention": {}}
+    words = {"runs": "1,200 playing · 0 paused", "queues": "unknown"}
+    assert summary(found) == {**words, "retention": "nothing is deleted"}
 
 
 def test_the_page_stands_while_valkey_is_away(admin_client: Client, valkey_is_away: None) -> None:

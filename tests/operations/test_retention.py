@@ -39,6 +39,12 @@ def test_by_default_nothing_ever_goes(driven: Run) -> None:
     assert Run.objects.filter(pk=driven.pk).exists()
 
 
+def test_a_policy_says_what_goes_and_when() -> None:
+    assert Policy().sentence == "nothing is deleted"
+    policy = Policy(delete_runs_days=30, drop_evidence_days=1)
+    assert policy.sentence == "runs are deleted after 30 days · evidence is dropped after 1 day"
+
+
 def test_every_periodic_task_belongs_to_the_sweeper(settings: Any) -> None:
     celery.loader.import_default_modules()
     for entry in settings.CELERY_BEAT_SCHEDULE.values():
