@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
-# One that was named is taken, also where the machine has a faster one.
+# Take the Python that was named, even if the machine has a faster one.
 AS_NAMED := $(if $(filter file,$(origin PYTHON)),,--this-python)
 PY := .venv/bin/python
 NODE := $(PY) kscope/up/setup.py node

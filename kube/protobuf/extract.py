@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _package(text: str) -> str:
-    """Of k8s.io.apimachinery.pkg.apis.meta.v1 what tells it from others: meta.v1."""
+    """The short name of a package: "meta.v1" for k8s.io.apimachinery.pkg.apis.meta.v1."""
     parts = text.removesuffix(";").split(".")
     return ".".join(parts[-2:] if re.fullmatch(r"v\d\w*", parts[-1]) else parts[-1:])
 

@@ -86,7 +86,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         if self.counted is None:
             await self._refuse(TOO_MANY)
             return
-        # What is no cursor that a run can have is none: the client gets a snapshot.
+        # A cursor that no run can have is ignored: the client gets a snapshot.
         query = parse_qs(self.scope["query_string"].decode("utf-8", "replace"))
         after = query.get("after", [""])[0]
         self.cursor = int(after) if after.isdecimal() and len(after) < 19 else None

@@ -65,7 +65,7 @@ class Stop:
 
     @classmethod
     def at(cls, part: Part, limit: int, detail: str = "") -> Self:
-        """Of a run whose budget for *part* is *limit*; *detail* is a sentence without its stop."""
+        """The stop of a run at its budget *limit* for *part*; *detail* is a sentence without a full stop."""
         reason = f"Stopped at {amount_text(part, limit)}, the budget of this run."
         return cls(part, f"{reason} {detail}." if detail else reason)
 

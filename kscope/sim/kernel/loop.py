@@ -151,7 +151,7 @@ class EventLoop:
         return self.boundary is not None and self.boundary.caught(error, callback, args)
 
     def pending_arguments(self, callback: Callback | None = None) -> Iterator[tuple[Any, ...]]:
-        """With what *callback*, or any, is going to be called, in no order that may matter."""
+        """The arguments of pending calls of *callback*, or of all pending calls; in no fixed order."""
         for timer in self._timers():
             if timer.callback is not None and callback in (None, timer.callback):
                 yield timer.args

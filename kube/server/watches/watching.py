@@ -275,10 +275,10 @@ class Watcher:
 
 
 def _turns(meant: Sequence[Change], after: int) -> list[int]:
-    """In which turn each change is told: as late as its event is after event *after*.
+    """The turn in which each change is sent, by how far its event is after event *after*.
 
-    An object that came in this range has its turn when it came, and nothing that has to be told
-    after another one holds that one up.
+    An object that came in this range has its turn when it came. A change that has to be sent
+    after another one does not delay that one.
     """
     found: list[int] = []
     earliest = math.inf

@@ -82,7 +82,7 @@ class EngineLine:
     run_id: int
     submitter: Submitter
     doubt: asyncio.Event
-    """The database should be asked: there may be an outcome, or none to come."""
+    """Set when the database has to be asked: it may have an outcome, or no outcome will come."""
     users: int = 0
     _early: dict[int, Outcome] = field(default_factory=dict[int, Outcome])
     """Of commands whose numbers are not known yet."""

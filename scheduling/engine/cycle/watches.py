@@ -226,7 +226,7 @@ class Watches:
             self._wake()
 
     def _nomination_ended(self, pod: Pod) -> None:
-        """Who is not more important than *pod* had to leave it the node that it was promised.
+        """Requeue the pods of at most its priority, which could not use the node nominated to *pod*.
 
         Since v1.33. Upstream: updatePodInSchedulingQueue(), deletePodFromSchedulingQueue().
         """

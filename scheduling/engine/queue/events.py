@@ -173,7 +173,7 @@ class ClusterEvent:
         """Registered for this, does one hear of *incoming*? Upstream: MatchClusterEvents()."""
         if self.is_wild_card:
             return True
-        # Who registered for one kind of update does not hear of all kinds at once.
+        # A registration for one kind of update does not cover an event that is several kinds at once.
         heard = bool(self.action & incoming.action) and incoming.action <= self.action
         return heard and (
             self.resource in (WILD_CARD, incoming.resource)

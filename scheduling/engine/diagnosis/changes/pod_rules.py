@@ -159,7 +159,7 @@ def _with_expression(
 
 
 def spreading(situation: Situation) -> Iterator[Candidate]:
-    """One topology spread constraint: the smallest skew that does, fewer domains, or no matter."""
+    """Changes of a spread constraint: honor taints, the smallest skew that suffices, no minimum, a preference."""
     pod = situation.pod
     constraints: list[Manifest] = list(pod.spec.get("topologySpreadConstraints") or ())
     for place, constraint in enumerate(constraints):
