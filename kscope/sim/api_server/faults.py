@@ -211,7 +211,7 @@ def _check_delay(kind: str, given: Mapping[str, Any]) -> Wrong | None:
 
 
 def invalid(fault: Any) -> None:
-    """Raises Invalid when *fault* is none."""
+    """Raises Invalid when *fault* is not a fault."""
     wrong = check(fault)
     if wrong is not None:
         raise Invalid(str(wrong))

@@ -93,7 +93,7 @@ class Watches:
             watchers[:] = [one for one in watchers if not is_method_of(one, owners)]
 
     def slow_down(self, owner: object, latency: int) -> None:
-        """Let what *owner* was told at once reach it after *latency* ns from now on."""
+        """Delay the events of *owner* that came at once by *latency* ns from now on."""
         for of_kind in self._watchers.values():
             told = of_kind.get(AT_ONCE, [])
             moved = [one for one in told if is_method_of(one, (owner,))]
@@ -168,7 +168,7 @@ def tell(loop: EventLoop, watcher: Watcher, event: WatchEvent) -> None:
 
 
 def _missed(cut: Cut, objects: Mapping[str, ApiObject]) -> list[WatchEvent]:
-    """What a new list shows to watches that were cut; objects that are gone come last."""
+    """The events by which watches that were cut catch up with a new list; objects that are gone come last."""
     found: list[WatchEvent] = []
     gone: list[WatchEvent] = []
     for key, old in cut.known.items():

@@ -92,7 +92,7 @@ def _duration_text(time: int) -> str:
 
 
 def read_amount(part: str, value: Any) -> int:
-    """What is written for a part: a number, for time a duration, for memory a quantity.
+    """The text of an amount of a part: a number, for time a duration, for memory a quantity.
 
     Raises ValueError.
     """

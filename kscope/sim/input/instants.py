@@ -80,7 +80,7 @@ def is_time(text: Any) -> bool:
 
 
 def moment(text: Any) -> datetime:
-    """The moment of an RFC 3339 timestamp. Raises ValueError for a text that is none."""
+    """The moment of an RFC 3339 timestamp. Raises ValueError for a text that is not an instant."""
     return datetime.fromisoformat(str(text).replace("Z", "+00:00"))
 
 

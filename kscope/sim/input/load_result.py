@@ -131,7 +131,7 @@ class LoadResult:
     left_out: list[LeftOut] = field(default_factory=list[LeftOut])
     warnings: list[str] = field(default_factory=list[str])
     problems: list[Problem] = field(default_factory=list[Problem])
-    # What each file holds by itself, also when it, or another one, has problems.
+    # The contents of each file by itself, also when it or another one has problems.
     files: dict[str, FileContents] = field(default_factory=dict[str, FileContents])
 
     @property
@@ -156,7 +156,7 @@ class LoadResult:
 
     def to_report(self) -> Manifest:
         """What a first look at the files says of them, as JSON: how they were read."""
-        # What is left out has its own place.
+        # Objects that are left out are kept apart.
         told_apart = {str(each) for each in self.left_out}
         return {
             "files": [{"name": name, **asdict(found)} for name, found in self.files.items()],

@@ -1,6 +1,6 @@
 """Fields of loaded objects that the version of their run does not have: left out, with a note.
 
-An API server does the same. Which version that is, is known only once everything is read.
+An API server does the same. That version is known only once everything is read.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Manifest = dict[str, Any]
 # A profile of another name is refused elsewhere.
 _VERSION: Final = re.compile(r"v1\.[0-9]{1,3}", re.ASCII)
 _MOST_NOTES: Final = 50
-# Of a larger file no line is looked for: to do so, it is read a second time.
+# Lines are not looked for in larger files, because each would be read a second time.
 LONGEST_WITH_LINES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """What is left out where, first of all objects in which it is."""
+    """A field that is left out, with its first place among all objects that have it."""
 
     where: str
     subject: str

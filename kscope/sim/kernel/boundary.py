@@ -1,9 +1,9 @@
-"""Where an exception ends that nobody expected: the run goes on, the component begins anew.
+"""Catches unexpected exceptions: the run continues, and the component begins anew.
 
 The loop, the watches and the informers call what belongs to a component; each of these calls is a
 boundary: an exception that leaves it is recorded as an event of the object at hand, and the
 components on its way, whose state may be half changed, are built anew from the store, as after a
-restart. What was tried is tried again after a delay that doubles, as that of a returned error does.
+restart. The work that failed is tried again after a delay that doubles, as that of a returned error does.
 
 The loop is the one module of the engines that catches Exception.
 """
@@ -63,7 +63,7 @@ class Components(Protocol):
     """The components of a cluster, each under a name."""
 
     def blame(self, frames: Sequence[Frame]) -> Blame:
-        """Whose exception it is that came by *frames*, outermost first."""
+        """The component whose exception came by *frames*, outermost first."""
         ...
 
     def stop(self, process: str) -> None:
@@ -139,7 +139,7 @@ class Boundary:
     def _hold(self, blame: Blame, delay: int) -> int:
         """Hold back what failed, so that the rest goes on; how long its processes wait."""
         now, held = self._loop.now, self._loop.held
-        # What fails though it is held back cannot be kept from its processes.
+        # An object that still fails while it is held back cannot be kept from its processes.
         if blame.held is None or held.get(blame.held, 0) > now:
             return delay
         held[blame.held] = now + delay
@@ -164,7 +164,7 @@ class Boundary:
             if process in self._down:
                 continue
             self._down[process] = None
-            # What it had begun stays undone; it is taken from the loop and from the watches.
+            # Its unfinished work stays undone: its calls leave the loop and its watches end.
             self._attempted(self.components.stop, process)
             if delay:
                 self._loop.call_after(delay, self._start, process)

@@ -14,7 +14,7 @@ _UNEXPECTED: Final = Exception
 
 
 class Catcher(Protocol):
-    """Takes the exceptions that nobody expected."""
+    """Takes unexpected exceptions."""
 
     def caught(
         self, error: Exception, callback: Callback | None = None, args: tuple[Any, ...] = ()
@@ -205,7 +205,7 @@ class EventLoop:
         at_once, pending = self._at_once, self._pending
         limit = _NEVER if last_step is None else last_step
         while not self.halted:
-            # What was due at this instant when it began goes before what was scheduled since, and
+            # Calls that were due when this instant began run before those scheduled since, and
             # nothing is added to it.
             begins = bool(pending) and pending[0][0] == self.now
             while at_once and not begins:

@@ -184,7 +184,7 @@ def most_steps(expression: str) -> int:
 def most_elements(tokens: Sequence[Token]) -> int:
     """How many elements, or characters, a value of the expression may have.
 
-    What is added to itself in a comprehension doubles each time; what takes the place of a part
+    A text that is added to itself in a comprehension doubles each time; what takes the place of a part
     of a text may make every character that long.
     """
     words = [token.text for token in tokens if token.kind == "word"]

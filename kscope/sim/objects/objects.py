@@ -1,7 +1,7 @@
 """API objects: a manifest, never changed in place, with typed ways to read it.
 
 The manifest is the truth and is given back whole, unknown fields and all. A change is a new object
-made by `patched`; subtrees that the patch does not touch are shared. What is read often is parsed
+made by `patched`; subtrees that the patch does not touch are shared. Values that are read often are parsed
 once and kept on the object.
 """
 
@@ -154,7 +154,7 @@ class ApiObject:
         return self._successor({**self.raw, "metadata": {**self.raw["metadata"], **fields}})
 
     def with_status(self, status: Manifest) -> Self:
-        """A new object: this one with another status. What was read of the rest is known of it."""
+        """A new object: this one with another status. It keeps what was parsed of the rest."""
         known = self.__dict__.copy()
         for name in self.OF_STATUS:
             known.pop(name, None)
@@ -165,7 +165,7 @@ class ApiObject:
     def stored(self, uid: str, revision: str) -> Self:
         """As `with_metadata`, with what the store gives each version of an object.
 
-        What was read of this one is known of the new one, too: it has the same content.
+        The new one keeps what was parsed of this one: it has the same content.
         """
         if self.uid != uid:
             return self.with_metadata(uid=uid, resourceVersion=revision)

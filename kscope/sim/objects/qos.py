@@ -19,7 +19,7 @@ _COUNTED: Final = ("cpu", "memory")
 def qos_class(spec: Mapping[str, Any]) -> str:
     """The class of a pod with this *spec*: Guaranteed, Burstable or BestEffort.
 
-    Only cpu and memory count. What is asked for the pod as a whole outweighs its containers.
+    Only cpu and memory count. Requests of the pod as a whole take the place of those of its containers.
     """
     containers = [*items(spec, "containers"), *items(spec, "initContainers")]
     holders = [spec] if section(spec, "resources") else containers

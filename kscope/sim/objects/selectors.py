@@ -1,7 +1,7 @@
 """Label selectors and node selectors.
 
 Upstream: apimachinery pkg/labels/selector.go (Requirement.Matches) and
-component-helpers scheduling/corev1/nodeaffinity. What the API server would refuse is refused here
+component-helpers scheduling/corev1/nodeaffinity. A selector that the API server would refuse is refused here
 with the path of the offending field, so that the file can be corrected.
 """
 
@@ -371,7 +371,7 @@ def _text(raw: Any, path: str) -> str:
 
 
 def int64(text: str) -> int | None:
-    """The number that *text* stands for, or None where it is none of 64 bits."""
+    """The number that *text* stands for, or None where it is not an integer of 64 bits."""
     # Upstream: strconv.ParseInt(text, 10, 64); Python's int() would also take "1_0" and " 1".
     if len(text) > 20 or not _INTEGER.fullmatch(text):
         return None

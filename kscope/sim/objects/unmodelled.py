@@ -132,7 +132,7 @@ SINCE_1_36: Final = frozenset(
 
 # What only v1.34 and later versions act on.
 SINCE_1_34: Final = frozenset(("VolumeAttributesClass",))
-# What only a version acts on whose feature gate GenericWorkload is on.
+# Kinds that have an effect only where the feature gate GenericWorkload is on.
 OF_GROUPS: Final = frozenset(("PodGroup", "Workload"))
 # The kinds on which some versions act, or gates, and others do not.
 OPTIONAL: Final = SINCE_1_34 | SINCE_1_36 | OF_GROUPS

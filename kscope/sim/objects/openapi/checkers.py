@@ -222,7 +222,7 @@ def _is_left_out(value: Any, nulls: Nulls) -> bool:
 
 
 _CLASSES: Final[dict[Checker, type]] = {_is_text: str, _is_boolean: bool}
-# Of values that are written in more than one way, or whose text has a form.
+# Checkers of values that can be written in more than one way, or whose text has a form.
 SPECIAL: Final[dict[str, Checker]] = {
     INT_OR_STRING: _is_int_or_string,
     QUANTITY: _is_quantity,

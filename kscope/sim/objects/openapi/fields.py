@@ -25,7 +25,7 @@ def check_fields(
 ) -> Findings:
     """Which values of a manifest are of a wrong type, and which fields its kind does not have.
 
-    Of a kind that is not Kubernetes' own the metadata counts alone, unless it *is_simulated*: then it
+    For a kind that is not Kubernetes' own only the metadata is checked, unless it *is_simulated*: then it
     counts as the kind of that name, whatever its group. If nothing is wrong, *nulls* gets the objects
     in it that have fields which are null.
     """

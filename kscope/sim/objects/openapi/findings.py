@@ -87,7 +87,7 @@ class _Walk:
     def of(
         self, schema: Schema, value: Any, path: Path, struct: str, fields: tuple[str, ...]
     ) -> Iterator[WrongType | UnknownField]:
-        """What is wrong with *value* at *path*. What is null is absent."""
+        """What is wrong with *value* at *path*. A null field counts as absent."""
         if value is None:
             return
         reference = str(schema.get("$ref") or "").rpartition("/")[2]

@@ -22,7 +22,7 @@ REMOVED: Final[dict[str, dict[str, tuple[int, int, dict[str, Any]]]]] = {
         "ipFamily": (16, 19, _TEXT),
         "topologyKeys": (17, 21, {"type": "array", "items": _TEXT}),
     },
-    # Of extensions/v1beta1 and apps/v1beta1, whose objects are kept as those of apps/v1.
+    # The kinds of extensions/v1beta1 and apps/v1beta1 that are kept as those of apps/v1.
     "io.k8s.api.apps.v1.DaemonSetSpec": {
         "templateGeneration": (1, 15, {"type": "integer", "format": "int64"}),
     },

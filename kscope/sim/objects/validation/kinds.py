@@ -261,7 +261,7 @@ _revision_data = fields(spec=fields(template=pod_template))
 
 
 def _revision(value: Any, path: Path, report: Report) -> None:
-    """What a revision holds is opaque to the API server, but no engine could read another template."""
+    """The API server does not look into a revision, but no engine could read another template."""
     spec: Any = value.get("spec") if isinstance(value, dict) else value  # pyright: ignore
     template: Any = spec.get("template") if isinstance(spec, dict) else None  # pyright: ignore
     found = findings(NEWEST, "io.k8s.api.core.v1.PodTemplateSpec", template)

@@ -29,7 +29,7 @@ def check_manifest(
 ) -> Nulls | None:
     """Report what is wrong with a manifest that has a kind and metadata, and its unknown fields.
 
-    Values of a wrong type are all that is told of a manifest that has some. *version* is the one of
+    A manifest with values of a wrong type is reported for these alone. *version* is the one of
     Kubernetes. Returns the objects in it that have fields which are null, if all its fields are right.
     """
     is_simulated = is_known(raw)
