@@ -16,7 +16,7 @@ def drain_preview(run: Run, node: str) -> dict[str, Any]:
     Raises ApplicationError when the run has no such node now.
     """
     if not Node.objects.filter(run_id=run.pk, key=node).exists():
-        raise ApplicationError(f"node/{node} is not there now", status=404)
+        raise ApplicationError(f"node/{node} does not exist now", status=404)
     rows = Pod.objects.filter(run_id=run.pk, node_name=node)
     pods = [cast("ApiPod", from_manifest(row.manifest)) for row in rows.order_by("key")]
     evicted = [pod for pod in pods if not _is_of_daemon_set(pod)]

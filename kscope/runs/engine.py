@@ -147,9 +147,9 @@ class Wiring:
     Runs and models are Any here: this module stands below the models.
     """
 
-    # Is told how many objects of the first state are there, and of how many; may raise.
+    # Called with the number of objects of the first state that exist, and that there will be; may raise.
     create: Callable[[Any, Callable[[int, int], None]], Engine] | None = None
-    # Of the engine's source: what was written under another digest may have been decided otherwise.
+    # Digest of the engine's source: a history with another digest may have been decided otherwise.
     engine_digest: Callable[[], str] = str
     restore: Callable[[bytes], Engine] | None = None
     # Gives a restored engine of that run what its checkpoint leaves out.

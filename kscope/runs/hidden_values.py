@@ -1,8 +1,8 @@
 """Values of manifests that may be secrets: only who may change a run is shown them.
 
 The data of Secrets, the values of environment variables, commands and arguments are not stored at
-all (`kscope/sim/input/cleaning.py`). What follows is stored, because a run gives the objects back
-as they were brought, but it decides nothing in a run, and people put passwords and keys into it:
+all (`kscope/sim/input/cleaning.py`). The following values are stored, because a run gives the objects back
+as they were brought. They decide nothing in a run, and people put passwords and keys into them:
 
 | field | whose |
 |---|---|

@@ -10,7 +10,7 @@ LEASE_SECONDS = 5
 LONG_LEASE_SECONDS = 30
 # By so much a clock may be corrected without a doubt about leases.
 _CORRECTION_SECONDS = 2
-# Who drives a run renews its lease at least every second; for so long nobody need see that.
+# The driver of a run renews its lease at least every second; pages need not show shorter gaps.
 SILENT_SECONDS = 2
 
 _MOST = LONG_LEASE_SECONDS + _CORRECTION_SECONDS

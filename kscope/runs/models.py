@@ -447,7 +447,7 @@ class Command(models.Model):
     was copied from the parent; the fork repeats it on the way to its goal.
 
     `manifest` is its object as it left it, after event `written_seq`. The object's own row has the
-    newest version only; who wrote this one, or watches, is told it whatever was written since.
+    newest version only; the writer of this one, and watchers, get it whatever was written since.
     """
 
     class Status(models.TextChoices):

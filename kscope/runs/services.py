@@ -60,7 +60,7 @@ def scenario_store(
     loaded = sim_scenario.Scenario.from_load(result, name=name, at=at)
     document = loaded.to_dict()
     evidence = _evidence(result) if loaded.stands else None
-    # What is only evidence makes another scenario as well: other answers are given of it.
+    # Other evidence makes another scenario as well, because it leads to other answers.
     # When it was imported does not: the time of the first import stays.
     content = sim_scenario.Scenario.from_load(result, name=name).to_dict()
     encoded = _encoded(content) + (_encoded(evidence) if evidence else b"")
@@ -431,7 +431,7 @@ def run_budget_change(*, run: Run, wanted: dict[str, int | None], play: bool = F
     return run
 
 
-# What no command can give back: a run that has used it up goes on with a larger budget only.
+# No command gives these back: a run that has used them up continues only with a larger budget.
 _FINAL = ("events", "time")
 
 

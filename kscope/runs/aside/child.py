@@ -46,7 +46,7 @@ class Outcome:
 
 
 def main() -> None:
-    """Answer questions until there are none for a while, or who asked has ended."""
+    """Answer questions until none comes for a while, or the asking process has ended."""
     os.nice(NICENESS)
     # A stray print must not come between the answers: it goes to stderr.
     answers = os.fdopen(os.dup(1), "wb")

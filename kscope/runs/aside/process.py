@@ -14,7 +14,7 @@ from kscope.up.processes import Call, Process, start_function
 
 START_SECONDS = 60.0  # a second or two, where there is no loader
 ANSWER_BYTES = 64 * 1_048_576
-# Of the runs that a process was asked about; it keeps what it replayed of the newest.
+# How many runs a process remembers being asked about; it keeps the replayed engines of the newest.
 REMEMBERED = 3
 
 

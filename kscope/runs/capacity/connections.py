@@ -2,8 +2,8 @@
 
 uvicorn waits for a head for ever, and keeps whatever comes of it. So `--http` names the protocol
 here, which is uvicorn's with three bounds: how long a head may take (that of a WebSocket, too), how
-long it may be, and how many connections one address may have. What a client goes on to send after it has
-its answer is thrown away for a while, so that it comes to read the answer.
+long it may be, and how many connections one address may have. Bytes that a client still sends after its
+answer are thrown away for a while, so that it comes to read the answer.
 
 How fast the body of a request must come is bounded where it is asked for: see `web.body_limit`.
 """

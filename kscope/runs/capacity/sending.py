@@ -74,7 +74,7 @@ sending = Sending(settings.WEB_SENDING_MIB * _MEBIBYTE)
 
 
 def abort_of(send: Callable[..., Any]) -> Abort:
-    """What closes the connection at once, without waiting for what is still to be sent.
+    """The function that closes the connection at once, without sending the rest.
 
     ASGI knows no such thing, so the transport is taken from the server's object whose method
     *send* is. Where there is none, as in tests, nothing happens.

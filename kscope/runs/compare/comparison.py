@@ -85,7 +85,7 @@ def health_facts(pod_id: str, state: State) -> dict[str, Attributes | None]:
     """What the health of a pod follows from: its attributes, and those of its node (`host`).
 
     The node is that to which it is bound, or else nominated; then `ending` are the pods that it may
-    wait for there. Of the node's volumes only those that are there for the pod;
+    wait for there. Only those volumes of the node that the pod needs;
     static/js/model/health judges.
     """
     pod = state.get(pod_id) or {}

@@ -2,8 +2,8 @@
 
 The engine and the database each take their part of a run's time, and each waits for the other when
 they take turns. So the runner hands a finished slice over and goes on computing; it waits only when
-the slice before that one is still being written. What a user is waiting for (the outcome of a
-command, a step, the end) is written before the runner goes on. See docs/adr/0014.
+the slice before that one is still being written. The runner writes what a user waits for (the outcome of a
+command, a step, the end) before it continues. See docs/adr/0014.
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -40,7 +40,7 @@ def engines_forget() -> None:
 def engine_for(run: Run, epoch: int, progress: Progress) -> Engine:
     """The engine of *run* at its head, for its owner of this *epoch*; a kept one if it is there.
 
-    *progress* is told of while an engine is computed, and may raise.
+    *progress* is called while an engine is computed, and may raise.
     """
     live = _live.pop(run.pk, None)
     if (

@@ -165,7 +165,7 @@ def commands_copy(parent: Run, fork: Run, *, through: int) -> None:
 def commands_plan(parent: Run, fork: Run, *, seq: int, at: int) -> None:
     """Have *fork* carry out those commands of *parent* that had an outcome by *seq* and *at*.
 
-    What the fork has as carried out already is left out.
+    Commands that the fork has as carried out already are left out.
     """
     commands = Command.objects.filter(
         run=parent,

@@ -55,6 +55,6 @@ class GrowthCollector:
         if used <= self._kept + self._kept // 2 + GROWTH_BYTES:
             return False
         gc.collect()
-        # What it takes afterwards is seen at the next look, and may be the same.
+        # The next look measures the memory that it takes afterwards, which may be the same.
         self._kept = used
         return True

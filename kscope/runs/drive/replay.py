@@ -49,12 +49,12 @@ def _nothing(*_: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Who is told that an engine gets on while it is computed; either may raise."""
+    """Callbacks while an engine is computed; each may raise."""
 
     alive: Callable[[], None] = _nothing
-    """Now and then, and before what cannot be interrupted."""
+    """Called now and then, and before work that cannot be interrupted."""
     objects: Callable[[int, int], None] = _nothing
-    """How many objects of the first state are there, and of how many."""
+    """Called with the number of objects of the first state that exist, and that there will be."""
 
 
 SILENT = Progress()

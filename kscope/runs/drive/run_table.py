@@ -65,7 +65,7 @@ def records(objects: Sequence[Any]) -> str:
 
 
 def _typed(types: Mapping[str, LiteralString]) -> sql.Composable:
-    """The columns with their types, as jsonb_to_recordset is told them."""
+    """The columns with their types, as jsonb_to_recordset takes them."""
     columns = [
         sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(kind)) for name, kind in types.items()
     ]

@@ -59,7 +59,7 @@ class Done:
 
 
 def outcomes_of(done: Sequence[Done]) -> list[Outcome]:
-    """What is told of the commands."""
+    """The outcomes of the commands, for those who sent them."""
     return [Outcome(each.id, each.applied, each.reason, each.seq or 0, each.left) for each in done]
 
 
@@ -248,7 +248,7 @@ class Commit:
     head: Head
     # The head that this slice must follow; None if it may follow any.
     before: Head | None = None
-    # Commands that the slice carried out or refused, and what their senders are told.
+    # Commands that the slice carried out or refused, and the outcomes that their senders get.
     done: Sequence[Done] = ()
     outcomes: Sequence[Outcome] = ()
     # How many steps of those wanted it took.
@@ -309,14 +309,14 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
 def _own_link() -> Iterator[Connection[Any]]:
     """This thread's connection, for what is asked many times a second.
 
-    What is executed with `prepare` is planned once: what has one good plan, however large the tables
+    A statement that is executed with `prepare` is planned once: what has one good plan, however large the tables
     are, and takes longer to plan than to do. Errors become Django's: any other exception counts as a
     defect of the engine and ends the run for good.
     """
     with connection.wrap_database_errors:
         connection.ensure_connection()
         link = connection.connection
-        # Nothing is prepared without being told so.
+        # psycopg prepares only statements that ask for it.
         link.prepare_threshold = _NEVER
         try:
             yield link
@@ -382,7 +382,7 @@ def lease_keep(
 
 
 def controls_read(run_id: int, epoch: int, *, renews: bool) -> Controls:
-    """What the user wants now; *renews* the lease, too, if told so. Raises LostLease."""
+    """What the user wants now; renews the lease, too, if *renews*. Raises LostLease."""
     with _own_link() as link:
         cursor = Cursor(link)
         if renews:
@@ -529,7 +529,7 @@ def run_fail(*, run_id: int, epoch: int, error: str) -> None:
 def run_stop_continuing(*, run_id: int, epoch: int, differs_from: int, reason: str) -> None:
     """Record that this version cannot continue the run, and reject pending commands, if it is ours.
 
-    What it recorded stays as it is, to be read.
+    Its record stays as it is, and can be read.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(

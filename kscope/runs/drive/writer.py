@@ -117,12 +117,12 @@ def _get(pipe: IO[bytes]) -> Any:
 
 
 def main() -> None:
-    """Write slices until there are none for a while, or the worker has ended."""
+    """Write slices until none comes for a while, or the worker has ended."""
     # Who stops the worker lets it finish its slice; that slice is this process's work.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
-    # What is printed by chance must not come between the answers.
+    # Stray prints must not come between the answers.
     os.dup2(2, 1)
     answers.write(_READY)
     answers.flush()

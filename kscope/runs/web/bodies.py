@@ -91,7 +91,7 @@ class _Body:
     async def receive(self) -> Message:
         """See ASGI."""
         if self._is_cut:
-            # What follows stays unread. Django only asks whether the client has left.
+            # The rest stays unread. Django only asks whether the client has left.
             await asyncio.Event().wait()
         if self._is_over:
             return await self._receive()

@@ -1,4 +1,4 @@
-"""What requests get whose body was refused, or is of a kind that Django refuses."""
+"""Answers to requests whose body was refused, or is of a kind that Django refuses."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,7 @@ class BodyLimitMiddleware:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """What a request gets that Django cannot accept, such as one with too many files."""
+    """The answer to a request that Django cannot accept, such as one with too many files."""
     words, status = why_refused(exception)
     return refused(request, ApplicationError(words, status=status))
 

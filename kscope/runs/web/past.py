@@ -58,7 +58,7 @@ class ObjectLog(dict[str, Manifest | None]):
     def version_at(self, entity: str, seq: int) -> tuple[int, Manifest | None]:
         """The manifest after event *seq*, and the event that wrote it.
 
-        What a run begins with was written by its first events, all of them before the log begins.
+        The first events of a run wrote its first objects, all before the log begins.
         """
         versions = self._versions.get(entity, [])
         later = bisect_right(versions, seq, key=itemgetter(0))
@@ -161,5 +161,5 @@ def _replay(run: Run, seq: int) -> Stretch:
         ) from problem
     began, log = logs[0]
     log.end()
-    # Of a run from its beginning the log knows what was written before it, too.
+    # For a run from its beginning the log also knows what was written before it.
     return Stretch(min(began, seq), reached, log)

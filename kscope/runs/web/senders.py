@@ -1,6 +1,6 @@
 """Who may send a large body: asked before it is received.
 
-What is refused here would be refused with the body as well: each view asks again, with the whole
+A request that is refused here would be refused with its body as well: each view asks again, with the whole
 request at hand. Only what needs no body is looked at: the address, the method, where the request
 comes from, the account, the run, the rate and the quota.
 """

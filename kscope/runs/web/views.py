@@ -1,4 +1,4 @@
-"""The pages of runs and scenarios. What they show live is drawn by static/js."""
+"""The pages of runs and scenarios. The live parts are drawn by static/js."""
 
 from collections.abc import Callable
 from functools import partial
@@ -164,7 +164,7 @@ def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """Make a run of a scenario, let it play, and go to its board.
 
     A cluster that was brought stands still until it is asked to play: what is stuck is shown first.
-    Of a demo that goes without saying only where something was observed.
+    For a demo this needs no words, unless something was observed.
     """
     scenario = found_scenario(request, scenario_id)
     stands = scenario.as_brought and (not scenario.is_demo or bool(scenario.instant))
@@ -222,7 +222,7 @@ def _gates_chosen(request: HttpRequest) -> dict[str, bool] | None:
 def scenario_upload(request: HttpRequest) -> HttpResponseBase:
     """Read uploaded files; go to a first look at what they hold, or report what is wrong and where.
 
-    A page that accepts lines of JSON is told meanwhile what is being done.
+    A page that accepts lines of JSON gets the progress meanwhile.
     """
     if request.method == "GET":
         return render(request, "runs/upload.html", {"versions": wiring.versions})

@@ -1,7 +1,7 @@
 """Whether a request has changed anything: it decides how a lost database is answered.
 
-Browsers and clients send a request again where they are told when (`Retry-After`). So an answer
-says so only while nothing is stored. What a statement of this request stores is watched here, in
+Browsers and clients repeat a request when the answer says after how long (`Retry-After`). So an answer
+says so only while nothing is stored. This module watches which statements of the request store something, in
 one place; kube/server/handover.py does the same for the Kubernetes API, which does not ask Django.
 """
 

@@ -195,7 +195,7 @@ class RunObject(EngineView):
 
         def show(manifest: Any) -> tuple[bytes | str, str]:
             if manifest is None:
-                raise ApplicationError(f"{entity} is not there {when}", status=404)
+                raise ApplicationError(f"{entity} does not exist {when}", status=404)
             manifest = without_managers(manifest)
             if not sees_values:
                 manifest = without_hidden(manifest)
