@@ -39,7 +39,7 @@ from kscope.static_files import static_files  # noqa: E402
 from kube.server.application import Server, kubernetes_api  # noqa: E402
 
 database_format.check_start()
-# Pages, the API and streams then answer with the reason: who asks is told more than by an empty port.
+# Pages, the API and streams then answer with the reason, which says more than a closed port.
 database_format.watch(logging.getLogger(__name__).critical)
 presence.begin("web")
 
@@ -54,6 +54,6 @@ def serving(kubernetes: Server) -> Application:
 
 
 application = serving(Server())
-# What is loaded by now stays. To look for garbage in it again and again, while the objects of a long
-# list are made, took a quarter of the time. Processes that a loader forks begin with this.
+# The modules loaded by now stay. The collector spent a quarter of the time in them while the objects
+# of a long list were made. Processes that a loader forks begin with this.
 gc.freeze()

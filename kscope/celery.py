@@ -47,7 +47,7 @@ def tie_to_worker(**_kwargs: Any) -> None:
 
 @celeryd_init.connect
 def begin_anew(**_kwargs: Any) -> None:
-    """Before there are pool processes and a beat: nobody has asked this worker to stop.
+    """Before there are pool processes and a beat: this worker has not been asked to stop.
 
     Ends here, with the reason, where the database is of another version.
     """

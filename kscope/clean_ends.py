@@ -1,7 +1,7 @@
-"""The outermost ASGI application: what ends a request that is nobody's mistake leaves no traceback.
+"""The outermost ASGI application: a request that ends without a mistake of kscope leaves no traceback.
 
-A client may leave at any moment, and the folder for temporary files may be full. Whatever else is
-raised goes on to the server, which logs it.
+A client may leave at any moment, and the folder for temporary files may be full. Any other
+exception reaches the server, which logs it.
 """
 
 import errno

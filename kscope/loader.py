@@ -212,12 +212,12 @@ def _name(name: str) -> None:
 
 
 def _say(link: socket.socket, number: int) -> None:
-    with suppress(OSError):  # nobody listens any more
+    with suppress(OSError):  # the other end is closed
         link.sendall(f"{number}\n".encode())
 
 
 def _noted(_signum: int, _frame: FrameType | None) -> None:
-    """The wakeup descriptor has told the loop."""
+    """Does nothing: the wakeup descriptor has woken the loop already."""
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from kscope.sim.objects.validation.kinds import KINDS
 
 # The API groups of the kinds that are played; other products have kinds of the same names.
 _GROUPS: Final = ("apps", "batch", "policy", r"(node|resource|scheduling|storage)\.k8s\.io")
-# What is not played, but read as evidence, with its group.
+# Kinds that are read as evidence and not played, with their groups.
 _EVIDENCE: Final = (
     "events",
     r"leases\.coordination\.k8s\.io",

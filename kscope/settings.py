@@ -181,7 +181,7 @@ CELERY_TASK_ROUTES = {
     "kscope.operations.tasks.apply_retention": {"queue": CELERY_SWEEP_QUEUE},
     "kscope.operations.tasks.forget_write_keys": {"queue": CELERY_SWEEP_QUEUE},
 }
-# Whatever was lost, a worker, a nudge or the broker's memory: playing runs go on within seconds,
+# Playing runs continue within seconds after the loss of a worker, a nudge or the broker's memory,
 # also when the machine's clock is set back.
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {

@@ -1,4 +1,4 @@
-"""What is answered while PostgreSQL or Redis is away, as a page or as JSON, and no traceback.
+"""The answer while PostgreSQL or Redis is away, as a page or as JSON, without a traceback.
 
 503 says that nothing was stored, and when to try again. 504 says that the request may have been
 carried out: it names no time, because clients would send it again by themselves.

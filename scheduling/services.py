@@ -36,7 +36,7 @@ _ATTEMPTS = RunTable(
 def cluster_create(run: Run, progress: Callable[[int, int], None] | None = None) -> Cluster:
     """The cluster at the beginning of *run*. Raises ApiError for an object that is refused.
 
-    *progress* is told how many of its objects are there, and of how many.
+    *progress* is called with the number of its objects that exist, and that there will be.
     """
     chosen = {"feature_gates": run.feature_gates, "external_scheduler": run.external_scheduler}
     cluster = Cluster.create(

@@ -79,7 +79,7 @@ class Visitor:
         return self.owns_of(thing.owner_id)
 
     def owns_of(self, owner_id: int | None) -> bool:
-        """Whether what the account *owner_id* owns, or nobody, is theirs."""
+        """Whether they own the things of the account *owner_id*; None stands for things without an owner."""
         return self.is_local if owner_id is None else owner_id == self.account_id
 
     def may_read(self, thing: Owned) -> bool:

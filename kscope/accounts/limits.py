@@ -67,7 +67,7 @@ def address_of(request: Any) -> str:
 class Batches:
     """The same limits for clients that ask very often: each question to Redis is about a hundredth.
 
-    What is left of a hundredth when its window ends is lost, so that a little less may be allowed.
+    The rest of a hundredth is lost when its window ends, so that a little less may be allowed.
     """
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ _EVENTS = (
     "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
     " FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
 )
-# Who was logged in says nothing once the database is another one.
+# Sessions mean nothing in another database.
 _LEFT_OUT = ("django_session",)
 _VARIABLES = {
     "host": "PGHOST",
@@ -67,7 +67,7 @@ def backup_write(file: Path) -> int:
 def backup_restore(file: Path, *, replace: bool = False) -> None:
     """Fill the database from *file* and bring it to this version's schema. Raises BackupError.
 
-    What was in it goes. It must not hold any run, unless *replace*.
+    Its old contents are deleted. It must not hold any run, unless *replace*.
     """
     if not file.is_file():
         raise BackupError(f"{file} is not a file")

@@ -1,6 +1,6 @@
 """Whether the database's clock may be believed when the age of things decides that they go.
 
-A clock that is set a year ahead makes every run a year old. What was deleted for that is gone when
+A clock that is set a year ahead makes every run a year old. Rows that were deleted for that are gone when
 the clock is right again.
 """
 

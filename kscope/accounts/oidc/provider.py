@@ -12,7 +12,7 @@ from joserfc.errors import JoseError
 from kscope.accounts.oidc.options import ProviderError, ProviderOptions
 
 SECONDS = 5.0  # for each of its answers
-# Of a public key: with the others, whoever knows a shared secret makes tokens, or anybody does.
+# Only algorithms with a public key: with a shared secret its holders, and with none anyone, could make tokens.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
 _LEEWAY_SECONDS = 60
 
@@ -37,7 +37,7 @@ class Provider:
     """Sends browsers to the provider, and reads the claims that they bring back.
 
     The flow is the authorization code flow with PKCE. State, nonce and verifier are in the session
-    of the browser, so that nobody can finish what another browser has begun.
+    of the browser, so that no browser can finish a login that another one began.
     """
 
     def __init__(self, options: ProviderOptions) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py createsuperuser`: refused, because Django's own takes any password when told to."""
+"""`manage.py createsuperuser`: refused, because Django's own can be made to take any password."""
 
 from typing import Any
 

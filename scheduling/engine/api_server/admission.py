@@ -205,7 +205,7 @@ class Admission:
         if self.watches_namespaces:
             self._refuse_without_account(pod)
         pod = with_default_requests(pod)
-        # What a cluster holds at first may come from one, which has admitted it: it stays.
+        # The first objects may come from a cluster that has admitted them: they stay.
         is_old = not self.watches_namespaces and was_admitted(pod)
         if not is_old:
             pod = self._limits.with_defaults(pod)
@@ -284,7 +284,7 @@ class Admission:
         return given
 
     def _admit_claim(self, claim: PersistentVolumeClaim) -> ApiObject:
-        # What came from a cluster with its phase has been admitted there, and may be bound.
+        # A pod that came from a cluster with its phase was admitted there, and may be bound.
         is_old = "phase" in claim.status or claim.is_bind_completed
         if claim.storage_class_name is None and not (claim.volume_name and is_old):
             defaults = [

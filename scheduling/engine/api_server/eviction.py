@@ -1,7 +1,7 @@
 """Evictions: deletions that a disruption budget may refuse.
 
-Upstream: pkg/registry/core/pod/storage/eviction.go. What a budget allows is kept in its status by
-the disruption controller.
+Upstream: pkg/registry/core/pod/storage/eviction.go. The disruption controller keeps the allowed disruptions of a budget in
+its status.
 """
 
 from kscope.sim.api_server.store import ObjectStore

@@ -15,12 +15,12 @@ from kscope.sim.objects.objects import Manifest, Pod, from_manifest
 from scheduling.engine.api_server.admission import SYSTEM_PRIORITIES, Admission, was_admitted
 
 _CLASSES = ("PriorityClass", "RuntimeClass")
-# What a pod may name that has to be there.
+# The fields of a pod that name an object which has to exist.
 _NAMED = ("priorityClassName", "runtimeClassName")
 
 
 def refused_objects(objects: Sequence[Manifest]) -> list[SetupFault]:
-    """The objects that admission would refuse, for they name a class that is not there."""
+    """The objects that admission would refuse because they name a missing class."""
     pods = [
         (place, raw)
         for place, raw in enumerate(objects)
@@ -41,7 +41,7 @@ def refused_objects(objects: Sequence[Manifest]) -> list[SetupFault]:
 
 
 def missing_classes(objects: Sequence[Manifest]) -> list[str]:
-    """What to say of pods that name a class that is not there, and are kept for they were admitted."""
+    """Warnings about pods that name a missing class and stay, because they were admitted before."""
     known = {(raw["kind"], raw["metadata"]["name"]) for raw in objects if raw["kind"] in _CLASSES}
     known.update(("PriorityClass", name) for name in SYSTEM_PRIORITIES)
     missing: Counter[tuple[str, str]] = Counter()

@@ -22,7 +22,7 @@ CHECKS: Final[Mapping[str, Callable[[Cluster], list[Finding]]]] = {
 def cluster_findings(cluster: Cluster) -> list[str]:
     """What does not agree in *cluster*, and by which check; [] when all is well.
 
-    What is said of an object is left out where some component cannot know it as it is yet.
+    Findings about an object are left out while some component cannot know its newest version.
     """
     expected = under_way(cluster)
     return [

@@ -178,7 +178,7 @@ class Cluster:
     ) -> "Cluster":
         """A cluster at the beginning of *scenario*; without a *profile*, of the newest version.
 
-        *progress* is told how many objects are there, and of how many. What it raises ends the
+        *progress* is called with the number of objects that exist, and that there will be. What it raises ends the
         building.
 
         Raises KeyError for a profile that does not exist, ApiError naming the object when an
@@ -247,7 +247,7 @@ class Cluster:
 
     @property
     def unexpected(self) -> int:
-        """How many exceptions nobody expected so far; after the first, the run is not proven."""
+        """How many unexpected exceptions there were so far; after the first, the run is not proven."""
         return self.boundary.count
 
     # Budget

@@ -384,7 +384,7 @@ class CommandExecutor:
             compare()
 
     def _comparisons(self, old: ApiObject, new: ApiObject) -> list[Callable[[], None]]:
-        """What compares a client's decision of which this write tells, once it is stored."""
+        """The function that compares the client's decision behind this write, once it is stored."""
         shadows = [replicas.shadow for replicas in self.schedulers]
         found = [shadow.of_write(old, new) for shadow in shadows if shadow is not None]
         return [each for each in found if each is not None]

@@ -23,7 +23,7 @@ API_SERVER: Final = "kube-apiserver"
 
 
 class InitialObjects:
-    """Creates them. What fails unexpectedly leaves out that object, and is on the record."""
+    """Creates them. An object that fails unexpectedly is left out, with an event."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class InitialObjects:
     def create(self, manifests: Sequence[Manifest], progress: Progress | None = None) -> None:
         """Create the objects of *manifests*: classes first, quotas last, as they count the others.
 
-        *progress* is told now and then.
+        *progress* is called now and then.
 
         Raises ApiError naming the object when the API server would refuse one.
         """

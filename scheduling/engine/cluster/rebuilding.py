@@ -1,4 +1,4 @@
-"""Whose exception it was, by the functions that it came through, and how a component begins anew.
+"""Finds the component of an exception by the functions that it came through, and lets it begin anew.
 
 A component is known by the objects that act for it (`process.parts_of`); a kubelet and a scheduler,
 which have many helpers, by their modules, too.
@@ -63,7 +63,7 @@ class ClusterComponents:
     # Whose
 
     def blame(self, frames: Sequence[Frame]) -> Blame:
-        """Whose exception it is that came by *frames*, outermost first."""
+        """The component whose exception came by *frames*, outermost first."""
         processes = self._on_the_way(frames) or self._by_modules(frames)
         subject = _subject(frames)
         if not processes:
@@ -123,7 +123,7 @@ class ClusterComponents:
         return ()
 
     def _nodes(self, frames: Sequence[Frame]) -> list[str]:
-        """The node whose kubelet it was; all that run if that cannot be told."""
+        """The node whose kubelet it was; all running ones if that is unknown."""
         found = next((name for frame in frames for name in _node_names(frame)), None)
         if found is not None:
             return [found]
@@ -168,7 +168,7 @@ def _self(frame: Frame) -> object:
 
 
 def _args(frames: Sequence[Frame]) -> tuple[Any, ...]:
-    """With what the callback was called that failed."""
+    """The arguments of the callback that failed."""
     return frames[0].variables.get("args", ()) if frames else ()
 
 

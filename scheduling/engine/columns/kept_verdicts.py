@@ -119,7 +119,7 @@ class History:
     scores: dict[str, ScoreColumns] = field(default_factory=dict[str, ScoreColumns])
     moving_filters: list[MovingFilter] = field(default_factory=list[MovingFilter])
     moving_scores: list[tuple[int, RowScore]] = field(default_factory=list[tuple[int, RowScore]])
-    # What an attempt shares with earlier ones is kept once.
+    # Verdicts that an attempt shares with earlier ones are kept once.
     layouts: dict[tuple[str, ...], tuple[ScoreColumns, ...]] = field(
         default_factory=dict[tuple[str, ...], tuple[ScoreColumns, ...]]
     )

@@ -245,7 +245,7 @@ def _rename_score(points: dict[str, dict[str, Any]], name: str) -> None:
     if name != _DEFAULT_SCORE and not is_enabled and not without & {"*", _DEFAULT_SCORE}:
         enabled.append({"name": name, "weight": 1})
         is_enabled = True
-    # What is enabled again with another weight has to be disabled first in v1beta1.
+    # In v1beta1 a plugin has to be disabled before it is enabled with another weight.
     if is_enabled and not without & {"*", _DEFAULT_SCORE}:
         disabled.append({"name": _DEFAULT_SCORE})
     if enabled or disabled:

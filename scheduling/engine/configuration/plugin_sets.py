@@ -156,7 +156,7 @@ def plugin_sets(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
         choice = choices[point]
         # First what is enabled here and by multiPoint, then multiPoint's others, then the rest.
         implementing = [name for name in multi if point in catalogue.points_of(name)]
-        # What is disabled here does not come from multiPoint, and stands behind if it is enabled.
+        # A plugin that is disabled here does not come from multiPoint, and comes last if it is enabled.
         if "*" in choice.disabled:
             implementing = []
         implementing = [name for name in implementing if name not in choice.disabled]

@@ -90,7 +90,7 @@ _PRIORITIES = frozenset(
 )
 _MAX_TOTAL = (1 << 63) - 1
 _MAX_WEIGHT = _MAX_TOTAL // 10
-# What a name has to look like that a Policy makes up. Upstream: plugins.go validName.
+# The form of a name that a Policy makes up. Upstream: plugins.go validName.
 _NAME = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])", re.ASCII)
 _NAME_FAULT = (
     'Algorithm name {} does not match the name validation regexp "^[a-zA-Z0-9]'

@@ -238,7 +238,7 @@ class Profile:
                 self._add_score(plugins, plugin, weights[name])
             if name in self.pre_enqueues and isinstance(plugin, PreEnqueuePlugin):
                 plugins.pre_enqueue.append(plugin)
-        # Of two that fail the first is named.
+        # The error names the first of two profiles that fail.
         order = {name: place for place, name in enumerate(weights)}
         plugins.score.sort(key=lambda score: order[score[0].name])
         if self.pre_filters:

@@ -308,7 +308,7 @@ def closest(
         everyone = count == len(verdicts.rows)
         rows = verdicts.rows if everyone else verdicts.rows_of(plugin, code)
         picked.update(dict.fromkeys(rows[:_ROWS_PER_KIND].tolist(), plugin))
-    # What an extender answers may change while the node does not.
+    # The answer of an extender may change while the node does not.
     asked = _refused_by_extenders(search, algorithm)
     unknown = [row for row in picked if row not in known or row in asked]
     failing = _failing(search, algorithm, unknown)

@@ -132,7 +132,7 @@ class SchedulerState:
         self.percentages = {one.name: one.percentage for one in setup.profiles}
         self.algorithms = {
             one.name: SchedulingAlgorithm(
-                # Which nodes a client samples is not known, so that all are looked at.
+                # The nodes that a client samples are not known, so all are looked at.
                 replace(one, percentage=100) if setup.external else one,
                 self.handle,
                 ties=None if setup.external else around.ties,

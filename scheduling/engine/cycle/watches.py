@@ -120,7 +120,7 @@ class Watches:
             self._store.watches.slow_down(self, self._latencies.draw("watch"))
 
     def _handlers(self) -> Iterator[tuple[str, Callable[[WatchEvent], None]]]:
-        """The kinds that are watched, in order, with what is told of their objects."""
+        """The kinds that are watched, in order, with the handlers of their events."""
         attachments = ("VolumeAttachment",) if self._cycle_rules.counts_attachments else ()
         handlers = {"Pod": self.observe_pod, "Node": self.observe_node}
         devices = _DEVICE_KINDS if self._cycle_rules.allocates_devices else ()

@@ -48,7 +48,7 @@ class AllocatedDevices:
         self._state = AllocatedState()
         self._kept = Kept()
         self.changes: ChangeLog[DeviceID] = ChangeLog()
-        # What is counted of each claim; True for those that are held.
+        # The counted devices of each claim; True for those that are held.
         self._shares: dict[tuple[bool, str], tuple[_Share, ...]] = {}
 
     @property
@@ -65,7 +65,7 @@ class AllocatedDevices:
 
     def let_go(self, key: str) -> None:
         """Hold the claim no longer: it was written, or its pod goes elsewhere."""
-        # What was written is counted first, so that the devices do not change.
+        # The written claim is counted first, so that the devices do not change.
         self.state()
         if self._held.pop(key, None) is not None:
             self._count((True, key), None)

@@ -25,7 +25,7 @@ Amount = str | int
 
 
 def quantity(text: str) -> str:
-    """The quantity that *text* is, as expressions see it; ValueError if it is none."""
+    """The quantity that *text* is, as expressions see it; ValueError if it is not one."""
     try:
         return _written(parse(text).nanos)
     except QuantityError as error:
@@ -42,7 +42,7 @@ def is_quantity(text: str) -> bool:
 
 
 def semver(text: str) -> str:
-    """The version that *text* is, as expressions see it; ValueError if it is none."""
+    """The version that *text* is, as expressions see it; ValueError if it is not one."""
     if not is_semver(text):
         raise ValueError(f"No Major.Minor.Patch elements found in {text!r}")
     return f"{_VERSION}{text}"

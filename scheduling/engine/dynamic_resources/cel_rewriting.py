@@ -35,7 +35,7 @@ _OPERANDS: Final = frozenset(("word", "number", "text"))
 def with_checked_negations(expression: str) -> str:
     """*expression* with a look at the result of each negation of what is no literal."""
     tokens = tokens_of(expression)
-    # What comes before a negation keeps its place when that is rewritten.
+    # Text before a negation keeps its place when the negation is rewritten.
     for place in range(len(tokens) - 1, -1, -1):
         if not _is_negation(tokens, place) or _is_negation(tokens, place - 1):
             continue
@@ -128,7 +128,7 @@ def _begin_of_operand(tokens: Sequence[Token], place: int) -> int:
         if tokens[place].text in CLOSING:
             place = _opening(tokens, place)
             if place and tokens[place].text != "{" and _ends_operand(tokens[place - 1]):
-                # What came before is called, or indexed.
+                # The value before it is called, or indexed.
                 place -= 1
                 continue
         if place < 2 or tokens[place - 1].text != ".":

@@ -99,7 +99,7 @@ class PodReader:
 
     def keeps_searches(self, extended: Mapping[str, int]) -> bool:
         """Whether searches are kept for the next pod, if a pod wants these extended resources."""
-        # What a pool has left of its counters depends on which node is searched first.
+        # The rest of the counters of a pool depends on the node that is searched first.
         return not extended and not self._slices.index.has_counters
 
     def read(self, pod: PodInfo) -> Prepared | None:

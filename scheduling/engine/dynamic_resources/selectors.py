@@ -66,7 +66,7 @@ def selector(expression: str) -> Selector:
         raise SelectorError("compile", fault)
     written = with_checked_negations(without_bind(expression))
     program = called(cel.compile, written)
-    # What fails in a function is told to the caller, who knows of which object.
+    # An error inside a function reaches the caller, which knows the object.
     logging.getLogger("cel").setLevel(logging.ERROR)
     context = cel.Context()
     add_stdlib_to_context(context, _LIBRARIES)

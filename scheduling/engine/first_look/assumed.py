@@ -24,7 +24,7 @@ _TIMES: Final = (
     ("provision", "provision"),
     ("container_start", "container start"),
 )
-# What a pod needs, what is assumed where no such object is in the files.
+# Kinds that a pod needs, and the assumption where the files have no such object.
 _NOT_GIVEN: Final = {
     "Event": "nothing was observed beyond states and conditions",
     "Lease": "a node is silent only where its condition Ready says Unknown",
@@ -83,7 +83,7 @@ def _scheduler(scenario: Scenario) -> Iterator[Assumption]:
 
 
 def _durations(latencies: Mapping[str, Latency], evidence: Evidence) -> Iterator[Assumption]:
-    """The times that nobody has set, and what Events say of the one that they show."""
+    """The durations that no file sets, and the one that Events show."""
     unset = [(name, words) for name, words in _TIMES if name not in latencies]
     if not unset:
         return
@@ -151,7 +151,7 @@ def _lacks_image(pod: Manifest) -> bool:
 
 
 def _not_given(evidence: Evidence) -> Iterator[Assumption]:
-    """Of each kind of evidence that the files lack, what is assumed without it."""
+    """The assumptions in the place of evidence that the files lack."""
     missing: dict[str, list[str]] = {}
     for kind, assumed in _NOT_GIVEN.items():
         is_there = evidence.has_events if kind == "Event" else evidence.has(kind)

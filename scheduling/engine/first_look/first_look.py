@@ -85,7 +85,7 @@ class FirstLook:
 def first_look(cluster: Cluster, scenario: Scenario, evidence: Evidence) -> FirstLook:
     """The first look at *cluster*, which is of *scenario*, at its beginning; it is only read.
 
-    *evidence* is of the same files. Of a scenario with steps nothing is called stuck: it goes on.
+    *evidence* is of the same files. Nothing is called stuck in a scenario with steps: it goes on.
     """
     if scenario.stands:
         found = triage(cluster, evidence, tries_changes=False)

@@ -41,7 +41,7 @@ _NUMBERED: Final = re.compile(r"(?:\A|, )\d+ (?=\S)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Of `of` things that were compared, out of `all` that there are, `same` agree with the model."""
+    """`all` things exist, `of` were compared, and `same` of these agree with the model."""
 
     subject: str
     same: int
@@ -107,7 +107,7 @@ def _model_reasons(deciding: Deciding, pod: Pod) -> tuple[str, ...] | None:
 def reasons_of(message: str) -> tuple[str, ...] | None:
     """The reasons in a message of FailedScheduling, without numbers of nodes; None for another one.
 
-    What the post-filters add is left out: it depends on what was evicted meanwhile.
+    The text that post-filters add is left out: it depends on what was evicted meanwhile.
     """
     match = _REFUSED.match(message)
     if match is None:
@@ -117,7 +117,7 @@ def reasons_of(message: str) -> tuple[str, ...] | None:
 
 
 def _spec_key(pod: Pod) -> bytes:
-    """What pods have in common that get the same answer."""
+    """The properties by which pods get the same answer."""
     parts = (pod.namespace, dict(pod.labels), dict(pod.spec))
     return orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
 

@@ -143,7 +143,7 @@ class Pools:
         labelled = [
             pool for stem, pool in self._groups if any(_has_word(stem, value) for value in values)
         ]
-        # Several groups of one pool (one a zone) are told apart by names alone.
+        # Only names distinguish several groups of one pool (one a zone).
         return named[0] if named else labelled[0] if len(labelled) == 1 else None
 
 

@@ -46,7 +46,7 @@ def key_of(manifest: Manifest) -> str:
 class Evidence:
     """The manifests of the files, those that kscope plays and those that it keeps aside.
 
-    Of Secrets and ConfigMaps there are only the names: their data are dropped at the reading.
+    Only the names of Secrets and ConfigMaps are kept: their data are dropped at the reading.
     `instant` is the newest time in the files, in RFC 3339 and whole seconds; "" where they name none.
     """
 

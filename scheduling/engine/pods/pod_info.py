@@ -3,7 +3,7 @@
 Two pods made from one template have equal specs but for `nodeName`; they share one `PodResources`
 and one tuple of affinity terms, so that filling a cluster from a handful of templates parses a
 handful of specs.
-What a pod requests is added up in kscope/sim/objects/pod_resources.py.
+kscope/sim/objects/pod_resources.py adds up the requests of a pod.
 
 Upstream: pkg/scheduler/framework/types.go NewPodInfo().
 """

@@ -81,7 +81,7 @@ class DryRun:
         nominated: Nominated,
         known: tuple[int, int] = (0, FITS),
     ) -> Candidate | Status:
-        """The candidate, or why the node is none. The table is unchanged when this returns.
+        """The candidate, or why the node is not one. The table is unchanged when this returns.
 
         *known* is the verdict of the filters in the search, if they looked at the node. It stays as
         it is where there is nobody to evict.

@@ -437,7 +437,7 @@ def _first_candidates(kept: KeptRuns, rows: IntArray, wanted: int) -> tuple[IntA
 
     At least one of them must violate no budget.
     """
-    # A few rows usually are none, so a quarter more are evaluated from the start.
+    # A few rows usually are no candidates, so a quarter more are evaluated from the start.
     seen, count = 0, wanted + wanted // 4
     while True:
         kept.look_at(rows[seen:count])

@@ -144,6 +144,6 @@ class InFlight:
             self._events.append(EventInFlight(event, old, new))
 
     def events_for(self, uid: str) -> list[EventInFlight]:
-        """What happened since the pod was popped. Raises KeyError when it is not in flight."""
+        """The events since the pod was popped. Raises KeyError when it is not in flight."""
         mark, _ = self.pods[uid]
         return self._events[mark - self._dropped :]

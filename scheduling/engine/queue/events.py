@@ -170,7 +170,7 @@ class ClusterEvent:
         return f"ClusterEvent({self.label!r})"
 
     def covers(self, incoming: ClusterEvent) -> bool:
-        """Registered for this, does one hear of *incoming*? Upstream: MatchClusterEvents()."""
+        """Whether a registration for this event also covers *incoming*. Upstream: MatchClusterEvents()."""
         if self.is_wild_card:
             return True
         # A registration for one kind of update does not cover an event that is several kinds at once.
@@ -267,7 +267,7 @@ def node_scheduling_properties_change(
 ) -> list[ClusterEvent]:
     """The events that an update of a node amounts to. Upstream: NodeSchedulingPropertiesChange().
 
-    What says the same in other words is no change: the API server would not have stored it.
+    The same content in another form is not a change: the API server would not have stored it.
     *sees_features* is whether what the node declares counts (NodeDeclaredFeatures).
     """
     new_spec, old_spec = section(new.raw, "spec"), section(old.raw, "spec")

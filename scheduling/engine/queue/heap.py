@@ -33,7 +33,7 @@ class KeyedHeap:
     __slots__ = ("_changes", "_entries", "_run", "_sequence", "live")
 
     def __init__(self, changes: ChangeCount | None = None) -> None:
-        # Who comes in order, as most do, goes to the run, whose ends cost nothing; who comes out of
+        # A pod that comes in order, as most do, joins the run, whose ends cost nothing; one that comes out of
         # order to the heap.
         self._run: deque[Entry] = deque()
         self._entries: list[Entry] = []

@@ -131,7 +131,7 @@ class QueuePlaces:
             self.arrive(info, place, event)
 
     def is_held(self, info: QueuedPodInfo) -> bool:
-        """Whether the pod was told to wait until its last victim is evicted."""
+        """Whether the pod has to wait until its last victim is evicted."""
         return (
             info.gating_plugin == names.DEFAULT_PREEMPTION and info.pod_info.uid in self.preempting
         )

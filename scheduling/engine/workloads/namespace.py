@@ -72,7 +72,7 @@ class NamespaceController(Controller):
         )
 
     def _emptied(self, left: list[ApiObject]) -> list[ApiObject]:
-        """What is left after a pass that deletes the pods, or all else where there are none.
+        """The objects that remain after a pass, which deletes the pods, or everything else once no pod is left.
 
         Upstream: deleteAllContent(), OrderedNamespaceDeletion.
         """

@@ -133,7 +133,7 @@ class ExternalResizers:
         if RESIZING not in _conditions(claim):
             status = {"conditions": [self._condition(RESIZING)]}
             why = f"waits until it is not used by {', '.join(users)}"
-            # The claim is synced again once the watch has told of this.
+            # The watch event of this write syncs the claim again.
             self._write_claim(claim.key, status, RESIZER, "ClaimResizing", why)
             return True
         message = (

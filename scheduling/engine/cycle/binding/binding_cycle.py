@@ -290,7 +290,7 @@ class BindingCycle:
             self._fail_at(ExtensionPoint.PRE_BIND, binding, status)
 
     def waited(self, binding: Binding, plugin: str, error: str | None) -> None:
-        """What *plugin* waited for at PreBind has happened, or the wait failed with *error*."""
+        """The wait of *plugin* at PreBind has ended, or failed with *error*."""
         if plugin == names.VOLUME_BINDING:
             binding.volumes_binding = None
         if binding.forgotten:

@@ -162,7 +162,7 @@ def _ask(point: ExtensionPoint, plugin: Plugin, name: str, binding: Binding) -> 
 
 
 def _outcome(point: ExtensionPoint, answer: Status, answers: list[Status]) -> Status:
-    """What a point comes to whose last answer is *answer*."""
+    """The result of an extension point whose last answer is *answer*."""
     if point is ExtensionPoint.BIND:
         return answers[-1] if answers else SKIP
     if point is ExtensionPoint.PERMIT and answer.is_success:

@@ -61,7 +61,7 @@ class AttemptFormat:
                 status = framework.explain(search.state, plugin, code)
                 is_extender = status.plugin == names.EXTENDER
                 if is_extender and not status.reasons:
-                    # Left out without a word, so nobody has a verdict on the node.
+                    # The extender left it out without a word, so no plugin has a verdict on the node.
                     continue
                 verdict = {
                     "plugin": "" if is_extender else status.plugin,

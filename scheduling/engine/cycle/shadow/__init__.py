@@ -10,6 +10,6 @@ here, too, and nothing is done about it: a shadow decision.
                             trials: the decision, now and as the client may have seen the cluster
 
 A client sees the cluster a moment late, and its bindings arrive in another order than it decided in.
-What is wrong now, but is right without the pods that were bound last, with those that have just
+A decision that is wrong now, but right without the pods that were bound last, with those that have just
 gone, or when the pods are taken in the order in which they came to its queue, is `stale`.
 """

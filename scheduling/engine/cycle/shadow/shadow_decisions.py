@@ -40,7 +40,7 @@ AGREES, TIED, DIFFERS, STALE = "agrees", "tied", "differs", "stale"
 # How long a client may be behind, and how many bindings.
 _BEHIND = 30 * SECOND
 _MOST_BINDINGS = 1_000
-# Of nodes with the best score, so many are named.
+# How many of the nodes with the best score are named.
 _NAMED = 10
 
 
@@ -52,9 +52,9 @@ class ShadowDecisions:
         self._watches = watches
         self._trials = Trials(state, watches)
         self._bound: deque[Told] = deque(maxlen=_MOST_BINDINGS)
-        # What was wrong, until all pods before it in the queue have their nodes, too.
+        # Wrong decisions, until all pods before them in the queue have their nodes, too.
         self._open: deque[Told] = deque(maxlen=_MOST_BINDINGS)
-        # What was wrong and is not explained, by the seq of its shadow decision, for a while.
+        # Wrong decisions without an explanation, by the seq of their shadow decision, for a while.
         self._unexplained: dict[int, Told] = {}
         # How often each pod was decided on, by uid, as long as it has no node.
         self._attempts: dict[str, int] = {}
@@ -248,7 +248,7 @@ class ShadowDecisions:
             self._record_stale(told, known, sentence, decided)
 
     def _explain(self, told: Told, pod: Pod, recent: Sequence[Told]) -> None:
-        """Record that what was told of *pod* is right in the order of the queue, if it is."""
+        """Record that the client's decision on *pod* is right in the order of the queue, if it is."""
         later = [each for each in recent if each.place > told.place]
         number = self._next_number(told.pod)
         decided = self._trials.decided_without(told, later, number)
@@ -328,7 +328,7 @@ class ShadowDecisions:
 
 
 def _chosen(old: ApiObject, new: ApiObject) -> tuple[str, str]:
-    """The claim for which this write of a client chooses, by key, and the node if it is told."""
+    """The key of the claim for which this write of a client chooses, and the node if it names one."""
     if isinstance(old, PersistentVolumeClaim) and isinstance(new, PersistentVolumeClaim):
         is_chosen = new.selected_node and not old.selected_node
         return (new.key, new.selected_node) if is_chosen else ("", "")

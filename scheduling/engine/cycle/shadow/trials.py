@@ -29,7 +29,7 @@ UNSEEN = 2 * SECOND
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a client has told of a pod: its node, or "" with the message why it fits nowhere."""
+    """The decision of a client on a pod: its node, or "" with the message why it fits nowhere."""
 
     pod: Pod
     node: str
@@ -50,7 +50,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What is decided on a pod here: the result, and the numbers that are kept of it.
+    """The decision on a pod here: the result, and the numbers that are kept of it.
 
     `place` is where the pod was in the client's queue.
     """
@@ -97,7 +97,7 @@ class Trials:
             return self.decided(told.pod, told.place, number) if self._is_right(told) else None
 
     def leaves_extenders_out(self, pod: Pod) -> bool:
-        """Whether the client asks extenders about the pod; here nobody does.
+        """Whether the client asks extenders about the pod; here extenders are not asked.
 
         The client would have to wait for that answer, too, before its binding is answered.
         """

@@ -67,7 +67,7 @@ class _Task(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Which device of which request is looked for next."""
+    """The request, and the number of its device, for which the search looks next."""
 
     claim: int = 0
     request: int = 0
@@ -143,7 +143,7 @@ class _Search:
         self._matches: dict[tuple[DeviceID, int, int, int], bool] = {}
         self._tasks: list[list[list[_Task]]] = []
         self._constraints: list[list[Constraint]] = []
-        # Which claims take a device that only one may have.
+        # The claims that take a device which only one claim may have.
         self._taken: dict[DeviceID, set[int]] = {}
         self._consumed: dict[DeviceID, dict[str, int]] = {}
         self._counters = CounterUse(allocator.available, allocator.allocated)

@@ -285,7 +285,7 @@ class ReplicationManager(ReplicaSetController):
 
 
 class Ranking:
-    """In which order pods go when there are too many. Upstream: ActivePodsWithRanks.Less()."""
+    """The order in which surplus pods are deleted. Upstream: ActivePodsWithRanks.Less()."""
 
     __slots__ = ("_clock", "_log", "_on_node")
 

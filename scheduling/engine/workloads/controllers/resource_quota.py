@@ -45,7 +45,7 @@ class ResourceQuotaController(Controller):
     def _on_quota(self, event: WatchEvent) -> None:
         if event.type == "DELETED":
             return
-        # What was charged for an object that was not created after all is found by the resync.
+        # The resync finds charges for objects that were not created after all.
         self._resync.arm()
         quota, old = event.new, event.old
         hard = read_amounts(quota.spec.get("hard"))

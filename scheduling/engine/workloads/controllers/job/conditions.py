@@ -21,7 +21,7 @@ SUCCESS_CRITERIA_MET: Final = "SuccessCriteriaMet"
 COMPLETE: Final = "Complete"
 FAILED: Final = "Failed"
 SUSPENDED: Final = "Suspended"
-# What a condition becomes once the last pod is counted.
+# The condition that follows once the last pod is counted.
 FINAL: Final = {FAILURE_TARGET: FAILED, SUCCESS_CRITERIA_MET: COMPLETE}
 
 _BACKOFF_LIMIT: Final = 6
@@ -102,7 +102,7 @@ def _backoff_limit(job: ApiObject) -> int:
 
 
 def _success(progress: JobProgress) -> str:
-    """Which rule of the success policy is met, or "". Upstream: matchSuccessPolicy()."""
+    """The rule of the success policy that is met, or "". Upstream: matchSuccessPolicy()."""
     policy: Manifest = progress.job.spec.get("successPolicy") or {}
     for place, rule in enumerate(policy.get("rules") or ()):
         met = len(progress.succeeded_indexes)

@@ -44,7 +44,7 @@ from scheduling.engine.workloads.controllers.job.retry_queue import RetryQueue
 from scheduling.engine.workloads.controllers.job.status import JobStatusWriter, remove_finalizer
 from volumes.engine.ports import NORMAL, EventSink
 
-# What comes within that time after a change of a pod or of a status is seen in one sync.
+# Changes within that time after one of a pod or of a status are handled in one sync.
 BATCH_PERIOD: Final = 1 * SECOND
 API_BACKOFF: Final = 1 * SECOND
 MAX_API_BACKOFF: Final = 60 * SECOND
