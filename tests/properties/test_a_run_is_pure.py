@@ -5,7 +5,7 @@ import subprocess
 import sys
 from random import Random
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kscope.sim.kernel.recorder import Event
@@ -14,6 +14,7 @@ from kscope.sim.kernel.view import State, fold
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from tests.properties.clusters import random_scenario
+from tests.properties.examples import examples
 
 UNTIL = 60 * SECOND
 CORDON = Command(verb="cordon", object="node/n0")
@@ -42,13 +43,13 @@ def in_slices(seed: int, cuts: Random) -> Cluster:
 
 # In 1334 a node goes whose pods had changed their labels, just before a preemption.
 @example(1334)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000))
 def test_slices_and_restores_do_not_change_the_history(seed: int) -> None:
     assert in_slices(seed, Random(seed)).digest() == in_one_go(seed).digest()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000))
 def test_the_folded_events_are_what_the_engine_holds(seed: int) -> None:
     cluster = Cluster.create(random_scenario(seed), seed=seed)

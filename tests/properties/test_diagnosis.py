@@ -4,7 +4,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kscope.sim.input.scenario import Scenario
@@ -18,6 +18,7 @@ from scheduling.engine.diagnosis.subjects.goals import Goal
 from scheduling.engine.diagnosis.trials import seconds
 from scheduling.engine.diagnosis.why import ASKED, explain_object
 from tests.properties.clusters import random_scenario
+from tests.properties.examples import examples
 from tests.properties.facts import value_of
 
 Manifest = dict[str, Any]
@@ -97,7 +98,7 @@ def _waiting(cluster: Cluster) -> list[str]:
     return [pod.key for pod in pods if not pod.node_name][:MOST_PODS]
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(PLACES)
 def test_every_offered_change_gets_the_pod_scheduled(place: tuple[int, str, int]) -> None:
     cluster = _cluster(place)
@@ -110,7 +111,7 @@ def test_every_offered_change_gets_the_pod_scheduled(place: tuple[int, str, int]
             assert _bound(blob, found, fix) == (fix.node, fix.at), (place, key, fix)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(PLACES)
 def test_every_fix_of_an_object_keeps_its_promise(place: tuple[int, str, int]) -> None:
     cluster = _cluster(place)
@@ -152,7 +153,7 @@ def _bound(blob: bytes, found: Diagnosis, fix: Fix) -> tuple[str, int]:
     return "", 0
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(PLACES)
 def test_the_prediction_for_an_unchanged_cluster_holds(place: tuple[int, str, int]) -> None:
     cluster = _cluster(place)
@@ -170,7 +171,7 @@ def test_the_prediction_for_an_unchanged_cluster_holds(place: tuple[int, str, in
         assert bound.get(key, ("", 0)) == told, (place, key)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(PLACES)
 # A pod gets labels when it is bound, in a fork first.
 @example((8008, "v1.35", 2980))
@@ -184,7 +185,7 @@ def test_diagnosing_leaves_no_trace_in_the_run(place: tuple[int, str, int]) -> N
     assert (watched.digest(), watched.steps) == (alone.digest(), alone.steps)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(PLACES)
 # It fits a node, and others take that before its turn.
 @example((7042, "v1.11", 1))
@@ -201,7 +202,7 @@ def test_every_waiting_pod_gets_a_diagnosis(place: tuple[int, str, int]) -> None
         assert found.fixes or found.conclusion or found.state in ("deleting", "ended"), (place, key)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(PLACES)
 # A node is gone, and the scheduler has not heard of that.
 @example((2851, "v1.11", 2851))
@@ -215,7 +216,7 @@ def test_every_fact_is_true_of_its_object(place: tuple[int, str, int]) -> None:
                     assert value_of(cluster, fact) == fact.value, (place, obj.id, fact)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(PLACES)
 def test_no_two_causes_contradict_each_other(place: tuple[int, str, int]) -> None:
     cluster = _cluster(place)
@@ -232,7 +233,7 @@ def test_no_two_causes_contradict_each_other(place: tuple[int, str, int]) -> Non
                 assert set(cause.only) <= set(cause.nodes), (place, obj.id, cause)
 
 
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(PLACES)
 def test_asking_any_object_leaves_the_run_alone(place: tuple[int, str, int]) -> None:
     watched, alone = _cluster(place), _cluster(place)

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kscope.sim.kernel.recorder import Event
@@ -10,6 +10,7 @@ from kscope.sim.kernel.units import MINUTE, SECOND
 from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.broken import UNTIL, broken_scenario
+from tests.properties.examples import examples
 from tests.properties.rules import (
     Detachments,
     bound_twice,
@@ -52,7 +53,7 @@ def played(seed: int, size: int = 1) -> tuple[Cluster, list[Event]]:
     return cluster, events
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@examples(25)
 @given(st.integers(0, 1_000_000))
 def test_faults_break_no_rule_and_no_run(seed: int) -> None:
     cluster, events = played(seed)
@@ -78,7 +79,7 @@ def in_slices(seed: int, cuts: Random) -> str:
     return cluster.digest()
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@examples(10)
 @given(st.integers(0, 1_000_000))
 def test_faults_survive_a_restore_from_any_checkpoint(seed: int) -> None:
     cluster = created(seed)
@@ -87,7 +88,7 @@ def test_faults_survive_a_restore_from_any_checkpoint(seed: int) -> None:
     assert in_slices(seed, Random(seed)) == cluster.digest()
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@examples(25)
 @given(st.integers(0, 1_000_000))
 def test_faults_leave_the_shown_volumes_true(seed: int) -> None:
     cluster = created(seed)

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kscope.sim.kernel.units import SECOND
@@ -12,6 +12,7 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.pod_groups.groups import group_of
 from tests.builders import node, pod
 from tests.builders.clusters import Manifest, scene
+from tests.properties.examples import examples
 
 GATES = {"GenericWorkload": True, "GangScheduling": True}
 END = 120
@@ -66,7 +67,7 @@ def _partly_placed(cluster: Cluster) -> list[str]:
     ]
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(SEEDS)
 def test_gangs_are_placed_whole_or_not_at_all(seed: int) -> None:
     cluster = Cluster.create(_scenario(seed), profile="v1.36", seed=seed)
@@ -78,7 +79,7 @@ def test_gangs_are_placed_whole_or_not_at_all(seed: int) -> None:
         assert _partly_placed(cluster) == [], cluster.now / SECOND
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(SEEDS, st.integers(1, 60))
 def test_gangs_go_on_alike_after_a_restore(seed: int, at: int) -> None:
     whole = Cluster.create(_scenario(seed), profile="v1.36", seed=seed)

@@ -2,19 +2,20 @@
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.clusters import random_scenario
+from tests.properties.examples import examples
 
 UNTIL = 60 * SECOND
 LANES = {"gated", "active", "backoff", "unschedulable", "in_flight"}
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000))
 def test_no_node_is_over_committed_at_any_instant(seed: int) -> None:
     cluster = Cluster.create(random_scenario(seed), seed=seed)
@@ -27,7 +28,7 @@ def test_no_node_is_over_committed_at_any_instant(seed: int) -> None:
                     assert amount <= shown["allocatable"].get(name, 0), (seed, entity, name)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000))
 def test_every_pod_is_in_exactly_one_place(seed: int) -> None:
     cluster = Cluster.create(random_scenario(seed), seed=seed)
@@ -42,7 +43,7 @@ def test_every_pod_is_in_exactly_one_place(seed: int) -> None:
                 assert shown.get("queue", "active") in LANES
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10_000))
 def test_no_volume_is_bound_to_two_claims(seed: int) -> None:
     cluster = Cluster.create(random_scenario(seed), seed=seed)
@@ -57,7 +58,7 @@ def test_no_volume_is_bound_to_two_claims(seed: int) -> None:
             assert view[f"volume/{shown['volume']}"]["claim"] == entity.removeprefix("claim/")
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000))
 def test_a_quiet_runs_cache_equals_the_store(seed: int) -> None:
     cluster = Cluster.create(random_scenario(seed), seed=seed)

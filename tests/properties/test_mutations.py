@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kscope.sim.errors import SimError
@@ -19,6 +19,7 @@ from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.cycle.decisions import decide
+from tests.properties.examples import examples
 from tests.properties.mutations import mutated
 from tests.vectors import vector_set
 
@@ -45,7 +46,7 @@ def _loaded(paths: list[Path], chance: Random) -> LoadResult:
     return result
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(SEEDS)
 def test_columns_decide_a_changed_cluster_alike(seed: int) -> None:
     chance = Random(seed)
@@ -61,7 +62,7 @@ def test_columns_decide_a_changed_cluster_alike(seed: int) -> None:
     assert json.dumps(anew) == json.dumps(decide(objects, profile, by_columns=True))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(SEEDS)
 def test_a_changed_scenario_is_refused_or_played(seed: int) -> None:
     chance = Random(seed)

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from kscope.sim.input.scenario import Scenario
@@ -14,6 +14,7 @@ from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.clusters import random_scenario
+from tests.properties.examples import examples
 from tests.scheduling_engine.test_extension_points import everywhere, installed
 
 __all__ = ["installed"]
@@ -47,9 +48,7 @@ def _kinds(seed: int) -> Iterator[Callable[[], Cluster]]:
 
 
 @pytest.mark.parametrize("place", [0, 1])
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(15, allowed=(HealthCheck.function_scoped_fixture,))
 @given(seed=st.integers(0, 10_000))
 # A pod that comes back to the queue during its attempt, and is assumed before its next turn.
 @example(seed=5132)
@@ -68,9 +67,7 @@ def test_no_pod_is_doubled_no_node_overcommitted(place: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1])
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(15, allowed=(HealthCheck.function_scoped_fixture,))
 @given(seed=st.integers(0, 10_000))
 def test_slices_and_restores_do_not_change_the_history(place: int, seed: int) -> None:
     make, chance = list(_kinds(seed))[place], Random(seed)
