@@ -59,8 +59,10 @@ test-bench: setup-dev ## try every part of the bench at its least size; its figu
 soak: setup-dev ## 200 such episodes; SOAK_ARGS="--episodes 50 --seed 7" for others
 	@$(PY) -m tests.chaos.soak $(SOAK_ARGS)
 
-explore: setup-dev ## the properties on new examples, twenty times; EXPLORE_SEEDS="7 8" chooses some
-	@failed=""; for seed in $(EXPLORE_SEEDS); do echo "== seed $$seed"; \
+explore: setup-dev ## all random worlds of tests; the properties on new examples; EXPLORE_SEEDS="7 8"
+	@failed=""; KSCOPE_EXPLORE=1 $(PY) -m pytest -q -n 2 \
+	    $$(grep -rl --include="test_*.py" "^from tests.samples import" tests) || failed=" (worlds)"; \
+	for seed in $(EXPLORE_SEEDS); do echo "== seed $$seed"; \
 	    $(PY) -m pytest -q -n 2 tests/properties --hypothesis-profile=new --hypothesis-seed=$$seed \
 	    || failed="$$failed $$seed"; done; \
 	    test -z "$$failed" || { echo "failed with EXPLORE_SEEDS=\"$$failed\""; exit 1; }

@@ -13,7 +13,8 @@ SECONDS = 2.0
 BYTES = 512 * 1024 * 1024
 # An input that takes this long is interrupted, so that its traceback says where.
 _HANGS_AFTER = 15.0
-_DEFAULTS = (("FIRST", 0), ("COUNT", 200))
+FEW = 60
+"""So many inputs of each kind are tried where the environment names no number."""
 _CLEAR = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")
 
@@ -94,15 +95,15 @@ def _resident(name: str) -> int:
     return 0
 
 
-def numbers_of(kind: str, seconds: float = 3) -> Iterator[int]:
+def numbers_of(kind: str, few: int = FEW) -> Iterator[int]:
     """The numbers of the inputs of *kind* that the environment asks for, until its time is up.
 
-    *seconds* are the time where the environment names none.
+    Where the environment names none these are the same *few*, however long they take.
     """
     if os.environ.get("FUZZ_KIND", kind) != kind:
         return
-    first, count = (int(os.environ.get(f"FUZZ_{name}", default)) for name, default in _DEFAULTS)
-    deadline = time.monotonic() + float(os.environ.get("FUZZ_SECONDS", seconds))
+    first, count = int(os.environ.get("FUZZ_FIRST", 0)), int(os.environ.get("FUZZ_COUNT", few))
+    deadline = time.monotonic() + float(os.environ.get("FUZZ_SECONDS", "inf"))
     for number in range(first, first + count):
         if time.monotonic() > deadline:
             return

@@ -20,6 +20,7 @@ from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.framework import runtime
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.samples import sample
 from tests.scheduling_engine.builders import make_node, make_pod
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -250,7 +251,7 @@ def played(draw: random.Random, profile: str, nodes: int, pods: int, *, by_name:
 
 @pytest.mark.parametrize("by_name", [False, True])
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", sample(range(8), 4))
 def test_decisions_by_cells_are_those_of_the_full_path(
     seed: int, profile: str, by_name: bool
 ) -> None:
@@ -283,7 +284,7 @@ def test_decisions_by_cells_are_those_of_the_full_path(
         (runtime, "FEW_ROWS_OF_A_FILTER", 10**9),
     ],
 )
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", sample(range(2), 2))
 def test_no_limit_of_what_is_kept_changes_a_decision(
     seed: int, module: Any, limit: str, value: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

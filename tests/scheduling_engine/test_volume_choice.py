@@ -15,6 +15,7 @@ from scheduling.engine.framework.framework import PodVolumes
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.builders import reachable_from
+from tests.samples import sample
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.volumes_engine.storage import make_claim, make_class, make_csi_node, make_volume
 from volumes.engine.phases import BIND_COMPLETED, SELECTED_NODE
@@ -171,7 +172,7 @@ def _plan(algorithm: SchedulingAlgorithm, result: ScheduleResult) -> PodVolumes:
 
 
 @pytest.mark.parametrize("percentage", [100, 30])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", sample(range(8), 4))
 def test_kept_volumes_decide_as_the_full_path_does(seed: int, percentage: int) -> None:
     draw = random.Random(seed)
     twins = Twins(draw, percentage)
