@@ -36,7 +36,7 @@ test: setup-dev ## the whole suite, on servers of its own; all parts, also when 
 	@.ci/parts test-py "test-js test-e2e test-chaos"
 
 test-py: setup-dev
-	@$(PY) -u -m pytest -rs -n 3 --dist worksteal $(PYTEST_ARGS)
+	@$(PY) -u -m pytest -rs -n 2 --dist worksteal $(PYTEST_ARGS)
 
 test-js: setup-dev
 	@$(NODE) --test $(sort $(wildcard tests/js/*/*/*.test.js))
