@@ -34,7 +34,7 @@ class SchedulerAlone:
         version = VERSIONS[profile]
         store = self.store = ObjectStore(loop, recorder, rules=version.resources)
         latencies = Latencies(scenario.latencies, streams)
-        self._admission = Admission(store, default_tolerations=True)
+        self._admission = Admission(store, default_tolerations=True, rules=version.admission)
         for raw in scenario.objects:
             self.create(raw)
         if with_storage:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kscope.sim.objects.pod_resources import ResourceRules, requests_and_ports
+from kscope.sim.objects.pod_resources import NEWEST, requests_and_ports
 from kscope.sim.objects.selectors import Requirement
 from kube.apply import fields
 from kube.defaults.sections import amount
@@ -27,7 +27,7 @@ def shift_timestamps(text: str) -> object:
 
 def request_resources(text: str) -> object:
     spec = {"containers": [{"name": "c", "resources": {"requests": {f"example.com/{text}": "1"}}}]}
-    return requests_and_ports(spec, ResourceRules(), None)
+    return requests_and_ports(spec, NEWEST, None)
 
 
 def keep_away(text: str) -> object:

@@ -11,6 +11,7 @@ from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.objects import ApiObject, from_manifest
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.cycle.decisions_mode.stored_objects import admitted
+from scheduling.engine.versions.registry import DEFAULT
 
 Manifest = dict[str, Any]
 
@@ -20,7 +21,9 @@ def _admitted(obj: Manifest, *classes: Manifest) -> ApiObject:
     store = ObjectStore(loop, Recorder(loop))
     for one in classes:
         store.create(from_manifest(one), by="test")
-    return Admission(store, default_tolerations=True).admit(from_manifest(obj))
+    return Admission(store, default_tolerations=True, rules=DEFAULT.admission).admit(
+        from_manifest(obj)
+    )
 
 
 def _named(kind: str, name: str, **fields: Any) -> Manifest:

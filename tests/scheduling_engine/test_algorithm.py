@@ -14,7 +14,7 @@ from scheduling.engine.cycle.decision.sampling import nodes_to_find
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption import preemption
-from scheduling.engine.preemption.dry_run import PreemptionRules
+from scheduling.engine.preemption.dry_run import COLUMN_RULES
 from tests.scheduling_engine.builders import make_budget, make_node, make_pod
 
 
@@ -324,7 +324,7 @@ def test_enough_is_counted_of_the_nodes_that_prefilter_left() -> None:
 @pytest.mark.parametrize(("share", "expected"), [(10, 5), (20, 10)])
 def test_the_number_of_candidates_depends_on_potential_nodes(share: int, expected: int) -> None:
     """Upstream: default_preemption.go calculateNumCandidates()."""
-    rules = PreemptionRules(candidate_percentage=share, min_candidates=5)
+    rules = replace(COLUMN_RULES, candidate_percentage=share, min_candidates=5)
     profile = replace(PROFILES["v1.34"], preemption=rules)
     algorithm = SchedulingAlgorithm(profile, Handle(), ties=Stream(7))
     for number in range(100):

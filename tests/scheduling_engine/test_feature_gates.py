@@ -12,7 +12,7 @@ from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.profiles import default_profile
 from scheduling.engine.configuration.scenario_schedulers import check_setup
 from scheduling.engine.versions.feature_gates import with_gates
-from scheduling.engine.versions.gate_names import SENTENCES
+from scheduling.engine.versions.gates import GATES
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import Manifest, node, node_of, played, pod, scene
 
@@ -40,7 +40,7 @@ def problems(gates: str, profile: str = "v1.36") -> list[str]:
 
 @pytest.mark.parametrize("version", VERSIONS.values(), ids=lambda version: version.name)
 def test_every_gate_has_a_meaning(version: Any) -> None:
-    assert set(version.feature_gates) <= set(SENTENCES)
+    assert set(version.feature_gates) <= set(GATES)
 
 
 @pytest.mark.parametrize("version", VERSIONS.values(), ids=lambda version: version.name)

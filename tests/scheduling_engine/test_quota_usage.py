@@ -15,8 +15,7 @@ from scheduling.engine.api_server.quota.amounts import printed, read_amounts, wr
 from scheduling.engine.api_server.quota.other_usage import ClaimUsage, CountUsage, ServiceUsage
 from scheduling.engine.api_server.quota.pod_usage import PodUsage
 from scheduling.engine.api_server.quota.scopes import pod_in_scope
-from scheduling.engine.api_server.rules import AdmissionRules
-from scheduling.engine.versions.registry import VERSIONS
+from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 
 Json = dict[str, Any]
 
@@ -117,7 +116,7 @@ def test_overhead_counts_as_the_version_has_it(profile: str, taken: Json) -> Non
 
 def test_finished_pods_count_as_objects_only() -> None:
     pod = _pod(_DONGLE).patched({"status": {"phase": "Succeeded"}})
-    assert written(PodUsage(AdmissionRules()).usage(pod, 0)) == {"count/pods": "1"}
+    assert written(PodUsage(DEFAULT.admission).usage(pod, 0)) == {"count/pods": "1"}
 
 
 def test_pod_past_twice_its_grace_is_free() -> None:
@@ -158,18 +157,18 @@ _LACKING = _asks({"cpu": "1m"}, {"cpu": "2m"})
 def test_missing_requests_are_named(
     pod: ApiObject, required: list[str], newest: str, older: str
 ) -> None:
-    assert PodUsage(AdmissionRules()).missing(required, pod) == newest
+    assert PodUsage(DEFAULT.admission).missing(required, pod) == newest
     assert PodUsage(VERSIONS["v1.20"].admission).missing(required, pod) == older
 
 
 def test_pod_level_resources_spare_the_containers() -> None:
     pod = _pod({"name": "foo"}, resources={"requests": {"cpu": "1"}})
-    assert PodUsage(AdmissionRules()).missing(["cpu", "memory"], pod) == ""
+    assert PodUsage(DEFAULT.admission).missing(["cpu", "memory"], pod) == ""
 
 
 def test_pods_take_only_what_pods_have() -> None:
     names = ["pods", "requests.storage", "services", "requests.nvidia.com/gpu", "hugepages-1Gi"]
-    matching = PodUsage(AdmissionRules()).matching([*names, "nvidia.com/gpu"])
+    matching = PodUsage(DEFAULT.admission).matching([*names, "nvidia.com/gpu"])
     assert matching == ["hugepages-1Gi", "pods", "requests.nvidia.com/gpu"]
 
 
@@ -206,7 +205,7 @@ _SELECTORS: list[Json] = [
     ],
 )
 def test_pods_are_in_their_scopes(pod: ApiObject, scopes: list[str]) -> None:
-    found = [each["scopeName"] for each in _SELECTORS if pod_in_scope(pod, each, AdmissionRules())]
+    found = [each["scopeName"] for each in _SELECTORS if pod_in_scope(pod, each, DEFAULT.admission)]
     assert found == scopes
 
 
@@ -224,8 +223,8 @@ def test_scope_selector_reads_the_priority_class(
     operator: str, values: list[str], with_class: bool, without: bool
 ) -> None:
     scope = {"scopeName": "PriorityClass", "operator": operator, "values": values}
-    assert pod_in_scope(_pod(priorityClassName="high"), scope, AdmissionRules()) is with_class
-    assert pod_in_scope(_pod(), scope, AdmissionRules()) is without
+    assert pod_in_scope(_pod(priorityClassName="high"), scope, DEFAULT.admission) is with_class
+    assert pod_in_scope(_pod(), scope, DEFAULT.admission) is without
 
 
 def _claim(storage: str = "10Gi", allocated: str = "", **spec: Any) -> ApiObject:
@@ -292,7 +291,7 @@ _PORTS = [{"port": 1}, {"port": 2, "nodePort": 30001}]
 )
 def test_services_take_ports_by_type(spec: Json, node_ports: str, load_balancers: str) -> None:
     service = from_manifest({"kind": "Service", "metadata": {"name": "s"}, "spec": spec})
-    assert written(ServiceUsage(AdmissionRules()).usage(service, 0)) == {
+    assert written(ServiceUsage(DEFAULT.admission).usage(service, 0)) == {
         "services": "1",
         "count/services": "1",
         "services.nodeports": node_ports,

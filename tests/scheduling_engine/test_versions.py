@@ -1,60 +1,123 @@
-"""Each version of Kubernetes is one file that spells out every rule."""
+"""Each version of Kubernetes is one file that states what it changed."""
 
 import ast
 import inspect
-from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from kscope.sim.objects import pod_resources
+from kscope.sim.objects.pod_resources import NEWEST
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.nodes import cache
-from scheduling.engine.preemption import preemption
-from scheduling.engine.queue import rules as queue_rules
-from scheduling.engine.versions import configuration_rules, cycle_rules, kubernetes_version
+from scheduling.engine.preemption.dry_run import COLUMN_RULES
+from scheduling.engine.versions import kubernetes_version
 from scheduling.engine.versions.choices import version_choices
 from scheduling.engine.versions.differences import markdown, plugin_change, rules
+from scheduling.engine.versions.gates import ON
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.versions.plugin_settings import SETTINGS
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
-from scheduling.engine.workloads import rules as workload_rules
-from volumes.engine import actors
-from volumes.engine.binding import binder
-from volumes.engine.pv_controller import writer
 
 FOLDER = Path(inspect.getfile(kubernetes_version)).parent
 FILES = sorted(FOLDER.glob("v1_*.py"))
-MODULES: tuple[ModuleType, ...] = (
-    actors,
-    binder,
-    cache,
-    configuration_rules,
-    cycle_rules,
-    kubernetes_version,
-    pod_resources,
-    preemption,
-    queue_rules,
-    workload_rules,
-    writer,
+OLDEST_FIRST = list(VERSIONS.values())[::-1]
+
+
+@pytest.mark.parametrize(("before", "after"), [*pairwise(OLDEST_FIRST)], ids=lambda one: one.name)
+def test_a_version_states_only_what_it_changes(
+    before: KubernetesVersion, after: KubernetesVersion
+) -> None:
+    variable = after.name.upper().replace(".", "_")
+    tree = ast.parse((FOLDER / f"{variable.lower()}.py").read_text())
+    (made,) = (
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and variable == ast.unparse(node.targets[0])
+    )
+    assert isinstance(made, ast.Call)
+    assert ast.unparse(made.func) == f"{before.name.upper().replace('.', '_')}.but"
+    for keyword in made.keywords:
+        area = str(keyword.arg)
+        if isinstance(keyword.value, ast.Dict) and area not in ("feature_gates", "settings"):
+            for rule in map(ast.literal_eval, filter(None, keyword.value.keys)):
+                old, new = (getattr(getattr(one, area), rule) for one in (before, after))
+                assert old != new, f"{area}: {rule}"
+
+
+def test_a_difference_names_existing_rules() -> None:
+    with pytest.raises(TypeError, match="waits_longer"):
+        DEFAULT.but(name="v9", queue={"waits_longer": True})
+    with pytest.raises(TypeError, match="kubelets"):
+        DEFAULT.but(name="v9", kubelets={})
+
+
+def test_a_gate_brings_its_rules_along() -> None:
+    later = VERSIONS["v1.34"].but(name="v9", feature_gates={"NodeDeclaredFeatures": ON})
+    assert later.plugins.filters[-1] == "NodeDeclaredFeatures"
+    assert later.queue.sees_declared_features
+    gone = later.but(name="v10", feature_gates={"NodeDeclaredFeatures": None})
+    assert "NodeDeclaredFeatures" not in gone.feature_gates
+    assert gone.plugins == later.plugins
+
+
+def test_code_for_the_newest_follows_its_rules() -> None:
+    assert DEFAULT.resources == NEWEST == DEFAULT.queue.resources == DEFAULT.cache.resources
+    assert DEFAULT.preemption == COLUMN_RULES
+
+
+@pytest.mark.parametrize(
+    ("version", "scores"),
+    [
+        # Upstream: v1.36 default_plugins.go getDefaultPlugins().
+        (
+            "v1.36",
+            {
+                "TaintToleration": 3,
+                "NodeAffinity": 2,
+                "NodeResourcesFit": 1,
+                "PodTopologySpread": 2,
+                "InterPodAffinity": 2,
+                "DynamicResources": 2,
+                "NodeResourcesBalancedAllocation": 1,
+                "ImageLocality": 1,
+            },
+        ),
+        # Upstream: v1.20 registry.go getDefaultConfig(); the names and the scale are the engine's.
+        (
+            "v1.20",
+            {
+                "NodeResourcesBalancedAllocation": 1,
+                "ImageLocality": 1,
+                "InterPodAffinity": 1,
+                "NodeResourcesFit": 1,
+                "NodeAffinity": 1,
+                "NodePreferAvoidPodsPriority": 100_000,
+                "PodTopologySpread": 2,
+                "TaintToleration": 1,
+            },
+        ),
+    ],
 )
+def test_default_scores_have_the_weights_of_upstream(version: str, scores: dict[str, int]) -> None:
+    assert VERSIONS[version].plugins.scores == tuple(scores.items())
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_version_file_spells_out_every_rule(file: Path) -> None:
-    kinds = {name: kind for module in MODULES for name, kind in vars(module).items()}
-    spelled: list[str] = []
-    for node in ast.walk(ast.parse(file.read_text())):
-        kind = kinds.get(node.func.id) if _is_plain_call(node) else None  # type: ignore[attr-defined]
-        if isinstance(kind, type) and is_dataclass(kind):
-            told = {keyword.arg for keyword in node.keywords}  # type: ignore[attr-defined]
-            assert told == {field.name for field in fields(kind) if field.init}, kind.__name__
-            spelled.append(kind.__name__)
-    assert len(spelled) >= 12
-
-
-def _is_plain_call(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+def test_default_predicates_of_1_16_are_in_the_order_of_upstream() -> None:
+    """Upstream: v1.16 predicates.go predicatesOrdering, defaults.go defaultPredicates()."""
+    assert VERSIONS["v1.16"].plugins.filters == (
+        "PodPassesBasicChecks",
+        "CheckNodeUnschedulable",
+        "GeneralPredicates",
+        "NoDiskConflict",
+        "PodToleratesNodeTaints",
+        "MaxEBSVolumeCount",
+        "MaxGCEPDVolumeCount",
+        "MaxCSIVolumeCountPred",
+        "MaxAzureDiskVolumeCount",
+        "CheckVolumeBinding",
+        "NoVolumeZoneConflict",
+        "MatchInterPodAffinity",
+    )
 
 
 def test_versions_are_listed_newest_first() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -41,16 +41,16 @@ _DEFAULT_REQUESTS = {
 class ResourceRules:
     """How one version of the scheduler reads pods: what they request and tolerate.
 
-    By default, as the newest does.
+    By default, as the oldest does.
     """
 
-    sums_exactly: bool = True
+    sums_exactly: bool = False
     """Requests are added exactly and rounded once; sidecars, pod-level requests and resized containers count."""
-    init_containers_occupy: bool = True
+    init_containers_occupy: bool = False
     """Init containers count in what the pods of a node have requested, and in default requests."""
-    overhead: bool = True
+    overhead: bool = False
     """The overhead of a pod's RuntimeClass is added to its requests."""
-    resizes_whole_pods: bool = True
+    resizes_whole_pods: bool = False
     """What the status of a pod says of the resources of the whole pod counts, too."""
     compares_tolerations: bool = False
     """Tolerations with the operators Lt and Gt compare numbers; otherwise they match no taint."""
@@ -60,6 +60,12 @@ class ResourceRules:
         """Name these rules, so that a pod's template can keep what they made of it."""
         flags = (self.sums_exactly, self.init_containers_occupy, self.overhead)
         object.__setattr__(self, "memo", "".join("01"[flag] for flag in flags))
+
+
+# How the newest version reads pods: where it does not matter which version a run follows.
+NEWEST: Final = ResourceRules(
+    sums_exactly=True, init_containers_occupy=True, overhead=True, resizes_whole_pods=True
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,9 @@ from kscope.sim.objects.objects import (
     Pod,
     StorageClass,
 )
-from kscope.sim.objects.pod_resources import ResourceRules, pod_resources
+from kscope.sim.objects.pod_resources import NEWEST, ResourceRules, pod_resources
 from kscope.sim.objects.resource_claims import extended_claim, pod_claims
 
-_NEWEST = ResourceRules()
 # The field of a pod's status that names the claim made for its extended resources.
 _EXTENDED = "extendedResourceClaimStatus"
 
@@ -29,7 +28,7 @@ def attributes(obj: ApiObject, rules: ResourceRules | None = None, ahead: int = 
     *rules* say how a pod's requests are added up, those of the newest version by default. Times are
     shown as virtual time, which clocks are *ahead* of; see EventLoop.
     """
-    shown = _projected(obj, rules or _NEWEST)
+    shown = _projected(obj, rules or NEWEST)
     shown["created"] = _time(obj.creation_timestamp, ahead)
     if obj.deletion_timestamp:
         shown["deleting"] = _time(obj.deletion_timestamp, ahead)

@@ -21,7 +21,7 @@ from kscope.sim.objects.objects import (
     StorageClass,
 )
 from kscope.sim.objects.outside import Outside
-from kscope.sim.objects.pod_resources import ResourceRules
+from kscope.sim.objects.pod_resources import NEWEST, ResourceRules
 from scheduling.engine.api_server import pod_resize
 from scheduling.engine.api_server.defaulting import (
     with_default_requests,
@@ -88,14 +88,14 @@ class Admission:
         default_tolerations: bool = False,
         taints_new_nodes: bool = False,
         labels_namespaces: bool = True,
-        rules: AdmissionRules | None = None,
+        rules: AdmissionRules,
         resources: ResourceRules | None = None,
         outside: Outside | None = None,
     ) -> None:
         self._store = store
         self._outside = outside or Outside()
-        self._resources = resources or ResourceRules()
-        self.rules = rules or AdmissionRules()
+        self._resources = resources or NEWEST
+        self.rules = rules
         self._limits = LimitRanger(store, self.rules)
         self._quotas = QuotaAdmission(store, self.rules)
         self._default_tolerations = default_tolerations

@@ -13,6 +13,7 @@ from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.objects import Manifest, Pod, from_manifest
 from scheduling.engine.api_server.admission import SYSTEM_PRIORITIES, Admission, was_admitted
+from scheduling.engine.api_server.rules import AdmissionRules
 
 _CLASSES = ("PriorityClass", "RuntimeClass")
 # The fields of a pod that name an object which has to exist.
@@ -68,7 +69,8 @@ def _admission(objects: Sequence[Manifest]) -> Admission:
     for raw in objects:
         if raw["kind"] in _CLASSES:
             store.create(from_manifest(raw), by="scenario")
-    return Admission(store)
+    # No class is refused by a rule of one version.
+    return Admission(store, rules=AdmissionRules())
 
 
 def _fault(place: int, spec: Mapping[str, Any], text: str) -> SetupFault:

@@ -258,7 +258,7 @@ def _read_profile(fields: Fields, percentage: int, kubernetes: KubernetesVersion
     assert rules is not None
     share = ("percentageOfNodesToScore",) if rules.profile_percentage else ()
     fields.only("schedulerName", *share, "plugins", "pluginConfig")
-    catalogue = Catalogue(kubernetes.name, rules)
+    catalogue = Catalogue(kubernetes)
     sets = plugin_sets(fields.mapping("plugins"), catalogue)
     warnings: list[str] = []
     shaped = _scores_capacity(kubernetes)
@@ -367,8 +367,7 @@ def _scores(
     kubernetes: KubernetesVersion,
 ) -> tuple[tuple[tuple[str, int], ...], dict[str, dict[str, Any]]]:
     """The scores with their weights, and the arguments of all plugins, by the engine's names."""
-    assert kubernetes.configuration is not None
-    old_scores = kubernetes.configuration.old_scores
+    old_scores = kubernetes.plugins.old_scores
     scores: dict[str, int] = {}
     for name in _without_built_in(sets.of("score")):
         if name == names.VOLUME_BINDING and not _scores_capacity(kubernetes):

@@ -13,7 +13,7 @@ from kscope.sim.input.reading import ConfigurationError, Fields
 from scheduling.engine import names
 from scheduling.engine.configuration.registry import IN_TREE, UnknownPlugin, factory_of
 from scheduling.engine.framework.simple import ColumnsFactory
-from scheduling.engine.versions.configuration_rules import ConfigurationRules
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 
 POINTS = (
     "preEnqueue",
@@ -81,12 +81,12 @@ class PluginSets:
 class Catalogue:
     """The in-tree plugins that a configuration for *version* can name, and what they extend."""
 
-    def __init__(self, version: str, rules: ConfigurationRules) -> None:
-        self.version = version
-        self.rules = rules
+    def __init__(self, version: KubernetesVersion) -> None:
+        self.version = version.name
+        self.plugins = version.plugins
         # Scheduling gates, and with them PreEnqueue, came with a multiPoint that had them.
-        self.points = POINTS if rules.multi_point else POINTS[1:]
-        self.in_tree: Mapping[str, tuple[str, ...]] = _points_of_plugins(rules)
+        self.points = POINTS if self.plugins.multi_point else POINTS[1:]
+        self.in_tree: Mapping[str, tuple[str, ...]] = _points_of_plugins(version)
 
     def points_of(self, name: str) -> tuple[str, ...]:
         """The extension points that plugin *name* takes part at. Raises UnknownPlugin."""
@@ -115,13 +115,15 @@ class Catalogue:
             raise item.error("name", f'plugin "{name}" does not extend {_interface(point)} plugin')
 
 
-def _points_of_plugins(rules: ConfigurationRules) -> dict[str, tuple[str, ...]]:
+def _points_of_plugins(version: KubernetesVersion) -> dict[str, tuple[str, ...]]:
     """The extension points by plugin."""
-    found = {plugin.name: plugin.points for plugin in rules.multi_point}
-    for point, plugins in rules.by_point.items():
+    assert version.configuration is not None
+    optional = version.configuration.optional_plugins
+    found = {plugin.name: plugin.points for plugin in version.plugins.multi_point}
+    for point, plugins in version.plugins.by_point.items():
         for name, _ in plugins:
             found[name] = (*found.get(name, ()), point)
-    return {**found, **{plugin.name: plugin.points for plugin in rules.optional_plugins}}
+    return {**found, **{plugin.name: plugin.points for plugin in optional}}
 
 
 @dataclass(slots=True)
@@ -140,7 +142,7 @@ class _Choice:
 
 def plugin_sets(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
     """What `plugins` makes of the defaults. Raises ConfigurationError."""
-    if not catalogue.rules.multi_point:
+    if not catalogue.plugins.multi_point:
         return _appended(fields, catalogue)
     choices = {point: _Choice() for point in (_MULTI_POINT, *POINTS)}
     if fields is not None:
@@ -193,7 +195,7 @@ def _appended(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
             choice = _choice(chosen.only("enabled", "disabled"), point, catalogue)
         found = {
             name: weight
-            for name, weight in catalogue.rules.by_point.get(point, ())
+            for name, weight in catalogue.plugins.by_point.get(point, ())
             if "*" not in choice.disabled and name not in choice.disabled
         }
         for name in choice.enabled:
@@ -211,7 +213,7 @@ def _merged(custom: _Choice, catalogue: Catalogue) -> dict[str, int]:
     """The default multiPoint with what is enabled and disabled laid over it."""
     merged: dict[str, int] = {}
     if "*" not in custom.disabled:
-        for name, weight, _ in catalogue.rules.multi_point:
+        for name, weight, _ in catalogue.plugins.multi_point:
             if name not in custom.disabled:
                 merged[name] = custom.enabled.get(name, weight)
     for name, weight in custom.enabled.items():

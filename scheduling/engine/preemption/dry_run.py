@@ -6,6 +6,7 @@ Upstream: plugins/defaultpreemption/default_preemption.go SelectVictimsOnNode().
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from scheduling.engine.framework.framework import FITS, Code, CycleState, Status
 from scheduling.engine.framework.runtime import Framework
@@ -20,38 +21,56 @@ NO_VICTIMS = Status(Code.UNRESOLVABLE, ("No preemption victims found for incomin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreemptionRules:
-    """How preemption works in one version; by default, as in the newest."""
+    """How preemption works in one version; by default, as in the oldest."""
 
-    budgets_count_down: bool = True
+    budgets_count_down: bool = False
     """Victims on one node use up a disruption budget together; otherwise each is compared with it alone."""
-    needs_victims: bool = True
+    needs_victims: bool = False
     """A node without pods of lower priority is no candidate."""
-    limits_candidates: bool = True
+    limits_candidates: bool = False
     """In a large cluster only some candidates are looked for, from a random start."""
-    sorts_victims: bool = True
+    sorts_victims: bool = False
     """Victims are ordered by importance again after some were spared."""
-    checks_policy: bool = True
+    checks_policy: bool = False
     """A pod with preemptionPolicy Never does not preempt."""
-    errors_fail: bool = True
+    errors_fail: bool = False
     """A filter that fails in a dry run fails the preemption, unless another node is a candidate."""
-    clears_without_candidates: bool = True
+    clears_without_candidates: bool = False
     """A pod loses its nomination when no node is a candidate; otherwise only when evictions could help nowhere."""
-    gives_hopeless_up: bool = True
+    gives_hopeless_up: bool = False
     """A pod does not wait for victims on its nominated node when evictions can no longer help there."""
-    goes_by_start: bool = True
+    goes_by_start: bool = False
     """Of equally important victims, those that started first are spared."""
-    trusts_unseen: bool = False
+    trusts_unseen: bool = True
     """Evictions may help on a node that no plugin has rejected."""
-    knows_its_victims: bool = True
+    knows_its_victims: bool = False
     """A preemptor waits only for pods that terminate because of a preemption."""
-    needs_evictions: bool = True
+    needs_evictions: bool = False
     """A node where no pod has to be evicted fails its dry run."""
-    spares_the_leaving: bool = True
+    spares_the_leaving: bool = False
     """Pods that terminate already are not evicted again and get no Event."""
     candidate_percentage: int = 10
     """The share of the nodes that are looked at as candidates (minCandidateNodesPercentage)."""
     min_candidates: int = 100
     """How many nodes are looked at as candidates at least (minCandidateNodesAbsolute)."""
+
+
+# The rules that preemption in columns follows; under others one node is tried after another.
+COLUMN_RULES: Final = PreemptionRules(
+    budgets_count_down=True,
+    needs_victims=True,
+    limits_candidates=True,
+    sorts_victims=True,
+    checks_policy=True,
+    errors_fail=True,
+    clears_without_candidates=True,
+    gives_hopeless_up=True,
+    goes_by_start=True,
+    trusts_unseen=False,
+    knows_its_victims=True,
+    needs_evictions=True,
+    spares_the_leaving=True,
+)
 
 
 @dataclass(slots=True)

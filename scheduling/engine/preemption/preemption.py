@@ -24,7 +24,13 @@ from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.budgets import Budgets
-from scheduling.engine.preemption.dry_run import NO_VICTIMS, Candidate, DryRun, PreemptionRules
+from scheduling.engine.preemption.dry_run import (
+    COLUMN_RULES,
+    NO_VICTIMS,
+    Candidate,
+    DryRun,
+    PreemptionRules,
+)
 from scheduling.engine.preemption.room_verdicts import KeptRoomVerdicts
 from scheduling.engine.preemption.victims import (
     NO_LOWER_PODS,
@@ -292,7 +298,7 @@ class Evaluator:
 
     def _in_columns(self, search: Search, rows: IntArray, wanted: int, outcome: Preemption) -> bool:
         """As `_one_by_one`, in columns; False if those might give another answer."""
-        if len(rows) < _MANY_ROWS or self._rules != PreemptionRules():
+        if len(rows) < _MANY_ROWS or self._rules != COLUMN_RULES:
             return False
         with self._room_verdicts.nominated.without(search.state.pod):
             verdicts = self._room_verdicts.of(search.state)

@@ -1,70 +1,25 @@
-"""What the configurations and Policies of a version may contain, and its default plugins."""
+"""What the configurations and Policies of a version may contain."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-Weights = tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DefaultPlugins:
-    """The plugins of the default profile, in the order in which they are asked.
-
-    The names are the engine's: `NodeResourcesLeastAllocated` of v1.20 is a strategy of
-    NodeResourcesFit here. `arguments` are the settings by which a plugin follows this version; each
-    is explained in `plugin_settings`.
-    """
-
-    pre_enqueues: tuple[str, ...]
-    filters: tuple[str, ...]
-    scores: Weights
-    post_filters: tuple[str, ...]
-    permits: tuple[str, ...]
-    reserves: tuple[str, ...]
-    pre_binds: tuple[str, ...]
-    binds: tuple[str, ...]
-    arguments: Mapping[str, Mapping[str, Any]]
-
-
-class InTreePlugin(NamedTuple):
-    """A plugin of the default `multiPoint`: its weight, and the points that it extends."""
-
-    name: str
-    weight: int
-    points: tuple[str, ...]
-
-
-class OldScore(NamedTuple):
-    """A score that the engine has under another name, or as a strategy of another plugin.
-
-    The weight is multiplied by `scale`.
-    """
-
-    plugin: str
-    strategy: str = ""
-    scale: int = 1
+from scheduling.engine.versions.default_plugins import InTreePlugin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigurationRules:
-    """What a KubeSchedulerConfiguration can say to one version."""
+    """What a KubeSchedulerConfiguration can say to one version, beside its plugins."""
 
-    multi_point: tuple[InTreePlugin, ...]
-    """The default plugins of `multiPoint`; none where configurations have no `multiPoint`."""
-    by_point: Mapping[str, Weights]
-    """The default plugins of each extension point, where there is no `multiPoint`."""
-    optional_plugins: tuple[InTreePlugin, ...]
+    optional_plugins: tuple[InTreePlugin, ...] = ()
     """Plugins that a configuration can enable and that are no default."""
-    old_scores: Mapping[str, OldScore]
-    """Scores that are now strategies of other plugins."""
-    profile_percentage: bool
+    profile_percentage: bool = False
     """A profile can have a percentageOfNodesToScore of its own."""
-    only_leases: bool
+    only_leases: bool = False
     """Leaders are elected by leases only."""
-    checks_preparation: bool
+    checks_preparation: bool = False
     """A plugin whose PreFilter or PreScore is disabled is refused; otherwise it fails in every attempt."""
 
 

@@ -20,13 +20,10 @@ from scheduling.engine.framework.wording import Wording
 from scheduling.engine.nodes.cache_rules import CacheRules
 from scheduling.engine.preemption.dry_run import PreemptionRules
 from scheduling.engine.queue.rules import QueueRules
-from scheduling.engine.versions.configuration_rules import (
-    ConfigurationRules,
-    DefaultPlugins,
-    PolicyRules,
-)
+from scheduling.engine.versions.configuration_rules import ConfigurationRules, PolicyRules
 from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
-from scheduling.engine.versions.gate_names import SENTENCES
+from scheduling.engine.versions.default_plugins import DefaultPlugins
+from scheduling.engine.versions.gates import GATES
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.versions.plugin_settings import SETTINGS
 from scheduling.engine.versions.registry import VERSIONS
@@ -55,8 +52,6 @@ _AREAS: Final[Mapping[str, tuple[str, type[Any]]]] = {
 _VERSION: Final = ("formats", "namespaces_have_name_label", "wording")
 # The rows about a plugin: a setting says more than its place and its weight do.
 _PLUGIN_AREAS: Final = ("Plugin settings", "Default plugins")
-# The rows of plugins say these.
-_SHOWN_ELSEWHERE: Final = ("multi_point", "by_point")
 _NANOSECONDS: Final = "nanoseconds"
 
 
@@ -97,10 +92,10 @@ def _rules_of_versions() -> Iterator[Rule]:
 
 
 def _rules_of_gates() -> Iterator[Rule]:
-    for name in SENTENCES:
+    for name, meaning in GATES.items():
         gates = (version.feature_gates.get(name) for version in VERSIONS.values())
         values = tuple(NONE if gate is None else gate.shown for gate in gates)
-        yield Rule(area="Feature gates", name=name, sentence=SENTENCES[name], values=values)
+        yield Rule(area="Feature gates", name=name, sentence=meaning.sentence, values=values)
 
 
 def _rules_of_areas() -> Iterator[Rule]:
@@ -108,7 +103,7 @@ def _rules_of_areas() -> Iterator[Rule]:
         sentences = _sentences(kind)
         in_seconds = _NANOSECONDS in (kind.__doc__ or "")
         for field in fields(kind):
-            if not field.init or field.name in _SHOWN_ELSEWHERE or field.name == "resources":
+            if not field.init or field.name == "resources":
                 continue
             assert field.name in sentences, f"{kind.__name__}.{field.name} has no docstring"
             held = (getattr(version, attribute) for version in VERSIONS.values())
@@ -130,13 +125,19 @@ def _rules_of_plugins() -> Iterator[Rule]:
             values=tuple(_place_and_weight(name, one) for one in defaults),
             plugin=name,
         )
+    yield Rule(
+        area="Default plugins",
+        name="old_scores",
+        sentence=_sentences(DefaultPlugins)["old_scores"],
+        values=tuple(_text(one.old_scores) for one in defaults),
+    )
     for name, settings in SETTINGS.items():
-        for setting, sentence in settings.items():
+        for setting, meaning in settings.items():
             arguments = [one.arguments.get(name) for one in defaults]
             yield Rule(
                 area="Plugin settings",
                 name=f"{name}: {setting}",
-                sentence=sentence,
+                sentence=meaning.sentence,
                 values=tuple(NONE if one is None else _text(one[setting]) for one in arguments),
                 plugin=name,
             )

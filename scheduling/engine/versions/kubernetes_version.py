@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import Any, cast
 
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine.api_server.rules import AdmissionRules
@@ -11,13 +12,10 @@ from scheduling.engine.framework.wording import Wording
 from scheduling.engine.nodes.cache_rules import CacheRules
 from scheduling.engine.preemption.dry_run import PreemptionRules
 from scheduling.engine.queue.rules import QueueRules
-from scheduling.engine.versions.configuration_rules import (
-    ConfigurationRules,
-    DefaultPlugins,
-    PolicyRules,
-)
+from scheduling.engine.versions.configuration_rules import ConfigurationRules, PolicyRules
 from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
-from scheduling.engine.versions.gate_names import FeatureGate
+from scheduling.engine.versions.default_plugins import DefaultPlugins
+from scheduling.engine.versions.gates import GATES, FeatureGate
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
 from volumes.engine.binding.binder import BinderRules
@@ -28,7 +26,8 @@ from volumes.engine.pv_controller.rules import ControllerRules
 class KubernetesVersion:
     """Everything in which one version differs from the others.
 
-    A module of this folder holds one such value and spells out every rule of it.
+    The oldest version has the default of every rule. Each later one is the version before it `but`
+    for what it changed.
     """
 
     name: str
@@ -36,23 +35,79 @@ class KubernetesVersion:
     """What the version stands for, in one sentence for those who choose one."""
     formats: tuple[str, ...]
     """The formats of a scheduler's configuration that this version reads."""
-    feature_gates: Mapping[str, FeatureGate]
+    feature_gates: Mapping[str, FeatureGate] = field(default_factory=dict[str, FeatureGate])
     """The feature gates that are simulated, with their defaults."""
-    namespaces_have_name_label: bool
+    namespaces_have_name_label: bool = False
     """Each namespace has its name as the label kubernetes.io/metadata.name."""
     plugins: DefaultPlugins
-    configuration: ConfigurationRules | None
-    policy: PolicyRules | None
-    wording: Wording | None
+    configuration: ConfigurationRules | None = None
+    policy: PolicyRules | None = None
+    wording: Wording | None = None
     """The reasons of shared plugins whose text differs from the newest version."""
-    cycle: CycleRules
-    extenders: ExtenderRules
-    preemption: PreemptionRules
-    queue: QueueRules
-    cache: CacheRules
-    resources: ResourceRules
-    admission: AdmissionRules
-    workloads: WorkloadRules
-    storage: StorageRules
-    controller: ControllerRules
-    binder: BinderRules
+    cycle: CycleRules = CycleRules()
+    extenders: ExtenderRules = ExtenderRules()
+    preemption: PreemptionRules = PreemptionRules()
+    queue: QueueRules = field(default_factory=QueueRules)
+    cache: CacheRules = CacheRules()
+    resources: ResourceRules = ResourceRules()
+    admission: AdmissionRules = AdmissionRules()
+    workloads: WorkloadRules = WorkloadRules()
+    storage: StorageRules = StorageRules()
+    controller: ControllerRules = ControllerRules()
+    binder: BinderRules = BinderRules()
+
+    def but(
+        self,
+        *,
+        feature_gates: Mapping[str, FeatureGate | None] | None = None,
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        **changed: Any,
+    ) -> KubernetesVersion:
+        """This version, but for what *changed*.
+
+        A mapping changes the rules that it names in their class; any other value takes the place of
+        the field. *settings* are those of plugins that differ. *feature_gates* lists gates that are
+        new or have another default, and None for those that are gone; a gate brings along what
+        follows from it.
+
+        Raises TypeError for a field or a rule that does not exist.
+        """
+        version = replace(
+            self, **{name: _changed(getattr(self, name, None), to) for name, to in changed.items()}
+        )
+        version = replace(version, plugins=version.plugins.with_settings(settings or {}))
+        gates = {**self.feature_gates, **(feature_gates or {})}
+        known = {name: gate for name in GATES if (gate := gates.get(name)) is not None}
+        for name in feature_gates or {}:
+            if (gate := known.get(name)) is not None:
+                version = _switched(version, name, gate.default)
+        # The queue and the cache read pods by the same rules.
+        resources = version.resources
+        return replace(
+            version,
+            feature_gates=known,
+            queue=replace(version.queue, resources=resources),
+            cache=replace(version.cache, resources=resources),
+        )
+
+
+def _changed(value: Any, to: Any) -> Any:
+    """*value* with the rules of the mapping *to*; *to* itself where it is no mapping."""
+    if is_dataclass(value) and isinstance(to, Mapping):
+        return replace(cast("Any", value), **cast("Mapping[str, Any]", to))
+    return to
+
+
+def _switched(version: KubernetesVersion, name: str, on: bool) -> KubernetesVersion:
+    """*version* with the gate *name* on or off."""
+    gate, plugins = GATES[name], version.plugins
+    for plugin, setting in gate.settings:
+        plugins = plugins.with_settings({plugin: {setting: on}})
+    if gate.plugin is not None:
+        plugins = plugins.with_plugin(gate.plugin) if on else plugins.without(gate.plugin.name)
+    if gate.score is not None:
+        plugins = plugins.with_gated_score(gate.score, on=on)
+    version = replace(version, plugins=plugins)
+    for area, rule in gate.rules:
+        version = replace(version, **{area: _changed(getattr(version, area), {rule: on})})
+    return version

@@ -46,19 +46,21 @@ DEFAULT_BIND_TIMEOUT: Final = 600 * SECOND
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinderRules:
-    """The texts of the volume binder in one version, and one rule; by default, as in the newest."""
+    """The texts of the volume binder in one version, and one rule; by default, as in the oldest."""
 
-    error_prefix: str = "binding volumes: "
+    error_prefix: str = ""
     """What precedes an error of the binder."""
-    out_of_reach: str = "no matching NodeSelectorTerms"
+    out_of_reach: str = "No matching NodeSelectorTerms"
     """The error for a volume that its node cannot reach."""
-    timed_out: str = "context deadline exceeded"
+    timed_out: str = "timed out waiting for the condition"
     """The error when the binding takes too long."""
-    provisioning_failed: str = 'provisioning failed for PVC "{name}"'
+    provisioning_failed: str = (
+        'selectedNode annotation value "{has}" not set to scheduled node "{node}"'
+    )
     """The error when a claim loses its selected node."""
-    pod_gone: str = 'pod does not exist any more: pod "{name}" not found'
+    pod_gone: str = 'pod "{key}" does not exist any more'
     """The error when the pod is deleted meanwhile."""
-    only_changes: bool = False
+    only_changes: bool = True
     """A decision leaves out volumes that refer to their claim already."""
 
 
@@ -120,7 +122,7 @@ class VolumeBinder:
         listers: BinderListers,
         api: VolumeApi,
         *,
-        rules: BinderRules = BinderRules(),
+        rules: BinderRules,
         migration: Migration = NO_MIGRATION,
     ) -> None:
         self.volumes = volumes

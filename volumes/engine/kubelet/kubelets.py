@@ -7,7 +7,7 @@ from typing import cast
 
 from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.objects.objects import Node, Pod
-from kscope.sim.objects.pod_resources import ResourceRules
+from kscope.sim.objects.pod_resources import NEWEST, ResourceRules
 from volumes.engine.kubelet.context import COMPONENT, KubeletContext
 from volumes.engine.kubelet.device_preparation import DevicePreparation
 from volumes.engine.kubelet.node_status import NodeStatusReporter
@@ -36,7 +36,7 @@ class Kubelets:
         self._store = context.store
         self._pods = PodWorkers(
             context,
-            rules or ResourceRules(),
+            rules or NEWEST,
             options or VolumeManagerOptions(),
             announces_resizes=announces_resizes,
         )

@@ -13,7 +13,7 @@ from kscope.sim.kernel.loop import Timer
 from kscope.sim.kernel.units import SECOND, timestamp
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Node, Pod
-from kscope.sim.objects.pod_resources import ResourceRules, pod_resources
+from kscope.sim.objects.pod_resources import NEWEST, ResourceRules, pod_resources
 from kscope.sim.objects.qos import GUARANTEED, qos_class
 from kscope.sim.objects.quantity import parse
 from volumes.engine.kubelet.admission import NodeResources
@@ -285,9 +285,8 @@ def _urgency(worker: Worker) -> tuple[bool, int, bool, str, str]:
 def _asks_for_more(worker: Worker) -> bool:
     if worker.allocated is None:
         return False
-    rules = ResourceRules()
-    old = pod_resources({"spec": worker.allocated.spec}, rules).fit
-    new = pod_resources({"spec": worker.pod.spec}, rules).fit
+    old = pod_resources({"spec": worker.allocated.spec}, NEWEST).fit
+    new = pod_resources({"spec": worker.pod.spec}, NEWEST).fit
     return any(new.get(name) > old.get(name) for name in RESIZABLE)
 
 

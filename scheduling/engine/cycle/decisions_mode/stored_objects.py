@@ -16,6 +16,7 @@ from kscope.sim.objects.objects import (
     Templates,
 )
 from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.versions.registry import DEFAULT
 
 # The kinds that admission reads; the others are not put into a store.
 _CLASSES = ("PriorityClass", "RuntimeClass", "StorageClass", "Namespace", "LimitRange")
@@ -33,7 +34,7 @@ def admitted(objects: Iterable[ApiObject]) -> list[ApiObject]:
     for obj in everything:
         if obj.kind in _CLASSES:
             store.create(obj, by="decisions")
-    admission, templates = Admission(store), Templates()
+    admission, templates = Admission(store, rules=DEFAULT.admission), Templates()
     stored = [_admit(admission, obj) for obj in everything]
     for obj in stored:
         if isinstance(obj, Pod):

@@ -7,7 +7,7 @@ from typing import Final
 
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Node, Pod
-from kscope.sim.objects.pod_resources import ResourceRules, pod_resources
+from kscope.sim.objects.pod_resources import NEWEST, pod_resources
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate
 from scheduling.engine.diagnosis.facts.case import FEW, listed, owner_text
@@ -25,7 +25,6 @@ from volumes.engine.kubelet.resizing import (
 )
 
 KUBELET: Final = "kubelet"
-_RULES: Final = ResourceRules()
 _TRIED: Final = 2
 
 
@@ -92,7 +91,7 @@ def resize_changes(scene: Scene, pod: Pod) -> Iterator[Candidate]:
 
 
 def _requests(pod: Pod, name: str) -> int:
-    return pod_resources({"spec": pod.spec}, _RULES).fit.get(name)
+    return pod_resources({"spec": pod.spec}, NEWEST).fit.get(name)
 
 
 def _left(scene: Scene, pod: Pod, node: Node, name: str) -> int:
@@ -102,7 +101,7 @@ def _left(scene: Scene, pod: Pod, node: Node, name: str) -> int:
 
 
 def _held(pod: Pod, name: str) -> int:
-    return pod_resources(allocated_pod(pod).raw, _RULES).requested.get(name)
+    return pod_resources(allocated_pod(pod).raw, NEWEST).requested.get(name)
 
 
 def _others(scene: Scene, pod: Pod, node: Node) -> Iterator[Pod]:
