@@ -27,7 +27,7 @@ from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.framework.framework import Code, CycleState
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.framework.wording import WORDING_1_20
-from scheduling.engine.plugins.volumes.volume_binding import VolumeBinding
+from scheduling.engine.plugins.volume_binding.plugin import VolumeBinding
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.versions.registry import VERSIONS
 from tests.conformance.pv_harness import CLAIMS, VOLUMES, FakeApi

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kscope.sim.kernel.units import MICROSECOND, SECOND
+from scheduling.engine.framework.cluster_events import WILD_CARD, Action, ClusterEvent
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.backoff import backoff_duration
-from scheduling.engine.queue.events import WILD_CARD, Action, ClusterEvent
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 from scheduling.engine.queue.unschedulable import UnschedulablePods

@@ -11,8 +11,8 @@ from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
-from scheduling.engine.dynamic_resources import allocations
 from scheduling.engine.framework.handle import Handle
+from scheduling.engine.plugins.dynamic_resources import allocations
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import (

@@ -12,12 +12,12 @@ import pytest
 from kscope.sim.objects.objects import from_manifest
 from kscope.sim.objects.quantity import parse
 from scheduling.engine.dynamic_resources.allocated_devices import AllocatedDevices
-from scheduling.engine.dynamic_resources.allocations import allocation
 from scheduling.engine.dynamic_resources.devices import DeviceClass
 from scheduling.engine.dynamic_resources.requests import ClaimRequests
 from scheduling.engine.dynamic_resources.search.allocator import AllocationError, Allocator
 from scheduling.engine.dynamic_resources.search.published import ListedSlices
 from scheduling.engine.nodes.listers import Listers
+from scheduling.engine.plugins.dynamic_resources.allocations import allocation
 from tests.dynamic_resources.device_worlds import World, matches, world
 from tests.dynamic_resources.upstream_allocator import (
     FailedOnNode,

@@ -15,7 +15,7 @@ from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.configuration.setup import SchedulerSetup
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.framework.handle import Handle
-from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
+from scheduling.engine.plugins.node_resources_fit.plugin import NodeResourcesFit
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.builders import node, node_of, played, pod, scene
 from tests.scheduling_engine.builders import make_node, make_pod

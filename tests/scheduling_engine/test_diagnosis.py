@@ -11,9 +11,9 @@ from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose, trials
-from scheduling.engine.diagnosis.manifests import REQUIRED
 from scheduling.engine.diagnosis.report import named
 from scheduling.engine.diagnosis.world import World
+from scheduling.engine.framework.explaining.manifests import REQUIRED
 from tests.builders import (
     Manifest,
     claim,

@@ -11,6 +11,7 @@ from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration import registry
+from scheduling.engine.framework.cluster_events import NODE, Action, ClusterEvent
 from scheduling.engine.framework.framework import (
     SKIP,
     SUCCESS,
@@ -23,10 +24,9 @@ from scheduling.engine.framework.framework import (
     pods_to_activate,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.framework.waiting_pods import go_duration
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.queue.events import NODE, Action, ClusterEvent
-from scheduling.engine.queue.hints.registrations import Registration
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from scheduling.engine.versions.registry import DEFAULT
 from tests.builders import Manifest, host, local_disk, node, node_of, played, pod, scene, user_of

@@ -6,7 +6,7 @@ import pytest
 
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis import Cause, diagnose
-from scheduling.engine.diagnosis.manifests import REQUIRED
+from scheduling.engine.framework.explaining.manifests import REQUIRED
 from tests.builders import Manifest, node, played, pod, scene
 
 ZONE = "topology.kubernetes.io/zone"

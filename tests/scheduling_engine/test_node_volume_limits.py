@@ -13,7 +13,7 @@ from scheduling.engine.cycle.decision.result import ERROR
 from scheduling.engine.cycle.explain import evidence
 from scheduling.engine.framework.framework import CycleState
 from scheduling.engine.framework.handle import Handle
-from scheduling.engine.plugins.volumes.node_volume_limits import NodeVolumeLimits, limit_key
+from scheduling.engine.plugins.node_volume_limits.plugin import NodeVolumeLimits, limit_key
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.builders import Manifest, node, node_of, played, pod, scene
 from tests.scheduling_engine.builders import make_node, make_pod

@@ -7,10 +7,10 @@ import pytest
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.framework.cluster_events import ASSIGNED_POD_DELETE
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.queue.events import ASSIGNED_POD_DELETE
 from scheduling.engine.queue.hints.in_tree import in_tree_hints
-from scheduling.engine.queue.hints.queueing_hints import QueueingHints
+from scheduling.engine.queue.queueing_hints import QueueingHints
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import apply_command, node, node_of, played, pod, scene
 

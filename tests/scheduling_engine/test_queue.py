@@ -5,9 +5,7 @@ import pytest
 
 from kscope.sim.kernel.units import MINUTE, SECOND
 from kscope.sim.objects.objects import Pod
-from scheduling.engine.framework.framework import SUCCESS, Code, Status
-from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.queue.events import (
+from scheduling.engine.framework.cluster_events import (
     ASSIGNED_POD_DELETE,
     NODE_ADD,
     NODE_DELETE,
@@ -15,10 +13,12 @@ from scheduling.engine.queue.events import (
     Action,
     ClusterEvent,
 )
+from scheduling.engine.framework.framework import SUCCESS, Code, Status
+from scheduling.engine.framework.registrations import HintWorld, Registration
+from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.hints.in_tree import IN_TREE_HINTS
-from scheduling.engine.queue.hints.queueing_hints import QueueingHints
-from scheduling.engine.queue.hints.registrations import HintWorld, Registration
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
+from scheduling.engine.queue.queueing_hints import QueueingHints
 from scheduling.engine.queue.requeueing import QueueProfile
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 from scheduling.engine.versions.registry import VERSIONS

@@ -13,7 +13,7 @@ import pytest
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.objects import Pod, from_manifest
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.queue import events
+from scheduling.engine.framework import cluster_events as events
 from scheduling.engine.queue.go_heap import GoHeap
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue

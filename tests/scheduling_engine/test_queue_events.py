@@ -6,10 +6,8 @@ import pytest
 
 from kscope.sim.objects.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
 from kscope.sim.objects.selectors import LabelSelector, NodeSelector
-from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.pods.pod_template import SpreadConstraint
-from scheduling.engine.queue import events
-from scheduling.engine.queue.events import (
+from scheduling.engine.framework import cluster_events as events
+from scheduling.engine.framework.cluster_events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
     CLAIM_ADD,
@@ -21,9 +19,11 @@ from scheduling.engine.queue.events import (
     node_scheduling_properties_change,
     pod_scheduling_properties_change,
 )
+from scheduling.engine.framework.registrations import HintWorld
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.pods.pod_template import SpreadConstraint
 from scheduling.engine.queue.hints.in_tree import everything
-from scheduling.engine.queue.hints.queueing_hints import QueueingHints
-from scheduling.engine.queue.hints.registrations import HintWorld
+from scheduling.engine.queue.queueing_hints import QueueingHints
 from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import make_node, make_pod
 

@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Pod
-from scheduling.engine.queue.events import ASSIGNED_POD_DELETE, NODE_ADD, ClusterEvent
+from scheduling.engine.framework.cluster_events import ASSIGNED_POD_DELETE, NODE_ADD, ClusterEvent
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.requeueing import QueueProfile
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue

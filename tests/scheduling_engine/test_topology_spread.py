@@ -10,8 +10,8 @@ from kscope.sim.objects.objects import Pod, from_manifest
 from scheduling.engine.framework.framework import FITS, SKIP, CycleState
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.nodes.node_table import NodeTable
-from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
-from scheduling.engine.plugins.spreading.constraints import default_selector
+from scheduling.engine.plugins.pod_topology_spread.constraints import default_selector
+from scheduling.engine.plugins.pod_topology_spread.plugin import PodTopologySpread
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import make_node, make_pod

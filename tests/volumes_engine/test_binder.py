@@ -17,7 +17,7 @@ from scheduling.engine.framework.framework import Code, CycleState, Detail
 from scheduling.engine.framework.framework import PodVolumes as Plan
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.framework.wording import WORDING_1_20, Wording
-from scheduling.engine.plugins.volumes.volume_binding import VolumeBinding
+from scheduling.engine.plugins.volume_binding.plugin import VolumeBinding
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import reachable_from

@@ -19,7 +19,7 @@ from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine.framework.framework import PodVolumes as Plan
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.node_table import NodeTable
-from scheduling.engine.plugins.volumes.volume_finder import PodClaims, VolumeFinder
+from scheduling.engine.plugins.volume_binding.volume_finder import PodClaims, VolumeFinder
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import reachable_from

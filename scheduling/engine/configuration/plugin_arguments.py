@@ -10,7 +10,10 @@ from collections.abc import Callable, Mapping
 from kscope.sim.input.reading import ConfigurationError, Fields
 from kscope.sim.objects.selectors import NodeSelector, SelectorError, label_key_fault
 from scheduling.engine import names
-from scheduling.engine.plugins.node_resources_fit import REQUESTED_TO_CAPACITY_RATIO, STRATEGIES
+from scheduling.engine.plugins.node_resources_fit.score import (
+    REQUESTED_TO_CAPACITY_RATIO,
+    STRATEGIES,
+)
 
 _META = ("kind", "apiVersion")
 _CONSTRAINT = (

@@ -31,8 +31,8 @@ from scheduling.engine.framework.unprepared import (
     unprepared_filter,
     unprepared_score,
 )
-from scheduling.engine.plugins.classic.all_predicates import AllPredicates
-from scheduling.engine.plugins.scheduling_gates import SchedulingGates
+from scheduling.engine.plugins.all_predicates.plugin import AllPredicates
+from scheduling.engine.plugins.scheduling_gates.plugin import SchedulingGates
 from scheduling.engine.pods.pod_template import Unreadable
 from scheduling.engine.preemption.dry_run import PreemptionRules
 from scheduling.engine.versions.cycle_rules import CycleRules

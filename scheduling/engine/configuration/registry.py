@@ -6,77 +6,85 @@ from collections.abc import Mapping
 from importlib.metadata import entry_points
 
 from scheduling.engine import names
-from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.handle import PluginFactory
 from scheduling.engine.framework.simple import ColumnsFactory, columns_of
-from scheduling.engine.plugins.balanced_allocation import NodeResourcesBalancedAllocation
-from scheduling.engine.plugins.classic.classic_predicates import (
-    CheckNodeUnschedulable,
-    CheckVolumeBinding,
-    GeneralPredicates,
-    MaxCSIVolumeCount,
-    NoDiskConflict,
-    NoVolumeZoneConflict,
-    PodPassesBasicChecks,
-    PodToleratesNodeNoExecuteTaints,
-    PodToleratesNodeTaints,
-)
-from scheduling.engine.plugins.classic.classic_priorities import (
-    BalancedResourceAllocation,
-    EqualPriority,
-    ImageLocalityPriority,
-    InterPodAffinityPriority,
-    LeastRequestedPriority,
-    MostRequestedPriority,
-    NodeAffinityPriority,
-    NodePreferAvoidPodsPriority,
-    SelectorSpreadPriority,
-    TaintTolerationPriority,
-)
-from scheduling.engine.plugins.classic.joint_pod_affinity import match_inter_pod_affinity
-from scheduling.engine.plugins.classic.optional_predicates import (
-    CheckNodeCondition,
+from scheduling.engine.plugins.check_node_condition.plugin import CheckNodeCondition
+from scheduling.engine.plugins.check_node_condition.pressures import (
     CheckNodeDiskPressure,
-    CheckNodeLabelPresence,
     CheckNodeMemoryPressure,
     CheckNodePIDPressure,
-    CheckServiceAffinity,
-    EvenPodsSpread,
+)
+from scheduling.engine.plugins.check_node_label_presence.plugin import CheckNodeLabelPresence
+from scheduling.engine.plugins.dynamic_resources.plugin import DynamicResources
+from scheduling.engine.plugins.equal_priority.plugin import EqualPriority
+from scheduling.engine.plugins.gang_scheduling.plugin import GangScheduling
+from scheduling.engine.plugins.general_predicates.parts import (
     HostName,
     MatchNodeSelector,
     PodFitsHostPorts,
     PodFitsResources,
 )
-from scheduling.engine.plugins.classic.optional_priorities import (
-    EvenPodsSpreadPriority,
-    NodeLabelPriority,
+from scheduling.engine.plugins.general_predicates.plugin import GeneralPredicates
+from scheduling.engine.plugins.image_locality.plugin import ImageLocality
+from scheduling.engine.plugins.image_locality.priority import ImageLocalityPriority
+from scheduling.engine.plugins.inter_pod_affinity.joint_predicate import match_inter_pod_affinity
+from scheduling.engine.plugins.inter_pod_affinity.plugin import InterPodAffinity
+from scheduling.engine.plugins.inter_pod_affinity.priority import InterPodAffinityPriority
+from scheduling.engine.plugins.node_affinity.plugin import NodeAffinity
+from scheduling.engine.plugins.node_affinity.priority import NodeAffinityPriority
+from scheduling.engine.plugins.node_declared_features.plugin import NodeDeclaredFeatures
+from scheduling.engine.plugins.node_label_priority.plugin import NodeLabelPriority
+from scheduling.engine.plugins.node_name.plugin import NodeName
+from scheduling.engine.plugins.node_ports.plugin import NodePorts
+from scheduling.engine.plugins.node_prefer_avoid_pods_priority.plugin import (
+    NodePreferAvoidPodsPriority,
+)
+from scheduling.engine.plugins.node_resources_balanced_allocation.plugin import (
+    NodeResourcesBalancedAllocation,
+)
+from scheduling.engine.plugins.node_resources_balanced_allocation.priority import (
+    BalancedResourceAllocation,
+)
+from scheduling.engine.plugins.node_resources_fit.plugin import NodeResourcesFit
+from scheduling.engine.plugins.node_resources_fit.priorities import (
+    LeastRequestedPriority,
+    MostRequestedPriority,
     RequestedToCapacityRatioPriority,
     ResourceLimitsPriority,
-    ServiceAntiAffinityPriority,
-    ServiceSpreadingPriority,
 )
-from scheduling.engine.plugins.classic.service_affinity import ServiceAffinity
-from scheduling.engine.plugins.classic.volume_counts import (
+from scheduling.engine.plugins.node_unschedulable.plugin import NodeUnschedulable
+from scheduling.engine.plugins.node_unschedulable.predicate import CheckNodeUnschedulable
+from scheduling.engine.plugins.node_volume_limits.csi_predicate import MaxCSIVolumeCount
+from scheduling.engine.plugins.node_volume_limits.in_tree_predicates import (
     MaxAzureDiskVolumeCount,
     MaxCinderVolumeCount,
     MaxEBSVolumeCount,
     MaxGCEPDVolumeCount,
 )
-from scheduling.engine.plugins.image_locality import ImageLocality
-from scheduling.engine.plugins.inter_pod_affinity import InterPodAffinity
-from scheduling.engine.plugins.node_affinity import NodeAffinity
-from scheduling.engine.plugins.node_declared_features import NodeDeclaredFeatures
-from scheduling.engine.plugins.node_name import NodeName
-from scheduling.engine.plugins.node_ports import NodePorts
-from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
-from scheduling.engine.plugins.node_unschedulable import NodeUnschedulable
-from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
-from scheduling.engine.plugins.taint_toleration import TaintToleration
-from scheduling.engine.plugins.volumes.capacity_scoring import volume_binding
-from scheduling.engine.plugins.volumes.node_volume_limits import NodeVolumeLimits
-from scheduling.engine.plugins.volumes.volume_restrictions import VolumeRestrictions
-from scheduling.engine.plugins.volumes.volume_zone import VolumeZone
-from scheduling.engine.pod_groups.gang_scheduling import GangScheduling
+from scheduling.engine.plugins.node_volume_limits.plugin import NodeVolumeLimits
+from scheduling.engine.plugins.pod_passes_basic_checks.plugin import PodPassesBasicChecks
+from scheduling.engine.plugins.pod_topology_spread.plugin import PodTopologySpread
+from scheduling.engine.plugins.pod_topology_spread.predicate import EvenPodsSpread
+from scheduling.engine.plugins.pod_topology_spread.priority import EvenPodsSpreadPriority
+from scheduling.engine.plugins.selector_spread_priority.plugin import (
+    SelectorSpreadPriority,
+    ServiceSpreadingPriority,
+)
+from scheduling.engine.plugins.service_affinity.plugin import ServiceAffinity
+from scheduling.engine.plugins.service_affinity.predicate import CheckServiceAffinity
+from scheduling.engine.plugins.service_affinity.priority import ServiceAntiAffinityPriority
+from scheduling.engine.plugins.taint_toleration.plugin import TaintToleration
+from scheduling.engine.plugins.taint_toleration.predicates import (
+    PodToleratesNodeNoExecuteTaints,
+    PodToleratesNodeTaints,
+)
+from scheduling.engine.plugins.taint_toleration.priority import TaintTolerationPriority
+from scheduling.engine.plugins.volume_binding.capacity_scoring import volume_binding
+from scheduling.engine.plugins.volume_binding.predicate import CheckVolumeBinding
+from scheduling.engine.plugins.volume_restrictions.plugin import VolumeRestrictions
+from scheduling.engine.plugins.volume_restrictions.predicate import NoDiskConflict
+from scheduling.engine.plugins.volume_zone.plugin import VolumeZone
+from scheduling.engine.plugins.volume_zone.predicate import NoVolumeZoneConflict
 
 ENTRY_POINT_GROUP = "kscope.plugins"
 

@@ -34,7 +34,6 @@ from scheduling.engine.cycle.decision.result import (
 )
 from scheduling.engine.cycle.decision.sampling import nodes_to_find, stop_after
 from scheduling.engine.cycle.decision.signatures import PodSigner
-from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.framework import SUCCESS, Code
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.framework.messages import NO_NODES
@@ -43,7 +42,8 @@ from scheduling.engine.framework.scoring import ScoringFailed
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.node_table import as_returned
 from scheduling.engine.nodes.nominated import Nominated
-from scheduling.engine.plugins.volumes.volume_binding import holds_untranslatable
+from scheduling.engine.plugins.dynamic_resources.plugin import DynamicResources
+from scheduling.engine.plugins.volume_binding.plugin import holds_untranslatable
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.preemption import Evaluator, Preemption
 from scheduling.engine.preemption.room_verdicts import KeptRoomVerdicts

@@ -19,16 +19,16 @@ from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
 from scheduling.engine import names
 from scheduling.engine.cycle.chronicle import COMPONENT
 from scheduling.engine.cycle.device_wait import DeviceWait
-from scheduling.engine.dynamic_resources import allocations
 from scheduling.engine.dynamic_resources.binding_conditions import has_binding_conditions
 from scheduling.engine.dynamic_resources.claims import (
     allocation_of,
     is_reserved_for,
 )
-from scheduling.engine.dynamic_resources.plugin import DynamicResources
-from scheduling.engine.dynamic_resources.prepared import NodeAllocation, Prepared
 from scheduling.engine.framework.framework import SUCCESS, Code, CycleState, Status
 from scheduling.engine.nodes.listers import Listers
+from scheduling.engine.plugins.dynamic_resources import allocations
+from scheduling.engine.plugins.dynamic_resources.plugin import DynamicResources
+from scheduling.engine.plugins.dynamic_resources.prepared import NodeAllocation, Prepared
 from scheduling.engine.workloads.naming import fnv32a, safe_encode
 
 Manifest = Mapping[str, Any]

@@ -17,11 +17,11 @@ from scheduling.engine import names
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decision.result import SCHEDULED, UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.cycle.score_columns import ScoreColumns
+from scheduling.engine.framework.explaining.amounts import format_amount
 from scheduling.engine.framework.framework import RECORD, Code, Detail, record_of
 from scheduling.engine.framework.messages import sentence_of
 from scheduling.engine.framework.runtime import Search
 from scheduling.engine.nodes.arrays import BoolArray
-from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.preemption import Preemption, costs
 from scheduling.engine.preemption.room_verdicts import Refusal, RoomVerdicts

@@ -13,9 +13,9 @@ from typing import Final
 from kscope.sim.objects.objects import Pod
 from scheduling.engine import names
 from scheduling.engine.configuration.profiles import Profile
-from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.framework import Code, Plugin, Status
 from scheduling.engine.framework.messages import fit_error
+from scheduling.engine.plugins.dynamic_resources.plugin import DynamicResources
 
 
 class ExtensionPoint(enum.StrEnum):

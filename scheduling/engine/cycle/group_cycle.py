@@ -22,7 +22,7 @@ from scheduling.engine.cycle.chronicle import COMPONENT
 from scheduling.engine.cycle.decision.result import ERROR, SCHEDULED, UNSCHEDULABLE
 from scheduling.engine.cycle.failure.failures import FailureHandler
 from scheduling.engine.cycle.state import SchedulerState
-from scheduling.engine.pod_groups.gang_scheduling import WAITS_TO_BE_SCHEDULED
+from scheduling.engine.plugins.gang_scheduling.plugin import WAITS_TO_BE_SCHEDULED
 from scheduling.engine.pod_groups.groups import POD_GROUP, PodGroups
 from scheduling.engine.pods.conditions import with_condition
 from scheduling.engine.queue.queued_pod import QueuedPodInfo

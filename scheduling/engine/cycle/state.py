@@ -24,26 +24,26 @@ from scheduling.engine.cycle.attempt import Attempt, Binding, SchedulingAttempt
 from scheduling.engine.cycle.chronicle import Chronicle
 from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.volume_work import VolumeWork
-from scheduling.engine.dynamic_resources.plugin import DynamicResources
+from scheduling.engine.framework import cluster_events as cluster_events
 from scheduling.engine.framework.framework import Plugin, PodVolumes
 from scheduling.engine.framework.handle import Handle
+from scheduling.engine.framework.registrations import EnqueueExtensions, HintWorld, Registration
 from scheduling.engine.nodes.cache import SchedulerCache
 from scheduling.engine.nodes.cache_rules import CacheError
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.nodes.table_feed import TableFeed
-from scheduling.engine.plugins.node_affinity import NodeAffinity
-from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
-from scheduling.engine.plugins.not_modelled import NotModelled
-from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
+from scheduling.engine.plugins.dynamic_resources.plugin import DynamicResources
+from scheduling.engine.plugins.node_affinity.plugin import NodeAffinity
+from scheduling.engine.plugins.node_resources_fit.plugin import NodeResourcesFit
+from scheduling.engine.plugins.not_modelled.plugin import NotModelled
+from scheduling.engine.plugins.pod_topology_spread.plugin import PodTopologySpread
 from scheduling.engine.pod_groups.groups import PodGroups
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.pods.pod_template import SpreadConstraint
-from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.active import QueueSort
 from scheduling.engine.queue.hints.in_tree import everything, in_tree_hints
-from scheduling.engine.queue.hints.queueing_hints import QueueingHints
-from scheduling.engine.queue.hints.registrations import EnqueueExtensions, HintWorld, Registration
+from scheduling.engine.queue.queueing_hints import QueueingHints
 from scheduling.engine.queue.requeueing import QueueProfile
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 

@@ -13,11 +13,11 @@ from kscope.sim.kernel.view import Attributes
 from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
 from scheduling.engine.cycle.state import SchedulerState
+from scheduling.engine.framework import cluster_events as cluster_events
+from scheduling.engine.framework.cluster_events import ClusterEvent
 from scheduling.engine.framework.waiting_pods import WaitingPod
 from scheduling.engine.pod_groups.groups import POD_GROUP, group_of, groups_of
 from scheduling.engine.pods.pod_info import PodInfo, requests_changed
-from scheduling.engine.queue import events as cluster_events
-from scheduling.engine.queue.events import ClusterEvent
 
 # Under this name the boundary holds back a pod whose attempt has failed unexpectedly.
 COMPONENT = "scheduler"

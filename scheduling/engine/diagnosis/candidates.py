@@ -12,8 +12,8 @@ from typing import Any, Final
 from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.causes import Refused
-from scheduling.engine.diagnosis.manifests import taint_of
 from scheduling.engine.diagnosis.world import World
+from scheduling.engine.framework.explaining.manifests import taint_of
 from scheduling.engine.pods.pod_template import Taint
 from volumes.engine.phases import (
     BETA_STORAGE_PROVISIONER,

@@ -11,16 +11,15 @@ import numpy as np
 from scheduling.engine import names
 from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.explain import kept_room
-from scheduling.engine.diagnosis.facts.case import Case
-from scheduling.engine.diagnosis.facts.explain import explain
-from scheduling.engine.diagnosis.facts.fact import fact
-from scheduling.engine.diagnosis.facts.outright import outright_facts
+from scheduling.engine.diagnosis.explaining import explain, outright_facts
 from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Check, named
 from scheduling.engine.diagnosis.world import World
+from scheduling.engine.framework.explaining.amounts import format_amount
+from scheduling.engine.framework.explaining.case import Case
+from scheduling.engine.framework.explaining.fact import fact
 from scheduling.engine.framework.framework import FITS, Detail, Status
 from scheduling.engine.framework.messages import sentence_of
 from scheduling.engine.nodes.arrays import IntArray
-from scheduling.engine.plugins.node_resources_fit import format_amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +262,7 @@ def _node_cause(
         everywhere=everywhere,
         names=nodes,
     )
-    explained = explain(case)
+    explained = explain(world, case)
     return Cause(
         severity="blocks" if len(nodes) == len(world.table) else "narrows",
         sentence=explained.sentence or _sentence(group, nodes, check),
@@ -343,7 +342,7 @@ def outright_cause(decision: ScheduleResult, world: World) -> Cause | None:
         plugin=plugin,
         reasons=reasons,
         nodes=tuple(node.name for _, node in world.nodes()),
-        because=outright_facts(world.pod, plugin, reasons),
+        because=outright_facts(world, plugin, reasons),
     )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from scheduling.engine import names
 from scheduling.engine.diagnosis.causes import Refused
-from scheduling.engine.diagnosis.facts.taints import tainted_everywhere
 from scheduling.engine.diagnosis.report import Cause
-from scheduling.engine.diagnosis.world import CORDON_TAINT, World
+from scheduling.engine.diagnosis.world import World
+from scheduling.engine.framework.explaining.manifests import CORDON_TAINT
+from scheduling.engine.plugins.taint_toleration.facts import tainted_everywhere
 
 
 def headline(world: World, refused: Sequence[Refused], causes: Sequence[Cause]) -> str:

@@ -54,7 +54,7 @@ from scheduling.engine.diagnosis.changes.pod_rules import (
     tolerations,
 )
 from scheduling.engine.diagnosis.changes.requests import smaller_requests
-from scheduling.engine.diagnosis.facts.outright import gate_facts
+from scheduling.engine.diagnosis.explaining import outright_facts
 from scheduling.engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
 from scheduling.engine.diagnosis.headline import headline
 from scheduling.engine.diagnosis.no_scheduler import NoScheduler, leaderless_cause
@@ -331,7 +331,7 @@ class _Inquiry:
                 sentence=f"Held back: {message}.",
                 plugin="SchedulingGates",
                 reasons=(message,),
-                because=tuple(gate_facts(self._pod)),
+                because=outright_facts(self._world, "SchedulingGates", (message,)),
             )
         victims = self._victims
         if victims:

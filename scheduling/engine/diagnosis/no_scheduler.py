@@ -9,10 +9,10 @@ from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.diagnosis.candidates import Candidate, replaced
-from scheduling.engine.diagnosis.facts.fact import fact
 from scheduling.engine.diagnosis.fork import Forks
 from scheduling.engine.diagnosis.report import Cause, Diagnosis
 from scheduling.engine.diagnosis.trials import Trials, seconds
+from scheduling.engine.framework.explaining.fact import fact
 
 
 class NoScheduler:

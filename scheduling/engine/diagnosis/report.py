@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from kscope.sim.objects.kinds import entity_id
-from scheduling.engine.diagnosis.facts.fact import Fact
+from scheduling.engine.framework.explaining.fact import Fact
 
 # From what keeps the pod off every node to what is merely worth knowing.
 Severity = Literal["blocks", "narrows", "delays", "notes"]

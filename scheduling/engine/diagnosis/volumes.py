@@ -20,8 +20,8 @@ from scheduling.engine.diagnosis.candidates import (
     Situation,
     patched,
 )
-from scheduling.engine.diagnosis.manifests import HOSTNAME
 from scheduling.engine.diagnosis.world import World
+from scheduling.engine.framework.explaining.manifests import HOSTNAME
 from volumes.engine.phases import NO_PROVISIONER, claim_class
 
 _DELAYED: Final = "WaitForFirstConsumer"

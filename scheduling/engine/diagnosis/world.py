@@ -30,9 +30,10 @@ from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.diagnosis.fork import Original
+from scheduling.engine.framework.explaining.manifests import CORDON_TAINT
+from scheduling.engine.framework.simple import author_of
 from scheduling.engine.pods.pod_info import PodInfo
-
-CORDON_TAINT = "node.kubernetes.io/unschedulable"
+from scheduling.engine.pods.pod_template import PodTemplate
 
 _KINDS = {
     "csistoragecapacity": "CSIStorageCapacity",
@@ -94,6 +95,15 @@ class World:
     def info(self, pod: Pod | None = None) -> PodInfo:
         """The pod, or another version of it, as the scheduler sees it."""
         return PodInfo(self.pod if pod is None else pod, self.algorithm.profile.resource_rules)
+
+    def template(self) -> PodTemplate:
+        """What the scheduler reads from the manifest of the pod."""
+        return self.algorithm.handle.templates.of(self.info())
+
+    def plugin(self, name: str) -> object:
+        """The plugin of that name as its author wrote it; None where the profile has none."""
+        found = self.algorithm.framework.plugins.by_name.get(name)
+        return None if found is None else author_of(found)
 
     def gates(self, pod: Pod) -> tuple[str, ...]:
         """The reasons why *pod* may not even enter the queue."""

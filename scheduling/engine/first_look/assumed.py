@@ -13,8 +13,8 @@ from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latency
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Pod
-from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.first_look.printed import node_state
+from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.observed.evidence import Evidence, condition, key_of
 
 # How the assumption can be replaced: by files that say it, or not at all.

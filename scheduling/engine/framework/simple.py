@@ -200,4 +200,9 @@ def columns_of(kind: PluginFactory | type[SimplePlugin]) -> PluginFactory:
 
 def class_of(plugin: object) -> type:
     """The class that the plugin's author wrote."""
-    return type(plugin.plugin if isinstance(plugin, Columns) else plugin)
+    return type(author_of(plugin))
+
+
+def author_of(plugin: object) -> object:
+    """The plugin as its author wrote it."""
+    return plugin.plugin if isinstance(plugin, Columns) else plugin

@@ -21,7 +21,7 @@ from scheduling.engine.framework.framework import FITS, CycleState, Detail, Stat
 from scheduling.engine.framework.runtime import Framework, Verdicts
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.nominated import Nominated, Reserved
-from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
+from scheduling.engine.plugins.node_resources_fit.plugin import NodeResourcesFit
 from scheduling.engine.preemption.budgets import Budgets
 from scheduling.engine.preemption.victims import KeptRuns, VictimColumns
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from scheduling.engine.queue.events import ClusterEvent
+from scheduling.engine.framework.cluster_events import ClusterEvent
 from scheduling.engine.queue.go_heap import GoHeap
 from scheduling.engine.queue.heap import Entry, KeyedHeap, SortKey
 from scheduling.engine.queue.queued_pod import QueuedPodInfo

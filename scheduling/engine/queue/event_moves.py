@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scheduling.engine.queue.events import TIMEOUT, ClusterEvent, moves_classic_queue
+from scheduling.engine.framework.cluster_events import TIMEOUT, ClusterEvent, moves_classic_queue
 from scheduling.engine.queue.places import Clock, QueuePlaces
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from scheduling.engine.queue.requeueing import Requeueing, Strategy

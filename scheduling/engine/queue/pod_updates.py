@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from scheduling.engine.framework.cluster_events import UNSCHEDULED_POD_UPDATE, ClusterEvent
 from scheduling.engine.queue.backoff import BackoffPolicy
-from scheduling.engine.queue.events import UNSCHEDULED_POD_UPDATE, ClusterEvent
 from scheduling.engine.queue.nominator import Nominator
 from scheduling.engine.queue.places import QueuePlaces
 from scheduling.engine.queue.queued_pod import QueuedPodInfo

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from scheduling.engine.framework.cluster_events import ClusterEvent
 from scheduling.engine.queue.active import InFlight
-from scheduling.engine.queue.events import ClusterEvent
-from scheduling.engine.queue.hints.queueing_hints import QueueingHints
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
+from scheduling.engine.queue.queueing_hints import QueueingHints
 
 if TYPE_CHECKING:
     from scheduling.engine.framework.framework import PreEnqueuePlugin

@@ -8,7 +8,7 @@ from typing import Literal
 
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.pod_resources import ResourceRules
-from scheduling.engine.queue.events import ClusterEvent
+from scheduling.engine.framework.cluster_events import ClusterEvent
 
 BackoffRule = Literal["pause", "record", "attempts", "counts"]
 ActiveOrder = Literal["arrival", "heap"]

@@ -21,11 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.queue.active import ByPriorityOnly, PrioritySort, QueueSort
-from scheduling.engine.queue.backoff import backoff_policy
-from scheduling.engine.queue.event_moves import EventMoves
-from scheduling.engine.queue.events import (
+from scheduling.engine.framework.cluster_events import (
     ACTIVATION,
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -43,6 +39,10 @@ from scheduling.engine.queue.events import (
     node_scheduling_properties_change,
     pod_scheduling_properties_change,
 )
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.queue.active import ByPriorityOnly, PrioritySort, QueueSort
+from scheduling.engine.queue.backoff import backoff_policy
+from scheduling.engine.queue.event_moves import EventMoves
 from scheduling.engine.queue.flush_times import FlushTimes
 from scheduling.engine.queue.nominator import NominationListener, Nominator
 from scheduling.engine.queue.places import Clock, QueueListener, QueuePlaces

@@ -29,13 +29,13 @@ from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.cycle.decisions_mode.claim_work import ClaimWork
 from scheduling.engine.cycle.decisions_mode.decided_cluster import DecidedCluster
-from scheduling.engine.diagnosis.manifests import REQUIRED
 from scheduling.engine.diagnosis.world import Undo, World
+from scheduling.engine.framework.explaining.manifests import REQUIRED
 from scheduling.engine.framework.framework import PodVolumes
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.nominated import Nominated
-from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
+from scheduling.engine.plugins.pod_topology_spread.plugin import PodTopologySpread
 from scheduling.engine.pods.pod_info import PodInfo
 
 

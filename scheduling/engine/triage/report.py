@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.triage.carrying_out import Body
 from scheduling.engine.triage.drawn import (
     Finding,

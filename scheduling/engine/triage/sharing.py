@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kscope.sim.objects.kinds import split_entity_id
-from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.observed.evidence import Evidence, condition
 from scheduling.engine.triage.report import Group, SharedCause
 from scheduling.engine.triage.stuck.controllers import KINDS, state_of

@@ -38,6 +38,7 @@ from scheduling.engine.cycle.extension_points import (
 from scheduling.engine.cycle.failure.failures import FailureHandler
 from scheduling.engine.cycle.failure.status_writes import PodStatusWriter
 from scheduling.engine.cycle.state import SchedulerState
+from scheduling.engine.framework import cluster_events as cluster_events
 from scheduling.engine.framework.framework import (
     PODS_TO_ACTIVATE,
     SUCCESS,
@@ -48,7 +49,6 @@ from scheduling.engine.framework.framework import (
 )
 from scheduling.engine.framework.waiting_pods import WaitingPod
 from scheduling.engine.pod_groups.groups import group_of
-from scheduling.engine.queue import events as cluster_events
 
 
 class BindingCycle:

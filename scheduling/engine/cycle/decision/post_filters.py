@@ -14,7 +14,6 @@ from scheduling.engine import names
 from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.configuration.registry import IN_TREE
 from scheduling.engine.cycle.decision.extender_rounds import ExtenderRounds
-from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.framework import (
     SUCCESS,
     Code,
@@ -25,6 +24,7 @@ from scheduling.engine.framework.framework import (
 )
 from scheduling.engine.framework.runtime import Framework, Search
 from scheduling.engine.nodes.nominated import Nominated
+from scheduling.engine.plugins.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.preemption.dry_run import Candidate
 from scheduling.engine.preemption.preemption import Evaluator, Preemption
 

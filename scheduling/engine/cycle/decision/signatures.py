@@ -18,9 +18,9 @@ from scheduling.engine import names
 from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.dynamic_resources.extended import ListedClasses
 from scheduling.engine.framework.handle import Handle
-from scheduling.engine.plugins.image_locality import normalized_image_name
-from scheduling.engine.plugins.node_declared_features import required_features
-from scheduling.engine.plugins.spreading.constraints import has_defaults
+from scheduling.engine.plugins.image_locality.plugin import normalized_image_name
+from scheduling.engine.plugins.node_declared_features.plugin import required_features
+from scheduling.engine.plugins.pod_topology_spread.constraints import has_defaults
 from scheduling.engine.pods.pod_info import PodInfo
 
 Manifest = Mapping[str, Any]

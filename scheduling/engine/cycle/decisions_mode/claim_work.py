@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.resource_claims import RESOURCE_CLAIM
-from scheduling.engine.dynamic_resources import allocations
 from scheduling.engine.dynamic_resources.claims import ClaimMissing, claims_of
-from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.framework import CycleState
 from scheduling.engine.nodes.listers import Listers
+from scheduling.engine.plugins.dynamic_resources import allocations
+from scheduling.engine.plugins.dynamic_resources.plugin import DynamicResources
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from scheduling.engine.framework.handle import Handle
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.node_info import NodeInfo
 from scheduling.engine.nodes.node_tree import NodeTree, zone_key
-from scheduling.engine.plugins.volumes.volume_zone import BETA_ZONE
+from scheduling.engine.plugins.volume_zone.plugin import BETA_ZONE
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.dry_run import Candidate
 from scheduling.engine.workloads.disruption.budget_count import with_counted_budgets

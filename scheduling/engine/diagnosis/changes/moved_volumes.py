@@ -9,8 +9,8 @@ from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeC
 from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, Situation, made_again
-from scheduling.engine.diagnosis.facts.case import listed
-from scheduling.engine.diagnosis.manifests import deep_copy
+from scheduling.engine.framework.explaining.case import listed
+from scheduling.engine.framework.explaining.manifests import deep_copy
 from volumes.engine.phases import NO_PROVISIONER, claim_class
 
 _NODES = 3

@@ -16,8 +16,13 @@ from scheduling.engine.diagnosis.candidates import (
     Candidate,
     Situation,
 )
-from scheduling.engine.diagnosis.manifests import CONDITION, HOSTNAME, taint_of, taint_text
-from scheduling.engine.plugins.node_resources_fit import format_amount
+from scheduling.engine.framework.explaining.amounts import format_amount
+from scheduling.engine.framework.explaining.manifests import (
+    CONDITION,
+    HOSTNAME,
+    taint_of,
+    taint_text,
+)
 from scheduling.engine.pods.pod_template import Taint
 
 # For how many of the shapes there are a node that differs is tried.

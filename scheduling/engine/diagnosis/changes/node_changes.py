@@ -14,8 +14,7 @@ from scheduling.engine.diagnosis.candidates import (
     patched,
 )
 from scheduling.engine.diagnosis.causes import Refused
-from scheduling.engine.diagnosis.facts.taints import origin_of
-from scheduling.engine.diagnosis.manifests import (
+from scheduling.engine.framework.explaining.manifests import (
     CONDITION,
     HOSTNAME,
     REQUIRED,
@@ -24,6 +23,7 @@ from scheduling.engine.diagnosis.manifests import (
     taint_text,
 )
 from scheduling.engine.names import NODE_AFFINITY
+from scheduling.engine.plugins.taint_toleration.facts import origin_of
 
 # Labels that state a fact about a machine: where one is missing it may be added, but not changed.
 _FACTS = ("topology.kubernetes.io/", "failure-domain.beta.kubernetes.io/", CONDITION)

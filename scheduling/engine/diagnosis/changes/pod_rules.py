@@ -16,9 +16,9 @@ from scheduling.engine.diagnosis.candidates import (
     replaced,
     template_note,
 )
-from scheduling.engine.diagnosis.facts.labels import RENAMED
-from scheduling.engine.diagnosis.facts.taints import origin_of
-from scheduling.engine.diagnosis.manifests import (
+from scheduling.engine.diagnosis.world import World
+from scheduling.engine.framework.explaining.labels import RENAMED
+from scheduling.engine.framework.explaining.manifests import (
     CONDITION,
     PREFERRED,
     REQUIRED,
@@ -26,7 +26,7 @@ from scheduling.engine.diagnosis.manifests import (
     node_terms,
     taint_text,
 )
-from scheduling.engine.diagnosis.world import World
+from scheduling.engine.plugins.taint_toleration.facts import origin_of
 from scheduling.engine.pods.pod_info import AffinityTerm
 from scheduling.engine.pods.pod_template import Taint
 

@@ -15,8 +15,8 @@ from scheduling.engine.diagnosis.candidates import (
     template_note,
 )
 from scheduling.engine.diagnosis.causes import shortages
-from scheduling.engine.diagnosis.manifests import deep_copy
-from scheduling.engine.plugins.node_resources_fit import format_amount
+from scheduling.engine.framework.explaining.amounts import format_amount
+from scheduling.engine.framework.explaining.manifests import deep_copy
 from scheduling.engine.pods.pod_info import PodInfo
 
 _LESS = "Less is reserved for it: measure first what it uses."

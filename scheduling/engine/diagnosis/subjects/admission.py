@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject, quantity
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.subjects.scene import Scene
+from scheduling.engine.framework.explaining.fact import Fact, fact
 
 # What a pod must state once a quota limits it. Upstream: core/pods.go, requiredResources.
 _COMPUTE: Final = ("cpu", "memory")

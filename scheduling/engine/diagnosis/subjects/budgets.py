@@ -7,10 +7,10 @@ from typing import Final
 
 from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import ApiObject, Pod
-from scheduling.engine.diagnosis.facts.case import FEW, listed
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause
+from scheduling.engine.framework.explaining.case import FEW, listed
+from scheduling.engine.framework.explaining.fact import Fact, fact
 
 COMPONENT: Final = "disruption-controller"
 

@@ -15,14 +15,6 @@ from kscope.sim.objects.objects import (
 )
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, made_again, patched, replaced
-from scheduling.engine.diagnosis.facts.case import listed
-from scheduling.engine.diagnosis.manifests import (
-    CONDITION,
-    HOSTNAME,
-    deep_copy,
-    taint_of,
-    taint_text,
-)
 from scheduling.engine.diagnosis.subjects.admission import (
     broken_bounds,
     exceeded_limits,
@@ -38,6 +30,14 @@ from scheduling.engine.diagnosis.subjects.rollouts import (
 )
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.subjects.workloads import pods_of, replica_sets, top_workload
+from scheduling.engine.framework.explaining.case import listed
+from scheduling.engine.framework.explaining.manifests import (
+    CONDITION,
+    HOSTNAME,
+    deep_copy,
+    taint_of,
+    taint_text,
+)
 from volumes.engine.matching.explanation import explain_candidates
 from volumes.engine.phases import is_volume_bound_to_claim, volume_mode
 

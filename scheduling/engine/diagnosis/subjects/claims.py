@@ -14,11 +14,11 @@ from kscope.sim.objects.objects import (
     StorageClass,
     quantity,
 )
-from scheduling.engine.diagnosis.facts.case import FEW, listed, owner_text
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
-from scheduling.engine.diagnosis.facts.volumes import fault_fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
+from scheduling.engine.framework.explaining.case import FEW, listed, owner_text
+from scheduling.engine.framework.explaining.fact import Fact, fact
+from scheduling.engine.plugins.volume_binding.facts import fault_fact
 from volumes.engine.matching.explanation import explain_candidates
 from volumes.engine.phases import (
     CLAIM_LOST,

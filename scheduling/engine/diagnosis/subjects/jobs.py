@@ -7,9 +7,9 @@ from typing import Final
 
 from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import ApiObject
-from scheduling.engine.diagnosis.facts.fact import fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import cause
+from scheduling.engine.framework.explaining.fact import fact
 
 _CONTROLLER: Final = "job-controller"
 # The conditions after which a Job creates no pod, and what is said of it.

@@ -7,12 +7,12 @@ from typing import Final
 
 from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import Node, Pod
-from scheduling.engine.diagnosis.facts.case import FEW, listed
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
-from scheduling.engine.diagnosis.facts.taints import condition_facts, taint_facts
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes_of
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
+from scheduling.engine.framework.explaining.case import FEW, listed
+from scheduling.engine.framework.explaining.fact import Fact, fact
+from scheduling.engine.plugins.taint_toleration.facts import condition_facts, taint_facts
 
 CONTROLLER: Final = "node-controller"
 _HEALTHY: Final = {"Ready": "True"}

@@ -10,12 +10,12 @@ from typing import Final
 from kscope.sim.objects.objects import PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate
-from scheduling.engine.diagnosis.facts.case import FEW
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.changes import deleted_users
 from scheduling.engine.diagnosis.subjects.claims import BINDER, binding_causes
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause
+from scheduling.engine.framework.explaining.case import FEW
+from scheduling.engine.framework.explaining.fact import Fact, fact
 from volumes.engine.ephemeral import ownership_fault
 from volumes.engine.phases import SELECTED_NODE, WAIT_FOR_FIRST_CONSUMER, claim_class
 

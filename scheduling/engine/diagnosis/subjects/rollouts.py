@@ -9,10 +9,10 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject, Pod
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, patched
-from scheduling.engine.diagnosis.facts.case import FEW, listed
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause
+from scheduling.engine.framework.explaining.case import FEW, listed
+from scheduling.engine.framework.explaining.fact import Fact, fact
 
 _DEFAULT: Final = "25%"
 # What of a template a scheduler reads, beside the requests of its containers.

@@ -16,8 +16,8 @@ from kscope.sim.objects.objects import (
     StorageClass,
 )
 from kscope.sim.objects.selectors import LabelSelector
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause, Severity
+from scheduling.engine.framework.explaining.fact import Fact, fact
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kscope.sim.objects.objects import PersistentVolume
-from scheduling.engine.diagnosis.facts.case import FEW, listed
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.claims import BINDER
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
+from scheduling.engine.framework.explaining.case import FEW, listed
+from scheduling.engine.framework.explaining.fact import Fact, fact
 from volumes.engine.matching.explanation import explain_candidates
 from volumes.engine.phases import (
     PROVISIONED_BY,

@@ -7,13 +7,13 @@ from typing import Final
 
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import ApiObject, Pod
-from scheduling.engine.diagnosis.facts.case import FEW, listed
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.admission import refusals_of
 from scheduling.engine.diagnosis.subjects.jobs import job_causes, wanted_pods_of_job
 from scheduling.engine.diagnosis.subjects.rollouts import outdated_causes
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
+from scheduling.engine.framework.explaining.case import FEW, listed
+from scheduling.engine.framework.explaining.fact import Fact, fact
 
 _WANTED: Final[Mapping[str, tuple[str, ...]]] = {
     "DaemonSet": ("status", "desiredNumberScheduled"),

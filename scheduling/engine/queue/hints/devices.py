@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scheduling.engine.dynamic_resources.claims import ClaimMissing, allocation_of, claims_of
+from scheduling.engine.framework.registrations import HintWorld
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.queue.hints.registrations import HintWorld
 
 if TYPE_CHECKING:
     from kscope.sim.objects.objects import ApiObject, Pod

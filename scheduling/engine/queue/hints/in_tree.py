@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scheduling.engine.queue.events import (
+from scheduling.engine.framework.cluster_events import (
     CSI_DRIVER,
     CSI_NODE,
     CSI_STORAGE_CAPACITY,
@@ -23,8 +23,8 @@ from scheduling.engine.queue.events import (
     VOLUME_ATTACHMENT,
     Action,
 )
+from scheduling.engine.framework.registrations import Registration, on
 from scheduling.engine.queue.hints import devices, nodes, pods, resources, volumes
-from scheduling.engine.queue.hints.registrations import Registration, on
 from scheduling.engine.queue.rules import QueueRules
 
 _ADD_OR_UPDATE = Action.ADD | Action.UPDATE

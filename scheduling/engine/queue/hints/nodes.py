@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kscope.sim.objects.selectors import NodeSelector
-from scheduling.engine.plugins.node_unschedulable import UNSCHEDULABLE_TAINT
+from scheduling.engine.framework.registrations import HintWorld
+from scheduling.engine.plugins.node_unschedulable.plugin import UNSCHEDULABLE_TAINT
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.pods.pod_template import Taint, parse_tolerations
-from scheduling.engine.queue.hints.registrations import HintWorld
 
 if TYPE_CHECKING:
     from kscope.sim.objects.objects import Manifest, Node, Pod

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from scheduling.engine.framework.registrations import HintWorld
 from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
 from scheduling.engine.pods.pod_template import SpreadConstraint, spread_constraints
-from scheduling.engine.queue.hints.registrations import HintWorld
 
 if TYPE_CHECKING:
     from kscope.sim.objects.objects import Node, Pod

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from kscope.sim.objects.pod_resources import Resources, is_scalar_resource_name
 from kscope.sim.objects.quantity import parse
 from scheduling.engine.dynamic_resources.extended import CLASS_PREFIX
+from scheduling.engine.framework.registrations import HintWorld
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.queue.hints.registrations import HintWorld
 
 if TYPE_CHECKING:
     from kscope.sim.objects.objects import ApiObject, Node, Pod

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scheduling.engine.plugins.volumes.volume_restrictions import disks_conflict, restricted_disks
-from scheduling.engine.plugins.volumes.volume_zone import volume_topologies
+from scheduling.engine.framework.registrations import HintWorld
+from scheduling.engine.plugins.volume_restrictions.plugin import disks_conflict, restricted_disks
+from scheduling.engine.plugins.volume_zone.plugin import volume_topologies
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.queue.hints.registrations import HintWorld
 from volumes.engine.matching.storage_capacity import volume_limit
 from volumes.engine.migration import IN_TREE
 from volumes.engine.translation import csi_handle, in_tree_plugin

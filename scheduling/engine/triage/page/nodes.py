@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from scheduling.engine.diagnosis.causes import Obstacle, Refused, check_of
-from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.diagnosis.report import Check
-from scheduling.engine.diagnosis.world import CORDON_TAINT, World
-from scheduling.engine.plugins.node_resources_fit import format_amount
+from scheduling.engine.diagnosis.world import World
+from scheduling.engine.framework.explaining.amounts import format_amount
+from scheduling.engine.framework.explaining.case import listed
+from scheduling.engine.framework.explaining.manifests import CORDON_TAINT
 from scheduling.engine.triage.deciding import Deciding
 from scheduling.engine.triage.drawn import NodesByReason
 from scheduling.engine.triage.pending_pods.held import Held, PodClass

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from scheduling.engine import names
-from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.triage.pending_pods.held import Held
 from scheduling.engine.triage.report import Group
 

@@ -26,8 +26,8 @@ from scheduling.engine.diagnosis.changes.pod_rules import (
     tolerations,
 )
 from scheduling.engine.diagnosis.changes.requests import smaller_requests
-from scheduling.engine.diagnosis.facts.case import listed
-from scheduling.engine.diagnosis.manifests import (
+from scheduling.engine.framework.explaining.case import listed
+from scheduling.engine.framework.explaining.manifests import (
     CONDITION,
     HOSTNAME,
     REQUIRED,

@@ -11,11 +11,11 @@ from kscope.sim.objects.objects import Manifest, Pod
 from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine import names
 from scheduling.engine.diagnosis.causes import Obstacle
-from scheduling.engine.diagnosis.facts.case import listed
-from scheduling.engine.diagnosis.manifests import CONDITION, HOSTNAME, REQUIRED
 from scheduling.engine.diagnosis.report import Cause, named
+from scheduling.engine.framework.explaining.amounts import format_amount
+from scheduling.engine.framework.explaining.case import listed
+from scheduling.engine.framework.explaining.manifests import CONDITION, HOSTNAME, REQUIRED
 from scheduling.engine.observed.evidence import Evidence, condition, key_of
-from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.triage.deciding import Deciding
 from scheduling.engine.triage.pending_pods.held import Held, containers_of, leaving_for, was_refused
 from scheduling.engine.triage.pending_pods.signatures import device_classes

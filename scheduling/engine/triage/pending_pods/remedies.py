@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kscope.sim.objects.manifest_parts import items, section
-from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.framework.explaining.amounts import format_amount
+from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.observed.evidence import Evidence
-from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.triage.carrying_out import bodies, deleted_at_once
 from scheduling.engine.triage.carrying_out import opened as gates_off

@@ -11,9 +11,9 @@ from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest, Node, Pod
 from scheduling.engine import names
 from scheduling.engine.diagnosis.causes import Refused, shortages
-from scheduling.engine.diagnosis.manifests import HOSTNAME
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.world import World
+from scheduling.engine.framework.explaining.manifests import HOSTNAME
 
 Signature = tuple[str, ...]
 

@@ -10,7 +10,7 @@ from typing import Final
 from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import Manifest, from_manifest
 from scheduling.engine.diagnosis.candidates import made_again
-from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.observed.evidence import (
     Evidence,
     SeenEvent,

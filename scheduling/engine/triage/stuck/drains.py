@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.diagnosis.why import explain_object
+from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.observed.evidence import Evidence, controller_reference, entity, key_of
 from scheduling.engine.triage.report import Group
 from scheduling.engine.workloads.disruption.budget_count import selector_of_budget

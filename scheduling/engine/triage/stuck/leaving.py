@@ -10,7 +10,7 @@ from typing import Final
 from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.observed.evidence import Evidence, condition, entity, key_of
 from scheduling.engine.triage.carrying_out import bodies, deleted_at_once, without_finalizer
 from scheduling.engine.triage.report import Change, Group, counted

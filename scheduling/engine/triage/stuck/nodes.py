@@ -9,7 +9,7 @@ from typing import Final
 
 from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import OUT_OF_SERVICE_TAINT, Manifest, Node
-from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.observed.evidence import Evidence, condition, key_of
 from scheduling.engine.triage.carrying_out import (
     bodies,

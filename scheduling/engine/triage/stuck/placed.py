@@ -9,7 +9,7 @@ from typing import Final
 
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
-from scheduling.engine.diagnosis.facts.case import listed
+from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.observed.evidence import Evidence, SeenEvent, condition, key_of, times_of
 from scheduling.engine.triage.carrying_out import bodies, created, named, patch_of
 from scheduling.engine.triage.report import Change, Group

@@ -12,7 +12,6 @@ from kscope.sim.objects.objects import Manifest, Pod
 from kscope.sim.objects.quantity import milli_value
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.diagnosis.facts.case import listed
 from scheduling.engine.diagnosis.subjects.admission import (
     exceeded_limits,
     template_amounts,
@@ -20,6 +19,7 @@ from scheduling.engine.diagnosis.subjects.admission import (
 )
 from scheduling.engine.diagnosis.subjects.changes import default_amounts
 from scheduling.engine.diagnosis.subjects.scene import Scene
+from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.observed.evidence import (
     Evidence,
     SeenEvent,

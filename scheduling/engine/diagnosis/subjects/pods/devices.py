@@ -8,12 +8,12 @@ from typing import Any, Final
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.resource_claims import RESOURCE_CLAIM, extended_claim, pod_claims
 from scheduling.engine import names
-from scheduling.engine.diagnosis.facts.case import listed
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause
 from scheduling.engine.dynamic_resources.binding_conditions import missing_conditions
 from scheduling.engine.dynamic_resources.claims import results_of
+from scheduling.engine.framework.explaining.case import listed
+from scheduling.engine.framework.explaining.fact import Fact, fact
 
 _KUBELET: Final = "kubelet"
 _RESULTS: Final = ("status", "allocation", "devices", "results")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kscope.sim.objects.manifest_parts import items
 from kscope.sim.objects.objects import Pod
 from scheduling.engine import names
-from scheduling.engine.diagnosis.facts.fact import fact
 from scheduling.engine.diagnosis.report import Cause
+from scheduling.engine.framework.explaining.fact import fact
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
 

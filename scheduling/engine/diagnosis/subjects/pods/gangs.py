@@ -10,12 +10,12 @@ from kscope.sim.objects.objects import ApiObject, Pod
 from scheduling.engine import names
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, patched
-from scheduling.engine.diagnosis.facts.case import FEW, listed
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
-from scheduling.engine.diagnosis.manifests import HOSTNAME, deep_copy
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene
-from scheduling.engine.pod_groups.gang_scheduling import WAITS_TO_APPEAR, WAITS_TO_BE_SCHEDULED
+from scheduling.engine.framework.explaining.case import FEW, listed
+from scheduling.engine.framework.explaining.fact import Fact, fact
+from scheduling.engine.framework.explaining.manifests import HOSTNAME, deep_copy
+from scheduling.engine.plugins.gang_scheduling.plugin import WAITS_TO_APPEAR, WAITS_TO_BE_SCHEDULED
 from scheduling.engine.pod_groups.groups import POD_GROUP, group_of
 
 _GATES: Final = (WAITS_TO_APPEAR, "waiting for pods's pod group")

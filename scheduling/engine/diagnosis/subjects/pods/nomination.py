@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.kernel.units import SECOND, nanoseconds_of
 from kscope.sim.objects.objects import Node, Pod
-from scheduling.engine.diagnosis.facts.case import FEW, listed
-from scheduling.engine.diagnosis.facts.fact import fact
-from scheduling.engine.diagnosis.facts.taints import condition_facts
 from scheduling.engine.diagnosis.report import Cause
+from scheduling.engine.framework.explaining.case import FEW, listed
+from scheduling.engine.framework.explaining.fact import fact
+from scheduling.engine.plugins.taint_toleration.facts import condition_facts
 
 
 def nomination_cause(store: ObjectStore, pod: Pod, victims: Sequence[Pod]) -> Cause:

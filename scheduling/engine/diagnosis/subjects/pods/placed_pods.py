@@ -7,9 +7,6 @@ from typing import Final
 
 from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import ApiObject, PersistentVolume, Pod
-from scheduling.engine.diagnosis.facts.case import listed, owner_text
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
-from scheduling.engine.diagnosis.facts.taints import condition_facts
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes_of
 from scheduling.engine.diagnosis.subjects.claims import claim_causes
@@ -17,6 +14,9 @@ from scheduling.engine.diagnosis.subjects.pods.devices import preparation_causes
 from scheduling.engine.diagnosis.subjects.pods.resizes import resize_causes
 from scheduling.engine.diagnosis.subjects.rollouts import strategy_fact
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
+from scheduling.engine.framework.explaining.case import listed, owner_text
+from scheduling.engine.framework.explaining.fact import Fact, fact
+from scheduling.engine.plugins.taint_toleration.facts import condition_facts
 
 ATTACHER: Final = "attachdetach-controller"
 KUBELET: Final = "kubelet"

@@ -10,11 +10,11 @@ from kscope.sim.objects.objects import Manifest, Node, Pod
 from kscope.sim.objects.pod_resources import NEWEST, pod_resources
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate
-from scheduling.engine.diagnosis.facts.case import FEW, listed, owner_text
-from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause
-from scheduling.engine.plugins.node_resources_fit import format_amount
+from scheduling.engine.framework.explaining.amounts import format_amount
+from scheduling.engine.framework.explaining.case import FEW, listed, owner_text
+from scheduling.engine.framework.explaining.fact import Fact, fact
 from volumes.engine.kubelet.resizing import (
     IN_PROGRESS,
     INFEASIBLE,

@@ -1,0 +1,1 @@
+"""All predicates on every node, where a Policy asks for it."""

@@ -1,0 +1,1 @@
+"""Conditions of nodes, before they became taints."""

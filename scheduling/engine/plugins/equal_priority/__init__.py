@@ -1,0 +1,1 @@
+"""The same score for all nodes."""

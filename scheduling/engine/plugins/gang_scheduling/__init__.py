@@ -1,0 +1,1 @@
+"""All or none of the pods of a group."""

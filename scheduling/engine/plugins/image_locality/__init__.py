@@ -1,0 +1,1 @@
+"""Nodes that already have the images."""

@@ -1,0 +1,1 @@
+"""The nodes that a pod selects, and those that it prefers."""

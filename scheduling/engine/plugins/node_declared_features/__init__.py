@@ -1,0 +1,1 @@
+"""Features that the kubelet of a node declares."""

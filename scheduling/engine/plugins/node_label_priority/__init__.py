@@ -1,0 +1,1 @@
+"""Labels that a Policy prefers."""

@@ -1,0 +1,1 @@
+"""Nodes that ask to be avoided."""

@@ -1,0 +1,1 @@
+"""Nodes whose resources are used to the same degree."""

@@ -1,0 +1,52 @@
+"""Nodes that are cordoned. Upstream: plugins/nodeunschedulable/node_unschedulable.go."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from scheduling.engine import names
+from scheduling.engine.framework.explaining.case import Case
+from scheduling.engine.framework.explaining.fact import Explanation
+from scheduling.engine.framework.framework import Code, CycleState, Detail, Plugin, Status
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.plugins.node_unschedulable.facts import explain_cordon
+from scheduling.engine.pods.pod_template import PodTemplate, Taint
+
+REASON_UNSCHEDULABLE = "node(s) were unschedulable"
+UNSCHEDULABLE_TAINT = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+
+
+class NodeUnschedulable(Plugin):
+    """Refuses cordoned nodes unless the pod tolerates the taint that goes with the cordon."""
+
+    name: ClassVar[str] = names.NODE_UNSCHEDULABLE
+    is_local: ClassVar[bool] = True
+    is_static: ClassVar[bool] = True
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._table = handle.table
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """1 for a cordoned node."""
+        codes = self._table.unschedulable[rows].astype("int64")
+        if codes.any() and tolerates_cordon(state.template):
+            codes[:] = 0
+        return codes
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """The one reason there is."""
+        return Status(Code.UNRESOLVABLE, (REASON_UNSCHEDULABLE,), self.name)
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """Says that the node is cordoned."""
+        return Detail(text="cordoned")
+
+    def explain_refusals(self, case: Case) -> Explanation:
+        """See `Explains`."""
+        return explain_cordon(case)
+
+
+def tolerates_cordon(template: PodTemplate) -> bool:
+    """Whether a pod of *template* may go to a cordoned node."""
+    return any(toleration.tolerates(UNSCHEDULABLE_TAINT) for toleration in template.tolerations)

@@ -1,0 +1,1 @@
+"""How many volumes a node may have attached."""

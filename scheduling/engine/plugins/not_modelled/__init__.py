@@ -1,0 +1,1 @@
+"""Pods that need what kscope does not model."""

@@ -1,0 +1,1 @@
+"""Claims that have to exist before anything else."""

@@ -1,0 +1,1 @@
+"""Pods of one service or controller spread over nodes and zones."""

@@ -1,0 +1,1 @@
+"""Pods of one service kept together, or apart."""

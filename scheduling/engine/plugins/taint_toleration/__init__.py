@@ -1,0 +1,1 @@
+"""Taints of nodes, and tolerations of pods."""
