@@ -77,7 +77,8 @@ class Watches:
         # When which other objects changed last, by kind and key.
         self.changed: deque[tuple[int, str, str]] = deque(maxlen=_MOST_CHANGES)
         self._began = 0
-        self._has_listed = False
+        # Whether it was told at once of everything that exists.
+        self.has_listed = False
         self._cache = state.cache
         self._queue = state.queue
         self._volume_work = state.volume_work
@@ -111,9 +112,9 @@ class Watches:
 
     def list_at_once(self) -> None:
         """Know everything that exists without waiting for it; later writes come as late as usual."""
-        if self._has_listed:
+        if self.has_listed:
             return
-        self._has_listed = True
+        self.has_listed = True
         for kind, handler in self._handlers():
             self._store.watch(kind, handler, AT_ONCE)
         if not self._state.external:

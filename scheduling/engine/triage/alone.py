@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from kscope.sim.objects.objects import PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.fork import CopiedForks, Forks
+from scheduling.engine.diagnosis.fork import (
+    CopiedForks,
+    Forks,
+    MakeForks,
+    Original,
+    collector_paused,
+)
+from scheduling.engine.diagnosis.inquiry import last_of
 from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
-from scheduling.engine.diagnosis.why import explain_object
+from scheduling.engine.diagnosis.why import explain_in_steps, explain_object
 from scheduling.engine.triage.carrying_out import MOST
 from scheduling.engine.triage.report import Change, Group
 from scheduling.engine.triage.stuck.drains import BUDGET
@@ -27,8 +34,9 @@ SHARED: Final = {
     "quota": "the quota is what other teams' shares rest on",
     "budget": "the budget protects all of its pods",
 }
-# In larger clusters the forks that this takes cost more than the whole triage.
-_MOST_PODS: Final = 250
+# In larger clusters one question about each group costs more than the whole triage, and the forks in
+# which its changes are tried do so much earlier.
+_MOST_PODS_ASKED, _MOST_PODS_FORKED = 2_000, 250
 _MOST_SENTENCES: Final = 12
 _MOST_FACTS: Final = 3
 _UNBOUND: Final = "unbound immediate PersistentVolumeClaims"
@@ -43,18 +51,71 @@ def change_of(fix: Fix) -> str:
 
 
 @dataclass(slots=True)
-class Alone:
-    """Asks a cluster, which is left as it is, about single objects."""
+class AtOnce:
+    """Asks about the objects of a cluster as its schedulers would know them, and leaves it as it is.
+
+    Nothing is copied where they know everything that exists, as in a cluster that begins as it
+    stood. Changes are tried in forks of the cluster.
+    """
 
     cluster: Cluster
-    _forks: CopiedForks | None = None
+    make_forks: MakeForks = CopiedForks
+    _known: Cluster | None = None
+    _forks: Forks | None = None
+
+    def explained(self, kind: str, key: str, *, tries_changes: bool) -> Diagnosis:
+        """See `explain_object`."""
+        steps = self.in_steps(kind, key)
+        with collector_paused():
+            return last_of(steps) if tries_changes else next(steps)
+
+    def in_steps(self, kind: str, key: str) -> Iterator[Diagnosis]:
+        """See `explain_in_steps`."""
+        if self._known is None or self._forks is None:
+            self._known = _all_known(self.cluster)
+            self._forks = self.make_forks(self.cluster)
+        return explain_in_steps(self._known, kind, key, self._forks)
+
+
+def _all_known(cluster: Cluster) -> Cluster:
+    """*cluster* if its schedulers know everything that exists, else a copy where they do."""
+    if all(each.watches.has_listed for each in cluster.schedulers):
+        return cluster
+    copy = Original(cluster).copy()
+    for scheduler in copy.schedulers:
+        scheduler.watches.list_at_once()
+    return copy
+
+
+@dataclass(slots=True)
+class _Question:
+    """Why one object is as it is: the causes first, and the whole where it is asked for."""
+
+    steps: Iterator[Diagnosis]
+    found: Diagnosis
+
+    def whole(self) -> Diagnosis:
+        """The answer with all its changes."""
+        with collector_paused():
+            for self.found in self.steps:
+                pass
+        return self.found
+
+
+class Alone:
+    """Asks a cluster, which is left as it is, about single objects, about each once."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._at_once = AtOnce(cluster)
+        self._pods = len(cluster.store.live(Pod.KIND))
+        self._questions: dict[tuple[str, str], _Question] = {}
 
     def explained(self, group: Group) -> Group:
         """*group* with what is known of the first of its objects."""
         kind, keys = _first_of(group)
-        if not keys or self._is_large:
+        if not keys or self._pods > _MOST_PODS_ASKED:
             return group
-        found = self._asked(kind, keys[0], tries_changes=False)
+        found = self._asked(kind, keys[0]).found
         told = dict.fromkeys(sentence for each in found.causes for sentence in _told(each))
         said = (each for each in told if each not in group.cause)
         return replace(group, because=tuple(said)[:_MOST_SENTENCES])
@@ -62,47 +123,25 @@ class Alone:
     def helped(self, group: Group) -> Group:
         """*group* with the changes that were carried out for the first of its objects."""
         kind, keys = _first_of(group)
-        if group.changes or not keys or self._is_large:
+        if group.changes or not keys or self._pods > _MOST_PODS_FORKED:
             return group
-        found = self._asked(kind, keys[0], tries_changes=True)
+        found = self._asked(kind, keys[0]).whole()
         several = f"For {keys[0]}: " if len(keys) > 1 else ""
         changes = tuple(_change(fix, several, len(keys)) for fix in found.fixes)
         conclusion = "" if changes else found.conclusion or group.conclusion
         return replace(group, changes=changes, conclusion=conclusion)
 
-    @property
-    def _is_large(self) -> bool:
-        return len(self.cluster.store.live(Pod.KIND)) > _MOST_PODS
-
-    def _asked(self, kind: str, key: str, *, tries_changes: bool) -> Diagnosis:
-        if self._forks is None:
-            self._forks = CopiedForks(self.cluster)
-
-        def ask(copy: Cluster) -> Diagnosis:
-            return explain_at_once(
-                copy, kind, key, lambda: CopiedForks(self.cluster), tries_changes=tries_changes
-            )
-
-        return self._forks.run(ask)
-
-
-def explain_at_once(
-    copy: Cluster,
-    kind: str,
-    key: str,
-    make_forks: Callable[[], Forks],
-    *,
-    tries_changes: bool,
-) -> Diagnosis:
-    """Why an object of *copy* is as it is, once the schedulers there know everything that exists.
-
-    Changes are tried in forks of the cluster that it is a copy of, which `make_forks` makes.
-    """
-    for scheduler in copy.schedulers:
-        scheduler.watches.list_at_once()
-    return explain_object(
-        copy, kind, key, tries_changes=tries_changes, make_forks=lambda _: make_forks()
-    )
+    def _asked(self, kind: str, key: str) -> _Question:
+        known = self._questions.get((kind, key))
+        if known is not None:
+            return known
+        steps = self._at_once.in_steps(kind, key)
+        with collector_paused():
+            asked = _Question(steps, next(steps))
+        # A question that is not over keeps the view that it has of the cluster.
+        if self._pods <= _MOST_PODS_FORKED:
+            self._questions[kind, key] = asked
+        return asked
 
 
 def _told(cause: Cause) -> Iterator[str]:

@@ -7,8 +7,9 @@ that contradiction is the answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from kscope.sim.kernel.units import SECOND
@@ -19,7 +20,7 @@ from scheduling.engine.diagnosis.fork import CopiedForks, MakeForks
 from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
 from scheduling.engine.diagnosis.why import ASKED, diagnosis_of, explain_object
 from scheduling.engine.observed.evidence import Evidence, SeenEvent, claims_of, condition, key_of
-from scheduling.engine.triage.alone import LOSING, SHARED, change_of, explain_at_once
+from scheduling.engine.triage.alone import LOSING, SHARED, AtOnce, change_of
 from scheduling.engine.triage.report import Change, Group, change_text
 from scheduling.engine.triage.stuck.controllers import KINDS as WORKLOADS
 from scheduling.engine.triage.stuck.controllers import ready_pods, state_of, wanted_pods
@@ -28,6 +29,8 @@ from scheduling.engine.triage.triage import ask
 
 # How far the model looks ahead.
 AHEAD: Final = 60 * SECOND
+# In larger clusters a minute takes minutes: each pod is good for some thirty steps.
+_MOST_PODS_AHEAD: Final = 2_000
 # A pod in one of these states waits for a scheduler, which has the best answer.
 _NOT_WAITING: Final = ("placed", "ended", "deleting")
 # A pod that no scheduler looks at: the objects around it say more than the schedulers.
@@ -212,36 +215,27 @@ def explain_as_it_stands(
     """Why the object is as it is at the instant of the files; None where there is no such object.
 
     *cluster* is at its beginning and is left so; *evidence* is of its files. Nothing is bound,
-    nominated, evicted or written: what the schedulers would decide is computed in a copy whose
-    queues and caches are filled at once. Without *tries_changes* there are causes alone.
+    nominated, evicted or written: what the schedulers would decide is computed with queues and
+    caches that are filled at once. Without *tries_changes* there are causes alone. Changes are tried,
+    and the next minute is played, in the forks of *make_forks*.
     """
     raw = evidence.find(kind, key)
     if raw is None:
         return None
-    original = CopiedForks(cluster)
     asked = ask(cluster, evidence, tries_changes=tries_changes)
     found = asked.causes.groups
     naming = list(_naming(evidence, raw, found))
     # Of thousands of stuck objects, changes are tried for the groups that matter here.
     groups = tuple(map(asked.group, naming or _around(evidence, raw, found)))
     companion = _companion(evidence, raw, groups)
+    at_once = AtOnce(cluster, make_forks)
 
-    def at_once(copy: Cluster) -> tuple[Diagnosis, Diagnosis | None]:
-        def explained(kind: str, key: str) -> Diagnosis:
-            return explain_at_once(
-                copy, kind, key, lambda: make_forks(cluster), tries_changes=tries_changes
-            )
+    def explained(kind: str, key: str) -> Diagnosis:
+        return at_once.explained(kind, key, tries_changes=tries_changes)
 
-        own = explained(kind, key) if kind in ASKED else _unasked(cluster, kind, key, raw)
-        return own, explained(*companion) if companion else None
-
-    def ahead(copy: Cluster) -> _Prediction:
-        return _prediction(copy, kind, key)
-
-    diagnosis, beside = original.run(at_once)
-    # Extenders decide too, and are not asked about what is only tried.
-    looks_ahead = kind in ASKED and not cluster.asks_extenders
-    predicted = original.run(ahead) if looks_ahead else _Prediction()
+    diagnosis = explained(kind, key) if kind in ASKED else _unasked(cluster, kind, key, raw)
+    beside = explained(*companion) if companion else None
+    predicted = _predicted(cluster, kind, key, groups, make_forks)
     if not groups:
         diagnosis = _without_denial(evidence, raw, diagnosis, predicted)
     elif diagnosis.state == "well":
@@ -463,6 +457,21 @@ class _Prediction:
     text: str = ""
     goes_on: bool = False
     causes: tuple[Cause, ...] = ()
+
+
+def _predicted(
+    cluster: Cluster, kind: str, key: str, groups: Sequence[Group], make_forks: MakeForks
+) -> _Prediction:
+    """What a fork does in the next minute; in a large cluster, what is decided as things are."""
+    # Extenders decide too, and are not asked about what is only tried.
+    if kind not in ASKED or cluster.asks_extenders:
+        return _Prediction()
+    pods = len(cluster.store.live(Pod.KIND))
+    if pods > _MOST_PODS_AHEAD:
+        said = next((each.predicted for each in groups if each.predicted), "")
+        text = f"{said} No minute was played: of {pods:,} pods it would take too long.".lstrip()
+        return _Prediction(text, goes_on=any(each.contradicts for each in groups))
+    return make_forks(cluster).run(partial(_prediction, kind=kind, key=key))
 
 
 def _prediction(cluster: Cluster, kind: str, key: str) -> _Prediction:
