@@ -10,7 +10,7 @@ from kube.resources import Resource, found
 PREFIX = "/k8s/runs/"
 _ADDRESS = re.compile(r"/k8s/runs/(\d{1,18})(?:@([^/]+))?(/.*)?")
 _SEQ = re.compile(r"\d{1,18}")
-# What comes after the name of a namespace and belongs to the Namespace itself.
+# Path segments after the name of a namespace that belong to the Namespace itself.
 _OF_NAMESPACES = frozenset({"status", "finalize"})
 
 
@@ -34,7 +34,7 @@ def api_root(run_id: int, instant: str = "") -> str:
 
 
 def address_of(path: str) -> Address | None:
-    """The address that *path* names; None when it is none of this API."""
+    """The address that *path* names; None when it is not an address of this API."""
     match = _ADDRESS.fullmatch(path)
     if match is None:
         return None

@@ -39,7 +39,7 @@ def decoding_problem(found: Findings) -> str:
 
 
 def undecodable(resource: Resource, problem: str) -> ApiError:
-    """What such an object is answered with."""
+    """The answer to such an object."""
     kind = resource.kind
     return bad_request(
         f'{kind} in version "{resource.version}" cannot be handled as a {kind}: {problem}'
@@ -84,7 +84,7 @@ def _found(value: Any, wanted: str) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, (int, float)):
-        # Of a number that is out of range, or no integer, the number itself is told.
+        # The message quotes a number that is out of range or not an integer.
         return f"number {value}" if wanted in ("int32", "int64") else "number"
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 

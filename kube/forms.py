@@ -42,7 +42,7 @@ _KNOWN = {
 
 
 def form_of(accept: str) -> Form:
-    """The first form in an Accept header that can be given. Raises ApiError when there is none.
+    """The first form in an Accept header that can be given. Raises ApiError without one.
 
     Only JSON is given; clients that would rather have protobuf accept it too.
     """

@@ -41,13 +41,13 @@ class ApiError(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes into the header of the answer."""
+        """The headers of the answer."""
         seconds = self.details.get("retryAfterSeconds")
         return {"Retry-After": str(seconds)} if seconds else {}
 
 
 def success(resource: Resource, name: str, uid: str) -> Manifest:
-    """What is answered to a deletion that is done."""
+    """The answer to a deletion that is done."""
     details = {"name": name, **_group(resource), "kind": resource.plural, "uid": uid}
     return {
         "kind": "Status",

@@ -35,7 +35,7 @@ def repeated_fields(text: bytes) -> list[str]:
 
 
 def refusal(resource: Resource, problems: list[str]) -> ApiError:
-    """What an object with such fields is answered with."""
+    """The answer to an object with such fields."""
     kind, found = resource.kind, ", ".join(problems)
     return bad_request(
         f'{kind} in version "{resource.version}" cannot be handled as a {kind}: '
@@ -44,7 +44,7 @@ def refusal(resource: Resource, problems: list[str]) -> ApiError:
 
 
 def patch_refusal(patch: Any, why: str) -> ApiError:
-    """What a patch is answered with that leaves an object which cannot be read."""
+    """The answer to a patch that leaves an object which cannot be read."""
     message = f'Invalid value: "{orjson.dumps(patch).decode()}": {why}'
     cause = {"reason": "FieldValueInvalid", "message": message, "field": "patch"}
     # Upstream has neither a kind nor a name here: kubectl then says "The request is invalid".

@@ -1,6 +1,6 @@
 """Timestamps of objects, moved by one constant: from a run's clock to that of its clients, and back.
 
-Which fields are timestamps is said by the OpenAPI definitions (format date-time).
+The OpenAPI definitions say which fields are timestamps (format date-time).
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ def shifted(fields: Fields, value: Any, seconds: int) -> Any:
 
 
 def moved(text: str, seconds: int) -> str:
-    """The RFC 3339 timestamp *text* that many seconds later; what is none stays as it is."""
+    """The RFC 3339 timestamp *text* that many seconds later; any other value stays as it is."""
     try:
         moment = datetime.fromisoformat(text)
         later = moment + timedelta(seconds=seconds)

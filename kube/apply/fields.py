@@ -79,7 +79,7 @@ def _tree(fields: FieldSet) -> dict[str, Any]:
 
 
 def decoded(tree: Any) -> FieldSet:
-    """The set of a tree. Raises ValueError for what is none.
+    """The set of a tree. Raises ValueError for anything else.
 
     Elements of unknown forms are left out, as upstream leaves them out.
     """

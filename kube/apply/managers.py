@@ -48,7 +48,7 @@ Managers = dict[Manager, Managed]
 
 
 def decoded(entries: Any) -> Managers:
-    """The managers that `metadata.managedFields` names. Raises ValueError for what is none."""
+    """The managers that `metadata.managedFields` names. Raises ValueError for anything else."""
     if not isinstance(entries, list):
         raise ValueError("managedFields must be a list")
     return dict(_decoded(place, entry) for place, entry in enumerate(entries))

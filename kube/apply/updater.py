@@ -113,7 +113,7 @@ class Updater:
         owned = frozenset(path for one in managers.values() for path in one.fields)
         kept = with_named_fields(shape, fields_of(shape, pruned)) | with_named_fields(shape, owned)
         pruned = without(shape, new, everything - kept) or {}
-        # What lies in items that are gone is not removed twice: only what was applied last goes.
+        # Fields inside removed items are not removed again: only fields that were applied last are removed.
         left = with_named_fields(shape, fields_of(shape, pruned))
         return without(shape, new, (everything - left) & last) or {}
 

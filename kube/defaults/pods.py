@@ -124,7 +124,7 @@ def _fill_field(source: Manifest | None) -> None:
 
 
 def _request_limits(container: Manifest) -> None:
-    """What is limited is requested, too. Upstream: SetDefaults_Pod()."""
+    """A limit becomes the request as well. Upstream: SetDefaults_Pod()."""
     resources = container["resources"]
     limits = resources.get("limits") if isinstance(resources, dict) else None
     if limits:

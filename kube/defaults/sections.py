@@ -14,7 +14,7 @@ Fill = Callable[[Manifest], None]
 def section(found: Manifest, name: str, **defaults: Any) -> Manifest:
     """A copy of a section, put in its place, with *defaults* for what is absent.
 
-    What is no section stays as it is: runs read fewer fields than a server, and check those only.
+    A value that is not a section stays as it is: runs read fewer fields than a server, and check those only.
     """
     given = found.get(name) or {}
     if not isinstance(given, dict):
@@ -49,7 +49,7 @@ def write_amounts(found: Manifest, *names: str) -> None:
 
 
 def amount(written: Any) -> Any:
-    """A quantity in its canonical form; what is none stays as it is.
+    """A quantity in its canonical form; any other value stays as it is.
 
     Upstream: resource.Quantity, CanonicalizeBytes().
     """

@@ -10,7 +10,7 @@ class FieldRule(NamedTuple):
     """What a patch has to know of a field.
 
     `content` is the definition of its value, of the items of a list, or of the values of a map; ""
-    for plain values. `key` is the field by which the items of a merged list are told apart.
+    for plain values. `key` is the field that distinguishes the items of a merged list.
     """
 
     content: str = ""

@@ -32,7 +32,7 @@ class FieldTerm:
 
 
 def fields_selected(text: str, resource: Resource) -> tuple[FieldTerm, ...]:
-    """The conditions of a field selector. Raises ApiError for what is none."""
+    """The conditions of a field selector. Raises ApiError for anything else."""
     offered = fields_of(resource)
     found: list[FieldTerm] = []
     for term in _TERM.findall(text):

@@ -38,7 +38,7 @@ _END = ""
 
 
 def labels_selected(text: str) -> tuple[Requirement, ...]:
-    """The conditions of a label selector, sorted by key. Raises ApiError for what is none."""
+    """The conditions of a label selector, sorted by key. Raises ApiError for anything else."""
     try:
         return tuple(sorted(_Parser(text).requirements(), key=lambda one: one.key))
     except _Unreadable as problem:

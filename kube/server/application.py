@@ -160,7 +160,7 @@ class Server:
         if target is None:
             raise no_such_path()
         if reviews.is_review(target):
-            # Whoever may read the run may ask.
+            # Every reader of the run may ask.
             request.scope[MOST] = SHORT_BYTES
             return await reviews.answer(request, target, visitor, run, address.instant)
         if request.method not in _READS:
@@ -179,7 +179,7 @@ class Server:
             raise method_not_allowed(
                 "the server does not allow this method on the requested resource"
             )
-        # The past is told by the clock of the run.
+        # The past has the times of the run's clock.
         shift = 0 if moment is not None else shift_of(run)
         read = Read.of(request, target, shift, run.ahead or 0, hides=hides)
         is_watched = target.is_collection and is_watch(read)
@@ -196,7 +196,7 @@ class Server:
         if is_watched:
             stack.enter_context(_counted(visitor, request))
             feed = await stack.enter_async_context(self._feeds.of(run.pk))
-            # What there is when the watch begins is read as a list is.
+            # The objects at the beginning of the watch are read as for a list.
             place = await stack.enter_async_context(AsyncExitStack())
             await place.enter_async_context(self._lists.hold(request_key(request.scope)))
             return _stream(await self._begun(read, feed, place.aclose))

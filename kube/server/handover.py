@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class NotStored(Exception):
-    """A command was not stored, or was refused; `__cause__` is what the client is told."""
+    """A command was not stored, or was refused; `__cause__` becomes the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Handover:
             raise refusal.__cause__ or refusal from None
 
     def refusal(self, problem: Exception) -> ApiError:
-        """What is answered when *problem* ends the request."""
+        """The answer when *problem* ends the request."""
         error = self._error(problem)
         if not self.is_open:
             return error

@@ -33,7 +33,7 @@ class Read:
     """What a client wants to read, and in which form.
 
     Timestamps go out *shift* seconds later than the clock of the run has them, which is *ahead*
-    nanoseconds of virtual time. What may be secret is left out where it *hides* values.
+    nanoseconds of virtual time. With *hides*, values that may be secret are left out.
     """
 
     request: Request

@@ -25,7 +25,7 @@ from kube.server.objects.together import Together
 from kube.status import ApiError, forbidden, too_many_requests, unauthorized
 
 _OWN_SITE = ("", "none", "same-origin")
-# What is read of a run, in the order of the model; its number comes first.
+# The columns that are read of a run, in the order of the model; its number comes first.
 _COLUMNS = (
     *("id", "owner_id", "visibility", "profile", "ahead", "status"),
     *("head_seq", "head_at", "differs_from", "differs_for", "forked_at", "created"),

@@ -137,7 +137,7 @@ async def _change(link: Link, run: Run, command: Manifest, target: Target) -> Ou
 
 
 def _outcome(version: int, left: Manifest | None) -> Outcome:
-    """Of what is no command of the engine's."""
+    """The outcome of a write that is not a command of the engine."""
     return Outcome(0, True, "", version, None if left is None else (version, version, left))
 
 

@@ -1,9 +1,9 @@
 """Watches: what changed after a version that the client names, as long as it listens.
 
-A client that selects by labels or fields is told of an object that it selects no more as DELETED,
-and of one that it selects from now on as ADDED. Where a watch begins at an earlier event it is not
+A client that selects by labels or fields gets DELETED for an object that no longer matches, and ADDED
+for one that matches from now on. Where a watch begins at an earlier event it is not
 known which objects it selected then; those that have changed since count as selected, so that the
-client may be told of one too many, and never of one too few.
+client may get an event too many, and never one too few.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from kube.status import bad_request
 
 BOOKMARK_SECONDS = 60.0
 LONGEST_SECONDS = 1_800
-# Of so many events each watcher tells what it has before any goes on.
+# After so many events each watcher sends its changes before any continues.
 EVENTS_OF_TURN = 8
 _TRUE = ("true", "1", "t")
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -42,7 +42,7 @@ HasListed = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What a client wants to be told, and from when on; None for what there is now, and then."""
+    """The changes that a client wants, and from which event on; None for the present objects first."""
 
     read: Read
     after: int | None
@@ -71,12 +71,12 @@ class Watch:
 
 
 def is_watch(read: Read) -> bool:
-    """Whether a request for a list wants to be told of changes, too."""
+    """Whether a request for a list wants the changes afterwards, too."""
     return read.request.query_params.get("watch", "").lower() in _TRUE
 
 
 class Watcher:
-    """One watch: where it stands, and which of the objects it has told of."""
+    """One watch: its place, and the objects that it has sent."""
 
     def __init__(self, watch: Watch, *, namespace: str, name: str) -> None:
         self._watch = watch
@@ -98,7 +98,7 @@ class Watcher:
     ) -> AsyncIterator[bytes]:
         """The events as JSON, each on a line, until the client may not watch any more.
 
-        *has_listed* is called once what there was at the beginning has been told.
+        *has_listed* is called once the objects of the beginning have been sent.
         """
         watch = self._watch
         ends = time.monotonic() + watch.seconds
@@ -167,7 +167,7 @@ class Watcher:
             return is_selected
         return version.created <= after
 
-    # -- what is told of changes -----------------------------------------------------------------
+    # -- how changes are sent --------------------------------------------------------------------
 
     async def _told(self, changes: Changes) -> AsyncIterator[bytes]:
         """The text of each change, in turn with the other watchers of the run.
@@ -185,7 +185,7 @@ class Watcher:
                 yield text
 
     def _meant(self, changes: Changes) -> Iterator[Change]:
-        """What changed of the objects that are watched, as far as it has not been told."""
+        """The changes of the watched objects that have not been sent."""
         if self._resource.kind == "Event":
             for change in changes.events:
                 version = kubernetes_events.in_group(self._resource, change.version)

@@ -44,7 +44,7 @@ def fields_for(request: Request, target: Target, at: int) -> ObjectFields:
 def configuration_of(request: Request, target: Target, text: bytes, given: Any) -> Manifest:
     """The configuration in the body of a request to apply it, without values that no run keeps.
 
-    Raises ApiError for what is none.
+    Raises ApiError for anything else.
     """
     if not isinstance(given, dict):
         raise bad_request("error decoding YAML: the patch is no object")

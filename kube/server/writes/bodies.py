@@ -36,7 +36,7 @@ _PATCHES = {
 async def patch_of(request: Request) -> tuple[str, Any]:
     """The kind of patch in the body (json, merge, strategic, apply), and the patch.
 
-    Raises ApiError for what is none.
+    Raises ApiError for anything else.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     kind = _PATCHES.get(media_type)
@@ -50,7 +50,7 @@ async def patch_of(request: Request) -> tuple[str, Any]:
 
 
 async def body_of(request: Request, resource: Resource) -> dict[str, Any]:
-    """The manifest in the body of *request*. Raises ApiError for what is none."""
+    """The manifest in the body of *request*. Raises ApiError for anything else."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     content = await _content(request)
     if media_type == _PROTOBUF:
@@ -103,7 +103,7 @@ def is_strict(request: Request) -> bool:
 
 
 def warns(request: Request) -> bool:
-    """Whether the client is to be told of them: unless it says otherwise."""
+    """Whether the answer warns of such fields, which it does by default."""
     return request.query_params.get("fieldValidation") in (None, "", "Warn")
 
 
@@ -113,7 +113,7 @@ def warn(request: Request, problems: list[str]) -> None:
 
 
 def problems_of(request: Request) -> list[str]:
-    """What the client is told beside the answer."""
+    """The problems that go with the answer, as warnings."""
     return getattr(request.state, "problems", [])
 
 

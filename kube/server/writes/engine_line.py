@@ -132,7 +132,7 @@ class EngineLine:
                 self._early[outcome.command] = outcome
 
     def close(self) -> None:
-        """Ask no longer: nobody waits."""
+        """Ask no longer: no request waits."""
         if self._looking is not None:
             self._looking.cancel()
 
@@ -153,7 +153,7 @@ class EngineLine:
                     self._sent[key] = outcome
                 else:
                     _answer(outcome, early)
-            # What is left are commands of others.
+            # The rest are commands of other processes.
             self._early.clear()
             self._looking = _going_on(self._looking, self._look)
 
@@ -180,7 +180,7 @@ class EngineLine:
                 if self._sent:
                     await self._ask()
             except psycopg.Error as problem:
-                # What came of them is there when the database is; who waits has its own patience.
+                # Their outcome is there when the database is; each waiting request has its own patience.
                 log.warning("run %s: %s", self.run_id, problem)
                 await asyncio.sleep(LOOK_SECONDS)
                 self._sent = {key: each for key, each in self._sent.items() if not each.done()}

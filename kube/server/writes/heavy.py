@@ -1,7 +1,7 @@
 """What takes long for a large body or object, computed in a thread.
 
 The managed fields of an object of 2 MB take two seconds. Meanwhile the event loop serves others, and
-no client has more than one such thread. What is small is computed at once, as threads cost more.
+no client has more than one such thread. Small work is done at once, because a thread costs more.
 """
 
 import asyncio

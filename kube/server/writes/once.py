@@ -130,7 +130,7 @@ class WriteOnce:
         if outcomes is None:
             return None
         if not any(one.is_applied for one in outcomes):
-            # Nothing was written, and nobody was told: the write may be tried again.
+            # Nothing was written and no answer was sent: the write may be tried again.
             known.commands.clear()
             return None
         named = [
@@ -193,7 +193,7 @@ class WriteOnce:
             return (await link.execute(_bytes(statement), values)).rowcount
 
 
-# What is promised without a command is a Lease, and done as soon as it is promised.
+# A promise without a command is for a Lease, and kept at once.
 _OF_A_LEASE = Outcome(0, True, "", 0)
 
 

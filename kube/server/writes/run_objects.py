@@ -98,7 +98,7 @@ class RunObjects:
     ) -> Response:
         """The same for several, which are stored together; who finds nothing to do has done it."""
         pledge = None if self.held is None else Pledge(self.held, promise.as_json)
-        # What is written is named by the command; an Event may be about anything.
+        # The command names the written object; an Event may be about anything.
         named = targets[0] if len(targets) == 1 and promise.form != "event" else None
         outcomes: list[Outcome] = []
         if commands:
@@ -208,7 +208,7 @@ def check_outcomes(
 ) -> None:
     """Raises the ApiError of the first command that the engine refused.
 
-    Of several deletions, one that finds nothing is done. Upstream:
+    One of several deletions that finds nothing counts as done. Upstream:
     apiserver/pkg/registry/generic/registry/store.go, DeleteCollection().
     """
     for number, outcome in enumerate(outcomes):

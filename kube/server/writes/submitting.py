@@ -80,7 +80,7 @@ class Submitter:
         return [number for number, _ in rows]
 
     async def _wake(self, run_id: int, *, has_driver: bool) -> None:
-        """Have a driver look. What is stored is stored: the sweeper finds it, too."""
+        """Have a driver look. A stored command stays stored: the sweeper finds it, too."""
         try:
             if has_driver:
                 await self._waker.wake_drivers(run_id)

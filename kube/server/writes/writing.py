@@ -303,7 +303,7 @@ class Writer:
     ) -> Response:
         """Write what *change* makes of the object; *version* is the one that the client names.
 
-        Unless it names one, this is done again until nobody writes the object meanwhile.
+        Unless it names one, this is repeated until no other write comes between.
         Upstream: apiserver/pkg/storage/etcd3/store.go, GuaranteedUpdate().
         """
         give_up_at = monotonic() + engine_line.WAIT_SECONDS
@@ -389,7 +389,7 @@ class Writer:
                     [("FieldValueInvalid", "must be greater than or equal to 0", "spec.replicas")],
                     "Scale",
                 )
-            # Of a Scale's metadata, what names the object that it is meant for.
+            # The fields of a Scale's metadata that name its object.
             given = part_of(scale, "metadata")
             named = {name: given.get(name) for name in ("name", "uid", "resourceVersion")}
             return {

@@ -94,7 +94,7 @@ def check_place(manifest: Manifest, target: Target) -> None:
 
 
 def changeable(patch: Manifest, subresource: str) -> Manifest:
-    """What of a patch may be changed at this address; an object's status has one of its own."""
+    """The part of a patch that this address may change; an object's status has one of its own."""
     kept = {**patch}
     if subresource == "status":
         return {"status": kept["status"]} if kept.get("status") else {}
