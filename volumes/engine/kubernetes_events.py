@@ -51,7 +51,7 @@ class RecordedEvents:
         data = {"event": True, "type": type}
         self._recorder.record(reason, target, self._component, message, data)
         if type == WARNING or not target.startswith("pod/"):
-            # Of a pod the good news is soon old, and there are many pods.
+            # Events of success about a pod are soon old, and there are many pods.
             self._recorder.note(target, reason, message)
 
 

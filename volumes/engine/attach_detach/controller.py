@@ -1,6 +1,6 @@
 """The attach/detach controller, put together.
 
-What pods need on nodes (desired) is attached; what nodes have and no pod needs (actual) is detached,
+Volumes that pods need on nodes (desired) are attached; what nodes have and no pod needs (actual) is detached,
 once the node's status no longer says that it is in use, or after six minutes of waiting for that.
 
     (absent) ──attach──▶ uncertain ──done──▶ attached ──no pod──▶ waiting for unmount

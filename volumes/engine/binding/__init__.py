@@ -2,6 +2,6 @@
 
     pod_binding ─▶ binder ─▶ assume_cache
 
-Which volume a claim gets on which node is decided by the scheduler's VolumeBinding plugin.
+The scheduler's VolumeBinding plugin decides which volume a claim gets on which node.
 Upstream: pkg/scheduler/framework/plugins/volumebinding/{binder,assume_cache}.go.
 """

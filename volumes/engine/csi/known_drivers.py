@@ -1,6 +1,6 @@
 """What CSI drivers are known to refuse: access modes and volume modes that they cannot provide.
 
-Of a driver that is not in the table nothing is known, and it is taken to provide everything.
+A driver that is not in the table is taken to provide everything.
 """
 
 from collections.abc import Mapping

@@ -46,7 +46,7 @@ class Kubelets:
         self._down: dict[str, None] = {}
         # Nodes whose condition says that their kubelet is silent, or synchronises no pod.
         self._away: dict[str, None] = {}
-        # Of those that are down the nodes without power.
+        # The nodes that are down and have no power.
         self._off: dict[str, None] = {}
         self._node_status = NodeStatusReporter(context, self.volumes, self._down)
         context.store.watch("Node", self.observe_node, context.watch_latency)

@@ -72,7 +72,7 @@ class Worker:
             self.sending.cancel()
 
     def cancel_timers(self) -> None:
-        """What was due for the pod does not happen."""
+        """Steps that were due for the pod are dropped."""
         for timer in (self.timer, self.deadline):
             if timer is not None:
                 timer.cancel()

@@ -95,7 +95,7 @@ class PodWorkers:
         elif pod.deletion_timestamp:
             self._unmount(worker)
         elif pod.phase == "Running" and pod.spec.get("restartPolicy") == "Never":
-            # What became of its containers is not known.
+            # The fate of its containers is not known.
             self._finished(worker, {"phase": "Failed"}, 137, "PodFailed")
         else:
             self._admit(worker, node)
@@ -381,7 +381,7 @@ class PodWorkers:
         grace = max(0, pod.metadata.get("deletionGracePeriodSeconds") or 0) * SECOND
         if is_under_way:
             left = nanoseconds_of(pod.deletion_timestamp) - self._loop.clock
-            # What should have gone before is stopped again, as a kubelet does that has restarted.
+            # Pods that should have ended before are stopped again, as by a kubelet that has restarted.
             grace = left if 0 <= left < grace else grace
         delay = min(self._context.latencies.draw("stop"), grace)
         worker.timer = self._loop.call_after(delay, self._unmount, worker)

@@ -1,7 +1,7 @@
 """Why a driver, or the kubelet, cannot do what a call asks for: what the cluster's objects say.
 
 Upstream: kubernetes-csi/external-attacher, pkg/controller/csi_handler.go; kubernetes pkg/volume/csi,
-pkg/volume/{secret,configmap,projected}. What a cloud answers is in words of the CSI specification.
+pkg/volume/{secret,configmap,projected}. Answers of a cloud use the words of the CSI specification.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from volumes.engine.migration import IN_TREE
 from volumes.engine.plugins.spec import ErrorKind, VolumeError, VolumeSpec, text_at
 from volumes.engine.topology import zones_of, zones_of_node
 
-# What the kubelet says when the driver of a call is not registered.
+# The message of the kubelet when the driver of a call is not registered.
 _UNREGISTERED: Final[Mapping[str, str]] = {
     "MountDevice": "attacher.MountDevice failed to create newCsiDriverClient",
     "SetUp": "mounter.SetUpAt failed to get CSI client",

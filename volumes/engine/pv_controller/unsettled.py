@@ -1,4 +1,4 @@
-"""Which claims and volumes the resync of the PV controller has to check.
+"""The claims and volumes that the resync of the PV controller has to check.
 
 Upstream's resync queues every claim and every volume. But a sync of a settled object does nothing, and
 an object stays settled until it, or the object that it is bound to, changes. Whether a claim is

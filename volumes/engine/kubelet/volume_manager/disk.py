@@ -55,7 +55,7 @@ class MountsOnDisk:
     def sync_states(self, found: ActualStateOfWorld) -> None:
         """Mark what no pod needs, to unmount it. Upstream: reconciler.syncStates() (before 1.25).
 
-        What a pod needs enters the actual state when it is mounted again, and only if it can be.
+        A volume that a pod needs enters the actual state when it is mounted again, if that succeeds.
         """
         desired, in_use = self._state.desired, list[str]()
         for volume in _mounted_on(found):

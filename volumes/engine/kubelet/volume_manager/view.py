@@ -47,7 +47,7 @@ class VolumesView:
         self.generation += 1
 
     def mark(self, volumes: Iterable[str]) -> None:
-        """What is shown of *volumes* may be out of date."""
+        """The view of *volumes* may be out of date."""
         self._unshown.update(dict.fromkeys(volumes))
 
     def show_pod(self, uid: str) -> None:

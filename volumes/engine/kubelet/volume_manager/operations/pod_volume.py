@@ -63,7 +63,7 @@ class PodVolumeOperation(VolumeOperation):
         elif (
             error.kind is not ErrorKind.TRANSIENT
             and state is DeviceMountState.UNCERTAIN
-            # What was found on disk stays there, even if it cannot be mounted again.
+            # Mounts found on disk stay there, even if they cannot be mounted again.
             and not self._actual.is_volume_device_reconstructed(name)
         ):
             self._actual.mark_device_as_unmounted(name)
