@@ -53,7 +53,7 @@ def cluster_create(run: Run, progress: Callable[[int, int], None] | None = None)
 def cluster_prepare(cluster: Cluster, run_id: int) -> None:
     """Give the cluster what a checkpoint leaves out: the transport to extenders, and their answers.
 
-    What is on the run's record already is answered from there, so that a replay calls no extender.
+    Answers on the run's record are taken from there, so that a replay calls no extender.
     """
     if not cluster.asks_extenders:
         return

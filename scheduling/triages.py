@@ -77,7 +77,7 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
 def first_look_by_id(run_id: int) -> dict[str, Any]:
     """The first look at the files of a run, and how they were read: docs/why-pending.md.
 
-    Of files with steps, which do not stand still, there is no triage in it.
+    Files with steps do not stand still and have no triage.
     """
     run = Run.objects.select_related("scenario").get(pk=run_id)
     with collector_paused():

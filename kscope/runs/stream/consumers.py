@@ -27,13 +27,13 @@ TRY_AGAIN = 1011
 TRY_LATER = 1013
 # A page that hears nothing for five seconds takes its connection for dead.
 HEARTBEAT_SECONDS = 2.0
-# Who takes no message for so long, or stops answering heartbeats, is dropped.
+# A client that takes no message for so long, or stops answering heartbeats, is dropped.
 DEAF_SECONDS = 30.0
 # So long may it take a reader that is dropped to hear why.
 FAREWELL_SECONDS = 2.0
 HEARTBEAT = '{"type": "heartbeat"}'
 STALLED_HEARTBEAT = '{"type": "heartbeat", "stalled": true}'
-# What a server raises where something is sent on a connection that is closed.
+# The exception of servers for a message on a closed connection.
 _CLOSED = (OSError, RuntimeError)
 log = logging.getLogger(__name__)
 

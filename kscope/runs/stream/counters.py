@@ -21,7 +21,7 @@ from kscope.sim.kernel.view import Attributes, Changes, State, fold
 GRID = 100 * MILLISECOND
 # Twenty seconds are drawn; what was bound within a second takes one more.
 WINDOW = 21 * SECOND
-# Of a window with more events than that nothing is counted but what is there at its end.
+# A window with more events than that counts only the state at its end.
 MOST_EVENTS = 200_000
 
 QUEUES = ("active", "backoff", "unschedulable")
@@ -108,7 +108,7 @@ def window(samples: Sequence[Sample], at: int) -> list[Sample]:
 def run_counters(run: Run, *, seq: int) -> dict[str, Any]:
     """The samples of the window that ends with event *seq*: {seq, since, samples}.
 
-    What was before `since` is not counted. Raises ApplicationError when there is no such event.
+    Nothing before `since` is counted. Raises ApplicationError when there is no such event.
     """
     check_seq(run, seq)
     newest = RunEvent.objects.filter(run_id=run.pk, seq=seq).values_list("at", flat=True)

@@ -30,7 +30,7 @@ from kscope.sim.kernel.view import State
 
 FRAME_SECONDS = 0.05
 POLL_SECONDS = 1.0
-BRIEFLY_SECONDS = 0.8  # a run may be without a worker before anybody is told
+BRIEFLY_SECONDS = 0.8  # a run may be without a worker before pages say so
 RANGE = 2_000  # events of one frame at most
 RING = 200  # frames kept for those who are a little behind
 RING_BYTES = 16_000_000  # of memory; a ring holds at least one frame
@@ -78,7 +78,7 @@ class Hub:
         self.run: dict[str, Any] = {}
         self.ring: deque[Frame] = deque()
         self.ring_bytes = 0
-        # What those who are behind were given since the last frame, by where they stood.
+        # The texts for readers that are behind, since the last frame, by their position.
         self._joined: OrderedDict[int, Frame] = OrderedDict()
         self.ready = asyncio.Event()
         self.gone = False

@@ -27,7 +27,7 @@ from volumes.engine.phases import (
 # How many nodes, the closest to fitting first, are looked at for changes of a node.
 NODES: Final = 8
 
-# What controllers and the scheduler write on claims and volumes; a new object has none of it.
+# Fields that controllers and the scheduler write on claims and volumes; a new object has none of them.
 _OF_CONTROLLERS = (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -54,7 +54,7 @@ class Candidate:
     note: str
     decidable: bool = True
     evicts: bool = False
-    # What has to be done after `command`, in order.
+    # Commands after `command`, in order.
     more: tuple[Command, ...] = ()
 
     @property

@@ -1,6 +1,6 @@
 """Forks of a cluster on which changes are tried, beside the run and without a trace in it.
 
-A copy shares what never changes (manifests) with its original and has everything else to itself. What it records is dropped; nothing outside, such as an extender, is ever called.
+A copy shares what never changes (manifests) with its original and has everything else to itself. Its record is dropped; nothing outside, such as an extender, is ever called.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ class _Fork:
         return sum(each.cycles_ended for each in self._cluster.replicas)
 
     def _rivals_after_another_attempt(self) -> tuple[str, ...]:
-        """Who has the place that was meant for the pod, once it has been tried again in vain."""
+        """The pod that took the place meant for this one, after it was tried again in vain."""
         attempts = self._attempts_when_parked() if self._meant else None
         if attempts is None or attempts == self._parked_after:
             return ()

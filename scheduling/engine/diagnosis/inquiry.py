@@ -1,6 +1,6 @@
 """The way from a pod to its diagnosis: where it stands, what is in its way, what would help.
 
-What would help is found by trying. Most changes are ruled out by deciding on the pod once more in
+Changes that help are found by trying. Most changes are ruled out by deciding on the pod once more in
 a copy of the scheduler's own view; what is left is carried out in a fork of the whole cluster,
 which then runs until the pod is bound. Nothing is offered that did not get the pod its node.
 """

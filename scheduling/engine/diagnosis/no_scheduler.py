@@ -68,7 +68,7 @@ class NoScheduler:
 
 
 def leaderless_cause(replicas: SchedulerReplicas) -> Cause:
-    """Why nobody tries the pods of a scheduler: it does not run, or waits for its Lease."""
+    """Why the pods of a scheduler are not tried: it does not run, or waits for its Lease."""
     following = replicas.next_leader
     if following is None:
         names = ", ".join(replicas.identities)

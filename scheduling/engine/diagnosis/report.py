@@ -112,7 +112,7 @@ class Fix:
     at: int | None = None
     note: str = ""
     then: dict[str, Any] | None = None
-    # What has to be done after these, for a change that takes more than two commands.
+    # Further commands of a change that takes more than two.
     more: tuple[dict[str, Any], ...] = ()
 
     @property

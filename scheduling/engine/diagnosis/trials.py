@@ -76,7 +76,7 @@ class Trials:
         self._forks_left = min(max(_FORKED_OBJECTS // objects, _FEWEST_FORKS), _MOST_FORKS)
         self._per_cycle = _WORK_PER_CYCLE + nodes * _WORK_PER_NODE
         self._work = _WORK
-        # Who took the room that a change had made for the pod, and forks that were cut short.
+        # Pods that took the room which a change had made for this one, and forks that were cut short.
         self._rivals: dict[str, None] = {}
         self._cut = 0
         self.tried: dict[str, int] = {}

@@ -83,7 +83,7 @@ class World:
     def over(cls, algorithm: SchedulingAlgorithm, pod: Pod) -> World:
         """The view that *algorithm* itself has, not a copy of it: trials are taken back as ever.
 
-        For what nobody else uses meanwhile, and for many pods in turn.
+        For a cluster without other users meanwhile, and for many pods in turn.
         """
         world = cls.__new__(cls)
         world.algorithm = algorithm
@@ -217,7 +217,7 @@ class World:
     def _put_new(self, obj: ApiObject, undo: Undo) -> Pod:
         if isinstance(obj, Pod):
             assert obj.key == self.pod.key, f"{obj.key} is not the pod in question"
-            # What the old pod was promised is not kept free for its successor.
+            # The node nominated to the old pod is not kept free for its successor.
             for node, nominated in self._nominations():
                 self.algorithm.nominated.remove(nominated.key)
                 undo.later(self.algorithm.nominated.add, node, nominated)

@@ -225,7 +225,7 @@ def explain_as_it_stands(
     asked = ask(cluster, evidence, tries_changes=tries_changes)
     found = asked.causes.groups
     naming = list(_naming(evidence, raw, found))
-    # Of thousands of stuck objects, changes are tried for the groups that matter here.
+    # With thousands of stuck objects, changes are tried only for the groups that matter here.
     groups = tuple(map(asked.group, naming or _around(evidence, raw, found)))
     companion = _companion(evidence, raw, groups)
     at_once = AtOnce(cluster, make_forks)
@@ -248,7 +248,7 @@ def explain_as_it_stands(
         groups=groups,
         is_named=bool(naming),
         predicted=predicted.text,
-        # What follows from the objects alone is no evidence against the model.
+        # Conclusions from the objects alone are no evidence against the model.
         contradicts=predicted.goes_on and any(each.contradicts for each in groups),
     )
 

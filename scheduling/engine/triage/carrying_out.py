@@ -199,7 +199,7 @@ def _job_again(job: Manifest, pod: Pod, fields: Manifest) -> Command:
 def _template_patch(pod: Pod, template: Manifest, fields: Manifest) -> Manifest:
     """The merge patch of a template that does to it what *fields* do to *pod*.
 
-    What admission has added to the pod since is not carried into the template.
+    Fields that admission has added to the pod are not carried into the template.
     """
     patch: Manifest = {}
     for name, part in fields.items():

@@ -136,7 +136,7 @@ class Deciding:
         row = table.rows.get(pod.node_name)
         if row is None or pod.key not in table.pods[row]:
             return None
-        # What keeps other pods away may reach beyond the node.
+        # A rule that keeps other pods away may reach beyond the node.
         self._touched = None
         self._later(table.reorder_pods, row, list(table.pods[row]))
         info = table.remove_pod(row, pod.key)
@@ -171,7 +171,7 @@ class Deciding:
 
     @contextmanager
     def trial(self) -> Generator[None]:
-        """What is changed while this lasts is taken back at its end.
+        """Changes made meanwhile are taken back at its end.
 
         Claims, volumes and devices may be written wherever a pod is placed, so they are compared.
         """

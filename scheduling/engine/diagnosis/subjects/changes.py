@@ -42,7 +42,7 @@ from volumes.engine.matching.explanation import explain_candidates
 from volumes.engine.phases import is_volume_bound_to_claim, volume_mode
 
 _DATA_STAYS = "The volume keeps its data."
-# What a container is given that states nothing, in a namespace whose quota wants it stated.
+# Requests for a container that states none, in a namespace whose quota demands them.
 _MODEST = {"cpu": "100m", "memory": "128Mi"}
 
 

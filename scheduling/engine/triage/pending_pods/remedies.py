@@ -83,7 +83,7 @@ def _for_gate(evidence: Evidence, trials: Trials, held: Held, group: Group) -> l
     queue = group.by.removeprefix("clusterqueue ") if group.by.startswith("clusterqueue") else ""
     if owner is not None and not owner.is_running:
         change = started(owner.workload)
-        # Who opens gates is not played: the commands do it in his place.
+        # The controllers that open gates are not simulated: the commands open them instead.
         commands = (*change.commands, *by_hand)
         found.append(replace(change, places=places, of=of, commands=commands))
     elif queue:

@@ -228,7 +228,7 @@ def _predicted(found: _Stuck) -> str:
 
 
 def _waiting_pods(evidence: Evidence, claims: list[Manifest]) -> list[str]:
-    """The pods without a node that use one of the claims, and that nobody deletes."""
+    """The pods without a node that use one of the claims, and that are not being deleted."""
     users = (pod for claim in claims for pod in evidence.users(key_of(claim)))
     return sorted(
         {

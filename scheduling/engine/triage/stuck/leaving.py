@@ -90,7 +90,7 @@ def _finalizers(obj: Manifest) -> list[str]:
 
 
 def _of_its_own(evidence: Evidence, obj: Manifest, finalizers: list[str]) -> tuple[str, ...]:
-    """What tells two objects apart that have the same finalizer of Kubernetes itself."""
+    """The key that distinguishes two objects with the same finalizer of Kubernetes itself."""
     if finalizers and not remover_of(finalizers[0]):
         return ()
     if obj["kind"] == "Pod":
