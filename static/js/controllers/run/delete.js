@@ -14,7 +14,7 @@ export function connectDelete(page, onDeleted) {
   const [title, lines, problem, cancel, confirm] = ["title", "lines", "problem", "cancel", "confirm"].map((name) =>
     dialog.querySelector(`#delete-${name}`),
   );
-  /** Of the run that is asked about. @type {RunApi} */
+  /** The API of the run that is asked about. @type {RunApi} */
   let api;
 
   /** Do it with the button disabled; a failure is shown, and the button enabled again where it may help. */

@@ -169,7 +169,7 @@ export class Playhead {
     if (past && rests && !this.replaying.value && past.model.seq >= this.live.model.seq) this.jumpToNewest();
   }
 
-  /** What was said before belongs to an older request; what is said on the way has to stay. */
+  /** Clear the notice of an older request; a notice of this one has to stay. */
   #begin() {
     this.replaying.value = false;
     this.notices.clear();

@@ -17,7 +17,7 @@ export function awaitedOn(node) {
 function awaitedIn(rows) {
   const found = new Map();
   for (const row of rows) {
-    // What the kubelet does not know yet is waited for until it is attached.
+    // A volume that the kubelet does not know yet is waited for until it is attached.
     const pods = row.kubelet ? row.waiting : row.controller.attached ? [] : row.desired;
     for (const [pod] of pods) {
       const awaited = awaitedBy(pod, row);

@@ -1,5 +1,5 @@
 /**
- * What is stuck in a cluster, as it is told in parts: the causes first, then the changes of each group, and what
+ * What is stuck in a cluster, as it comes in parts: the causes first, then the changes of each group, and what
  * the best of them do together. See docs/why-pending.md.
  */
 

@@ -55,7 +55,7 @@ export function firstChange({changes}) {
 }
 
 /**
- * What carries out the changes that were tried together, as one list of commands; none where one of them cannot be
+ * The commands that carry out the changes that were tried together, as one list; empty where one of them cannot be
  * carried out.
  */
 export function togetherCommands({groups, together}) {

@@ -42,7 +42,7 @@ function Body({session, id, record}) {
     </main>`;
 }
 
-/** What follows from what was read. It comes at once: what came one after the other would move away from the pointer. */
+/** The parts that depend on loaded data. They come at once, so that nothing moves away from under the pointer. */
 function Details({session, id, pod, record}) {
   if (!record.isOpen.value)
     return html`<p class="small soft evidencestate" role="status">Reading its attempts and events…</p>`;
