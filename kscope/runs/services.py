@@ -125,8 +125,12 @@ def scenario_delete(*, scenario: Scenario) -> None:
         raise ApplicationError("A demo cannot be deleted.", status=409)
     number = scenario.runs.count()
     if number:
-        are = "run is" if number == 1 else "runs are"
-        raise ApplicationError(f"{number} {are} made of it; delete them first.", status=409)
+        runs = (
+            "1 run is made of it; delete it"
+            if number == 1
+            else f"{number} runs are made of it; delete them"
+        )
+        raise ApplicationError(f"{runs} first.", status=409)
     try:
         scenario.delete()
     except ProtectedError as used:

@@ -1,6 +1,7 @@
 """Forks of a cluster on which changes are tried, beside the run and without a trace in it.
 
-A copy shares what never changes (manifests) with its original and has everything else to itself. Its record is dropped; nothing outside, such as an extender, is ever called.
+A copy shares what never changes (manifests) with its original and has everything else to itself. Its
+record is dropped; nothing outside, such as an extender, is ever called.
 """
 
 from __future__ import annotations

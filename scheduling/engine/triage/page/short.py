@@ -34,7 +34,7 @@ _OF_REASON: Final[Mapping[str, str]] = {
     "FailedCreatePodSandBox": "sandbox cannot be made",
     "ContainerCreating": "containers are not created",
     "ProvisioningFailed": "provisioning fails",
-    "ExternalProvisioning": "nobody provisions",
+    "ExternalProvisioning": "no provisioner acts",
     "FailedBinding": "claim cannot be bound",
     "ClaimLost": "volume is gone",
     "VolumeResizeFailed": "volume cannot grow",

@@ -75,7 +75,7 @@ def _foreseen(deciding: Deciding, cause: str) -> str:
     if not ahead:
         return ""
     verb = "has no node yet and is" if len(ahead) == 1 else "have no node yet and are"
-    return f"{listed(ahead)} {verb} counted there: nobody has refused so far."
+    return f"{listed(ahead)} {verb} counted there: no refusal is known so far."
 
 
 def awaited_nodes(held: Held, broken: Mapping[str, Broken]) -> list[str]:

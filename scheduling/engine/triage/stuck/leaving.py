@@ -190,7 +190,7 @@ def _unconfirmed(evidence: Evidence, pods: list[Manifest], text: str) -> tuple[s
     gone = [name for name in nodes if evidence.find("Node", name) is None]
     if gone:
         return (
-            f"{text}: node {listed(gone)} is not in the files, and nobody else may confirm the end.",
+            f"{text}: node {listed(gone)} is not in the files, and only its kubelet may confirm the end.",
             f"node {listed(gone)}",
         )
     if nodes:

@@ -87,7 +87,7 @@ def _not_reserved(pod: Pod, claims: list[ApiObject], event: str) -> Cause:
         "kubelet refuses to prepare its devices.",
         because,
         why="A scheduler allocates a resource claim and reserves it (status.reservedFor) before it "
-        "binds a pod. Where spec.nodeName was set without one, nobody does: make the pod again "
+        "binds a pod. Where spec.nodeName was set without one, no scheduler does: make the pod again "
         "with a node selector in place of nodeName.",
         event=event,
     )
