@@ -9,10 +9,9 @@ from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.framework.cluster_events import ASSIGNED_POD_DELETE
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.queue.hints.in_tree import in_tree_hints
-from scheduling.engine.queue.queueing_hints import QueueingHints
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import apply_command, node, node_of, played, pod, scene
+from tests.scheduling_engine.hints import hints_of
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -125,7 +124,7 @@ def test_the_end_of_a_nomination_wakes_those_it_kept_out(
     field: dict[str, Any], profile: str, wakes: bool
 ) -> None:
     """Upstream: kubernetes#135392."""
-    hints = QueueingHints(in_tree_hints(VERSIONS[profile].queue))
+    hints = hints_of(profile)
     nominated = _labelled(pod("db"), app="db") | {"status": {"nominatedNodeName": "n"}}
     nominated["metadata"]["uid"] = "another"
     waiting = PodInfo(Pod(pod("web", **field)), VERSIONS[profile].resources)

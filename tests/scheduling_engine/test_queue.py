@@ -14,15 +14,14 @@ from scheduling.engine.framework.cluster_events import (
     ClusterEvent,
 )
 from scheduling.engine.framework.framework import SUCCESS, Code, Status
-from scheduling.engine.framework.registrations import HintWorld, Registration
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.queue.hints.in_tree import IN_TREE_HINTS
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
-from scheduling.engine.queue.queueing_hints import QueueingHints
 from scheduling.engine.queue.requeueing import QueueProfile
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
+from tests.scheduling_engine.hints import hints_of
 from tests.scheduling_engine.queue_contents import active_pods, counts, place_of
 
 MODERN, CLASSIC = "v1.34", "v1.16"
@@ -53,7 +52,11 @@ class Moves:
 
 def make_queue(version: str = MODERN) -> tuple[SchedulingQueue, ManualClock, Moves]:
     clock, moves = ManualClock(), Moves()
-    profiles = {"": QueueProfile(pre_enqueue=(Gate(),) if version == MODERN else ())}
+    profiles = {
+        "": QueueProfile(pre_enqueue=(Gate(),), hints=hints_of())
+        if version == MODERN
+        else QueueProfile()
+    }
     queue = SchedulingQueue(VERSIONS[version].queue, clock, profiles=profiles, listener=moves)
     return queue, clock, moves
 
@@ -436,7 +439,7 @@ def test_an_event_may_concern_only_the_less_important() -> None:
 def test_a_plugin_of_ones_own_says_which_events_help() -> None:
     clock = ManualClock()
     listens = Registration(ClusterEvent("example.com/Widget", Action.ADD), is_named_after_pod)
-    hints = QueueingHints({**IN_TREE_HINTS, "Widgets": (listens,)})
+    hints = hints_of(Widgets=listens)
     queue = SchedulingQueue(VERSIONS[MODERN].queue, clock, profiles={"": QueueProfile(hints=hints)})
     queue.add(make_pod("a"))
     fail(queue, "Widgets")
@@ -447,7 +450,7 @@ def test_a_plugin_of_ones_own_says_which_events_help() -> None:
         assert place_of(queue, "default/a") == place
 
 
-def is_named_after_pod(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
+def is_named_after_pod(pod: PodInfo, old: Any, new: Any) -> bool:
     return new.name == pod.pod.name
 
 

@@ -4,8 +4,14 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
-from kscope.sim.objects.selectors import LabelSelector, NodeSelector
+from kscope.sim.objects.objects import (
+    ApiObject,
+    Manifest,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+)
 from scheduling.engine.framework import cluster_events as events
 from scheduling.engine.framework.cluster_events import (
     ASSIGNED_POD_ADD,
@@ -19,15 +25,14 @@ from scheduling.engine.framework.cluster_events import (
     node_scheduling_properties_change,
     pod_scheduling_properties_change,
 )
-from scheduling.engine.framework.registrations import HintWorld
+from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.pods.pod_template import SpreadConstraint
-from scheduling.engine.queue.hints.in_tree import everything
-from scheduling.engine.queue.queueing_hints import QueueingHints
+from scheduling.engine.queue.queueing_hints import QueueingHints, everything
 from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import make_node, make_pod
+from tests.scheduling_engine.hints import hints_of
 
-HINTS = QueueingHints()
+HINTS = hints_of()
 RULES = VERSIONS["v1.34"].resources
 
 
@@ -114,7 +119,8 @@ def test_what_a_node_declares_is_an_event_where_it_counts() -> None:
     (event,) = node_scheduling_properties_change(new, old, sees_features=True)
     assert event.label == "NodeUpdateNodeDeclaredFeature"
     assert node_scheduling_properties_change(new, old) == []
-    assert helps("NodeDeclaredFeatures", event, make_pod("a"), old, new)
+    info = PodInfo(make_pod("a"), RULES)
+    assert hints_of("v1.36").queues("NodeDeclaredFeatures", event, info, old, new)
     other = node_update(Action.UPDATE_NODE_LABEL)
     assert not helps("NodeDeclaredFeatures", other, make_pod("a"), old, new)
 
@@ -160,11 +166,12 @@ def test_a_node_helps_when_it_has_more_of_what_is_wanted() -> None:
     assert not helps("NodeResourcesFit", event, pod, big, wide)
 
 
-class OfDevices(HintWorld):
-    """A DeviceClass stands for example.com/gpu."""
-
-    def resources_of_classes(self) -> tuple[str, ...]:
-        return ("example.com/gpu",)
+def hints_with_devices(resource: str = "") -> QueueingHints:
+    """Those of v1.36, where a DeviceClass stands for *resource*."""
+    handle = Handle()
+    spec = {"extendedResourceName": resource} if resource else {}
+    handle.listers.put(ApiObject({"kind": "DeviceClass", "metadata": {"name": "a"}, "spec": spec}))
+    return hints_of("v1.36", handle=handle)
 
 
 def wants(**requests: str) -> Pod:
@@ -180,8 +187,8 @@ def test_a_node_without_what_devices_may_provide_helps_all_the_same() -> None:
     pod = PodInfo(wants(cpu="3"), VERSIONS["v1.36"].resources)
     grown = node_update(Action.UPDATE_NODE_ALLOCATABLE)
     small, big, wide = make_node("n", cpu="2"), make_node("n"), make_node("n", memory="64Gi")
-    for world, helped in ((OfDevices(), True), (HintWorld(), False)):
-        hints = QueueingHints(world=world)
+    for resource, helped in (("example.com/gpu", True), ("", False)):
+        hints = hints_with_devices(resource)
         assert hints.queues("NodeResourcesFit", NODE_ADD, pod, None, big) is helped
         assert hints.queues("NodeResourcesFit", grown, pod, small, big) is helped
         # Whether there are more devices is not asked.
@@ -211,14 +218,16 @@ def test_a_device_class_helps_who_asks_for_what_it_now_stands_for() -> None:
     ):
         event = events.DEVICE_CLASS_ADD if old is None else events.DEVICE_CLASS_UPDATE
         info = PodInfo(pod, VERSIONS["v1.36"].resources)
-        hints = QueueingHints(world=OfDevices())
+        hints = hints_with_devices(gpu)
         assert hints.queues("NodeResourcesFit", event, info, old, new) is helped
-        assert not QueueingHints().queues("NodeResourcesFit", event, info, old, new)
+        assert not HINTS.queues("NodeResourcesFit", event, info, old, new)
 
 
 def test_room_on_a_node_helps_who_waits_for_devices() -> None:
     event = node_update(Action.UPDATE_NODE_ALLOCATABLE)
-    assert helps("DynamicResources", event, make_pod("a"), make_node("n"), make_node("n", cpu="8"))
+    pod = PodInfo(make_pod("a"), VERSIONS["v1.36"].resources)
+    small, big = make_node("n"), make_node("n", cpu="8")
+    assert hints_of("v1.36").queues("DynamicResources", event, pod, small, big)
 
 
 @pytest.mark.parametrize("groups", [True, False])
@@ -304,12 +313,8 @@ def test_what_cannot_be_read_is_tried_again() -> None:
 
 
 def test_a_node_has_to_be_what_the_configuration_enforces() -> None:
-    class Enforcing(HintWorld):
-        def enforced_node_affinity(self) -> NodeSelector:
-            term = {"matchExpressions": [{"key": "pool", "operator": "Exists"}]}
-            return NodeSelector.parse({"nodeSelectorTerms": [term]})
-
-    hints = QueueingHints(world=Enforcing())
+    term = {"matchExpressions": [{"key": "pool", "operator": "Exists"}]}
+    hints = hints_of(arguments={"NodeAffinity": added_affinity(term)})
     pod = PodInfo(make_pod("p"), VERSIONS["v1.34"].resources)
     plain, pooled = make_node("n"), make_node("n", labels={"pool": "x"})
     assert not hints.queues("NodeAffinity", NODE_ADD, pod, None, plain)
@@ -473,21 +478,27 @@ def test_a_plugin_that_registered_no_hint_is_always_helped() -> None:
     assert not helps("NodeName", NODE_DELETE, make_pod("a"), make_node("n"), None)
 
 
-class Configured(HintWorld):
-    """A configuration with added affinity for ssd, and a default constraint on zones."""
-
-    def default_spread_constraints(self, pod: PodInfo) -> list[SpreadConstraint]:
-        selector = LabelSelector.parse({"matchLabels": {"app": "web"}})
-        return [SpreadConstraint(max_skew=1, topology_key="zone", is_hard=True, selector=selector)]
-
-    def enforced_node_affinity(self) -> NodeSelector:
-        term = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
-        return NodeSelector.parse({"nodeSelectorTerms": [term]})
+def added_affinity(term: Manifest) -> Manifest:
+    required = {"nodeSelectorTerms": [term]}
+    return {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
 
 
 def test_hints_ask_the_configuration() -> None:
-    hints = QueueingHints(world=Configured())
-    pod = PodInfo(make_pod("a"), VERSIONS["v1.34"].resources)
+    """It adds affinity for ssd, and a default constraint on zones."""
+    zones = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    ssd = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
+    arguments = {
+        "NodeAffinity": added_affinity(ssd),
+        "PodTopologySpread": {"defaultingType": "List", "defaultConstraints": [zones]},
+    }
+    handle = Handle()
+    web = {
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": {"app": "web"}},
+    }
+    handle.listers.put(ApiObject({"kind": "Service", **web}))
+    hints = hints_of(arguments=arguments, handle=handle)
+    pod = PodInfo(make_pod("a", labels={"app": "web"}), VERSIONS["v1.34"].resources)
     for node, helped in (
         (make_node("n"), False),
         (make_node("n", labels={"disk": "ssd"}), True),

@@ -14,6 +14,7 @@ from scheduling.engine.queue.requeueing import QueueProfile
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
+from tests.scheduling_engine.hints import hints_of
 from tests.scheduling_engine.queue_contents import (
     active_pods,
     backoff_pods,
@@ -43,7 +44,11 @@ class QueueMachine(RuleBasedStateMachine):
 
     @initialize(version=st.sampled_from(["v1.16", "v1.20", "v1.34"]))
     def start(self, version: str) -> None:
-        profiles = {"": QueueProfile(pre_enqueue=(Gate(),) if version == "v1.34" else ())}
+        profiles = {
+            "": QueueProfile(pre_enqueue=(Gate(),), hints=hints_of())
+            if version == "v1.34"
+            else QueueProfile()
+        }
         self.queue = SchedulingQueue(
             VERSIONS[version].queue, self.clock, profiles=profiles, listener=self
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -11,8 +11,7 @@ from kscope.sim.kernel.latency import Latencies
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.rng import Stream
-from kscope.sim.objects.objects import ApiObject, Pod
-from kscope.sim.objects.selectors import NodeSelector
+from kscope.sim.objects.objects import Pod
 from scheduling.engine import names
 from scheduling.engine.configuration.extenders import (
     Extender,
@@ -25,25 +24,20 @@ from scheduling.engine.cycle.chronicle import Chronicle
 from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.volume_work import VolumeWork
 from scheduling.engine.framework import cluster_events as cluster_events
-from scheduling.engine.framework.framework import Plugin, PodVolumes
+from scheduling.engine.framework.cluster_events import Action
+from scheduling.engine.framework.framework import PodVolumes
 from scheduling.engine.framework.handle import Handle
-from scheduling.engine.framework.registrations import EnqueueExtensions, HintWorld, Registration
+from scheduling.engine.framework.registrations import Registration, on
+from scheduling.engine.framework.simple import author_of
 from scheduling.engine.nodes.cache import SchedulerCache
 from scheduling.engine.nodes.cache_rules import CacheError
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.nodes.table_feed import TableFeed
-from scheduling.engine.plugins.dynamic_resources.plugin import DynamicResources
-from scheduling.engine.plugins.node_affinity.plugin import NodeAffinity
-from scheduling.engine.plugins.node_resources_fit.plugin import NodeResourcesFit
 from scheduling.engine.plugins.not_modelled.plugin import NotModelled
-from scheduling.engine.plugins.pod_topology_spread.plugin import PodTopologySpread
 from scheduling.engine.pod_groups.groups import PodGroups
-from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.pods.pod_template import SpreadConstraint
 from scheduling.engine.queue.active import QueueSort
-from scheduling.engine.queue.hints.in_tree import everything, in_tree_hints
-from scheduling.engine.queue.queueing_hints import QueueingHints
+from scheduling.engine.queue.queueing_hints import QueueingHints, everything, registrations_of
 from scheduling.engine.queue.requeueing import QueueProfile
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 
@@ -61,35 +55,6 @@ class Surroundings:
     latencies: Latencies
     ties: Stream | None
     calls: ExtenderCalls
-
-
-class ListedWorld(HintWorld):
-    """Answers what queueing hints ask about the cluster, from the plugins of one profile."""
-
-    def __init__(self, plugins: Mapping[str, Plugin]) -> None:
-        affinity, spread = plugins.get(names.NODE_AFFINITY), plugins.get(names.POD_TOPOLOGY_SPREAD)
-        self._enforced = affinity.enforced if isinstance(affinity, NodeAffinity) else None
-        self._spread = spread if isinstance(spread, PodTopologySpread) else None
-        devices = plugins.get(names.DYNAMIC_RESOURCES)
-        self._devices = devices if isinstance(devices, DynamicResources) else None
-        fit = plugins.get(names.NODE_RESOURCES_FIT)
-        self._fit = fit if isinstance(fit, NodeResourcesFit) else None
-
-    def enforced_node_affinity(self) -> NodeSelector | None:
-        """See HintWorld."""
-        return self._enforced
-
-    def default_spread_constraints(self, pod: PodInfo) -> Sequence[SpreadConstraint]:
-        """See HintWorld."""
-        return () if self._spread is None else self._spread.hard_by_default(pod)
-
-    def resource_claims(self) -> Mapping[str, ApiObject]:
-        """See HintWorld."""
-        return {} if self._devices is None else self._devices.claims
-
-    def resources_of_classes(self) -> Container[str] | None:
-        """See HintWorld."""
-        return None if self._fit is None else self._fit.resources_of_classes
 
 
 class SchedulerState:
@@ -234,22 +199,16 @@ def _queue_sort(algorithm: SchedulingAlgorithm) -> QueueSort | None:
 
 
 def _queue_profile(algorithm: SchedulingAlgorithm) -> QueueProfile:
-    plugins = algorithm.framework.plugins
-    registrations: dict[str, Iterable[Registration]] = {
-        **in_tree_hints(algorithm.profile.kubernetes.queue)
-    }
-    unsaid = everything(groups=algorithm.profile.rules.schedules_groups)
-    for name, plugin in plugins.by_name.items():
-        if isinstance(plugin, EnqueueExtensions):
-            registrations[name] = plugin.events_to_register()
-        else:
-            # Upstream: runtime/framework.go defaultEnqueueExtension.
-            registrations.setdefault(name, unsaid)
-    registrations[names.EXTENDER] = unsaid
+    plugins, groups = algorithm.framework.plugins, algorithm.profile.rules.schedules_groups
+    written = {name: author_of(plugin) for name, plugin in plugins.by_name.items()}
+    registrations = registrations_of(written, groups=groups)
+    # For the preemptor, which a gate holds until its last victim is being deleted (since v1.35).
+    registrations[names.DEFAULT_PREEMPTION] = (on(cluster_events.POD, Action.DELETE),)
+    registrations[names.EXTENDER] = everything(groups=groups)
     # A pod may lose the label that makes it part of a gang.
     relabelled = Registration(cluster_events.UNSCHEDULED_POD_LABEL_UPDATE)
     registrations[NotModelled.name] = (relabelled,)
     return QueueProfile(
         pre_enqueue=(NotModelled(algorithm.profile.allocates_devices), *plugins.pre_enqueue),
-        hints=QueueingHints(registrations, ListedWorld(plugins.by_name)),
+        hints=QueueingHints(registrations),
     )

@@ -5,27 +5,52 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from scheduling.engine.framework.cluster_events import NODE, Action, ClusterEvent
-from scheduling.engine.framework.registrations import Hint, HintWorld, Registration, on
+from scheduling.engine.framework.cluster_events import (
+    CSI_DRIVER,
+    CSI_NODE,
+    CSI_STORAGE_CAPACITY,
+    DEVICE_CLASS,
+    NODE,
+    PERSISTENT_VOLUME,
+    PERSISTENT_VOLUME_CLAIM,
+    POD,
+    POD_GROUP,
+    RESOURCE_CLAIM,
+    STORAGE_CLASS,
+    Action,
+    ClusterEvent,
+)
+from scheduling.engine.framework.registrations import EnqueueExtensions, Hint, Registration, on
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.queue.hints.in_tree import IN_TREE_HINTS
+
+# Upstream: types.go UnrollWildCardResource().
+_EVERYTHING: tuple[Registration, ...] = tuple(
+    on(resource, Action.ALL)
+    for resource in (
+        POD,
+        NODE,
+        PERSISTENT_VOLUME,
+        PERSISTENT_VOLUME_CLAIM,
+        CSI_NODE,
+        CSI_DRIVER,
+        CSI_STORAGE_CAPACITY,
+        STORAGE_CLASS,
+        RESOURCE_CLAIM,
+        DEVICE_CLASS,
+    )
+)
+_ALL_OF_GROUPS = on(POD_GROUP, Action.ALL)
 
 
 class QueueingHints:
     """The registrations of the plugins of one profile, by plugin name."""
 
-    __slots__ = ("_by_event", "_registrations", "_world")
+    __slots__ = ("_by_event", "_registrations")
 
-    def __init__(
-        self,
-        registrations: Mapping[str, Iterable[Registration]] | None = None,
-        world: HintWorld | None = None,
-    ) -> None:
-        source = IN_TREE_HINTS if registrations is None else registrations
+    def __init__(self, registrations: Mapping[str, Iterable[Registration]] | None = None) -> None:
         self._registrations = {
-            plugin: _with_node_taints(entries) for plugin, entries in source.items()
+            plugin: _with_node_taints(entries) for plugin, entries in (registrations or {}).items()
         }
-        self._world = world or HintWorld()
         self._by_event: dict[ClusterEvent, dict[str, tuple[Hint | None, ...]]] = {}
 
     def registered_for(self, event: ClusterEvent) -> Mapping[str, tuple[Hint | None, ...]]:
@@ -43,7 +68,7 @@ class QueueingHints:
     def queues(self, plugin: str, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         """Does the plugin find the pod worth a new attempt after this event?"""
         return any(
-            hint is None or hint(self._world, pod, old, new)
+            hint is None or hint(pod, old, new)
             for hint in self.registered_for(event).get(plugin, ())
         )
 
@@ -62,3 +87,22 @@ def _with_node_taints(entries: Iterable[Registration]) -> tuple[Registration, ..
     if actions & Action.ADD and not actions & Action.UPDATE_NODE_TAINT:
         return (*registered, on(NODE, Action.UPDATE_NODE_TAINT))
     return registered
+
+
+def registrations_of(
+    plugins: Mapping[str, object], *, groups: bool
+) -> dict[str, Iterable[Registration]]:
+    """What each of *plugins* registered; one that says nothing hears of everything.
+
+    *groups* is whether there are PodGroups. Upstream: runtime/framework.go defaultEnqueueExtension.
+    """
+    unsaid = everything(groups=groups)
+    return {
+        name: plugin.events_to_register() if isinstance(plugin, EnqueueExtensions) else unsaid
+        for name, plugin in plugins.items()
+    }
+
+
+def everything(*, groups: bool) -> tuple[Registration, ...]:
+    """The registrations of a plugin that makes none; *groups* is whether there are PodGroups."""
+    return (*_EVERYTHING, _ALL_OF_GROUPS) if groups else _EVERYTHING

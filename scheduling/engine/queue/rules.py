@@ -65,8 +65,6 @@ class QueueRules:
     """An idle scheduler takes a pod out of the backoff queue early (SchedulerPopFromBackoffQ)."""
     hints: bool = False
     """Plugins decide which events requeue a pod that they rejected (SchedulerQueueingHints)."""
-    complete_pod_hints: bool = False
-    """The hints of InterPodAffinity and PodTopologySpread also react to nominated pods; that of InterPodAffinity also to new labels of the waiting pod, and to the deletion of a pod whose anti-affinity kept it out."""
     update_leaves_backoff: bool = True
     """An update of a pod moves it from the backoff queue to the active queue."""
     status_counts: bool = False

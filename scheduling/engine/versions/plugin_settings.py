@@ -62,10 +62,15 @@ SETTINGS: Final[Mapping[str, Mapping[str, Setting]]] = {
         "defaults_need_all_labels": Setting(
             True, "With default constraints, a node that lacks a topology label is not scored."
         ),
+        "complete_pod_hints": Setting(False, "Its hints react to nominated pods, too."),
     },
     names.INTER_POD_AFFINITY: {
         "skips_early": Setting(
             False, "A pod without affinity skips Filter, and does not see nominated pods there."
+        ),
+        "complete_pod_hints": Setting(
+            False,
+            "Its hints react to nominated pods, to new labels of the waiting pod, and to the deletion of a pod whose anti-affinity kept it out.",
         ),
     },
     names.VOLUME_BINDING: {

@@ -52,7 +52,9 @@ from scheduling.engine.framework.framework import (
     default_normalize,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
+from scheduling.engine.plugins.dynamic_resources.events import events_of
 from scheduling.engine.plugins.dynamic_resources.facts import explain_devices
 from scheduling.engine.plugins.dynamic_resources.kept_searches import (
     CANNOT_ALLOCATE,
@@ -369,6 +371,10 @@ class DynamicResources(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_devices(case)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return events_of(self)
 
 
 _SUMMARY: Final[Mapping[str, str]] = {

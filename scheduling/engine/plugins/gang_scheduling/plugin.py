@@ -6,12 +6,10 @@ Upstream: plugins/gangscheduling/gangscheduling.go (v1.36).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from kscope.sim.kernel.units import MINUTE
-from kscope.sim.objects.objects import ApiObject, Pod
 from scheduling.engine import names
-from scheduling.engine.framework.cluster_events import POD, POD_GROUP, Action
 from scheduling.engine.framework.framework import (
     SUCCESS,
     Code,
@@ -21,7 +19,8 @@ from scheduling.engine.framework.framework import (
     pods_to_activate,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
-from scheduling.engine.framework.registrations import HintWorld, Registration, on
+from scheduling.engine.framework.registrations import Registration
+from scheduling.engine.plugins.gang_scheduling.events import EVENTS
 from scheduling.engine.pod_groups.groups import PodGroups, group_of, groups_of
 from scheduling.engine.pods.pod_info import PodInfo
 
@@ -74,16 +73,4 @@ class GangScheduling(Plugin):
 
     def events_to_register(self) -> Sequence[Registration]:
         """Another pod of the group, or the group itself, may complete the gang."""
-        return (
-            on(POD, Action.ADD, _is_of_same_group),
-            on(POD_GROUP, Action.ADD, _is_its_group),
-        )
-
-
-def _is_of_same_group(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
-    group = group_of(pod.pod)
-    return bool(group) and isinstance(new, Pod) and group_of(new) == group
-
-
-def _is_its_group(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
-    return isinstance(new, ApiObject) and new.key == group_of(pod.pod)
+        return EVENTS

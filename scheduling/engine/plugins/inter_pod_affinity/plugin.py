@@ -27,6 +27,7 @@ from scheduling.engine.framework.framework import (
     Status,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.nodes.pod_counts import (
@@ -39,6 +40,7 @@ from scheduling.engine.plugins.inter_pod_affinity.domains import (
     live_domain_counts,
     merge_into,
 )
+from scheduling.engine.plugins.inter_pod_affinity.events import events_of
 from scheduling.engine.plugins.inter_pod_affinity.facts import explain_pod_affinity
 from scheduling.engine.plugins.inter_pod_affinity.terms import ApplicableTerms, TermFinder
 from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
@@ -69,6 +71,8 @@ class InterPodAffinity(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
+        # v1.36: hints also react to nominated pods, and to more that may help.
+        self._complete_hints: bool = arguments.get("complete_pod_hints", False)
         self._listers = handle.listers
         weight = arguments.get("hardPodAffinityWeight")
         self._terms = TermFinder(
@@ -317,6 +321,10 @@ class InterPodAffinity(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_pod_affinity(case)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return events_of(complete=self._complete_hints)
 
 
 @lru_cache(maxsize=512)

@@ -28,7 +28,9 @@ from scheduling.engine.framework.framework import (
     default_normalize,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.plugins.node_affinity.events import events_of
 from scheduling.engine.plugins.node_affinity.facts import (
     conflicting_names,
     explain_added,
@@ -124,6 +126,10 @@ class NodeAffinity(Plugin):
     def explain_outright(self, pod: Pod) -> Sequence[Fact]:
         """See `ExplainsOutright`."""
         return tuple(conflicting_names(pod))
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return events_of(self.enforced)
 
 
 def selector_detail(state: CycleState, labels: Any, node_name: str) -> Detail:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,9 @@ from scheduling.engine.framework.framework import (
     Status,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.plugins.node_declared_features.events import EVENTS
 from scheduling.engine.plugins.node_declared_features.facts import explain_features
 
 REASON_FEATURES = "node(s) didn't match Pod's required features"
@@ -66,6 +68,10 @@ class NodeDeclaredFeatures(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_features(case)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return EVENTS
 
 
 def required_features(pod: Pod) -> frozenset[str]:

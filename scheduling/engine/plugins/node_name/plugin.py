@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -11,8 +12,10 @@ from scheduling.engine.framework.explaining.case import Case
 from scheduling.engine.framework.explaining.fact import Explanation
 from scheduling.engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.plugins.node_affinity.facts import explain_selector
+from scheduling.engine.plugins.node_name.events import EVENTS
 
 REASON_NODE_NAME = "node(s) didn't match the requested node name"
 
@@ -46,3 +49,7 @@ class NodeName(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_selector(case)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return EVENTS

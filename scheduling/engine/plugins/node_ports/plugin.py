@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +21,9 @@ from scheduling.engine.framework.framework import (
     Status,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.plugins.node_ports.events import EVENTS
 from scheduling.engine.plugins.node_ports.facts import explain_port
 
 REASON_PORTS = "node(s) didn't have free ports for the requested pod ports"
@@ -62,3 +65,7 @@ class NodePorts(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_port(case)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return EVENTS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,9 +24,11 @@ from scheduling.engine.framework.framework import (
     Status,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.node_table import CPU, MEMORY, NodeTable
 from scheduling.engine.nodes.nominated import Reserved
+from scheduling.engine.plugins.node_resources_fit.events import events_of
 from scheduling.engine.plugins.node_resources_fit.facts import explain_resources
 from scheduling.engine.plugins.node_resources_fit.room import Room, asked_amounts, shortage
 from scheduling.engine.plugins.node_resources_fit.score import (
@@ -232,6 +234,10 @@ class NodeResourcesFit(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_resources(case)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return events_of(self)
 
 
 def _scored(table: NodeTable, column: int) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from scheduling.engine import names
@@ -9,12 +10,13 @@ from scheduling.engine.framework.explaining.case import Case
 from scheduling.engine.framework.explaining.fact import Explanation
 from scheduling.engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.plugins.node_unschedulable.cordon import tolerates_cordon
+from scheduling.engine.plugins.node_unschedulable.events import EVENTS
 from scheduling.engine.plugins.node_unschedulable.facts import explain_cordon
-from scheduling.engine.pods.pod_template import PodTemplate, Taint
 
 REASON_UNSCHEDULABLE = "node(s) were unschedulable"
-UNSCHEDULABLE_TAINT = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
 class NodeUnschedulable(Plugin):
@@ -46,7 +48,6 @@ class NodeUnschedulable(Plugin):
         """See `Explains`."""
         return explain_cordon(case)
 
-
-def tolerates_cordon(template: PodTemplate) -> bool:
-    """Whether a pod of *template* may go to a cordoned node."""
-    return any(toleration.tolerates(UNSCHEDULABLE_TAINT) for toleration in template.tolerations)
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return EVENTS

@@ -18,11 +18,9 @@ from scheduling.engine.framework.framework import (
 )
 from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.plugins.node_unschedulable.cordon import tolerates_cordon
 from scheduling.engine.plugins.node_unschedulable.facts import explain_cordon
-from scheduling.engine.plugins.node_unschedulable.plugin import (
-    REASON_UNSCHEDULABLE,
-    tolerates_cordon,
-)
+from scheduling.engine.plugins.node_unschedulable.plugin import REASON_UNSCHEDULABLE
 
 
 class CheckNodeUnschedulable(Plugin):

@@ -7,7 +7,7 @@ of in-tree plugins count for the CSI drivers that they are migrated to.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, cast
 
@@ -34,9 +34,11 @@ from scheduling.engine.framework.framework import (
     Status,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.node_table import NodeTable
+from scheduling.engine.plugins.node_volume_limits.events import EVENTS
 from scheduling.engine.plugins.node_volume_limits.facts import explain_limits
 from scheduling.engine.pods.pod_info import PodInfo
 from volumes.engine.ephemeral import ownership_fault
@@ -213,6 +215,10 @@ class NodeVolumeLimits(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_limits(case)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return EVENTS
 
 
 class CsiVolumes:

@@ -26,6 +26,7 @@ from scheduling.engine.framework.framework import (
     Status,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.pod_counts import Tally
 from scheduling.engine.plugins.pod_topology_spread.constraints import (
@@ -34,6 +35,7 @@ from scheduling.engine.plugins.pod_topology_spread.constraints import (
     PodConstraints,
 )
 from scheduling.engine.plugins.pod_topology_spread.domains import Eligible, TopologyDomains
+from scheduling.engine.plugins.pod_topology_spread.events import events_of
 from scheduling.engine.plugins.pod_topology_spread.facts import explain_spread
 from scheduling.engine.plugins.pod_topology_spread.scores import ScoreState, SpreadScores
 from scheduling.engine.pods.pod_info import PodInfo, labels_key
@@ -112,6 +114,8 @@ class PodTopologySpread(Plugin):
             self._topology,
             rounds=bool(arguments.get("rounds", True)),
         )
+        # v1.36: hints also react to nominated pods, and to more that may help.
+        self._complete_hints: bool = arguments.get("complete_pod_hints", False)
         self._looked: dict[tuple[int, bytes], Looked] = {}
 
     # -- constraints -----------------------------------------------------------------------------
@@ -300,6 +304,10 @@ class PodTopologySpread(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_spread(case)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return events_of(self.hard_by_default, complete=self._complete_hints)
 
 
 @lru_cache(maxsize=512)

@@ -9,6 +9,8 @@ from kscope.sim.objects.objects import Pod
 from scheduling.engine import names
 from scheduling.engine.framework.explaining.fact import Fact
 from scheduling.engine.framework.framework import SUCCESS, Code, Plugin, Status
+from scheduling.engine.framework.registrations import Registration
+from scheduling.engine.plugins.scheduling_gates.events import EVENTS
 from scheduling.engine.plugins.scheduling_gates.facts import gate_facts
 from scheduling.engine.pods.pod_info import PodInfo
 
@@ -29,3 +31,7 @@ class SchedulingGates(Plugin):
     def explain_outright(self, pod: Pod) -> Sequence[Fact]:
         """See `ExplainsOutright`."""
         return tuple(gate_facts(pod))
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return EVENTS

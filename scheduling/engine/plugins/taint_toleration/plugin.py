@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +20,9 @@ from scheduling.engine.framework.framework import (
     default_normalize,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.plugins.taint_toleration.events import EVENTS
 from scheduling.engine.plugins.taint_toleration.facts import explain_taint
 from scheduling.engine.pods.pod_template import PodTemplate, Taint
 
@@ -88,6 +91,10 @@ class TaintToleration(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_taint(case)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return EVENTS
 
 
 def untolerated(

@@ -7,7 +7,7 @@ for them. Upstream: plugins/volumebinding/volume_binding.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -31,8 +31,10 @@ from scheduling.engine.framework.framework import (
     Status,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.listers import Listers
+from scheduling.engine.plugins.volume_binding.events import EVENTS
 from scheduling.engine.plugins.volume_binding.facts import explain_binding
 from scheduling.engine.plugins.volume_binding.reasons import (
     REASON_BIND_CONFLICT,
@@ -181,6 +183,10 @@ class VolumeBinding(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_binding(case)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return EVENTS
 
 
 @lru_cache(maxsize=512)

@@ -21,8 +21,8 @@ from scheduling.engine.framework.framework import (
 )
 from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.plugins.volume_restrictions.disks import has_disk_conflict, restricted_disks
 from scheduling.engine.plugins.volume_restrictions.facts import explain_claim_in_use
-from scheduling.engine.plugins.volume_restrictions.plugin import has_disk_conflict, restricted_disks
 
 REASON_DISK = "node(s) had no available disk"
 

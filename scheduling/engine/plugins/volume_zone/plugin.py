@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, cast
 
 import numpy as np
 
-from kscope.sim.objects.objects import PersistentVolume
 from scheduling.engine import names
 from scheduling.engine.framework.explaining.case import Case
 from scheduling.engine.framework.explaining.fact import Explanation
@@ -22,21 +21,24 @@ from scheduling.engine.framework.framework import (
     Status,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.registrations import Registration
 from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.plugins.volume_zone.events import EVENTS
 from scheduling.engine.plugins.volume_zone.facts import explain_zone
+from scheduling.engine.plugins.volume_zone.topologies import (
+    BETA_REGION,
+    BETA_ZONE,
+    REGION,
+    TOPOLOGY_LABELS,
+    ZONE,
+    Topology,
+    volume_topologies,
+)
 from volumes.engine.phases import claim_class
 
 REASON_CONFLICT = "node(s) had no available volume zone"
 
-ZONE = "topology.kubernetes.io/zone"
-REGION = "topology.kubernetes.io/region"
-BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
-BETA_REGION = "failure-domain.beta.kubernetes.io/region"
-TOPOLOGY_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 _GA_LABEL = {BETA_ZONE: ZONE, BETA_REGION: REGION}
-
-# (label key, allowed values, volume)
-Topology = tuple[str, frozenset[str], str]
 
 
 class VolumeZone(Plugin):
@@ -139,22 +141,9 @@ class VolumeZone(Plugin):
         """See `Explains`."""
         return explain_zone(case)
 
-
-def volume_topologies(
-    volume: PersistentVolume, keys: tuple[str, ...] = TOPOLOGY_LABELS
-) -> list[Topology]:
-    """The zone and region labels of a volume; "a__b" stands for several zones.
-
-    A label with an empty part is ignored.
-    """
-    found = [(key, label_zones(volume.labels.get(key, "")), volume.name) for key in keys]
-    return [topology for topology in found if topology[1]]
-
-
-def label_zones(label: str) -> frozenset[str]:
-    """The zones of a label; none where a part is empty. Upstream: LabelZonesToSet()."""
-    zones = frozenset(zone.strip() for zone in label.split("__"))
-    return frozenset() if "" in zones else zones
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return EVENTS
 
 
 def zone_conflict(topologies: list[Topology], labels: Mapping[str, str]) -> int:

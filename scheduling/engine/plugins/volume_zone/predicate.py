@@ -23,7 +23,7 @@ from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.plugins.classic import ERROR_PLUGIN
 from scheduling.engine.plugins.volume_zone.facts import explain_zone
-from scheduling.engine.plugins.volume_zone.plugin import Topology, volume_topologies
+from scheduling.engine.plugins.volume_zone.topologies import Topology, volume_topologies
 from volumes.engine.phases import claim_class
 
 REASON_ZONE = "node(s) had no available volume zone"

@@ -1,33 +1,23 @@
-"""Hints about resources and host ports: what a pod frees, and what a node has to give."""
+"""The events that may help a pod for which there was no room."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Container
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from kscope.sim.objects.pod_resources import Resources, is_scalar_resource_name
 from kscope.sim.objects.quantity import parse
 from scheduling.engine.dynamic_resources.extended import CLASS_PREFIX
-from scheduling.engine.framework.registrations import HintWorld
+from scheduling.engine.framework.cluster_events import DEVICE_CLASS, NODE, POD, Action
+from scheduling.engine.framework.registrations import Registration, on
 from scheduling.engine.pods.pod_info import PodInfo
 
 if TYPE_CHECKING:
     from kscope.sim.objects.objects import ApiObject, Node, Pod
 
 
-def port_was_freed(world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
-    if old is None or not (old.node_name or old.nominated_node_name):
-        return False
-    freed = PodInfo(old, pod.rules).ports
-    return any(
-        wanted.protocol == port.protocol
-        and wanted.port == port.port
-        and (wanted.ip == port.ip or "0.0.0.0" in (wanted.ip, port.ip))
-        for wanted in pod.ports
-        for port in freed
-    )
-
-
-def resources_were_freed(world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
+def resources_were_freed(pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
     if new is None:
         # Upstream, isSchedulableAfterPodEvent(): deletion of a pod that holds, or is promised,
         # a node.
@@ -43,13 +33,15 @@ def resources_were_freed(world: HintWorld, pod: PodInfo, old: Pod | None, new: P
     )
 
 
-def node_fits_now(world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None) -> bool:
+def node_fits_now(
+    classes: ProvidesClasses, pod: PodInfo, old: Node | None, new: Node | None
+) -> bool:
     """Upstream: Fit isSchedulableAfterNodeChange()."""
     if new is None:
         return False
     wanted = pod.resources.fit
     capacity = _allocatable(new)
-    of_classes = world.resources_of_classes() or ()
+    of_classes = classes.resources_of_classes or ()
     names: list[str] = []
     delegates = False
     for name in _wanted_names(wanted):
@@ -70,13 +62,13 @@ def node_fits_now(world: HintWorld, pod: PodInfo, old: Node | None, new: Node | 
 
 
 def device_class_stands_for_more(
-    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+    classes: ProvidesClasses, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
 ) -> bool:
     """A DeviceClass now stands for a resource of the pod.
 
     Upstream: Fit isSchedulableAfterDeviceClassEvent(), registered with DRAExtendedResource only.
     """
-    if new is None or world.resources_of_classes() is None:
+    if new is None or classes.resources_of_classes is None:
         return False
     resource = new.spec.get("extendedResourceName") or ""
     if old is None:
@@ -99,3 +91,29 @@ def _allocatable(node: Node) -> dict[str, int]:
         for name, amount in node.allocatable.items()
         if name in ("cpu", "memory", "ephemeral-storage", "pods") or is_scalar_resource_name(name)
     }
+
+
+class ProvidesClasses(Protocol):
+    """The plugin, as far as its hints ask it."""
+
+    @property
+    def resources_of_classes(self) -> Container[str] | None:
+        """The extended resources that a DeviceClass stands for; None where none can."""
+        ...
+
+
+def events_of(plugin: ProvidesClasses) -> tuple[Registration, ...]:
+    """The events, with hints that ask *plugin*."""
+    return (
+        on(POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, resources_were_freed),
+        on(
+            NODE,
+            Action.ADD | Action.UPDATE_NODE_ALLOCATABLE,
+            partial(node_fits_now, plugin),
+        ),
+        on(
+            DEVICE_CLASS,
+            Action.ADD | Action.UPDATE,
+            partial(device_class_stands_for_more, plugin),
+        ),
+    )
