@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.docs.documents import ROOT, TEXT, Block, Document
 
-_FILE = re.compile(r"^# ([\w.-]+\.(?:py|toml|yaml))$")
+_FILE = re.compile(r"^# ([\w./-]+\.(?:py|toml|yaml))$")
 
 
 def runnable(document: Document, *languages: str) -> list[Block]:
@@ -27,7 +27,9 @@ def write_files(document: Document, folder: Path) -> list[str]:
     for block in runnable(document):
         named = _FILE.match(block.lines[0])
         if named:
-            (folder / named[1]).write_text(block.text)
+            path = folder / named[1]
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(block.text)
             written.append(named[1])
     return written
 

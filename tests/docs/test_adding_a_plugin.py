@@ -21,9 +21,13 @@ def package(tmp_path: Path) -> Path:
     """A folder with the files of the document, installed as its pyproject.toml says."""
     written = write_files(DOCUMENT, tmp_path)
     assert written == [
-        "quiet_nodes.py",
+        "quiet_nodes/plugin.py",
+        "quiet_nodes/events.py",
+        "quiet_nodes/facts.py",
+        "quiet_nodes/changes.py",
         "pyproject.toml",
         "quiet.yaml",
+        "silent.yaml",
         "quiet_columns.py",
         "gang.py",
     ]
@@ -47,8 +51,8 @@ def _run(package: Path, command: str) -> str:
 
 
 def _decisions(package: Path) -> dict[str, Any]:
-    (command,) = runnable(DOCUMENT, "sh")
-    _run(package, command.text)
+    decide, _ = runnable(DOCUMENT, "sh")
+    _run(package, decide.text)
     return json.loads((package / "decisions.json").read_text())
 
 
@@ -60,6 +64,21 @@ def test_the_shortest_plugin_decides_as_described(package: Path) -> None:
     assert attempt["filters"]["library"]["reasons"] == ["node(s) were quiet"]
     scores = {node: attempt["scores"][node]["plugins"]["QuietNodes"] for node in ("hall", "cellar")}
     assert scores == {"hall": 990, "cellar": 1000}
+    assert attempt["arithmetic"]["hall"]["QuietNodes"] == {
+        "raw": 99,
+        "terms": [{"name": "pods on the node", "value": 1, "unit": ""}],
+    }
+
+
+def test_a_diagnosis_shows_facts_and_changes_of_the_plugin(package: Path) -> None:
+    _, why = runnable(DOCUMENT, "sh")
+    _run(package, why.text)
+    answer = json.loads((package / "why.json").read_text())
+    (cause,) = [one for one in answer["causes"] if one["plugin"] == "QuietNodes"]
+    assert cause["why"] == "A quiet node takes no more pods."
+    assert [one["object"] for one in cause["because"]] == ["node/library"]
+    (fix,) = [one for one in answer["fixes"] if one["kind"] == "plugin"]
+    assert fix["text"].startswith("Take the label example.com/quiet off library: it is bound to")
 
 
 def test_the_plugin_over_columns_decides_the_same(package: Path) -> None:

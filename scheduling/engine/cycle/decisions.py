@@ -40,13 +40,15 @@ def decide(
     *others: Profile,
     ties: Stream | None = None,
     evidence: bool = True,
+    arithmetic: bool = False,
     by_columns: bool = False,
     extenders: Sequence[Extender] = (),
 ) -> dict[str, Any]:
     """All decisions of *profile* on the cluster that *objects* describe.
 
     *others* schedule the pods that name them. The smallest node name wins a tie, or *ties* draws.
-    *evidence* is computed from scratch for every attempt, unless *by_columns*.
+    *evidence* is computed from scratch for every attempt, unless *by_columns*. With *arithmetic* it
+    has the terms of the scores.
     """
     handle = Handle()
     nominated = Nominated(handle.table)
@@ -63,7 +65,7 @@ def decide(
     cluster, devices = DecidedCluster(handle), by_name[profile.name].devices
     if devices is not None:
         cluster.claims = ClaimWork(devices, handle.listers)
-    decisions = Decisions(by_name[profile.name], cluster, by_name, evidence, by_columns)
+    decisions = Decisions(by_name[profile.name], cluster, by_name, evidence, arithmetic, by_columns)
     pending = cluster.read(admitted(objects), profile)
     decisions.order = cluster.rows_by_zone(beta_only=profile.rules.uses_predicates)
     # The sort keeps file order among pods of equal priority.
@@ -92,6 +94,7 @@ class Decisions:
     by_name: Mapping[str, SchedulingAlgorithm]
     """By schedulerName."""
     evidence: bool
+    arithmetic: bool
     by_columns: bool
     """Whether evidence may come from columns that are kept per template."""
     order: IntArray | None = None
@@ -112,7 +115,9 @@ class Decisions:
             self.cluster.keep_pending(pod)
             self.attempts.append(gated)
             return
-        written = AttemptFormat(self.algorithm, evidence=self.evidence).written
+        written = AttemptFormat(
+            self.algorithm, evidence=self.evidence, arithmetic=self.arithmetic
+        ).written
         nominated = self.algorithm.nominated
         for number in range(1, _MAX_ATTEMPTS):
             pod = self._with_current_nomination(pod)

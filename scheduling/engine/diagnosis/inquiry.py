@@ -44,6 +44,7 @@ from scheduling.engine.diagnosis.changes.node_changes import (
     removed_taints,
     uncordoned,
 )
+from scheduling.engine.diagnosis.changes.of_plugins import plugin_changes
 from scheduling.engine.diagnosis.changes.pod_rules import (
     affinity_namespaces,
     gates,
@@ -107,6 +108,7 @@ _KINDS: Final[tuple[tuple[str, Changes], ...]] = (
     ("affinity", pod_affinities),
     ("device", advertised_devices),
     ("requests", smaller_requests),
+    ("plugin", plugin_changes),
     ("claim", missing_claims),
     ("class", missing_classes),
     ("capacity", more_capacity),

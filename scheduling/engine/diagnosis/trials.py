@@ -31,6 +31,7 @@ _WORDS: Final = {
     "selector": ("changed selector", "changed selectors"),
     "spread": ("relaxed spread constraint", "relaxed spread constraints"),
     "affinity": ("relaxed pod affinity", "relaxed pod affinities"),
+    "plugin": ("change of a plugin's own", "changes of plugins' own"),
     "requests": ("smaller request", "smaller requests"),
     "claim": ("claim created", "claims created"),
     "class": ("storage class", "storage classes"),

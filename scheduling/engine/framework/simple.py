@@ -14,6 +14,7 @@ from typing import ClassVar, Protocol, cast
 import numpy as np
 
 from kscope.sim.objects.objects import Node, Pod
+from scheduling.engine.framework.arithmetic import Terms
 from scheduling.engine.framework.framework import FITS, Code, CycleState, Detail, Plugin, Status
 from scheduling.engine.framework.handle import Arguments, Handle, PluginFactory
 from scheduling.engine.nodes.arrays import IntArray
@@ -24,10 +25,10 @@ class SimplePlugin:
     """Base of plugins that answer for one node at a time. Define `fits`, `score`, or both.
 
         def fits(self, pod: Pod, node: NodeState) -> Status
-        def score(self, pod: Pod, node: NodeState) -> int | Status
+        def score(self, pod: Pod, node: NodeState) -> int | Terms | Status
 
     `fits` returns SUCCESS, or a Status that refuses the node. `score` returns 0 to 100, more for a
-    better node, or a Status when it fails. Both must return the same for the same arguments.
+    better node, as `Terms` where it should be shown how it came about, or a Status when it fails. Both must return the same for the same arguments.
 
     `is_local`, `is_static` and `may_fail` mean the same as those of `Plugin`. Without them the
     plugin runs in every scheduling cycle.
@@ -97,8 +98,8 @@ class SimpleFits(Protocol):
 class SimpleScore(Protocol):
     """A SimplePlugin that scores."""
 
-    def score(self, pod: Pod, node: NodeState, /) -> int | Status:
-        """0 to 100, or why the score failed."""
+    def score(self, pod: Pod, node: NodeState, /) -> int | Terms | Status:
+        """0 to 100, with its terms or without, or why the score failed."""
         ...
 
 
@@ -159,8 +160,15 @@ class ScoreColumns(Columns):
             found = score(pod, NodeState(table, row))
             if isinstance(found, Status):
                 return found
-            scores.append(found)
+            scores.append(found.raw if isinstance(found, Terms) else found)
         return np.array(scores, np.int64)
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """The terms that `score` returned; none where it returned a number or failed."""
+        found = cast("SimpleScore", self.plugin).score(state.pod.pod, NodeState(self._table, row))
+        if isinstance(found, Terms):
+            return found
+        return Terms((), found if isinstance(found, int) else 0)
 
 
 class FilterScoreColumns(FilterColumns, ScoreColumns):

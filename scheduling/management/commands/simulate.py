@@ -97,6 +97,11 @@ class Command(BaseCommand):
             action="store_true",
             help="decisions without filters, scores and candidates; events without data",
         )
+        parser.add_argument(
+            "--arithmetic",
+            action="store_true",
+            help="decisions with the terms of each score, of the plugins that show them",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Bad input is reported with file, document, line and field; the exit status is 2."""
@@ -147,6 +152,7 @@ class Command(BaseCommand):
                 *setup.profiles,
                 ties=_ties(scenario, options),
                 evidence=not options["no_evidence"],
+                arithmetic=options["arithmetic"],
                 extenders=[Extender(one, calls) for one in setup.extenders],
             )
         except (SimError, ValueError) as refusal:

@@ -7,6 +7,7 @@ from typing import Any
 from scheduling.engine import names
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decision.result import ERROR, ScheduleResult
+from scheduling.engine.framework.arithmetic import Arithmetic
 from scheduling.engine.framework.framework import PodVolumes
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.preemption import Preemption
@@ -15,11 +16,17 @@ Attempt = dict[str, Any]
 
 
 class AttemptFormat:
-    """Writes the results of one algorithm, with the verdicts and scores if *evidence* is wanted."""
+    """Writes the results of one algorithm, with the verdicts and scores if *evidence* is wanted.
 
-    def __init__(self, algorithm: SchedulingAlgorithm, *, evidence: bool) -> None:
+    With *arithmetic* each score has its terms, of the plugins that show them.
+    """
+
+    def __init__(
+        self, algorithm: SchedulingAlgorithm, *, evidence: bool, arithmetic: bool = False
+    ) -> None:
         self._algorithm = algorithm
         self._evidence = evidence
+        self._arithmetic = arithmetic
 
     def written(self, result: ScheduleResult, number: int, plan: PodVolumes) -> Attempt:
         """The attempt with this *number*, which is 1 for the first."""
@@ -40,6 +47,8 @@ class AttemptFormat:
         if self._evidence:
             attempt["filters"] = self._filters(result)
             attempt["scores"] = self._scores(result)
+            if self._arithmetic:
+                attempt["arithmetic"] = self._terms(result)
         return attempt
 
     def _failed_at_filter(self, result: ScheduleResult) -> bool:
@@ -92,6 +101,24 @@ class AttemptFormat:
                 "plugins": {name: column[place] for name, column in columns.items()},
             }
             for place, row in enumerate(scores.rows.tolist())
+        }
+
+    def _terms(self, result: ScheduleResult) -> dict[str, Any]:
+        """By node and plugin, how the raw scores came about."""
+        scores, search = result.scores, result.search
+        if scores is None or search is None:
+            return {}
+        by_name = self._algorithm.framework.plugins.by_name
+        plugins = [
+            plugin
+            for plugin in (by_name.get(score.name) for score in scores.plugins)
+            if isinstance(plugin, Arithmetic)
+        ]
+        return {
+            self._algorithm.table.name(row): {
+                plugin.name: plugin.arithmetic(search.state, row).to_dict() for plugin in plugins
+            }
+            for row in scores.rows.tolist()
         }
 
     def _preemption(self, preemption: Preemption | None) -> dict[str, Any] | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 
 from scheduling.engine import names
+from scheduling.engine.framework.arithmetic import Term, Terms
 from scheduling.engine.framework.framework import MAX_NODE_SCORE, CycleState, Plugin
 from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.nodes.arrays import IntArray
@@ -33,9 +35,24 @@ class ImageLocality(Plugin):
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """0 up to 23 MiB of images, 100 from 1000 MiB per container."""
+        held = np.zeros(self._table.capacity, np.int64)
+        for _, holders, sizes in self._images(state):
+            held[holders] += sizes
+        return _score(held[rows], len(state.template.images))
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`: the size of each image that the node has, less where few nodes have it."""
+        terms = [
+            Term(f"image {name}", int(sizes[holders == row][0]), "B")
+            for name, holders, sizes in self._images(state)
+            if row in holders
+        ]
+        held = np.array([sum(term.value for term in terms)], np.int64)
+        return Terms(tuple(terms), int(_score(held, len(state.template.images))[0]))
+
+    def _images(self, state: CycleState) -> Iterator[tuple[str, IntArray, IntArray]]:
+        """Each image that some node has: the rows that have it, and its scaled size there."""
         table = self._table
-        total = len(table)
-        held = np.zeros(table.capacity, np.int64)
         images = state.template.images
         if self._counts_volumes:
             images += state.template.image_volumes
@@ -43,12 +60,9 @@ class ImageLocality(Plugin):
             name = normalized_image_name(image)
             found = table.images.states.get(name)
             if found is not None:
-                spread = self._holders(name, found) / total
+                spread = self._holders(name, found) / len(table)
                 scaled = (found.size * spread).astype(np.int64)
-                held[np.fromiter(found.rows, np.int64, len(found.rows))] += scaled
-        most = MAX_CONTAINER_THRESHOLD * len(state.template.images)
-        clipped = np.clip(held[rows], MIN_THRESHOLD, max(most, MIN_THRESHOLD))
-        return MAX_NODE_SCORE * (clipped - MIN_THRESHOLD) // (most - MIN_THRESHOLD)
+                yield name, np.fromiter(found.rows, np.int64, len(found.rows)), scaled
 
     def _holders(self, name: str, found: ImageState) -> IntArray:
         """For each row with the image: how many nodes have it, as the row's entry says."""
@@ -57,6 +71,13 @@ class ImageLocality(Plugin):
             return np.array([images[row][name] for row in found.rows], np.int64)
         seen = np.fromiter(found.rows.values(), np.int64, len(found.rows))
         return np.where(seen == 0, len(found.rows), seen)
+
+
+def _score(held: IntArray, containers: int) -> IntArray:
+    """The scores of nodes that hold so many bytes of the images of so many containers."""
+    most = MAX_CONTAINER_THRESHOLD * containers
+    clipped = np.clip(held, MIN_THRESHOLD, max(most, MIN_THRESHOLD))
+    return MAX_NODE_SCORE * (clipped - MIN_THRESHOLD) // (most - MIN_THRESHOLD)
 
 
 def normalized_image_name(name: str) -> str:

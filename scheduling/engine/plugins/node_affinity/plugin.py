@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from kscope.sim.objects.objects import Pod
 from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine import names
+from scheduling.engine.framework.arithmetic import Term, Terms
 from scheduling.engine.framework.explaining.case import Case
 from scheduling.engine.framework.explaining.fact import Explanation, Fact
 from scheduling.engine.framework.framework import (
@@ -108,10 +109,25 @@ class NodeAffinity(Plugin):
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The sum of the weights of the preferred terms that match."""
         scores = np.zeros(len(rows), np.int64)
+        for _, weights in self._preferences(state, rows):
+            scores += weights
+        return scores
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        rows = np.array([row], np.int64)
+        return Terms.sum_of(
+            Term(f"prefers {selector}", int(weights[0]))
+            for selector, weights in self._preferences(state, rows)
+        )
+
+    def _preferences(
+        self, state: CycleState, rows: IntArray
+    ) -> Iterator[tuple[NodeSelector, IntArray]]:
+        """Each preferred term, with its weight where it matches and 0 elsewhere."""
         for weight, selector in (*state.template.preferred_nodes, *self._preferred):
             if weight:
-                scores += weight * self._table.matching(selector)[rows]
-        return scores
+                yield selector, weight * self._table.matching(selector)[rows]
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """The best node gets the highest score."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from kscope.sim.objects.pod_resources import (
 from scheduling.engine import names
 from scheduling.engine.dynamic_resources.devices import DEVICE_CLASS
 from scheduling.engine.dynamic_resources.extended import ListedClasses
+from scheduling.engine.framework.arithmetic import Term, Terms
 from scheduling.engine.framework.explaining.case import Case
 from scheduling.engine.framework.explaining.fact import Explanation
 from scheduling.engine.framework.framework import (
@@ -37,6 +38,7 @@ from scheduling.engine.plugins.node_resources_fit.score import (
     REQUESTED_TO_CAPACITY_RATIO,
     STRATEGIES,
     LeastAllocated,
+    ScoredResource,
     broken_linear,
     is_passed_over,
     resource_weights,
@@ -185,22 +187,45 @@ class NodeResourcesFit(Plugin):
         plain = self.row_score(state)
         if plain is not None:
             return plain.score(rows)
+        return self._mean(self._resources(state, rows), len(rows))
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`: for each resource how much would be used, of how much, and its score."""
+        terms: list[Term] = []
+        found = list(self._resources(state, np.array([row], np.int64)))
+        for one in found:
+            unit = "m" if one.name == "cpu" else ""
+            terms += [
+                Term(f"{one.name} used with the pod", int(one.used[0]), unit),
+                Term(f"{one.name} allocatable", int(one.allocatable[0]), unit),
+                Term(f"{one.name} score", int(one.scores[0])),
+            ]
+            if one.weight != 1:
+                terms.append(Term(f"{one.name} weight", one.weight))
+        return Terms(tuple(terms), int(self._mean(found, 1)[0]))
+
+    def _resources(self, state: CycleState, rows: IntArray) -> Iterator[ScoredResource]:
+        """The resources that count for the pod, each with its scores."""
         asked = state.pod.resources.scored
-        total = np.zeros(len(rows), np.int64)
-        weights = np.zeros(len(rows), np.int64)
         for name, weight in self.weights:
             if is_passed_over(name, asked):
                 continue
             column = self._table.resource(name)
-            amount = asked.get(name)
             allocatable = self._table.allocatable[column][rows]
-            used = _scored(self._table, column)[rows] + amount
+            used = _scored(self._table, column)[rows] + asked.get(name)
             scores = self._score_one(used, allocatable)
-            counted = allocatable != 0
+            yield ScoredResource(name, weight, used, allocatable, scores)
+
+    def _mean(self, resources: Iterable[ScoredResource], number: int) -> IntArray:
+        """The mean of the scores of all resources, by weight, for so many rows."""
+        total = np.zeros(number, np.int64)
+        weights = np.zeros(number, np.int64)
+        for one in resources:
+            counted = one.allocatable != 0
             if self.strategy == REQUESTED_TO_CAPACITY_RATIO:
-                counted &= scores > 0
-            total += np.where(counted, scores * weight, 0)
-            weights += np.where(counted, weight, 0)
+                counted &= one.scores > 0
+            total += np.where(counted, one.scores * one.weight, 0)
+            weights += np.where(counted, one.weight, 0)
         if self.strategy == REQUESTED_TO_CAPACITY_RATIO:
             # Upstream: math.Round(float64(nodeScore) / float64(weightSum))
             mean = total / np.maximum(weights, 1)

@@ -8,8 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from scheduling.engine import names
+from scheduling.engine.framework.arithmetic import Term, Terms
 from scheduling.engine.framework.explaining.case import Case
 from scheduling.engine.framework.explaining.fact import Explanation
+from scheduling.engine.framework.explaining.manifests import taint_text
 from scheduling.engine.framework.framework import (
     MAX_NODE_SCORE,
     Code,
@@ -84,6 +86,12 @@ class TaintToleration(Plugin):
             self._table.taints.codes[rows]
         ]
 
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        taints = self._table.taints.groups[self._table.taints.codes.item(row)]
+        found = untolerated_soft(state.template, taints)
+        return Terms.sum_of(Term(f"taint {taint_text(taint)}", 1) for taint in found)
+
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Fewer taints, higher score."""
         return default_normalize(scores, MAX_NODE_SCORE, reverse=True)
@@ -114,17 +122,17 @@ def soft_taints(template: PodTemplate, groups: list[tuple[Taint, ...]]) -> IntAr
 
     Upstream: countIntolerableTaintsPreferNoSchedule().
     """
+    return np.array([len(untolerated_soft(template, taints)) for taints in groups], np.int64)
+
+
+def untolerated_soft(template: PodTemplate, taints: tuple[Taint, ...]) -> list[Taint]:
+    """The PreferNoSchedule taints among *taints* that the pod does not tolerate."""
     soft = [t for t in template.tolerations if t.effect in ("", "PreferNoSchedule")]
-    return np.array(
-        [
-            sum(
-                taint.effect == "PreferNoSchedule" and not any(t.tolerates(taint) for t in soft)
-                for taint in taints
-            )
-            for taints in groups
-        ],
-        np.int64,
-    )
+    return [
+        taint
+        for taint in taints
+        if taint.effect == "PreferNoSchedule" and not any(t.tolerates(taint) for t in soft)
+    ]
 
 
 def taint_detail(taint: Taint) -> Detail:
