@@ -61,7 +61,7 @@ def affinity_topology_changed(pod: PodInfo, old: Node | None, new: Node | None) 
         if value is not None and (old is None or old.labels.get(term.topology_key) != value):
             return True
     if old is None:
-        # Which pods share the new node's domain is not looked at.
+        # The pods that share the new node's domain are not looked at.
         return bool(pod.affinity.required_anti)
     # A node that left its domain took unwanted pods with it; one that joined frees nothing.
     keys = [term.topology_key for term in pod.affinity.required_anti]
