@@ -106,6 +106,25 @@ class Evidence:
         return self._users.get(claim_key, [])
 
     @cached_property
+    def pods_under_way(self) -> list[Manifest]:
+        """The pods that have not ended, in the order of the files."""
+        ended = ("Succeeded", "Failed")
+        return [pod for pod in self.all("Pod") if section(pod, "status").get("phase") not in ended]
+
+    @cached_property
+    def pods_by_controller(self) -> dict[tuple[str, str], list[Manifest]]:
+        """The same by kind and key of the object that controls them, ("", "") for none."""
+        found: dict[tuple[str, str], list[Manifest]] = {}
+        for pod in self.pods_under_way:
+            reference = controller_reference(pod)
+            key = "", ""
+            if reference is not None:
+                namespace = pod["metadata"].get("namespace")
+                key = str(reference.get("kind")), f"{namespace}/{reference.get('name')}"
+            found.setdefault(key, []).append(pod)
+        return found
+
+    @cached_property
     def _users(self) -> dict[str, list[Manifest]]:
         found: dict[str, list[Manifest]] = {}
         for pod in self.all("Pod"):
@@ -211,16 +230,18 @@ def claims_of(pod: Manifest) -> list[str]:
     """The keys of the claims that a pod uses."""
     namespace = pod["metadata"].get("namespace")
     return [
-        f"{namespace}/{section(volume, 'persistentVolumeClaim').get('claimName')}"
-        for volume in items(section(pod, "spec"), "volumes")
+        f"{namespace}/{volume['persistentVolumeClaim'].get('claimName')}"
+        for volume in section(pod, "spec").get("volumes") or ()
         if volume.get("persistentVolumeClaim")
     ]
 
 
 def controller_reference(manifest: Manifest) -> Manifest | None:
     """The owner reference that says who controls an object."""
-    owners = items(manifest["metadata"], "ownerReferences")
-    return next((each for each in owners if each.get("controller")), None)
+    for each in manifest["metadata"].get("ownerReferences") or ():
+        if each.get("controller"):
+            return each
+    return None
 
 
 def condition(manifest: Manifest, kind: str) -> Manifest | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from kscope.sim.objects.objects import PersistentVolumeClaim, Pod
@@ -97,8 +98,7 @@ class _Question:
     def whole(self) -> Diagnosis:
         """The answer with all its changes."""
         with collector_paused():
-            for self.found in self.steps:
-                pass
+            self.found = last_of(chain((self.found,), self.steps))
         return self.found
 
 

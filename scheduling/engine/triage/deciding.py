@@ -326,7 +326,9 @@ def deciding_on(cluster: Cluster) -> Deciding:
         decided.claims = ClaimWork(first.devices, handle.listers)
     store = cluster.store
     objects = [obj for kind in _nodes_first(store.kinds()) for obj in store.objects(kind)]
-    pending = [each.pod for each in decided.read(objects, profiles[0])]
+    known = cluster.scheduler.state.handle.table.pods
+    parsed = {key: info for pods in known for key, info in pods.items()}
+    pending = [each.pod for each in decided.read(objects, profiles[0], parsed)]
     pending = [pod for pod in pending if not pod.deletion_timestamp]
     return Deciding(decided, algorithms, sorted(pending, key=_turn))
 

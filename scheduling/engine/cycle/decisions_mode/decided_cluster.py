@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,8 +45,17 @@ class DecidedCluster:
     held: dict[str, NodeInfo] = field(default_factory=dict[str, NodeInfo])
     """The pods of each node in the order in which the scheduler's cache would hold them."""
 
-    def read(self, objects: list[ApiObject], profile: Profile) -> list[PodInfo]:
-        """Build the cluster from *objects*; returns the pods without a node."""
+    def read(
+        self,
+        objects: list[ApiObject],
+        profile: Profile,
+        parsed: Mapping[str, PodInfo] = MappingProxyType({}),
+    ) -> list[PodInfo]:
+        """Build the cluster from *objects*; returns the pods without a node.
+
+        *parsed* has what is known of pods already, by key: it serves those that are the same object.
+        """
+        rules = profile.resource_rules
         if not profile.preemption.goes_by_start:
             self.handle.table.lister = self._pods_on
         if profile.rules.counts_budgets_without_status:
@@ -56,7 +67,9 @@ class DecidedCluster:
             elif not isinstance(obj, Pod):
                 self.handle.listers.put(settled(obj))
             elif not obj.is_terminated:
-                info = PodInfo(obj, profile.resource_rules)
+                info = parsed.get(obj.key)
+                if info is None or info.pod is not obj or info.rules != rules:
+                    info = PodInfo(obj, rules)
                 if info.node_name:
                     self._read_placed(info)
                 else:
@@ -82,7 +95,10 @@ class DecidedCluster:
 
     def _count(self, row: int, pod: PodInfo) -> None:
         self.handle.table.add_pod(row, pod)
-        self.held.setdefault(pod.node_name, NodeInfo(pod.node_name, 0)).add_pod(pod)
+        entry = self.held.get(pod.node_name)
+        if entry is None:
+            entry = self.held[pod.node_name] = NodeInfo(pod.node_name, 0)
+        entry.add_pod(pod)
 
     # -- what decisions change -------------------------------------------------------------------
 

@@ -136,9 +136,10 @@ def _node_facts(case: Case, requirement: Mapping[str, Any]) -> Iterator[Fact]:
 def _why(case: Case, requirement: Mapping[str, Any]) -> str:
     """Why no node meets it: the label was renamed, is on no node, or has other values."""
     key = str(requirement.get("key"))
+    table = case.world.table
     nodes = [node for _, node in case.world.nodes()]
-    selector = selector_of(requirement)
-    matching = [node.name for node in nodes if selector.matches(node.labels, node.name)]
+    rows = table.active[table.matching(selector_of(requirement))[table.active]]
+    matching = table.names(rows.tolist())
     if matching:
         return (
             f"Only {listed(matching)} has {described(requirement)}." if len(matching) == 1 else ""

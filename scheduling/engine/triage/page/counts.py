@@ -13,7 +13,6 @@ from scheduling.engine.triage.drawn import WorkloadCount
 from scheduling.engine.triage.report import Group
 
 _NUMBER: Final = re.compile(r"\d+$")
-_ENDED: Final = ("Succeeded", "Failed")
 
 
 class PodCounts:
@@ -26,14 +25,17 @@ class PodCounts:
         self._pods: Counter[str] = Counter()
         self._running: Counter[str] = Counter()
         self._single: dict[str, str] = {}
-        for pod in evidence.all("Pod"):
-            status = section(pod, "status")
-            if status.get("phase") in _ENDED:
+        for (kind, _), pods in evidence.pods_by_controller.items():
+            if kind:
+                self._count(self._owner(pods[0]), pods)
                 continue
-            owner = self._owner(pod)
-            self._pods[owner] += 1
-            self._running[owner] += _is_running(pod)
-            self._single[owner] = f"pod/{key_of(pod)}"
+            for pod in pods:
+                self._count(self._owner(pod), [pod])
+
+    def _count(self, owner: str, pods: list[Manifest]) -> None:
+        self._pods[owner] += len(pods)
+        self._running[owner] += sum(map(_is_running, pods))
+        self._single[owner] = f"pod/{key_of(pods[-1])}"
 
     def of(self, group: Group) -> tuple[WorkloadCount, ...]:
         """The workloads of a group, the one with most waiting pods first.

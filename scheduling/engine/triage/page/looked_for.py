@@ -18,9 +18,8 @@ _WORKLOADS: Final = ("Deployment", "StatefulSet", "DaemonSet")
 def looked_for(evidence: Evidence) -> tuple[Finding, ...]:
     """How many objects of each kind are as they should be, as their own status says."""
     workloads = [each for kind in _WORKLOADS for each in evidence.all(kind)]
-    pods = [each for each in evidence.all("Pod") if not _has_ended(each)]
     rows = (
-        _share("Pods", pods, _runs, "run"),
+        _share("Pods", evidence.pods_under_way, _runs, "run"),
         _share("Nodes", evidence.all("Node"), _is_ready, "are ready"),
         _share("Workloads", workloads, _is_complete, "have all their pods"),
         _share("Claims", evidence.all("PersistentVolumeClaim"), _is_bound, "are bound"),
@@ -32,7 +31,7 @@ def looked_for(evidence: Evidence) -> tuple[Finding, ...]:
 def not_counted(evidence: Evidence, groups: Iterable[Group]) -> tuple[Finding, ...]:
     """The pods that go on, among them those that are ending or starting in time."""
     held = {key for group in groups for key in group.pods}
-    left = [pod for pod in evidence.all("Pod") if key_of(pod) not in held and not _has_ended(pod)]
+    left = [pod for pod in evidence.pods_under_way if key_of(pod) not in held]
     return tuple(_left(left))
 
 
@@ -51,10 +50,6 @@ def _share(
     if not found:
         return None
     return Finding(what=what, found=f"{sum(found):,} of {len(found):,} {verb}")
-
-
-def _has_ended(pod: Manifest) -> bool:
-    return section(pod, "status").get("phase") in ("Succeeded", "Failed")
 
 
 def _runs(pod: Manifest) -> bool:

@@ -24,7 +24,6 @@ from scheduling.engine.observed.evidence import (
     Evidence,
     SeenEvent,
     condition,
-    controller_reference,
     entity,
     key_of,
     times_of,
@@ -77,12 +76,12 @@ def refused_groups(evidence: Evidence, cluster: Cluster) -> Iterator[tuple[Group
     With each group come the pods that its first change would let be made: see `with_places`. There
     are none where kscope does not know the rule that refuses.
     """
-    pods = _pods_by_owner(evidence)
+    pods = evidence.pods_by_controller
     found: dict[tuple[str, ...], _Refused] = {}
     for kind in _KINDS:
         for owner in evidence.all(kind):
             message, since = _refusal(evidence, owner)
-            lacks = wanted_pods(owner) - pods.get((kind, key_of(owner)), 0)
+            lacks = wanted_pods(owner) - len(pods.get((kind, key_of(owner)), ()))
             if lacks <= 0:
                 continue
             # A plain manifest without a status has not lacked anything yet.
@@ -143,16 +142,6 @@ def _made(owner: Manifest, number: int) -> list[Pod]:
         )
         for place in range(number)
     ]
-
-
-def _pods_by_owner(evidence: Evidence) -> dict[tuple[str, str], int]:
-    counts: dict[tuple[str, str], int] = {}
-    for pod in evidence.all("Pod"):
-        owner = controller_reference(pod)
-        if owner is not None and section(pod, "status").get("phase") not in ("Succeeded", "Failed"):
-            key = str(owner.get("kind")), f"{pod['metadata'].get('namespace')}/{owner.get('name')}"
-            counts[key] = counts.get(key, 0) + 1
-    return counts
 
 
 def _refusal(evidence: Evidence, owner: Manifest) -> tuple[str, str]:
