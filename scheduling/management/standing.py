@@ -78,7 +78,7 @@ def standing_cluster(loaded: LoadResult, profile: str | None) -> Standing:
     Raises CommandError, with exit status 2, where none can be made.
     """
     scenario = Scenario.from_load(loaded, name="files", at=whole_second_of(timezone.now()))
-    evidence = Evidence(loaded.everything, loaded.newest_write)
+    evidence = Evidence.of(loaded)
     try:
         name = profile or scenario.profile or proposed_version(evidence.kubelet_versions)
         cluster = Cluster.create(scenario, profile=name)

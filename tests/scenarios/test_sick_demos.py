@@ -91,7 +91,7 @@ def test_sick_cluster_has_four_causes() -> None:
     result = load_paths([FOLDER / "sick-cluster.yaml"])
     scenario = Scenario.from_load(result, name="sick-cluster")
     cluster = Cluster.create(scenario, profile=scenario.profile)
-    evidence = Evidence(result.everything, result.newest_write)
+    evidence = Evidence.of(result)
     found = triage(cluster, evidence, tries_changes=False)
     told = [(len(group.pods), [*group.workloads]) for group in found.groups]
     assert told == [

@@ -36,7 +36,7 @@ def sick(seed: int) -> Sick:
     exported = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": manifests})
     loaded = load_files([("sick.json", exported)], check=check_setup)
     assert loaded.ok, [str(each) for each in loaded.problems]
-    evidence = Evidence(loaded.everything, loaded.newest_write)
+    evidence = Evidence.of(loaded)
     scenario = Scenario.from_load(loaded, name="sick")
     cluster = Cluster.create(scenario, profile=_PROFILES[seed % len(_PROFILES)])
     return Sick(seed, manifests, cluster, evidence, triage(cluster, evidence))

@@ -8,11 +8,15 @@ import orjson
 import pytest
 from django.core.management import call_command
 
+from kscope.sim.input.loader import load_files
+from kscope.sim.input.scenario import Scenario
+from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.observed.evidence import Evidence
+from scheduling.engine.triage import alone, asking
 from scheduling.engine.triage.asking import explain_as_it_stands
 from tests.builders.nodes import node
 from tests.builders.pods import pod
-from tests.triage.clusters import answer_about, cluster_of, deployment, event, leaving, placed
+from tests.triage.clusters import NOON, answer_about, cluster_of, deployment, event, leaving, placed
 
 Manifest = dict[str, Any]
 
@@ -124,3 +128,24 @@ def test_pod_that_a_minute_places_contradicts_nothing() -> None:
     assert not answer.contradicts
     assert "waits for default/old (terminating) to end on n1" in answer.groups[0].cause
     assert "20 s of its grace period are left" in answer.groups[0].cause
+
+
+def test_standing_cluster_is_asked_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = pod("web", cpu="9")
+    told = event(waiting, "FailedScheduling", "0/1 nodes", lastTimestamp=NOON)
+    loaded = load_files(
+        [(f"{n}.json", orjson.dumps(each)) for n, each in enumerate((waiting, told))]
+    )
+    cluster = Cluster.create(Scenario.from_load(loaded, name="web"))
+    monkeypatch.setattr(alone, "Original", None)
+    found = alone.AtOnce(cluster).explained("Pod", "default/web", tries_changes=False)
+    assert found.sentence == "No nodes available to schedule pods."
+
+
+def test_large_cluster_is_not_played_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_MOST_PODS_PLAYED", 0)
+    answer = answer_about("Pod", "default/web", node("n1", cpu="1"), pod("web", cpu="2"))
+    assert "so large a cluster is not played ahead" in answer.text()
+    assert answer.predicted == "Insufficient cpu."
+    assert answer.diagnosis.outlook is None
+    assert answer.fixes

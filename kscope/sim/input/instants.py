@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -18,14 +18,12 @@ _CONTAINERS: Final = ("initContainerStatuses", "containerStatuses")
 _FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 
-def instant_of(manifests: Collection[Manifest], newest_write: str = "") -> str:
-    """When somebody looked at the cluster of *manifests*: their newest time; "" where none is known.
+def is_dated(manifests: Iterable[Manifest], newest_write: str = "") -> bool:
+    """Whether the newest time in *manifests* says when somebody looked at their cluster.
 
     Deletions alone do not tell: each is as likely long overdue as it has just begun.
     """
-    newest = newest_of(manifests, newest_write)
-    is_dated = is_time(newest_write) or any(map(_is_dated, manifests))
-    return newest if newest and is_dated else ""
+    return is_time(newest_write) or any(map(_is_dated, manifests))
 
 
 def newest_of(manifests: Iterable[Manifest], newest_write: str = "") -> str:

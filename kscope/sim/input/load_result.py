@@ -124,8 +124,10 @@ class LoadResult:
     kept_aside: list[LoadedObject] = field(default_factory=list[LoadedObject])
     # The newest time at which a client wrote an object; "" where the files name none.
     newest_write: str = ""
-    # The newest time in the files, in whole seconds, where they are a cluster as it stands: they
-    # have no steps. Whether an API server has stored any of their objects.
+    # The newest time in the files, in whole seconds; and the same where they are a cluster as it
+    # stands: they have no steps, and not only deletions tell the time. Whether an API server has
+    # stored any of their objects.
+    newest: str = ""
     instant: str = ""
     was_stored: bool = False
     left_out: list[LeftOut] = field(default_factory=list[LeftOut])

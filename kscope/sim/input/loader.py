@@ -12,7 +12,7 @@ from pathlib import Path as FilePath
 from typing import Any, cast
 
 from kscope.sim.input.cleaning import as_evidence, clean, clean_command
-from kscope.sim.input.instants import instant_of, was_stored
+from kscope.sim.input.instants import is_dated, newest_of, was_stored
 from kscope.sim.input.load_result import (
     FileContents,
     LoadedObject,
@@ -199,7 +199,10 @@ class Loader:
         if profile:
             result.scenario = {**(result.scenario or {}), "profile": profile}
         if not self._is_recording and not (result.scenario or {}).get("steps"):
-            result.instant = instant_of(result.everything, result.newest_write)
+            everything = result.everything
+            result.newest = newest_of(everything, result.newest_write)
+            if is_dated(everything, result.newest_write):
+                result.instant = result.newest
             result.was_stored = any(map(was_stored, result.everything))
         return result
 

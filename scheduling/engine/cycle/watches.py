@@ -77,8 +77,7 @@ class Watches:
         # When which other objects changed last, by kind and key.
         self.changed: deque[tuple[int, str, str]] = deque(maxlen=_MOST_CHANGES)
         self._began = 0
-        # Whether it was told at once of everything that exists.
-        self.has_listed = False
+        self._has_listed = False
         self._cache = state.cache
         self._queue = state.queue
         self._volume_work = state.volume_work
@@ -110,11 +109,16 @@ class Watches:
             later = self._latencies.draw("node_watch") if is_late else 0
             self._store.watch(kind, handler, delay + later)
 
+    @property
+    def has_listed(self) -> bool:
+        """Whether it was told at once of everything that exists."""
+        return self._has_listed
+
     def list_at_once(self) -> None:
         """Know everything that exists without waiting for it; later writes come as late as usual."""
-        if self.has_listed:
+        if self._has_listed:
             return
-        self.has_listed = True
+        self._has_listed = True
         for kind, handler in self._handlers():
             self._store.watch(kind, handler, AT_ONCE)
         if not self._state.external:

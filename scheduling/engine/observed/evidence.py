@@ -1,7 +1,6 @@
 """What the files themselves say about their objects: conditions, Events, owners, the newest time.
 
-How to ask: `Evidence(loaded.everything, loaded.newest_write)` of a LoadResult; then `find` an object
-by kind and key, `events` about it, `has` a kind ("no Secrets are in these files"), and `instant`.
+How to ask: `Evidence.of` a LoadResult; then `find` an object by kind and key, `events` about it, `has` a kind ("no Secrets are in these files"), and `instant`.
 Nothing here changes afterwards: what is simulated stands in the cluster's store, and never here.
 """
 
@@ -10,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 from kscope.sim.input.instants import is_time, moment, newest_of
+from kscope.sim.input.load_result import LoadResult
 from kscope.sim.objects.manifest_parts import items, section
 from kscope.sim.objects.objects import Manifest
 
@@ -50,8 +51,13 @@ class Evidence:
     `instant` is the newest time in the files, in RFC 3339 and whole seconds; "" where they name none.
     """
 
-    def __init__(self, manifests: Collection[Manifest], newest_write: str = "") -> None:
-        """*newest_write* is the newest time of the managed fields, which the manifests lack."""
+    def __init__(
+        self, manifests: Collection[Manifest], newest_write: str = "", *, instant: str = ""
+    ) -> None:
+        """*newest_write* is the newest time of the managed fields, which the manifests lack.
+
+        *instant* is given where the newest time of all is known already.
+        """
         self._objects: dict[str, dict[str, Manifest]] = {}
         self._events: dict[tuple[str, str], list[SeenEvent]] = {}
         self._by_namespace: dict[str, dict[object, list[Manifest]]] = {}
@@ -64,7 +70,12 @@ class Evidence:
                 of_kind[key_of(each)] = each
         for found in self._events.values():
             found.sort(key=_last)
-        self.instant = newest_of(manifests, newest_write)
+        self.instant = instant or newest_of(manifests, newest_write)
+
+    @classmethod
+    def of(cls, loaded: LoadResult) -> Self:
+        """What loaded files say."""
+        return cls(loaded.everything, loaded.newest_write, instant=loaded.newest)
 
     def find(self, kind: str, key: str) -> Manifest | None:
         """The manifest, or None where the files have none."""

@@ -7,7 +7,7 @@ that contradiction is the answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -29,8 +29,9 @@ from scheduling.engine.triage.triage import ask
 
 # How far the model looks ahead.
 AHEAD: Final = 60 * SECOND
-# In larger clusters a minute takes minutes: each pod is good for some thirty steps.
-_MOST_PODS_AHEAD: Final = 2_000
+# In larger clusters a minute takes minutes, and forks are given up before a second has passed in
+# them: each pod is good for some thirty steps.
+_MOST_PODS_PLAYED: Final = 2_000
 # A pod in one of these states waits for a scheduler, which has the best answer.
 _NOT_WAITING: Final = ("placed", "ended", "deleting")
 # A pod that no scheduler looks at: the objects around it say more than the schedulers.
@@ -39,6 +40,10 @@ _PENDING: Final = "pending"
 _HELD_OUTSIDE: Final = (_UNMINDED, "gated")
 _EVENTS_SHOWN: Final = 3
 _NOTHING_TRIED: Final = "No change was tried: none is known that kscope could show to work."
+_NOT_CARRIED_OUT: Final = (
+    "No change was tried: none is known for all that this holds, and forks of so large a cluster, in "
+    "which one would be carried out, take too long."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +99,8 @@ class Answer:
     its lot: the pod of a claim or workload, the claim of a pod. `groups` are the causes that hold it, with
     the changes for all that they hold. Where `is_named` is not set, they hold what it uses or
     consists of. `predicted` is what a fork does in the next minute; `contradicts`: it would go on
-    there, although it is stuck in the files.
+    there, although it is stuck in the files. Where the cluster is too large to be played,
+    `is_played` is not set, and both are what the schedulers decide at the instant of the files.
     """
 
     instant: str
@@ -105,6 +111,7 @@ class Answer:
     is_named: bool = True
     predicted: str = ""
     contradicts: bool = False
+    is_played: bool = True
 
     @property
     def sentence(self) -> str:
@@ -180,7 +187,8 @@ class Answer:
         if self.fixes:
             return ""
         found = (each.conclusion for each in self.groups if each.conclusion)
-        return self.diagnosis.conclusion or next(found, "") or _NOTHING_TRIED
+        default = _NOTHING_TRIED if self.is_played else _NOT_CARRIED_OUT
+        return self.diagnosis.conclusion or next(found, "") or default
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form: that of a diagnosis, and what was observed and predicted."""
@@ -229,13 +237,20 @@ def explain_as_it_stands(
     groups = tuple(map(asked.group, naming or _around(evidence, raw, found)))
     companion = _companion(evidence, raw, groups)
     at_once = AtOnce(cluster, make_forks)
+    is_played = len(cluster.store.live(Pod.KIND)) <= _MOST_PODS_PLAYED
 
     def explained(kind: str, key: str) -> Diagnosis:
-        return at_once.explained(kind, key, tries_changes=tries_changes)
+        return at_once.explained(kind, key, tries_changes=tries_changes and is_played)
 
     diagnosis = explained(kind, key) if kind in ASKED else _unasked(cluster, kind, key, raw)
     beside = explained(*companion) if companion else None
-    predicted = _predicted(cluster, kind, key, groups, make_forks)
+    if kind not in ASKED or cluster.asks_extenders:
+        # Extenders decide too, and are not asked about what is only tried.
+        predicted = _Prediction()
+    elif is_played:
+        predicted = make_forks(cluster).run(partial(_prediction, kind=kind, key=key))
+    else:
+        predicted = _decided(groups)
     if not groups:
         diagnosis = _without_denial(evidence, raw, diagnosis, predicted)
     elif diagnosis.state == "well":
@@ -250,6 +265,7 @@ def explain_as_it_stands(
         predicted=predicted.text,
         # Conclusions from the objects alone are no evidence against the model.
         contradicts=predicted.goes_on and any(each.contradicts for each in groups),
+        is_played=is_played,
     )
 
 
@@ -459,19 +475,10 @@ class _Prediction:
     causes: tuple[Cause, ...] = ()
 
 
-def _predicted(
-    cluster: Cluster, kind: str, key: str, groups: Sequence[Group], make_forks: MakeForks
-) -> _Prediction:
-    """What a fork does in the next minute; in a large cluster, what is decided as things are."""
-    # Extenders decide too, and are not asked about what is only tried.
-    if kind not in ASKED or cluster.asks_extenders:
-        return _Prediction()
-    pods = len(cluster.store.live(Pod.KIND))
-    if pods > _MOST_PODS_AHEAD:
-        said = next((each.predicted for each in groups if each.predicted), "")
-        text = f"{said} No minute was played: of {pods:,} pods it would take too long.".lstrip()
-        return _Prediction(text, goes_on=any(each.contradicts for each in groups))
-    return make_forks(cluster).run(partial(_prediction, kind=kind, key=key))
+def _decided(groups: Iterable[Group]) -> _Prediction:
+    """What the schedulers make of the groups of an object as things are."""
+    text = next((each.predicted for each in groups if each.predicted), "")
+    return _Prediction(text, goes_on=any(each.contradicts for each in groups))
 
 
 def _prediction(cluster: Cluster, kind: str, key: str) -> _Prediction:
@@ -508,7 +515,11 @@ def _lines(answer: Answer) -> Iterator[str]:
         yield f"  {each}"
     if answer.predicted:
         yield ""
-        yield f"The model predicts for the next {AHEAD // SECOND} s (a fork; nothing was played)"
+        yield (
+            f"The model predicts for the next {AHEAD // SECOND} s (a fork; nothing was played)"
+            if answer.is_played
+            else "The model decides as things are (so large a cluster is not played ahead)"
+        )
         yield f"  {'the same' if answer.predicted == answer.diagnosis.sentence else answer.predicted}"
         if answer.contradicts:
             yield f"  This contradicts the files, and they win. {answer.contradiction}"
