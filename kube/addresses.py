@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from kscope.sim.objects.durations import parse_duration
+from kscope.sim.objects.kinds import entity_id
 from kube.resources import Resource, found
 
 PREFIX = "/k8s/runs/"
@@ -67,6 +68,12 @@ class Target:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+
+    @property
+    def entity(self) -> str:
+        """The id of the object in the run."""
+        key = f"{self.namespace}/{self.name}" if self.resource.namespaced else self.name
+        return entity_id(self.resource.kind, key)
 
     @property
     def is_collection(self) -> bool:

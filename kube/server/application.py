@@ -44,8 +44,8 @@ from kube.server.watches.watching import Watch, Watcher, is_watch
 from kube.server.writes.engine_line import EngineLines
 from kube.server.writes.once import WriteOnce, asked_once
 from kube.server.writes.run_objects import RunObjects
+from kube.server.writes.scaling import scale_of
 from kube.server.writes.writing import Writer
-from kube.server.writes.written import scale_of
 from kube.status import (
     ApiError,
     bad_request,

@@ -12,8 +12,7 @@ from kscope.runs.models import Run
 from kube.addresses import Target
 from kube.resources import READ, REVIEWS
 from kube.server.answers import answered
-from kube.server.writes.bodies import body_of
-from kube.server.writes.written import part_of
+from kube.server.writes.bodies import body_of, part_of
 from kube.status import method_not_allowed
 
 

@@ -15,3 +15,8 @@ class Version:
     seq: int
     manifest: Manifest
     created: int = 0
+
+    @property
+    def uid(self) -> str:
+        """The object's uid, or ""."""
+        return str(self.manifest["metadata"].get("uid") or "")

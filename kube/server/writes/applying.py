@@ -11,8 +11,7 @@ from kube import strict
 from kube.addresses import Target
 from kube.apply import ObjectFields, check_options, manager_of
 from kube.patching import merge_patched
-from kube.server.writes.bodies import is_strict
-from kube.server.writes.written import part_of
+from kube.server.writes.bodies import is_strict, part_of
 from kube.status import bad_request
 
 _TRUE = ("true", "1")
@@ -64,21 +63,6 @@ def configuration_of(request: Request, target: Target, text: bytes, given: Any) 
     return without_values(given, target.resource.kind, keeps_copy=True)
 
 
-def scale_configuration(target: Target, given: Any) -> Manifest:
-    """The configuration of a workload that one of its subresource scale amounts to."""
-    kind = (part_of({"": given}, "").get("apiVersion"), given.get("kind"))
-    if kind != ("autoscaling/v1", "Scale"):
-        raise bad_request(f"invalid object type: {kind[0]}, Kind={kind[1]}")
-    spec = part_of(given, "spec")
-    resource = target.resource
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": {"name": target.name},
-        "spec": {"replicas": spec["replicas"]} if "replicas" in spec else {},
-    }
-
-
 def with_managers(
     fields: ObjectFields, patch: Manifest, old: Manifest, new: Manifest, *, is_applied: bool
 ) -> Manifest:
@@ -89,6 +73,7 @@ def with_managers(
     if fields.subresource == "resize":
         # A command of its own, which takes nothing but resources.
         return patch
+    patch = _without_managers(patch)
     before = old["metadata"].get("managedFields") or []
     wanted = new["metadata"].get("managedFields")
     if is_applied:
@@ -103,3 +88,13 @@ def with_managers(
         return patch
     metadata = {**(patch.get("metadata") or {}), "managedFields": managed or None}
     return {**patch, "metadata": metadata}
+
+
+def _without_managers(patch: Manifest) -> Manifest:
+    """*patch* without the managed fields that a client has written: the server keeps them itself."""
+    metadata = patch.get("metadata")
+    if not isinstance(metadata, dict) or "managedFields" not in metadata:
+        return patch
+    kept = {name: part for name, part in metadata.items() if name != "managedFields"}
+    rest = {name: part for name, part in patch.items() if name != "metadata"}
+    return {**rest, "metadata": kept} if kept else rest

@@ -1,5 +1,6 @@
 """What clients send: JSON, YAML or protobuf, as a manifest."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -66,6 +67,16 @@ async def body_of(request: Request, resource: Resource) -> dict[str, Any]:
         raise bad_request(f"the body cannot be read: {problem}") from problem
     if not isinstance(found, dict):
         raise bad_request(f"the body is no {resource.kind}")
+    return found
+
+
+def part_of(manifest: Any, name: str) -> Mapping[str, Any]:
+    """The object at *name*, empty when it is absent. Raises ApiError when it is none."""
+    found = manifest.get(name) if isinstance(manifest, Mapping) else None
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise bad_request(f"{name} must be an object")
     return found
 
 

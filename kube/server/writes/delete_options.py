@@ -12,8 +12,7 @@ from starlette.requests import Request
 from kscope.runs.engine import Manifest
 from kube.addresses import Target
 from kube.server.objects.versions import Version
-from kube.server.writes.bodies import body_of
-from kube.server.writes.written import part_of, seq_of, uid_of
+from kube.server.writes.bodies import body_of, part_of
 from kube.status import MODIFIED, bad_request, conflict, other_uid
 
 _IN_QUERY = ("gracePeriodSeconds", "propagationPolicy", "orphanDependents")
@@ -57,7 +56,7 @@ class DeleteOptions:
         if preconditions.get("uid"):
             command["uid"] = preconditions["uid"]
         if preconditions.get("resourceVersion"):
-            command["expect"] = seq_of(preconditions["resourceVersion"])
+            command["expect"] = _seq_of(preconditions["resourceVersion"])
         return cls(is_trial(options.get("dryRun")), command)
 
     def check(self, target: Target, found: Version) -> None:
@@ -65,7 +64,7 @@ class DeleteOptions:
 
         The engine looks again when it carries the command out.
         """
-        wanted, uid = self.command.get("uid"), uid_of(found)
+        wanted, uid = self.command.get("uid"), found.uid
         if wanted is not None and wanted != uid:
             raise other_uid(target.resource, target.name, wanted, uid)
         if self.command.get("expect", found.seq) != found.seq:
@@ -97,3 +96,10 @@ def _propagation_of(options: Mapping[str, Any]) -> str:
     if orphans is not None:
         return "Orphan" if orphans else "Background"
     return str(policy or "")
+
+
+def _seq_of(version: Any) -> int:
+    text = str(version)
+    if not text.isdecimal() or len(text) > 18:
+        raise bad_request(f"invalid resource version {text!r}")
+    return int(text)

@@ -11,7 +11,6 @@ from kube.server.objects.instants import now
 from kube.server.reading import Read
 from kube.server.writes.delete_options import DeleteOptions
 from kube.server.writes.run_objects import Promise, RunObjects
-from kube.server.writes.written import entity_of, uid_of
 from kube.status import method_not_allowed, not_found, success
 
 
@@ -35,10 +34,10 @@ class Deleter:
         if target.resource.kind == "Pod":
             gone = self.objects.shown(target.resource, found)
         else:
-            gone = success(target.resource, target.name, uid_of(found))
+            gone = success(target.resource, target.name, found.uid)
         if options.is_trial:
             return answered(gone)
-        promise = Promise("left", 200, gone, uid=uid_of(found))
+        promise = Promise("left", 200, gone, uid=found.uid)
         return await self.objects.do(_deletion(target, options), target, promise)
 
     async def delete_all(self, target: Target) -> Response:
@@ -67,4 +66,4 @@ class Deleter:
 
 
 def _deletion(target: Target, options: DeleteOptions) -> Manifest:
-    return {"verb": "delete", "object": entity_of(target), **options.command}
+    return {"verb": "delete", "object": target.entity, **options.command}

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -29,7 +29,8 @@ from kube.server.writes.applying import fields_for
 from kube.server.writes.bodies import problems_of
 from kube.server.writes.delete_options import is_trial
 from kube.server.writes.engine_line import EngineLine, refusal_of
-from kube.server.writes.written import scale_of, uid_of
+from kube.server.writes.heavy import computed
+from kube.server.writes.scaling import scale_of
 from kube.timestamps import shifted, timestamps_of
 
 # A header has its limits. Upstream: apiserver/pkg/endpoints/filters/warning.go.
@@ -130,7 +131,7 @@ class RunObjects:
                 content = scale_of(new) if promise.form == "scale" else new
             case "left":
                 left = await self._left(targets[0], outcomes[0])
-                if left is not None and uid_of(left) == promise.uid:
+                if left is not None and left.uid == promise.uid:
                     content = self.shown(targets[0].resource, left)
             case "event":
                 version = {"resourceVersion": str(outcomes[0].seq)}
@@ -184,6 +185,10 @@ class RunObjects:
     def in_run_time(self, resource: Resource, content: Manifest) -> Manifest:
         """An object or a patch of a client, by the clock of the run."""
         return shifted(timestamps_of(resource), content, -shift_of(self.run))
+
+    async def computed(self, size_of: Any, function: Callable[..., Any], *given: Any) -> Any:
+        """What *function* makes of *given*, in a thread where *size_of* is large."""
+        return await computed(self.request, size_of, function, *given)
 
     def fields(self, target: Target) -> ObjectFields:
         """The managed fields of the object at *target*, for this request."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from kscope.sim.api_server.faults import invalid
-from kscope.sim.api_server.metadata_update import metadata_faults, with_deletion_kept
 from kscope.sim.api_server.store import ObjectStore, modified
 from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
@@ -22,25 +21,19 @@ from kscope.sim.objects.objects import (
     StorageClass,
     from_manifest,
 )
-from kscope.sim.objects.validation.pod_updates import added_gate_error
-from kscope.sim.objects.validation.report import (
-    LONGEST_ENTITY,
-    field_error,
-    shown,
-    text_fault,
-)
-from kscope.sim.objects.validation.updates import update_error
+from kscope.sim.objects.validation.report import LONGEST_ENTITY, shown, text_fault
+from scheduling.engine.api_server import strategy
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.api_server.binding import bind, check_unbound
 from scheduling.engine.api_server.client_events import check_note, record_note
 from scheduling.engine.api_server.eviction import evict
+from scheduling.engine.api_server.permissions import ANYTHING, PERMISSIONS, Permission
 from scheduling.engine.api_server.pod_resize import resize_text, resized
 from scheduling.engine.cluster.faults import FaultInjector
 from scheduling.engine.cluster.known_fields import KnownFields
 from scheduling.engine.cycle.shadow.shadow_decisions import ShadowDecisions
 from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, DeleteOptions, delete
 from volumes.engine.kubelet.kubelets import Kubelets
-from volumes.engine.validation import check_update
 
 # A scenario's steps are commands too; the others are those of clients of the Kubernetes API.
 VERBS = (*STEP_VERBS, "bind", "note")
@@ -57,7 +50,10 @@ _PARTS: dict[str, type] = {
     "node": str,
     "uid": str,
     "expect": int,
+    "permission": str,
 }
+# The verbs of which it says how far they may go.
+_WRITES = ("create", "patch", "resize")
 _KIND_NAMES: dict[type, str] = {str: "a text", dict: "a mapping", int: "an integer"}
 
 
@@ -82,7 +78,8 @@ class Command:
     - `fault` takes a fault as its `patch` (kscope.sim.api_server.faults).
 
     With `uid`, or with `expect`, the event that wrote the object last, the command is refused when
-    the object is another one by now.
+    the object is another one by now. `permission` names what `create`, `patch` and `resize` may do
+    (scheduling.engine.api_server.permissions): a client of the Kubernetes API less than a page.
     """
 
     verb: str
@@ -95,6 +92,7 @@ class Command:
     node: str = ""
     uid: str = ""
     expect: int | None = None
+    permission: Permission = ANYTHING
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Command":
@@ -112,6 +110,7 @@ class Command:
             raise Invalid(
                 f"verb is {shown(data.get('verb'))}; it must be one of {', '.join(VERBS)}"
             )
+        known["permission"] = _permission_of(known)
         command = cls(**known)
         if command.verb in ("create", "apply", "replace"):
             if command.manifest is None:
@@ -152,6 +151,7 @@ class Command:
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, without what is absent."""
         parts = {name: getattr(self, name) for name in self.__slots__}
+        parts["permission"] = "" if self.permission == ANYTHING else self.permission.name
         return {name: value for name, value in parts.items() if value not in (None, "")}
 
 
@@ -311,7 +311,8 @@ class CommandExecutor:
         raise NotFound(f"there is no scheduler {command.object}; there are {known}")
 
     def _create(self, command: Command, by: str) -> None:
-        self._create_new(self._admission.admit(_parsed(command.manifest, self._fields)), by)
+        manifest = strategy.prepare_for_create(command.manifest or {}, command.permission)
+        self._create_new(self._admission.admit(_parsed(manifest, self._fields)), by)
 
     def _create_new(self, wanted: ApiObject, by: str) -> None:
         """Create *wanted*. If another object has its uid, it gets a new one, as upstream."""
@@ -335,9 +336,7 @@ class CommandExecutor:
         new = wanted.with_metadata(**kept, resourceVersion=wanted.resource_version)
         if "status" in old.raw and "status" not in wanted.raw:
             new = new.patched({"status": old.raw["status"]})
-        new = self._fields.changed(old, _with_checked_metadata(old, new))
-        self._refuse_changes(old, new)
-        self._store.update(self._admission.amend(old, new), by=by)
+        self._store.update(self._updated(old, new, ANYTHING), by=by)
 
     def _replace(self, command: Command, by: str) -> None:
         wanted = self._admission.admit(_parsed(command.manifest, self._fields))
@@ -364,22 +363,11 @@ class CommandExecutor:
 
     def _patch(self, command: Command, by: str) -> None:
         old = self._find(command.object)
-        patch = _stored(command.patch or {})
-        metadata: Any = patch.get("metadata", {})
-        if not isinstance(metadata, dict) or {"name", "namespace", "uid"} & metadata.keys():
-            raise Invalid(
-                "metadata: Forbidden: metadata.name, metadata.namespace and metadata.uid cannot be "
-                "changed"
-            )
-        if any(name in patch and patch[name] != old.raw.get(name) for name in _TYPE):
-            raise Invalid("kind: Forbidden: apiVersion and kind cannot be changed")
-        spec = patch.get("spec")
-        if spec is not None and not isinstance(spec, dict):
-            raise Invalid(f"spec: {field_error(spec, f'expected a mapping, found {shown(spec)}')}")
-        new = self._fields.changed(old, _with_checked_metadata(old, old.patched(patch)))
-        self._refuse_changes(old, new)
+        patch = strategy.permitted(_stored(command.patch or {}), command.permission)
+        strategy.check_patch(old, patch)
+        new = self._updated(old, old.patched(patch), command.permission)
         comparisons = self._comparisons(old, new)
-        self._store.update(self._admission.amend(old, new), by=by)
+        self._store.update(new, by=by)
         for compare in comparisons:
             compare()
 
@@ -399,23 +387,19 @@ class CommandExecutor:
         self._admission.admit_resize(old, new)
         self._store.update(new, by=by, event="PodResized", message=resize_text(old, new))
 
-    def _refuse_changes(self, old: ApiObject, new: ApiObject) -> None:
-        if isinstance(old, Pod):
-            _refuse_pod_changes(old, new)
-            return
-        storage_class = None
-        if isinstance(old, PersistentVolumeClaim):
-            found = self._store.find("StorageClass", old.storage_class_name or "")
-            storage_class = found if isinstance(found, StorageClass) else None
+    def _updated(self, old: ApiObject, new: ApiObject, permission: Permission) -> ApiObject:
+        """*new* as it is stored in place of *old*. Raises ApiError where that may not be."""
+        new = strategy.with_checked_metadata(old, new, permission)
+        new = strategy.with_admission(old, self._fields.changed(old, new), permission)
         rules = self._admission.rules
-        check_update(
-            old,
-            new,
-            storage_class,
-            changes_attributes=rules.changes_attributes_class,
-            lowers_requests=rules.lowers_storage_requests,
-        )
-        _refuse_updates(old, new, keeps_data=rules.immutable_data)
+        strategy.check_update(old, new, permission, rules, self._storage_class(old))
+        return self._admission.amend(old, new)
+
+    def _storage_class(self, old: ApiObject) -> StorageClass | None:
+        if not isinstance(old, PersistentVolumeClaim):
+            return None
+        found = self._store.find("StorageClass", old.storage_class_name or "")
+        return found if isinstance(found, StorageClass) else None
 
     def _delete(self, command: Command, by: str) -> None:
         propagation = command.propagation or BACKGROUND
@@ -519,18 +503,16 @@ class CommandExecutor:
         raise NotFound(f"{entity} not found")
 
 
-_TYPE = ("apiVersion", "kind")
-
-
-def _with_checked_metadata(old: ApiObject, new: ApiObject) -> ApiObject:
-    """*new* with what no update changes of the metadata. Raises Invalid for other changes of it."""
-    metadata = with_deletion_kept(old.metadata, new.metadata)
-    faults = [f"{one.field}: {one.message}" for one in metadata_faults(old.metadata, metadata)]
-    if faults:
-        why = faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
-        raise Invalid(f'{old.kind} "{old.name}" is invalid: {why}')
-    kept = {name: part for name, part in metadata.items() if new.metadata.get(name) != part}
-    return new.with_metadata(**kept) if kept else new
+def _permission_of(known: dict[str, Any]) -> Permission:
+    """The permission that a command names; all others may do anything. Raises Invalid."""
+    name = known.get("permission")
+    if name is None:
+        return ANYTHING
+    if name not in PERMISSIONS:
+        raise Invalid(f"permission is {shown(name)}; it must be one of {', '.join(PERMISSIONS)}")
+    if known["verb"] not in _WRITES:
+        raise Invalid(f"permission: {known['verb']} takes none; {', '.join(_WRITES)} do")
+    return PERMISSIONS[name]
 
 
 def _stored(patch: Any) -> Any:
@@ -553,39 +535,3 @@ def _parsed(manifest: Manifest | None, fields: KnownFields) -> ApiObject:
     if not isinstance(raw["kind"], str):
         raise Invalid(f"kind: expected a text, found {shown(raw['kind'])}")
     return from_manifest(clean(fields.checked(raw), keeps_copy=True))
-
-
-def _refuse_updates(old: ApiObject, new: ApiObject, *, keeps_data: bool) -> None:
-    """Raises Invalid where a field changes that may not; old versions do not know *keeps_data*."""
-    unknown = () if keeps_data else ("immutable",)
-    before, after = (
-        {name: part for name, part in one.raw.items() if name not in unknown} for one in (old, new)
-    )
-    error = update_error(before, after)
-    if error:
-        raise Invalid(f'{old.kind} "{old.name}" is invalid: {error}')
-
-
-# What of a pod's spec may be updated. A client of the Kubernetes API may change less of these, as
-# kscope.sim.objects.validation.pod_updates has it: pages and scenarios may try what follows when a
-# pod asks for something else.
-_MUTABLE = frozenset(
-    ("containers", "initContainers", "activeDeadlineSeconds", "tolerations")
-    + ("terminationGracePeriodSeconds", "schedulingGates")
-)
-
-
-def _refuse_pod_changes(old: ApiObject, new: ApiObject) -> None:
-    changed = [
-        field
-        for field in {**old.spec, **new.spec}
-        if field not in _MUTABLE and old.spec.get(field) != new.spec.get(field)
-    ]
-    if changed:
-        raise Invalid(
-            f'Pod "{old.name}" is invalid: spec.{changed[0]}: Forbidden: pod updates may not change '
-            "fields other than image, tolerations, gates and grace period"
-        )
-    gate = added_gate_error(old.spec, new.spec)
-    if gate:
-        raise Invalid(f'Pod "{old.name}" is invalid: {gate}')

@@ -4,8 +4,8 @@ Upstream: SetDefaults_PersistentVolume() and its like, pkg/apis/storage/v1/defau
 pkg/apis/resource/v1/defaults.go.
 """
 
-from kube.defaults.pods import fill_volume_source
-from kube.defaults.sections import (
+from scheduling.engine.api_server.defaults.pods import fill_volume_source
+from scheduling.engine.api_server.defaults.sections import (
     Fill,
     Manifest,
     amount,

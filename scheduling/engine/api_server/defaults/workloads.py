@@ -3,9 +3,11 @@
 Upstream: pkg/apis/apps/v1/defaults.go, pkg/apis/batch/v1/defaults.go, SetDefaults_Service().
 """
 
-from kube.defaults.pods import fill_template
-from kube.defaults.sections import Fill, Manifest, each, section
-from kube.defaults.storage import fill_claim
+from typing import Any
+
+from scheduling.engine.api_server.defaults.pods import fill_template
+from scheduling.engine.api_server.defaults.sections import Fill, Manifest, each, section
+from scheduling.engine.api_server.defaults.storage import fill_claim
 
 _UNLIMITED = 2**31 - 1
 _CLIENT_IP_SECONDS = 3 * 60 * 60
@@ -33,9 +35,11 @@ def _replica_set(found: Manifest) -> None:
 
 def _replication_controller(found: Manifest) -> None:
     _generation(found)
-    given = found.get("spec") or {}
-    labels = ((given.get("template") or {}).get("metadata") or {}).get("labels")
-    selector = {"selector": labels} if labels else {}
+    given: Manifest = found.get("spec") or {}
+    template: Manifest = given.get("template") or {}
+    metadata: Manifest = template.get("metadata") or {}
+    labels: Any = metadata.get("labels")
+    selector: Manifest = {"selector": labels} if labels else {}
     fill_template(section(found, "spec", replicas=1, **selector))
     section(found, "status", replicas=0)
 
@@ -76,7 +80,7 @@ def _daemon_set(found: Manifest) -> None:
 
 def _job(found: Manifest) -> None:
     _generation(found)
-    given = found.get("spec") or {}
+    given: Manifest = found.get("spec") or {}
     each_index = given.get("backoffLimitPerIndex") is not None
     replaced = "Failed" if given.get("podFailurePolicy") is not None else "TerminatingOrFailed"
     spec = section(

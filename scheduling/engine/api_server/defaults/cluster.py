@@ -4,7 +4,13 @@ Upstream: SetDefaults_NodeStatus(), SetDefaults_Namespace(), SetDefaults_LimitRa
 pkg/apis/scheduling/v1/defaults.go.
 """
 
-from kube.defaults.sections import Fill, Manifest, each, section, write_amounts
+from scheduling.engine.api_server.defaults.sections import (
+    Fill,
+    Manifest,
+    each,
+    section,
+    write_amounts,
+)
 
 _LIMITS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 
@@ -35,7 +41,7 @@ def _node(found: Manifest) -> None:
     write_amounts(status, "capacity", "allocatable")
     if status.get("capacity") and not status.get("allocatable"):
         status["allocatable"] = status["capacity"]
-    conditions = status.get("conditions") or []
+    conditions: list[Manifest] = status.get("conditions") or []
     if not any(one.get("type") == "Ready" for one in conditions):
         # A run takes a node to be ready unless its conditions say otherwise, and so do its pages.
         since = found["metadata"].get("creationTimestamp")
@@ -62,9 +68,13 @@ def _limit_range(found: Manifest) -> None:
         write_amounts(item, *_LIMITS)
         if item.get("type") != "Container":
             continue
-        limits = {**(item.get("max") or {}), **(item.get("default") or {})}
+        limits: Manifest = {**(item.get("max") or {}), **(item.get("default") or {})}
         # Upstream: what is absent is taken from the default limit first, then from the minimum.
-        requests = {**(item.get("min") or {}), **limits, **(item.get("defaultRequest") or {})}
+        requests: Manifest = {
+            **(item.get("min") or {}),
+            **limits,
+            **(item.get("defaultRequest") or {}),
+        }
         for name, amounts in (("default", limits), ("defaultRequest", requests)):
             if amounts:
                 item[name] = amounts

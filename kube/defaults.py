@@ -1,16 +1,11 @@
-"""The defaults of an object of any kind."""
+"""An object as clients find it: with the defaults that a run does not store."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from kube.defaults.cluster import CLUSTER
-from kube.defaults.pods import fill_pod
-from kube.defaults.sections import Fill, Manifest
-from kube.defaults.storage import STORAGE
-from kube.defaults.workloads import WORKLOADS
+from kscope.runs.engine import Manifest
 from kube.resources import Resource
-
-_FILL: dict[str, Fill] = {"Pod": fill_pod, **CLUSTER, **STORAGE, **WORKLOADS}
+from scheduling.engine.api_server.defaults import with_defaults
 
 
 def defaulted(resource: Resource, manifest: Mapping[str, Any]) -> Manifest:
@@ -23,7 +18,4 @@ def defaulted(resource: Resource, manifest: Mapping[str, Any]) -> Manifest:
     found: Manifest = {**named, **manifest, **named, "metadata": {**manifest["metadata"]}}
     if resource.namespaced:
         found["metadata"].setdefault("namespace", "default")
-    fill = _FILL.get(resource.kind)
-    if fill is not None:
-        fill(found)
-    return found
+    return with_defaults(found)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from kscope.sim.objects import quantity
 
@@ -16,10 +16,11 @@ def section(found: Manifest, name: str, **defaults: Any) -> Manifest:
 
     A value that is not a section stays as it is: runs read fewer fields than a server, and check those only.
     """
-    given = found.get(name) or {}
+    given: Any = found.get(name) or {}
     if not isinstance(given, dict):
         return {**defaults}
-    copy = found[name] = {**defaults, **given}
+    copy: Manifest = {**defaults, **cast("Manifest", given)}
+    found[name] = copy
     for field in defaults:
         if copy[field] is None:
             copy[field] = defaults[field]
@@ -33,19 +34,22 @@ def present_section(found: Manifest, name: str, **defaults: Any) -> Manifest | N
 
 def each(found: Manifest, name: str) -> list[Manifest]:
     """Copies of the members of a list, put in its place; none where there is no list."""
-    given = found.get(name)
+    given: Any = found.get(name)
     if not isinstance(given, list):
         return []
-    copies = found[name] = [{**one} for one in given if isinstance(one, dict)]
+    members = cast("list[Any]", given)
+    copies = [{**cast("Manifest", one)} for one in members if isinstance(one, dict)]
+    found[name] = copies
     return copies
 
 
 def write_amounts(found: Manifest, *names: str) -> None:
     """Write the quantities of the maps *names* as a server does: "1024Mi" becomes "1Gi"."""
     for name in names:
-        amounts = found.get(name)
+        amounts: Any = found.get(name)
         if isinstance(amounts, dict):
-            found[name] = {resource: amount(written) for resource, written in amounts.items()}
+            given = cast("Manifest", amounts).items()
+            found[name] = {resource: amount(written) for resource, written in given}
 
 
 def amount(written: Any) -> Any:

@@ -4,10 +4,16 @@ Upstream: SetDefaults_Pod(), SetDefaults_PodSpec(), SetDefaults_Container() and 
 pkg/apis/core/v1/defaults.go.
 """
 
-from typing import Any
+from typing import Any, cast
 
 from kscope.sim.objects.qos import qos_class
-from kube.defaults.sections import Manifest, each, present_section, section, write_amounts
+from scheduling.engine.api_server.defaults.sections import (
+    Manifest,
+    each,
+    present_section,
+    section,
+    write_amounts,
+)
 
 _FILE_MODE = 0o644
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -124,11 +130,13 @@ def _fill_field(source: Manifest | None) -> None:
 
 
 def _request_limits(container: Manifest) -> None:
-    """A limit becomes the request as well. Upstream: SetDefaults_Pod()."""
-    resources = container["resources"]
-    limits = resources.get("limits") if isinstance(resources, dict) else None
+    """What is limited is requested, too. Upstream: SetDefaults_Pod()."""
+    resources: Any = container["resources"]
+    if not isinstance(resources, dict):
+        return
+    limits: Any = cast("Manifest", resources).get("limits")
     if limits:
-        section(resources, "requests", **limits)
+        section(cast("Manifest", resources), "requests", **limits)
 
 
 def fill_volume_source(volume: Manifest) -> None:
@@ -137,9 +145,9 @@ def fill_volume_source(volume: Manifest) -> None:
         if name in volume:
             present_section(volume, name, **defaults)
     _fill_files(volume.get("downwardAPI"))
-    projected = volume.get("projected")
+    projected: Any = volume.get("projected")
     if isinstance(projected, dict):
-        for source in each(projected, "sources"):
+        for source in each(cast("Manifest", projected), "sources"):
             present_section(source, "serviceAccountToken", expirationSeconds=3600)
             _fill_files(present_section(source, "downwardAPI"))
     ephemeral = present_section(volume, "ephemeral") if "ephemeral" in volume else None
@@ -152,5 +160,5 @@ def fill_volume_source(volume: Manifest) -> None:
 
 def _fill_files(source: Any) -> None:
     if isinstance(source, dict):
-        for item in each(source, "items"):
+        for item in each(cast("Manifest", source), "items"):
             _fill_field(item)

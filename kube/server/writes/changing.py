@@ -1,0 +1,236 @@
+"""Answers to PUT and PATCH.
+
+A patch is applied to the object as the client sees it, and what that changes goes to the engine as a
+merge patch that names the version it was made from. If the object has been written since, the same
+is done again with the newer version, as an API server does, unless the client named a version.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from starlette.responses import Response
+
+from kscope.runs.engine import Manifest
+from kscope.runs.hidden_values import reads_values
+from kscope.sim.input.cleaning import without_nulls, without_values
+from kscope.sim.objects.openapi.fields import without
+from kscope.sim.objects.validation.manifests import check_stored
+from kscope.sim.objects.validation.report import Report
+from kube import patching
+from kube.addresses import Target
+from kube.decoding import decoding_problem, fields_of
+from kube.defaults import defaulted
+from kube.resources import PODS, Resource
+from kube.server.answers import answered
+from kube.server.writes import engine_line
+from kube.server.writes.applying import check_writer, configuration_of, is_forced, with_managers
+from kube.server.writes.bodies import body_of, is_strict, object_of, patch_of, warn, warns
+from kube.server.writes.creating import Creator
+from kube.server.writes.placing import check_place, placed, version_in
+from kube.server.writes.run_objects import Promise, RunObjects
+from kube.server.writes.scaling import scale_configuration, scale_of, with_scale
+from kube.status import (
+    MODIFIED,
+    ApiError,
+    bad_request,
+    cause_of,
+    conflict,
+    forbidden,
+    invalid,
+    not_found,
+    other_uid,
+    timed_out,
+)
+from kube.strict import patch_refusal, unknown_fields
+from scheduling.engine.api_server import strategy
+from scheduling.engine.api_server.permissions import OF_SUBRESOURCES
+
+Change = Callable[[Manifest], Manifest]
+
+
+@dataclass(frozen=True, slots=True)
+class Changer:
+    """Changes objects of a run for one request."""
+
+    objects: RunObjects
+
+    async def replace(self, target: Target) -> Response:
+        """Put the object in the body in the place of what is there. Raises ApiError."""
+        check_writer(self.objects.request)
+        if target.subresource == "scale":
+            scale = await body_of(self.objects.request, target.resource)
+            return await self._change(target, lambda old: with_scale(target, old, scale))
+        request, profile = self.objects.request, self.objects.run.profile
+        body = placed(await object_of(request, target.resource, profile), target)
+        check_place(body, target)
+        return await self._change(target, lambda old: body, version_in(body))
+
+    async def patch(self, target: Target) -> Response:
+        """Change the object as the patch in the body says. Raises ApiError."""
+        kind, patch = await patch_of(self.objects.request)
+        check_writer(self.objects.request, is_apply=kind == "apply")
+        if kind == "json" and self.objects.hides and reads_values(patch):
+            raise forbidden("copy, move and test read values that you are not shown")
+        resource = target.resource
+        if kind == "apply" and resource.kind != "Event":
+            return await self._apply(target, patch)
+
+        def patched(old: Manifest) -> Manifest:
+            match kind:
+                case "json":
+                    return patching.json_patched(old, patch)
+                case "merge":
+                    return patching.merge_patched(old, patch)
+                case _:
+                    return patching.strategic_patched(resource, old, patch)
+
+        if resource.kind == "Event":
+            # A series goes on: the history counts for itself how often an Event was seen.
+            return answered(_event_again(target, patch))
+        if target.subresource == "scale":
+            return await self._change(
+                target, lambda old: with_scale(target, old, patched(scale_of(old)))
+            )
+
+        def checked(old: Manifest) -> Manifest:
+            new = patched(old)
+            return self._checked(resource, patch, old, new) if isinstance(new, dict) else new
+
+        return await self._change(target, checked, version_in(patch))
+
+    def _checked(self, resource: Resource, patch: Any, old: Manifest, new: Manifest) -> Manifest:
+        """*new* without fields that the run's version does not have. Raises ApiError."""
+        request, profile = self.objects.request, self.objects.run.profile
+        found = fields_of(resource, new, profile)
+        if problem := decoding_problem(found):
+            raise patch_refusal(patch, problem)
+        if not found.unknown:
+            return new
+        before = fields_of(resource, old, profile)
+        known = {one.path for one in before.unknown}
+        added = replace(
+            found, unknown=tuple(each for each in found.unknown if each.path not in known)
+        )
+        problems = unknown_fields(added)
+        if problems and is_strict(request):
+            raise patch_refusal(patch, f"strict decoding error: {', '.join(problems)}")
+        if warns(request):
+            warn(request, problems)
+        return without(new, [one.path for one in added.unknown])
+
+    async def _apply(self, target: Target, given: Any) -> Response:
+        force = is_forced(self.objects.request)
+        if target.subresource == "scale":
+            scaled = scale_configuration(target, given)
+            applying = self._applying(target, scaled, force)
+            return await self._change(target, applying, is_apply=True)
+        text = await self.objects.request.body()
+        request = self.objects.request
+        config = await self.objects.computed(text, configuration_of, request, target, text, given)
+        if not target.subresource and await self.objects.find(target, target.name) is None:
+            applied = partial(self.objects.fields(target).applied, None, config, force=force)
+            new = await self.objects.computed(config, applied)
+            return await Creator(self.objects).make(target, placed(new, target))
+        applying = self._applying(target, config, force)
+        return await self._change(target, applying, version_in(config), is_apply=True)
+
+    def _applying(self, target: Target, config: Manifest, force: bool) -> Change:
+        return lambda old: self.objects.fields(target).applied(old, config, force=force)
+
+    async def _change(
+        self, target: Target, change: Change, version: str = "", *, is_apply: bool = False
+    ) -> Response:
+        """Write what *change* makes of the object; *version* is the one that the client names.
+
+        Unless it names one, this is done again until nobody writes the object meanwhile.
+        Upstream: apiserver/pkg/storage/etcd3/store.go, GuaranteedUpdate().
+        """
+        give_up_at = monotonic() + engine_line.WAIT_SECONDS
+        while monotonic() < give_up_at:
+            found = await self.objects.find(target, target.name)
+            if found is None:
+                raise not_found(target.resource, target.name)
+            old = self.objects.shown(target.resource, found)
+            if version and version != old["metadata"]["resourceVersion"]:
+                raise conflict(target.resource, target.name, MODIFIED)
+            sizes = [old, await self.objects.request.body()]
+            patch = await self.objects.computed(
+                sizes, self._patch_of, target, old, change, is_apply
+            )
+            if not patch or self.objects.is_tried:
+                new = patching.merge_patched(old, patch)
+                await self.objects.computed(sizes, _check_tried, target, old, new)
+                is_scale = target.subresource == "scale"
+                return answered(scale_of(new) if is_scale else new, 200, self._warnings(target))
+            verb = "resize" if target.subresource == "resize" else "patch"
+            command = {
+                "verb": verb,
+                "object": target.entity,
+                "patch": self.objects.in_run_time(target.resource, patch),
+                "expect": found.seq,
+                "permission": OF_SUBRESOURCES[target.subresource].name,
+            }
+            changed = patching.merge_patched(found.manifest, command["patch"])
+            form = "scale" if target.subresource == "scale" else "object"
+            promise = Promise(form, 200, changed, self._warnings(target))
+            try:
+                return await self.objects.do(command, target, promise)
+            except ApiError as error:
+                if error.reason == "Conflict" and not version:
+                    continue
+                raise
+        raise timed_out("request did not complete within the allotted timeout")
+
+    def _warnings(self, target: Target) -> dict[str, str]:
+        return {} if target.subresource == "scale" else self.objects.warnings()
+
+    def _patch_of(self, target: Target, old: Manifest, change: Change, is_apply: bool) -> Manifest:
+        """The merge patch that *change* comes to. Raises ApiError where it makes no object."""
+        new = change(old)
+        if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
+            raise bad_request("the patch leaves no object")
+        check_place(new, target)
+        if version_in(new) not in ("", old["metadata"]["resourceVersion"]):
+            raise conflict(target.resource, target.name, MODIFIED)
+        new = self._with_checked_metadata(target, old, new)
+        # As a server does before it compares: what is absent, or written in another way, is no
+        # change. Nor is what a run does not keep, such as a command.
+        permission = OF_SUBRESOURCES[target.subresource]
+        new = strategy.admitted(old, new, permission)
+        new = defaulted(target.resource, without_values(new, target.resource.kind, keeps_copy=True))
+        patch = strategy.permitted(patching.difference(old, new), permission)
+        return with_managers(self.objects.fields(target), patch, old, new, is_applied=is_apply)
+
+    def _with_checked_metadata(self, target: Target, old: Manifest, new: Manifest) -> Manifest:
+        """*new* with what no update changes of the metadata. Raises ApiError for other changes."""
+        given, uid = new["metadata"].get("uid"), old["metadata"].get("uid")
+        is_whole = self.objects.request.method == "PUT" or target.subresource == "scale"
+        if is_whole and given and given != uid:
+            raise other_uid(target.resource, target.name, given, uid)
+        new = strategy.prepare_for_update(old, new)
+        if faults := strategy.update_faults(old, new, OF_SUBRESOURCES[target.subresource]):
+            raise invalid(target.resource, target.name, faults)
+        return new
+
+
+def _check_tried(target: Target, old: Manifest, new: Manifest) -> None:
+    """Raises ApiError where the engine would refuse to make *new* of the pod *old*.
+
+    It has the same rules, and also looks at what is not asked when nothing is to be written.
+    """
+    report = Report()
+    check_stored(new, (), report)
+    if target.resource != PODS or report.problems:
+        return
+    permission = OF_SUBRESOURCES[target.subresource]
+    if error := strategy.pod_error(old, without_nulls(new), permission):
+        raise invalid(target.resource, target.name, [cause_of(error)])
+
+
+def _event_again(target: Target, patch: Any) -> Manifest:
+    place = {"name": target.name, "namespace": target.namespace}
+    kind = {"kind": "Event", "apiVersion": target.resource.api_version, "metadata": place}
+    return {**(patch if isinstance(patch, dict) else {}), **kind}

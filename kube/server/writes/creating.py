@@ -1,0 +1,151 @@
+"""Answers to POST: a new object, a binding, an eviction, or an Event."""
+
+import secrets
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from kscope.runs.engine import Manifest
+from kscope.sim.objects.kinds import entity_id
+from kube.addresses import Target
+from kube.resources import PODS, Resource
+from kube.server.answers import answered
+from kube.server.writes.applying import check_writer
+from kube.server.writes.bodies import body_of, object_of, part_of
+from kube.server.writes.delete_options import DeleteOptions
+from kube.server.writes.placing import placed
+from kube.server.writes.run_objects import Promise, RunObjects
+from kube.status import already_exists, bad_request, invalid, method_not_allowed, not_found
+from scheduling.engine.api_server import strategy
+from scheduling.engine.api_server.permissions import OBJECT
+
+# Characters, as upstream.
+LONGEST_NOTE = 1_024
+_SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
+_CREATED = {
+    "kind": "Status",
+    "apiVersion": "v1",
+    "metadata": {},
+    "status": "Success",
+    "code": 201,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Creator:
+    """Creates objects of a run for one request."""
+
+    objects: RunObjects
+
+    async def create(self, target: Target) -> Response:
+        """Create the object in the body. Raises ApiError."""
+        check_writer(self.objects.request)
+        resource = target.resource
+        body = await object_of(self.objects.request, resource, self.objects.run.profile)
+        manifest = placed(body, target)
+        if resource.kind == "Binding":
+            return await self._bind(target, manifest)
+        if resource.kind == "Event":
+            return await self._note(resource, manifest)
+        metadata = manifest["metadata"]
+        if not metadata.get("name"):
+            if not metadata.get("generateName"):
+                raise invalid(
+                    resource,
+                    "",
+                    [
+                        (
+                            "FieldValueRequired",
+                            "Required value: name or generateName is required",
+                            "metadata.name",
+                        )
+                    ],
+                )
+            suffix = "".join(secrets.choice(_SUFFIX) for _ in range(5))
+            metadata["name"] = f"{metadata['generateName']}{suffix}"
+        if not isinstance(metadata["name"], str) or "/" in metadata["name"]:
+            raise bad_request(f"metadata.name is no name: {metadata['name']!r}")
+        made = self.objects.fields(target).created
+        metadata["managedFields"] = await self.objects.computed(manifest, made, manifest)
+        return await self.make(Target(resource, target.namespace, metadata["name"]), manifest)
+
+    async def make(self, named: Target, manifest: Manifest) -> Response:
+        """Create the object *manifest*, which has its name and its managed fields."""
+        resource = named.resource
+        manifest = strategy.prepare_for_create(manifest, OBJECT)
+        if self.objects.is_tried:
+            if await self.objects.find(named, named.name) is not None:
+                raise already_exists(resource, named.name)
+            return answered(self.objects.tried(resource, manifest), 201, self.objects.warnings())
+        stored = self.objects.in_run_time(resource, manifest)
+        place = (named.namespace, named.name)
+        promise = Promise("object", 201, stored, self.objects.warnings(), places=(place,))
+        command = {"verb": "create", "manifest": stored, "permission": OBJECT.name}
+        return await self.objects.do(command, named, promise)
+
+    async def create_part(self, target: Target) -> Response:
+        """Create the subresource in the body. Raises ApiError."""
+        body = await body_of(self.objects.request, target.resource)
+        match target.resource.kind, target.subresource:
+            case "Pod", "binding":
+                return await self._bind(target, body)
+            case "Pod", "eviction":
+                return await self._evict(target, body)
+            case _:
+                raise method_not_allowed(
+                    "the server does not allow this method on the requested resource"
+                )
+
+    async def _bind(self, target: Target, body: Manifest) -> Response:
+        node = part_of(body, "target").get("name")
+        name = target.name or part_of(body, "metadata").get("name")
+        if not isinstance(node, str) or not node or not isinstance(name, str):
+            raise bad_request("a Binding needs metadata.name and target.name")
+        command = {"verb": "bind", "object": f"pod/{target.namespace}/{name}", "node": node}
+        uid = part_of(body, "metadata").get("uid")
+        pod = Target(PODS, target.namespace, name)
+        if not self.objects.is_tried:
+            named = {**command, "uid": uid} if uid else command
+            return await self.objects.do(named, pod, Promise("whole", 201, _CREATED))
+        if await self.objects.find(pod, name) is None:
+            raise not_found(PODS, name)
+        return answered(_CREATED, 201)
+
+    async def _evict(self, target: Target, body: Manifest) -> Response:
+        """Upstream: pkg/registry/core/pod/storage/eviction.go, Create()."""
+        if part_of(body, "metadata").get("name") != target.name:
+            raise bad_request("name in URL does not match name in Eviction object")
+        options = DeleteOptions.of(part_of(body, "deleteOptions"))
+        found = await self.objects.find(target, target.name)
+        if found is None:
+            raise not_found(target.resource, target.name)
+        options.check(target, found)
+        if self.objects.is_tried or options.is_trial:
+            return answered(_CREATED, 201)
+        command = {"verb": "evict", "object": target.entity, **options.command}
+        return await self.objects.do(command, target, Promise("whole", 201, _CREATED))
+
+    async def _note(self, resource: Resource, manifest: Manifest) -> Response:
+        entity, note = note_of(manifest)
+        event = {**manifest, "kind": "Event", "apiVersion": resource.api_version}
+        if self.objects.is_tried:
+            event["metadata"]["resourceVersion"] = str(self.objects.run.head_seq)
+            return answered(event, 201)
+        command = {"verb": "note", "object": entity, "patch": note}
+        named = Target(resource, "", "")
+        return await self.objects.do(command, named, Promise("event", 201, event))
+
+
+def note_of(manifest: Manifest) -> tuple[str, Manifest]:
+    """The object that an Event is about, and the note of it that a run keeps."""
+    about = part_of(manifest, "involvedObject") or part_of(manifest, "regarding")
+    key = "/".join(str(part) for part in (about.get("namespace"), about.get("name")) if part)
+    source = part_of(manifest, "source") or part_of(manifest, "deprecatedSource")
+    reporter = manifest.get("reportingController") or manifest.get("reportingComponent")
+    note = {
+        "reason": str(manifest.get("reason") or ""),
+        "message": str(manifest.get("message") or manifest.get("note") or "")[:LONGEST_NOTE],
+        "type": manifest.get("type") or "Normal",
+        "component": str(reporter or source.get("component") or "client"),
+    }
+    return entity_id(str(about.get("kind", "")), key), note
