@@ -111,7 +111,7 @@ class Reporter:
             "since": self._since.isoformat(),
             "memory_bytes": psutil.Process().memory_info().rss,
             "hubs": len(watched),
-            "sockets": sum(hub.watchers for hub in watched),
+            "sockets": sum(hub.users for hub in watched),
         }
 
     def _run(self) -> None:

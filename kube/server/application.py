@@ -12,7 +12,6 @@ from time import time
 from typing import Any
 
 from channels.db import database_sync_to_async
-from django.db import DatabaseError
 from django.utils.http import http_date
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
@@ -24,8 +23,9 @@ from kscope.runs import leases
 from kscope.runs.capacity.admission import request_key
 from kscope.runs.capacity.places import Places
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Run
 from kscope.runs.selectors import run_worker
+from kscope.runs.served.links import DATABASE_ERRORS, SnapshotLinks
+from kscope.runs.served.runs import Run
 from kscope.runs.stream.stream_room import CONNECTIONS
 from kscope.runs.stream.watching import open_sockets, watcher_of
 from kscope.runs.web.bodies import MOST, SHORT_BYTES
@@ -36,7 +36,6 @@ from kube.server import reviews
 from kube.server.answers import JSON, answered, refused, without_values
 from kube.server.handover import Handover
 from kube.server.objects.instants import Instant, Newest, Then, event_at, now
-from kube.server.objects.links import SnapshotLinks
 from kube.server.reading import Read, found_object, list_read, object_read, shift_of
 from kube.server.visitors import Runs, Visitors, check_origin, credential_of
 from kube.server.watches.feed import FAR_BEHIND, Feed, Feeds
@@ -216,7 +215,7 @@ class Server:
         credential = credential_of(read.request.headers)
 
         async def may_watch() -> bool:
-            with suppress(DatabaseError):  # then there is nothing to tell, either
+            with suppress(*DATABASE_ERRORS):  # then there is nothing to tell, either
                 return await watcher_of(credential, feed.run_id) is not None
             return True
 

@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import psycopg
-from django.db import DatabaseError
 
 from kscope.runs.engine import Manifest
 from kscope.runs.errors import ApplicationError
+from kscope.runs.served.links import DATABASE_ERRORS
 from kscope.runs.write_keys import Held, is_undone
 from kscope.unavailable import what_is_away
 from kube.status import ApiError, internal_error, timed_out, unavailable
@@ -77,7 +77,7 @@ class Handover:
             case ApplicationError():
                 # No place was free for the request.
                 return unavailable(problem.message, problem.retry_after or 1)
-            case psycopg.Error() | DatabaseError() | OSError():
+            case _ if isinstance(problem, DATABASE_ERRORS):
                 log.warning("kubernetes api: %s: %s", self.name, problem)
                 text = (what_is_away(problem) or _AWAY).rstrip(".")
                 return timed_out(f"{text}; {_LOOK}") if self.is_open else unavailable(text)

@@ -10,7 +10,8 @@ from starlette.responses import Response
 
 from kscope.runs.engine import Manifest
 from kscope.runs.hidden_values import without_hidden
-from kscope.runs.models import Run
+from kscope.runs.served.runs import Run
+from kscope.runs.served.versions import Version
 from kscope.sim.kernel.units import EPOCH, MICROSECOND, SECOND
 from kube.addresses import Target
 from kube.defaults import defaulted
@@ -19,7 +20,6 @@ from kube.resources import Resource
 from kube.selecting import Selection
 from kube.server.answers import answered, joined
 from kube.server.objects.instants import Instant, in_turns
-from kube.server.objects.versions import Version
 from kube.status import not_found
 from kube.tables import Rows, partial
 from kube.timestamps import shifted, timestamps_of

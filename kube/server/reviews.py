@@ -3,12 +3,11 @@
 from typing import Any
 
 from channels.db import database_sync_to_async
-from django.contrib.auth.models import User
 from starlette.requests import Request
 from starlette.responses import Response
 
 from kscope.accounts.access import Visitor
-from kscope.runs.models import Run
+from kscope.runs.served.runs import Run, account_name
 from kube.addresses import Target
 from kube.resources import READ, REVIEWS
 from kube.server.answers import answered
@@ -58,6 +57,4 @@ def _access(review: dict[str, Any], may_change: bool, instant: str) -> dict[str,
 
 @database_sync_to_async
 def _name(visitor: Visitor) -> str:
-    if visitor.account_id is None:
-        return "system:anonymous"
-    return User.objects.get(pk=visitor.account_id).get_username()
+    return account_name(visitor) or "system:anonymous"

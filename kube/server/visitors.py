@@ -10,31 +10,20 @@ from base64 import b64decode
 from collections.abc import Mapping, Sequence
 
 from channels.db import database_sync_to_async
-from psycopg import sql
 from starlette.requests import Request
 
 from kscope.accounts import limits
 from kscope.accounts.access import Visitor
 from kscope.accounts.authentication import is_own_origin
 from kscope.accounts.sockets import Credential, is_allowed_host
-from kscope.runs.access import SOURCES, may_see_values
+from kscope.runs.access import may_see_values
 from kscope.runs.capacity.askers import address_of, remember
-from kscope.runs.models import Run
-from kube.server.objects.links import SnapshotLinks
+from kscope.runs.served.links import SnapshotLinks
+from kscope.runs.served.runs import Run, runs_read
 from kube.server.objects.together import Together
 from kube.status import ApiError, forbidden, too_many_requests, unauthorized
 
 _OWN_SITE = ("", "none", "same-origin")
-# The columns that are read of a run, in the order of the model; its number comes first.
-_COLUMNS = (
-    *("id", "owner_id", "visibility", "profile", "ahead", "status"),
-    *("head_seq", "head_at", "differs_from", "differs_for", "forked_at", "created"),
-)
-_SELECT = (
-    sql.SQL("SELECT {}, {} FROM runs_run WHERE id = ANY(%s)")
-    .format(sql.SQL(", ").join(map(sql.Identifier, _COLUMNS)), sql.SQL(SOURCES))
-    .as_bytes()
-)
 
 
 def check_origin(headers: Mapping[str, str]) -> None:
@@ -91,10 +80,9 @@ class Runs:
             raise forbidden(f"run {run_id} may only be read by you")
         return run, not may_see_values(visitor, run, sources)
 
-    async def _read(self, run_ids: Sequence[int]) -> Mapping[int, tuple[Run, list[int | None]]]:
+    async def _read(self, run_ids: Sequence[int]) -> Mapping[int, tuple[Run, Sequence[int | None]]]:
         async with self._links.link() as link:
-            rows = await (await link.execute(_SELECT, [[*run_ids]])).fetchall()
-        return {row[0]: (Run.from_db("default", _COLUMNS, row[:-1]), row[-1]) for row in rows}
+            return await runs_read(link, run_ids)
 
 
 class Visitors:

@@ -161,7 +161,7 @@ class RunConsumer(AsyncWebsocketConsumer):
     async def _send_for_ever(self) -> None:
         hub = self.hub
         told_run, generation = None, hub.generation
-        while not hub.gone:
+        while not hub.is_gone:
             change = hub.change
             if not hub.ready.is_set():
                 await self._wait(change)

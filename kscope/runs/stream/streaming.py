@@ -7,7 +7,6 @@ into one frame, and one who is far behind gets a new snapshot.
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections import OrderedDict, deque
@@ -16,14 +15,14 @@ from typing import Any
 
 import orjson
 import psycopg
-from django.db import DatabaseError, connection
+from django.db import connection
 
 from kscope.runs import leases
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 from kscope.runs.selectors import NEWEST, run_dict, run_state_at
 from kscope.runs.stream.counters import Sample, Tally, extend, grid_end, window
-from kscope.runs.stream.ending import end
+from kscope.runs.stream.follower import Follower, Followers, RunGone
 from kscope.runs.stream.frames import IN_MEMORY, Frame, frame_folded, frames_composed, frames_joined
 from kscope.runs.stream.stream_room import HeadNews, Links, StreamMemory, connection_parameters
 from kscope.sim.kernel.view import State
@@ -38,7 +37,6 @@ JOINED = 4  # places behind the newest event for which a frame and its text are 
 LOADERS = 2  # threads that read the states of runs that begin to be watched
 PIECES = 4  # of a range read for one reader; what composes worse is sent as a snapshot
 FAR_BEHIND = 20_000  # events; from here on a snapshot is cheaper
-RETRY_SECONDS = 0.5
 STALLED_SECONDS = 5.0  # without reading; the run may have gone on unseen
 
 log = logging.getLogger(__name__)
@@ -60,11 +58,13 @@ class _Rewound(Exception):
     """The run has fewer events than were read: its database was set back to an earlier moment."""
 
 
-class Hub:
+class Hub(Follower):
     """Reads one run for all of its watchers in this process."""
 
+    subject = "stream"
+
     def __init__(self, run_id: int, room: "Room") -> None:
-        self.run_id = run_id
+        super().__init__(run_id, room.news)
         self.room = room
         self._state_bytes = 0
         self.last = 0
@@ -81,24 +81,11 @@ class Hub:
         # The texts for readers that are behind, since the last frame, by their position.
         self._joined: OrderedDict[int, Frame] = OrderedDict()
         self.ready = asyncio.Event()
-        self.gone = False
         self._read_at = time.monotonic()
         # Since when the run waits for a worker, as far as was read.
         self._waits_since: float | None = None
         # Rises when the run is no longer what was read; readers then start again.
         self.generation = 0
-        self._changed = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        self.watchers = 0
-
-    def start(self) -> None:
-        """Begin to read."""
-        self._task = asyncio.create_task(self._run())
-
-    async def stop(self) -> None:
-        """Stop reading."""
-        if self._task:
-            await end(self._task)
 
     @property
     def kept_bytes(self) -> int:
@@ -114,11 +101,6 @@ class Hub:
         """Let go of the texts that can be encoded again."""
         self._snapshot = None
         self._joined.clear()
-
-    @property
-    def change(self) -> asyncio.Event:
-        """Is set as soon as there is something new; take it before you look, then wait on it."""
-        return self._changed
 
     @property
     def is_stalled(self) -> bool:
@@ -168,28 +150,25 @@ class Hub:
             found = await rows.fetchall()
         return frames_composed(found)
 
-    async def _run(self) -> None:
-        """Read until it is cancelled; start again a moment after an error."""
-        while True:
-            try:
-                await self._load()
-                await self._follow()
-            except asyncio.CancelledError:
-                raise
-            except Run.DoesNotExist:
-                self.gone = True
-                self._tell()
-                return
-            except _Rewound as rewound:
-                log.warning("stream of run %s begins anew: %s", self.run_id, rewound)
-                self._forget()
-            except (psycopg.Error, DatabaseError, OSError) as problem:
-                log.warning("stream of run %s: %s", self.run_id, problem)
-                await asyncio.sleep(RETRY_SECONDS)
-            except Exception:
-                # Clients would wait forever without a message.
-                log.exception("stream of run %s", self.run_id)
-                await asyncio.sleep(RETRY_SECONDS)
+    @property
+    def poll_seconds(self) -> float:
+        """See Follower."""
+        return POLL_SECONDS
+
+    def rest_after(self, took: float) -> float:
+        """See Follower."""
+        return FRAME_SECONDS - took
+
+    async def look(self) -> bool:
+        """See Follower."""
+        await self._load()
+        try:
+            async with self.room.links.link() as link:
+                return await self._read(link)
+        except _Rewound as rewound:
+            log.warning("stream of run %s begins anew: %s", self.run_id, rewound)
+            self._forget()
+            return True
 
     def _forget(self) -> None:
         """Read the run again. The state is a new object: the old one does not change."""
@@ -205,9 +184,8 @@ class Hub:
         if self.ready.is_set():
             return
         loop = asyncio.get_running_loop()
-        run, self.last, self.at, self.state, newest = await loop.run_in_executor(
-            _loaders, _instant, self.run_id
-        )
+        found = await loop.run_in_executor(_loaders, _instant, self.run_id)
+        run, self.last, self.at, self.state, newest = found
         self.run = run
         self.recent.extend(newest)
         self._tally = Tally(self.state)
@@ -217,22 +195,6 @@ class Hub:
         self._tell()
         self.snapshot()  # the waiting readers ask for it next, and its length gives the state's size
         self.room.shed()
-
-    async def _follow(self) -> None:
-        news = self.room.news.follow(self.run_id)
-        while True:
-            started = time.monotonic()
-            news.clear()
-            async with self.room.links.link() as link:
-                is_behind = await self._read(link)
-            rest = FRAME_SECONDS - (time.monotonic() - started)
-            if rest > 0:
-                await asyncio.sleep(rest)
-            if not is_behind:
-                # Not wait_for: before Python 3.12 it forgets that it was cancelled when news come, too.
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(POLL_SECONDS):
-                        await news.wait()
 
     async def _read(self, link: "psycopg.AsyncConnection[Any]") -> bool:
         """Read what is new; returns whether there is more."""
@@ -281,7 +243,7 @@ class Hub:
         )
         row = await found.fetchone()
         if row is None:
-            raise Run.DoesNotExist
+            raise RunGone
         names = ("status", "speed", "head", "head_at", "next_at", "goal_at", "error")
         names += ("visibility", "stopped_by", "stop_reason", "differs_from", "building")
         *facts, was_given_back, worker = row
@@ -304,8 +266,7 @@ class Hub:
 
     def _tell(self) -> None:
         self._snapshot = None
-        changed, self._changed = self._changed, asyncio.Event()
-        changed.set()
+        self.tell()
 
 
 _loaders = ThreadPoolExecutor(LOADERS, thread_name_prefix="hub")
@@ -315,7 +276,9 @@ def _instant(run_id: int) -> tuple[dict[str, Any], int, int, State, list[bytes]]
     from kscope.runs.selectors import run_newest_events
 
     try:
-        run = Run.described().get(pk=run_id)
+        run = Run.described().filter(pk=run_id).first()
+        if run is None:
+            raise RunGone
         instant = run_state_at(run, seq=run.head_seq)
         newest = [orjson.dumps(event) for event in run_newest_events(run, seq=run.head_seq)]
         return run_dict(run), instant.seq, instant.at, instant.state, newest
@@ -332,10 +295,11 @@ class Room:
     """The hubs of one event loop and what they share; it ends with the last of them."""
 
     def __init__(self, memory: StreamMemory) -> None:
-        self.hubs: dict[int, Hub] = {}
         self.links = Links()
         self.news = HeadNews()
         self.memory = memory
+        self._followers = Followers(self.news, self._made)
+        self.hubs = self._followers.by_run
 
     def shed(self) -> None:
         """Keep the memory of all hubs within bounds."""
@@ -343,23 +307,15 @@ class Room:
 
     def enter(self, run_id: int) -> Hub:
         """See Hubs.enter."""
-        hub = self.hubs.get(run_id)
-        if hub is None or hub.gone:
-            self.memory.check_room(self.hubs.values())
-            hub = self.hubs[run_id] = Hub(run_id, self)
-            hub.start()
-        hub.watchers += 1
-        return hub
+        return self._followers.enter(run_id)
 
     async def leave(self, hub: Hub) -> None:
         """See Hubs.leave."""
-        hub.watchers -= 1
-        if hub.watchers > 0:
-            return
-        if self.hubs.get(hub.run_id) is hub:
-            del self.hubs[hub.run_id]
-            self.news.forget(hub.run_id)
-        await hub.stop()
+        await self._followers.leave(hub)
+
+    def _made(self, run_id: int) -> Hub:
+        self.memory.check_room(self.hubs.values())
+        return Hub(run_id, self)
 
     async def close(self) -> None:
         """Close what the hubs shared."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from kscope.runs.models import Run
+from kscope.runs.served.runs import run_exists
 from kube.addresses import moment_of
 from kube.kubeconfig import kubeconfig_text
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, run: int, at: str, origin: str, token: str, **_: Any) -> None:
         """Print it."""
-        if not Run.objects.filter(pk=run).exists():
+        if not run_exists(run):
             raise CommandError(f"There is no run {run}.")
         if at and moment_of(at) is None:
             raise CommandError(f"{at!r} names no instant; use a time (5m30s) or an event (812).")

@@ -11,33 +11,39 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Protocol
 
 import orjson
 import psycopg
 from anyio import CancelScope
 from channels.db import database_sync_to_async
-from psycopg import sql
 
 from kscope.runs import aside
 from kscope.runs.aside import Question
-from kscope.runs.engine import Manifest, wiring
+from kscope.runs.engine import Manifest
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import OtherObject, Run, RunEvent
 from kscope.runs.selectors import run_seq_at
+from kscope.runs.served.client_leases import lease_at, leases_in
+from kscope.runs.served.links import SnapshotLinks, head_of
+from kscope.runs.served.objects import (
+    Place,
+    namespaces_used,
+    object_read,
+    objects_at,
+    objects_read,
+    place_of,
+)
+from kscope.runs.served.runs import Run, event_time
+from kscope.runs.served.versions import Version
 from kscope.runs.web.past import log_replayed
 from kscope.sim.objects.kinds import entity_id
 from kube.addresses import Moment
 from kube.resources import Resource
 from kube.server.objects import kubernetes_events, leases
-from kube.server.objects.links import SnapshotLinks, head_of
 from kube.server.objects.namespaces import with_implied
 from kube.server.objects.together import Together
-from kube.server.objects.versions import Version
 from kube.status import ApiError
 
-BATCH = 200  # objects that are read at a time
 TURN = 10  # objects that are made into text before others have their turn
 
 
@@ -92,10 +98,10 @@ class Now:
             yield _chosen(events, namespace)
         elif resource.kind == "Namespace":
             held = [version async for batch in self._rows(resource) for version in batch]
-            yield with_implied(held, await self._namespaces(), self.ahead)
+            yield with_implied(held, await namespaces_used(self.link, self.run_id), self.ahead)
         elif resource.kind == leases.KIND:
             held = [version async for batch in self._rows(resource, namespace) for version in batch]
-            of_clients = await leases.leases_in(self.link, self.run_id, namespace)
+            of_clients = await leases_in(self.link, self.run_id, namespace)
             yield sorted([*held, *of_clients], key=_place)
         else:
             async for versions in self._rows(resource, namespace):
@@ -106,61 +112,19 @@ class Now:
         if resource.kind in ("Event", "Namespace"):
             found = [one async for batch in self.objects(resource, namespace) for one in batch]
             return _named(found, name)
-        statement, values = _query(self.run_id, resource, namespace, name)
-        row = await (await self.link.execute(statement, values)).fetchone()
-        if row is None and resource.kind == leases.KIND:
-            return await leases.lease_at(self.link, self.run_id, f"{namespace}/{name}")
-        return Version(row[0], orjson.loads(row[2]), row[1]) if row else None
+        key = _key_of(resource, namespace, name)
+        found = await object_read(self.link, self.run_id, resource.kind, key)
+        if found is None and resource.kind == leases.KIND:
+            return await lease_at(self.link, self.run_id, key)
+        return found
 
-    async def _rows(self, resource: Resource, namespace: str = "") -> AsyncIterator[list[Version]]:
-        statement, values = _query(self.run_id, resource, namespace, "")
-        cursor = _Cursor(self.link, "objects")
-        self.cursors.push_async_callback(cursor.close)
-        async with cursor:
-            await cursor.execute(statement, values)
-            while rows := await cursor.fetchmany(BATCH):
-                yield [Version(seq, orjson.loads(text), made) for seq, made, text in rows]
-
-    async def _namespaces(self) -> list[str]:
-        """Those in which there are objects."""
-        models = dict.fromkeys([OtherObject, *wiring.projections.values()])
-        each = sql.SQL("SELECT namespace FROM {} WHERE run_id = %(run)s")
-        parts = [each.format(sql.Identifier(model._meta.db_table)) for model in models]
-        found = await self.link.execute(sql.SQL(" UNION ").join(parts), {"run": self.run_id})
-        return [row[0] for row in await found.fetchall()]
+    def _rows(self, resource: Resource, namespace: str = "") -> AsyncIterator[list[Version]]:
+        within = namespace if resource.namespaced else ""
+        return objects_read(self.link, self.cursors, self.run_id, resource.kind, within)
 
 
-class _Cursor(psycopg.AsyncServerCursor[Any]):
-    """Closed with its connection: a client that leaves may end both at once."""
-
-    @property
-    def closed(self) -> bool:
-        """See psycopg.AsyncServerCursor."""
-        return super().closed or self.connection.closed
-
-
-def table_of(resource: Resource) -> tuple[str, str]:
-    """The table with the objects of a resource, and what their keys in it begin with."""
-    prefix = entity_id(resource.kind, "").removesuffix("/")
-    model = wiring.projections.get(prefix, OtherObject)
-    # Other objects share a table, in which the key begins with the kind.
-    return model._meta.db_table, f"{prefix}/" if model is OtherObject else ""
-
-
-def _query(run_id: int, resource: Resource, namespace: str, name: str) -> tuple[Any, list[Any]]:
-    name_of_table, before = table_of(resource)
-    key = before + (f"{namespace}/" if resource.namespaced and namespace else "")
-    table = sql.Identifier(name_of_table)
-    if name:
-        one = sql.SQL(
-            "SELECT seq, created_seq, manifest::text FROM {} WHERE run_id = %s AND key = %s"
-        )
-        return one.format(table), [run_id, key + name]
-    several = sql.SQL(
-        "SELECT seq, created_seq, manifest::text FROM {}"
-        " WHERE run_id = %s AND starts_with(key, %s) ORDER BY key"
-    )
-    return several.format(table), [run_id, key]
+def _key_of(resource: Resource, namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if resource.namespaced and namespace else name
 
 
 @asynccontextmanager
@@ -177,10 +141,6 @@ async def now(links: SnapshotLinks, run_id: int) -> AsyncIterator[Now]:
         # A client that leaves cancels each further wait, too, of which closing has some.
         with CancelScope(shield=True):
             await held.aclose()
-
-
-# A run, a table, and a key in it.
-Place = tuple[int, str, str]
 
 
 class Newest:
@@ -200,37 +160,19 @@ class Newest:
         found = await self.in_run(run_id, resource, namespace, name)
         if found is None and resource.kind == leases.KIND:
             async with self.links.link() as link:
-                return await leases.lease_at(link, run_id, f"{namespace}/{name}")
+                return await lease_at(link, run_id, f"{namespace}/{name}")
         return found
 
     async def in_run(
         self, run_id: int, resource: Resource, namespace: str, name: str
     ) -> Version | None:
         """One object that is part of the run, which not every Lease is."""
-        table, before = table_of(resource)
-        key = before + (f"{namespace}/{name}" if resource.namespaced and namespace else name)
-        return await self._rows.of((run_id, table, key))
+        key = _key_of(resource, namespace, name)
+        return await self._rows.of(place_of(run_id, resource.kind, key))
 
     async def _read(self, places: Sequence[Place]) -> Mapping[Place, Version]:
-        keys: dict[tuple[int, str], list[str]] = {}
-        for run_id, table, key in places:
-            keys.setdefault((run_id, table), []).append(key)
-        found: dict[Place, Version] = {}
         async with self.links.link() as link:
-            for (run_id, table), several in keys.items():
-                statement = _of_keys(table)
-                rows = await (await link.execute(statement, [run_id, several])).fetchall()
-                for key, seq, made, text in rows:
-                    found[run_id, table, key] = Version(seq, orjson.loads(text), made)
-        return found
-
-
-@cache
-def _of_keys(table: str) -> bytes:
-    statement = sql.SQL(
-        "SELECT key, seq, created_seq, manifest::text FROM {} WHERE run_id = %s AND key = ANY(%s)"
-    )
-    return statement.format(sql.Identifier(table)).as_bytes()
+            return await objects_at(link, places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +261,4 @@ def event_at(run: Run, moment: Moment) -> tuple[int, int]:
     seq = moment.seq or 0
     if seq > run.head_seq:
         raise ApiError(404, "NotFound", f"run {run.pk} has events 1 to {run.head_seq}, not {seq}")
-    if seq == run.head_seq:
-        return seq, run.head_at
-    found = RunEvent.objects.filter(run_id=run.pk, seq=seq).values_list("at", flat=True)
-    return seq, found.first() or 0
+    return seq, event_time(run, seq)

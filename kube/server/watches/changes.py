@@ -1,10 +1,10 @@
-"""The changes in a run between two events, as watchers get them.
+"""What changed in a run between two events, as watchers are told it.
 
-A watch sends each write of a command as the command left the object, whatever was written afterwards:
-clients are promised every change. Several writes of controllers to one object within a range are one
-change, with the newest version. A deletion within the range comes with the last manifest.
+What a command wrote is told as the command left it, whatever was written afterwards: clients are
+promised every change. Of what controllers wrote to one object within a range only the newest version
+is known, and told as one change. An object that went within the range is told with its last manifest.
 
-A client may come back after any change that it got, and has to know all that came before.
+A client may come back after any change that it was told of, and has to know all that came before.
 An object that came before that change and was written again after it is therefore two changes.
 """
 
@@ -15,11 +15,16 @@ from typing import Any
 
 import orjson
 import psycopg
-from psycopg import sql
 
+from kscope.runs.served.changes import (
+    Row,
+    entities_between,
+    removed_since,
+    written_by_commands,
+    written_since,
+)
+from kscope.runs.served.versions import Version
 from kube.server.objects import kubernetes_events
-from kube.server.objects.kubernetes_events import keys_by_table
-from kube.server.objects.versions import Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,41 +63,27 @@ async def read(
     link: "psycopg.AsyncConnection[Any]", run_id: int, *, after: int, upto: int, at: int
 ) -> Changes:
     """What changed. Within a transaction, which may see events beyond *upto*."""
-    found = await link.execute(
-        "SELECT DISTINCT object FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s",
-        [run_id, after, upto],
-    )
-    entities = sorted(row[0] for row in await found.fetchall())
-    changes = await _by_commands(link, run_id, after, upto)
+    entities = await entities_between(link, run_id, after, upto)
+    changes = [_change(row) for row in await written_by_commands(link, run_id, after, upto)]
     seqs = {change.version.seq for change in changes}
     lives = {(change.entity, change.version.created) for change in changes}
-    for table, keys in keys_by_table(entities).items():
-        found = await link.execute(
-            sql.SQL(
-                "SELECT key, seq, created_seq, manifest::text FROM {}"
-                " WHERE run_id = %s AND key = ANY(%s) AND seq > %s"
-            ).format(sql.Identifier(table)),
-            [run_id, [*keys], after],
-        )
-        for key, seq, created, text in await found.fetchall():
-            if seq <= upto and seq not in seqs:
-                changes.append(_change(keys[key], seq, created, text))
-            # A later change sends the object as it was written then; its arrival is sent here.
-            elif seq > upto and after < created <= upto and (keys[key], created) not in lives:
-                changes.append(_change(keys[key], created, created, text))
-    found = await link.execute(
-        "SELECT object, seq, created_seq, manifest::text FROM runs_removedobject"
-        " WHERE run_id = %s AND seq > %s AND created_seq <= %s"
-        " AND (seq <= %s OR created_seq > %s)",
-        [run_id, after, upto, upto, after],
-    )
-    for entity, seq, created, text in await found.fetchall():
-        # An object that came and went is two changes, each of its own event: a client may have heard
+    async for row in written_since(link, run_id, entities, after):
+        if row.seq <= upto and row.seq not in seqs:
+            changes.append(_change(row))
+        # What was written again later is told then, but that it came is told here.
+        elif (
+            row.seq > upto
+            and after < row.created <= upto
+            and (row.entity, row.created) not in lives
+        ):
+            changes.append(_change(row._replace(seq=row.created)))
+    for row in await removed_since(link, run_id, after, upto):
+        # What came and went is two changes, each of an event of its own: a client may have heard
         # of the first only, when it comes back.
-        if created > after and (entity, created) not in lives:
-            changes.append(_change(entity, created, created, text))
-        if seq <= upto:
-            changes.append(_change(entity, seq, created, text, is_gone=True))
+        if row.created > after and (row.entity, row.created) not in lives:
+            changes.append(_change(row._replace(seq=row.created)))
+        if row.seq <= upto:
+            changes.append(_change(row, is_gone=True))
     size = sum(change.size for change in changes)
     changes = _with_arrivals(changes, after)
     said = await kubernetes_events.read_newer(link, run_id, after=after, upto=upto, at=at)
@@ -100,26 +91,13 @@ async def read(
     return Changes(after, upto, at, changes, events, size=size)
 
 
-async def _by_commands(
-    link: "psycopg.AsyncConnection[Any]", run_id: int, after: int, upto: int
-) -> list[Change]:
-    """What commands wrote, each version once: one that changed nothing left what was there."""
-    found = await link.execute(
-        "SELECT DISTINCT ON (written_seq) object, written_seq, created_seq, manifest::text"
-        " FROM runs_command WHERE run_id = %s AND written_seq > %s AND written_seq <= %s"
-        " ORDER BY written_seq",
-        [run_id, after, upto],
-    )
-    return [_change(*row) for row in await found.fetchall()]
-
-
-def _change(entity: str, seq: int, created: int, text: str, *, is_gone: bool = False) -> Change:
-    version = Version(seq, orjson.loads(text), created)
-    return Change(entity, version, is_gone=is_gone, size=len(text))
+def _change(row: Row, *, is_gone: bool = False) -> Change:
+    version = Version(row.seq, orjson.loads(row.text), row.created)
+    return Change(row.entity, version, is_gone=is_gone, size=len(row.text))
 
 
 def _with_arrivals(changes: Sequence[Change], after: int) -> list[Change]:
-    """The changes in order, with one more for each object that came before another change.
+    """The changes in order, with one more for each object that came before another was told.
 
     Only objects of the same kind matter, because a watch is of one kind.
     """

@@ -10,8 +10,8 @@ from typing import Any
 from starlette.requests import Request
 
 from kscope.runs.engine import Manifest
+from kscope.runs.served.versions import Version
 from kube.addresses import Target
-from kube.server.objects.versions import Version
 from kube.server.writes.bodies import body_of, part_of
 from kube.status import MODIFIED, bad_request, conflict, other_uid
 

@@ -5,12 +5,11 @@ that were in it: a line with many clients costs little more than one with a sing
 """
 
 import asyncio
-import contextlib
 import logging
 import re
 from asyncio import Future, Task
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -18,13 +17,15 @@ import psycopg
 from kscope.runs.capacity import admission
 from kscope.runs.engine import Manifest
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Command, Run
 from kscope.runs.nudges import Outcome, outcomes_of
+from kscope.runs.served.commands import RunFailed, check_alive, outcomes_answered
+from kscope.runs.served.links import SnapshotLinks
+from kscope.runs.served.runs import Run
 from kscope.runs.services import CommandColumns, command_prepare
+from kscope.runs.stream.follower import Follower, Followers
 from kscope.runs.stream.stream_room import HeadNews
 from kube.addresses import Target
 from kube.server.handover import NotStored, Pledge
-from kube.server.objects.links import SnapshotLinks
 from kube.server.writes.submitting import Submitter
 from kube.status import (
     ApiError,
@@ -57,12 +58,6 @@ _CODES = {
 }
 # What begins the engine's message; the answer names the object by itself.
 _INVALID = re.compile(r'\A\S+ "[^"]*" is invalid: ')
-_OUTCOMES = (
-    "SELECT id, status, reason, outcome_seq FROM runs_command"
-    " WHERE id = ANY(%s) AND status <> 'pending'"
-)
-
-
 log = logging.getLogger(__name__)
 
 
@@ -75,21 +70,19 @@ class _Waiting:
     pledge: Pledge | None
 
 
-@dataclass(slots=True)
-class EngineLine:
+class EngineLine(Follower):
     """Commands of the clients in this process to the engine of one run."""
 
-    run_id: int
-    submitter: Submitter
-    doubt: asyncio.Event
-    """Set when the database has to be asked: it may have an outcome, or no outcome will come."""
-    users: int = 0
-    _early: dict[int, Outcome] = field(default_factory=dict[int, Outcome])
-    """Of commands whose numbers are not known yet."""
-    _unsent: list[_Waiting] = field(default_factory=list[_Waiting])
-    _sent: dict[int, "Future[Outcome]"] = field(default_factory=dict[int, "Future[Outcome]"])
-    _sending: "Task[None] | None" = None
-    _looking: "Task[None] | None" = None
+    subject = "outcomes"
+
+    def __init__(self, run_id: int, submitter: Submitter, news: HeadNews) -> None:
+        super().__init__(run_id, news)
+        self.submitter = submitter
+        # Of commands whose numbers are not known yet.
+        self._early: dict[int, Outcome] = {}
+        self._unsent: list[_Waiting] = []
+        self._sent: dict[int, Future[Outcome]] = {}
+        self._sending: Task[None] | None = None
 
     async def carry_out(
         self,
@@ -131,10 +124,26 @@ class EngineLine:
             elif is_sending:
                 self._early[outcome.command] = outcome
 
-    def close(self) -> None:
-        """Ask no longer: no request waits."""
-        if self._looking is not None:
-            self._looking.cancel()
+    @property
+    def poll_seconds(self) -> float:
+        """See Follower: a message may be lost."""
+        return LOOK_SECONDS
+
+    async def look(self) -> bool:
+        """See Follower."""
+        # Without those who gave up waiting.
+        self._sent = {key: each for key, each in self._sent.items() if not each.done()}
+        try:
+            if self._sent:
+                await self._ask()
+        except psycopg.Error:
+            # What came of them is there when the database is; who waits has its own patience.
+            raise
+        except Exception as problem:  # noqa: BLE001  # each of them is told
+            for each in self._sent.values():
+                _answer(each, problem)
+            self._sent.clear()
+        return False
 
     async def _send(self) -> None:
         while self._unsent:
@@ -153,9 +162,8 @@ class EngineLine:
                     self._sent[key] = outcome
                 else:
                     _answer(outcome, early)
-            # The rest are commands of other processes.
+            # What is left are commands of others.
             self._early.clear()
-            self._looking = _going_on(self._looking, self._look)
 
     def _next(self) -> list[_Waiting]:
         """Whose commands are stored next; those of a request with a key by themselves."""
@@ -169,47 +177,21 @@ class EngineLine:
             together.append(self._unsent.pop(0))
         return together
 
-    async def _look(self) -> None:
-        while self._sent:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
-                    await self.doubt.wait()
-            # Before the question: what comes during it is asked about again.
-            self.doubt.clear()
-            try:
-                if self._sent:
-                    await self._ask()
-            except psycopg.Error as problem:
-                # Their outcome is there when the database is; each waiting request has its own patience.
-                log.warning("run %s: %s", self.run_id, problem)
-                await asyncio.sleep(LOOK_SECONDS)
-                self._sent = {key: each for key, each in self._sent.items() if not each.done()}
-            except Exception as problem:  # noqa: BLE001  # each of them is told
-                for each in self._sent.values():
-                    _answer(each, problem)
-                self._sent.clear()
-
     async def _ask(self) -> None:
         async with self.submitter.links.link() as link:
-            found = await (await link.execute(_OUTCOMES, [[*self._sent]])).fetchall()
+            found = await outcomes_answered(link, [*self._sent])
             if not found:
                 await self._check_run(link)
-        for key, status, reason, seq in found:
-            waiting = self._sent.pop(key, None)
+        for outcome in found:
+            waiting = self._sent.pop(outcome.command, None)
             if waiting is not None:  # no message has come meanwhile
-                is_applied = status == Command.Status.APPLIED
-                _answer(waiting, Outcome(key, is_applied, reason, seq or 0))
-        # Those who gave up waiting.
-        self._sent = {key: each for key, each in self._sent.items() if not each.done()}
+                _answer(waiting, outcome)
 
     async def _check_run(self, link: "psycopg.AsyncConnection[Any]") -> None:
-        """Raise ApiError if the run has ended with an error, and answers nothing any more."""
-        found = await link.execute(
-            "SELECT status, error FROM runs_run WHERE id = %s", [self.run_id]
-        )
-        row = await found.fetchone()
-        if row is not None and row[0] == Run.Status.FAILED:
-            raise run_failed(self.run_id, row[1])
+        try:
+            await check_alive(link, self.run_id)
+        except RunFailed as failed:
+            raise run_failed(self.run_id, str(failed)) from failed
 
 
 def run_failed(run_id: int, error: str) -> ApiError:
@@ -239,25 +221,12 @@ class EngineLines:
 
     def __init__(self) -> None:
         self._submitter = Submitter(SnapshotLinks(checked=True))
-        self._lines: dict[int, EngineLine] = {}
-        self._news = SliceNews(self._lines)
-
-    @contextlib.asynccontextmanager
-    async def of(self, run_id: int) -> AsyncIterator[EngineLine]:
-        """The line to the engine of a run, for one client."""
-        line = self._lines.get(run_id)
-        if line is None:
-            doubt = self._news.follow(run_id)
-            line = self._lines[run_id] = EngineLine(run_id, self._submitter, doubt)
-        line.users += 1
-        try:
-            yield line
-        finally:
-            line.users -= 1
-            if not line.users:
-                del self._lines[run_id]
-                self._news.forget(run_id)
-                line.close()
+        lines: dict[int, EngineLine] = {}
+        self._news = SliceNews(lines)
+        self._followers = Followers(
+            self._news, lambda run_id: EngineLine(run_id, self._submitter, self._news), lines
+        )
+        self.of = self._followers.of
 
     async def close(self) -> None:
         """Close what the lines share."""

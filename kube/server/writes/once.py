@@ -11,9 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any
 
-from psycopg.rows import tuple_row
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,8 +20,15 @@ from kscope.accounts.limits import visitor_key
 from kscope.accounts.sockets import address_of
 from kscope.runs import write_keys
 from kscope.runs.capacity import admission
-from kscope.runs.models import Command, Run
 from kscope.runs.nudges import Outcome
+from kscope.runs.served.commands import RunFailed, outcomes_of_all
+from kscope.runs.served.keys import (
+    key_answer,
+    key_give_back,
+    key_known,
+    key_take,
+    key_take_over,
+)
 from kscope.runs.write_keys import AskedOnce, Held, KeptAnswer, KnownKey, TakenOver
 from kube.addresses import Target
 from kube.server.answers import JSON, refused
@@ -32,10 +37,6 @@ from kube.server.writes.run_objects import Promise, RunObjects
 from kube.status import ApiError, bad_request, timed_out, too_many_requests
 
 LOOK_SECONDS = 0.1
-_OUTCOMES = (
-    "SELECT c.id, c.status, c.reason, c.outcome_seq, r.status, r.error FROM runs_command c"
-    " JOIN runs_run r ON r.id = c.run_id WHERE c.id = ANY(%s) ORDER BY c.id"
-)
 _KEPT_HEADERS = ("content-type", "warning")
 
 Write = Callable[[RunObjects], Awaitable[Response]]
@@ -107,15 +108,17 @@ class WriteOnce:
             if objects.handover.is_open:
                 raise
             if not _kept(response).is_final:
-                await self._execute(write_keys.GIVE_BACK, held.place)
+                async with self.objects.links.link() as link:
+                    await key_give_back(link, held)
                 raise
         return await self._keep(held, response)
 
     async def _keep(self, held: Held, response: Response) -> Response:
         """Store the answer before it is sent; returns it, or the one that somebody else has stored."""
         answer = _kept(response)
-        if await self._execute(write_keys.ANSWER, held.place | answer.columns):
-            return response
+        async with self.objects.links.link() as link:
+            if await key_answer(link, held, answer):
+                return response
         known = await self._known()
         if known is None or known.answer is None:
             raise TakenOver
@@ -149,48 +152,32 @@ class WriteOnce:
     async def _outcomes(self, commands: list[int]) -> list[Outcome] | None:
         """What came of the commands; None while one of them waits. Raises ApiError."""
         async with self.objects.links.link() as link:
-            rows = await (await link.execute(_OUTCOMES, [commands])).fetchall()
-        for _, status, _, _, of_run, error in rows:
-            if status == Command.Status.PENDING and of_run == Run.Status.FAILED:
+            try:
+                found = await outcomes_of_all(link, commands)
+            except RunFailed as failed:
                 self.objects.handover.is_open = True
-                raise run_failed(self.objects.run.pk, error)
-        if any(row[1] == Command.Status.PENDING for row in rows):
+                raise run_failed(self.objects.run.pk, str(failed)) from failed
+        if found is None:
             self.objects.handover.is_open = True
-            return None
-        return [
-            Outcome(key, status == Command.Status.APPLIED, reason, seq or 0)
-            for key, status, reason, seq, _, _ in rows
-        ]
+        return found
 
     async def _taken(self) -> Held | None:
         """The key, where this is the first request that has it."""
         async with self.objects.links.link() as link:
-            row = await (await link.execute(_bytes(write_keys.TAKE), self.asked.columns)).fetchone()
-        return Held(*row) if row else None
+            return await key_take(link, self.asked)
 
     async def _taken_over(self, known: KnownKey) -> Held | None:
         """The key at its next version, unless another request was quicker."""
         async with self.objects.links.link() as link:
-            found = await link.execute(_bytes(write_keys.TAKE_OVER), known.held.place)
-            row = await found.fetchone()
-        return Held(known.held.id, row[0]) if row else None
+            return await key_take_over(link, known)
 
     async def _known(self) -> KnownKey | None:
         """The key as it is stored, if it is. Raises ApiError where it was sent with another request."""
         async with self.objects.links.link() as link:
-            cursor = link.cursor(row_factory=tuple_row)
-            await cursor.execute(_bytes(write_keys.READ), self.asked.columns)
-            row = await cursor.fetchone()
-        if row is None:
-            return None
-        known = KnownKey.of(row, self.asked)
-        if not known.is_same:
+            known = await key_known(link, self.asked)
+        if known is not None and not known.is_same:
             raise ApiError(422, "Invalid", write_keys.REUSED)
         return known
-
-    async def _execute(self, statement: str, values: dict[str, Any]) -> int:
-        async with self.objects.links.link() as link:
-            return (await link.execute(_bytes(statement), values)).rowcount
 
 
 # A promise without a command is for a Lease, and kept at once.
@@ -205,7 +192,3 @@ def _kept(response: Response) -> KeptAnswer:
 def _replayed(answer: KeptAnswer) -> Response:
     headers = {name: value for name, value in answer.headers.items() if name != "content-type"}
     return Response(answer.body, answer.status, headers, JSON)
-
-
-def _bytes(statement: str) -> bytes:
-    return statement.encode()

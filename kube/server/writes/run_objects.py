@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from kscope.runs.engine import Manifest
-from kscope.runs.models import Run
 from kscope.runs.nudges import Outcome
+from kscope.runs.served.commands import left_by
+from kscope.runs.served.links import SnapshotLinks
+from kscope.runs.served.runs import Run
+from kscope.runs.served.versions import Version
 from kscope.runs.write_keys import Held
 from kscope.sim.kernel.units import SECOND, timestamp
 from kube.addresses import Target
@@ -22,8 +24,6 @@ from kube.server.answers import answered
 from kube.server.handover import Handover, NotStored, Pledge
 from kube.server.objects import leases
 from kube.server.objects.instants import Newest
-from kube.server.objects.links import SnapshotLinks
-from kube.server.objects.versions import Version
 from kube.server.reading import shift_of, shown
 from kube.server.writes.applying import fields_for
 from kube.server.writes.bodies import problems_of
@@ -36,10 +36,6 @@ from kube.timestamps import shifted, timestamps_of
 # A header has its limits. Upstream: apiserver/pkg/endpoints/filters/warning.go.
 _MOST_WARNINGS = 10
 _LONGEST_WARNING = 256
-_LEFT = (
-    b"SELECT written_seq, created_seq, manifest::text FROM runs_command"
-    b" WHERE id = %s AND written_seq IS NOT NULL"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +154,7 @@ class RunObjects:
     async def _recorded(self, command: int) -> Sequence[Any] | None:
         """What the database knows that a command has left; the message of a slice may be lost."""
         async with self.links.link() as link:
-            row = await (await link.execute(_LEFT, [command])).fetchone()
-        return row and (*row[:2], orjson.loads(row[2]))
+            return await left_by(link, command)
 
     async def _written(self, target: Target, outcome: Outcome, wanted: Manifest) -> Manifest:
         """The object as the API shows it after a write that makes *wanted* of it, in run time.

@@ -34,7 +34,6 @@ _WIPED: Final = ("creationTimestamp", "deletionGracePeriodSeconds", "deletionTim
     "uid",
 )
 _KEPT: Final = ("resourceVersion", "uid", "creationTimestamp", "generation", "selfLink")
-_IDENTITY: Final = ("name", "namespace", "uid")
 _TYPE: Final = ("apiVersion", "kind")
 # What of a pod's spec a write with the permission for it may change.
 _OF_PODS: Final = frozenset(
@@ -98,18 +97,27 @@ def admitted(old: Manifest, new: Manifest, permission: Permission) -> Manifest:
 def update_faults(old: Manifest, new: Manifest, permission: Permission) -> list[MetadataFault]:
     """What is wrong with the metadata of *new*, which is prepared to be written over *old*."""
     before, after = old["metadata"], new["metadata"]
-    faults = [*metadata_faults(before, after)]
-    uid = after.get("uid")
-    if permission.system or not uid or uid == before.get("uid"):
-        return faults
+    return [*_uid_faults(before, after, permission), *metadata_faults(before, after)]
+
+
+def _uid_faults(old: Manifest, new: Manifest, permission: Permission) -> list[MetadataFault]:
+    """Upstream: ValidateObjectMetaAccessorUpdate(); without a uid, that of *old* is meant."""
+    uid = new.get("uid")
+    if permission.system or not uid or uid == old.get("uid"):
+        return []
     message = field_error(uid, "field is immutable")
-    return [MetadataFault("FieldValueInvalid", message, "metadata.uid"), *faults]
+    return [MetadataFault("FieldValueInvalid", message, "metadata.uid")]
 
 
-def check_patch(old: ApiObject, patch: Manifest) -> None:
+def check_patch(old: ApiObject, patch: Manifest, permission: Permission) -> None:
     """Raises Invalid for a merge patch that would make another object of *old*."""
     metadata: Any = patch.get("metadata", {})
-    if not isinstance(metadata, dict) or {*_IDENTITY} & cast("Manifest", metadata).keys():
+    if isinstance(metadata, dict):
+        given = cast("Manifest", metadata)
+        _raise_faults(old, _uid_faults({"uid": old.uid}, given, permission))
+        names = ("name", "namespace", "uid") if permission.system else ("name", "namespace")
+        metadata = None if any(name in given for name in names) else given
+    if not isinstance(metadata, dict):
         raise Invalid(
             "metadata: Forbidden: metadata.name, metadata.namespace and metadata.uid cannot be "
             "changed"
@@ -124,13 +132,17 @@ def check_patch(old: ApiObject, patch: Manifest) -> None:
 def with_checked_metadata(old: ApiObject, new: ApiObject, permission: Permission) -> ApiObject:
     """*new* with what no update changes of the metadata. Raises Invalid for other changes of it."""
     raw = prepare_for_update(old.raw, new.raw)
-    faults = [f"{one.field}: {one.message}" for one in update_faults(old.raw, raw, permission)]
-    if faults:
-        why = faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
-        raise Invalid(f'{old.kind} "{old.name}" is invalid: {why}')
+    _raise_faults(old, update_faults(old.raw, raw, permission))
     metadata: Manifest = raw["metadata"]
     kept = {name: part for name, part in metadata.items() if new.metadata.get(name) != part}
     return new.with_metadata(**kept) if kept else new
+
+
+def _raise_faults(old: ApiObject, faults: list[MetadataFault]) -> None:
+    if faults:
+        texts = [f"{one.field}: {one.message}" for one in faults]
+        why = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        raise Invalid(f'{old.kind} "{old.name}" is invalid: {why}')
 
 
 def with_admission(old: ApiObject, new: ApiObject, permission: Permission) -> ApiObject:

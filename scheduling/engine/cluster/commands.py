@@ -146,6 +146,7 @@ class Command:
             labels=step.labels,
             grace_seconds=step.grace_seconds,
             propagation=step.propagation,
+            permission=ANYTHING,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -363,8 +364,9 @@ class CommandExecutor:
 
     def _patch(self, command: Command, by: str) -> None:
         old = self._find(command.object)
-        patch = strategy.permitted(_stored(command.patch or {}), command.permission)
-        strategy.check_patch(old, patch)
+        patch = _stored(command.patch or {})
+        strategy.check_patch(old, patch, command.permission)
+        patch = strategy.permitted(patch, command.permission)
         new = self._updated(old, old.patched(patch), command.permission)
         comparisons = self._comparisons(old, new)
         self._store.update(new, by=by)

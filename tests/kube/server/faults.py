@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from kube.server.objects.links import SnapshotLinks
+from kscope.runs.served.links import SnapshotLinks
 
 
 class Faults:

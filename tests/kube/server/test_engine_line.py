@@ -58,8 +58,19 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 @pytest.fixture
-def line(server: Server) -> EngineLine:
-    return EngineLine(RUN, cast("Any", server), asyncio.Event())
+async def line(server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EngineLine]:
+    """A line that hears the messages that a test lets it hear."""
+
+    async def nothing(_: Any) -> None:
+        pass
+
+    monkeypatch.setattr(SliceNews, "_listen", nothing)
+    news = SliceNews({})
+    line = EngineLine(RUN, cast("Any", server), news)
+    line.start()
+    yield line
+    await line.stop()
+    await news.close()
 
 
 def started(line: EngineLine) -> "asyncio.Task[Outcome]":
@@ -84,7 +95,6 @@ async def test_the_message_of_a_slice_answers_without_the_database(
     found = await client
     assert (found.seq, found.left) == (12, [13, 12, {"kind": "Pod"}])
     assert server.asked == 0
-    line.close()
 
 
 def published(monkeypatch: pytest.MonkeyPatch, *outcomes: Outcome) -> bytes:
@@ -119,6 +129,8 @@ async def test_the_database_is_asked_when_no_message_comes(
     server: Server, line: EngineLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_line, "LOOK_SECONDS", 0.01)
+    await line.stop()
+    line.start()
     server.rows = [(1, "applied", "", 9)]
     assert await started(line) == Outcome(1, True, "", 9)
     assert server.asked == 1
@@ -127,11 +139,8 @@ async def test_the_database_is_asked_when_no_message_comes(
 async def test_a_message_about_the_run_itself_makes_the_line_ask(
     server: Server, line: EngineLine
 ) -> None:
-    news = SliceNews({RUN: line})
-    line.doubt = news.follow(RUN)
     client = started(line)
     await server.stored.wait()
     server.rows = [(1, "applied", "", 9)]
-    news.hear(RUN, b"0")
+    line.news.hear(RUN, b"0")
     assert await client == Outcome(1, True, "", 9)
-    await news.close()

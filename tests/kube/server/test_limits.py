@@ -13,11 +13,11 @@ from kscope.accounts.access import Role
 from kscope.accounts.services import account_create, token_create
 from kscope.env import Rate
 from kscope.runs.models import Run
+from kscope.runs.served.versions import Version
 from kscope.runs.web import bodies as gate
 from kscope.runs.web.bodies import bodies
 from kube.server.application import kubernetes_api
 from kube.server.objects.instants import TURN, in_turns
-from kube.server.objects.versions import Version
 from kube.server.writes import engine_line, heavy
 from kube.server.writes.applying import ObjectFields
 from tests.kube.server.client import Kube, not_ours

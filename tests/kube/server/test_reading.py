@@ -13,9 +13,9 @@ from psycopg.pq import TransactionStatus
 from kscope.accounts.services import account_create, token_create
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import run_state_at
+from kscope.runs.served.links import SnapshotLinks
 from kube.resources import found
 from kube.server.objects import instants
-from kube.server.objects.links import SnapshotLinks
 from tests.kube.server.client import Kube
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -51,7 +51,7 @@ async def test_objects_come_with_the_defaults_of_an_api_server(kube: Kube) -> No
 async def test_a_list_left_early_disturbs_no_later_one(
     driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(instants, "BATCH", 1)
+    monkeypatch.setattr("kscope.runs.served.objects.BATCH", 1)
     pods, links = found("", "v1", "pods"), SnapshotLinks()
     assert pods is not None
     async with instants.now(links, driven.pk) as instant:

@@ -5,9 +5,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import psycopg
+from django.db import DatabaseError
 
 from kscope.runs.stream.stream_room import Links
 
+# What is raised where a question to the database fails.
+DATABASE_ERRORS = (psycopg.Error, DatabaseError, OSError)
 _HEAD = "SELECT head_seq, head_at, coalesce(ahead, 0) FROM runs_run WHERE id = %s"
 
 

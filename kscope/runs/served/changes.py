@@ -1,0 +1,69 @@
+"""What was written in a run between two events: for who tells others of each change."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, NamedTuple
+
+import psycopg
+
+from kscope.runs.served.objects import rows_of
+
+Link = psycopg.AsyncConnection[Any]
+
+
+class Row(NamedTuple):
+    """An object as event *seq* wrote it; event *created* made it. The manifest is JSON."""
+
+    entity: str
+    seq: int
+    created: int
+    text: str
+
+
+async def entities_between(link: Link, run_id: int, after: int, upto: int) -> list[str]:
+    """The ids of all objects that an event after *after*, up to *upto*, is about, sorted."""
+    found = await link.execute(
+        "SELECT DISTINCT object FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s",
+        [run_id, after, upto],
+    )
+    return sorted(row[0] for row in await found.fetchall())
+
+
+async def written_by_commands(link: Link, run_id: int, after: int, upto: int) -> list[Row]:
+    """What commands wrote, each version once: one that changed nothing left what was there."""
+    found = await link.execute(
+        "SELECT DISTINCT ON (written_seq) object, written_seq, created_seq, manifest::text"
+        " FROM runs_command WHERE run_id = %s AND written_seq > %s AND written_seq <= %s"
+        " ORDER BY written_seq",
+        [run_id, after, upto],
+    )
+    return [Row(*row) for row in await found.fetchall()]
+
+
+async def written_since(
+    link: Link, run_id: int, entities: Sequence[str], after: int
+) -> AsyncIterator[Row]:
+    """The newest versions of those of *entities* that were written after event *after*."""
+    async for entity, row in rows_of(
+        link, run_id, entities, "seq, created_seq, manifest::text", newer=after
+    ):
+        yield Row(entity, *row)
+
+
+async def removed_since(link: Link, run_id: int, after: int, upto: int) -> list[Row]:
+    """The objects that went after event *after*, and before *upto* or had come before that."""
+    found = await link.execute(
+        "SELECT object, seq, created_seq, manifest::text FROM runs_removedobject"
+        " WHERE run_id = %s AND seq > %s AND created_seq <= %s"
+        " AND (seq <= %s OR created_seq > %s)",
+        [run_id, after, upto, upto, after],
+    )
+    return [Row(*row) for row in await found.fetchall()]
+
+
+async def time_of(link: Link, run_id: int, seq: int) -> int:
+    """The virtual time of event *seq*, in nanoseconds; 0 where there is none."""
+    found = await link.execute(
+        "SELECT at FROM runs_runevent WHERE run_id = %s AND seq = %s", [run_id, seq]
+    )
+    row = await found.fetchone()
+    return row[0] if row else 0

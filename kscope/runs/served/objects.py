@@ -1,0 +1,129 @@
+"""The objects of a run as they are now: rows of the tables that its slices are written to."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from functools import cache
+from typing import Any
+
+import orjson
+import psycopg
+from psycopg import sql
+
+from kscope.runs.engine import wiring
+from kscope.runs.models import OtherObject
+from kscope.runs.served.versions import Version
+from kscope.sim.objects.kinds import entity_id
+
+BATCH = 200  # objects that are read at a time
+# A run, a table, and a key in it.
+Place = tuple[int, str, str]
+Link = psycopg.AsyncConnection[Any]
+
+
+class _Cursor(psycopg.AsyncServerCursor[Any]):
+    """Closed with its connection: a client that leaves may end both at once."""
+
+    @property
+    def closed(self) -> bool:
+        """See psycopg.AsyncServerCursor."""
+        return super().closed or self.connection.closed
+
+
+async def objects_read(
+    link: Link, cursors: AsyncExitStack, run_id: int, kind: str, namespace: str = ""
+) -> AsyncIterator[list[Version]]:
+    """The objects of a kind in a namespace, or in all, by key and in batches.
+
+    *cursors* closes what is open of them when the reader stops in the middle.
+    """
+    table, before = _table_of(kind)
+    key = before + (f"{namespace}/" if namespace else "")
+    cursor = _Cursor(link, "objects")
+    cursors.push_async_callback(cursor.close)
+    async with cursor:
+        await cursor.execute(_several(table), [run_id, key])
+        while rows := await cursor.fetchmany(BATCH):
+            yield [Version(seq, orjson.loads(text), made) for seq, made, text in rows]
+
+
+async def object_read(link: Link, run_id: int, kind: str, key: str) -> Version | None:
+    """One object, or None; *key* is its name, after its namespace and a slash if it has one."""
+    place = place_of(run_id, kind, key)
+    return (await objects_at(link, [place])).get(place)
+
+
+def place_of(run_id: int, kind: str, key: str) -> Place:
+    """Where an object stands; see `object_read`."""
+    table, before = _table_of(kind)
+    return run_id, table, before + key
+
+
+async def objects_at(link: Link, places: Iterable[Place]) -> dict[Place, Version]:
+    """The objects that there are at *places*: those of one run and table in one question."""
+    keys: dict[tuple[int, str], list[str]] = {}
+    for run_id, table, key in places:
+        keys.setdefault((run_id, table), []).append(key)
+    found: dict[Place, Version] = {}
+    for (run_id, table), several in keys.items():
+        rows = await (await link.execute(_of_keys(table), [run_id, several])).fetchall()
+        for key, seq, made, text in rows:
+            found[run_id, table, key] = Version(seq, orjson.loads(text), made)
+    return found
+
+
+async def namespaces_used(link: Link, run_id: int) -> list[str]:
+    """The namespaces in which there are objects."""
+    models = dict.fromkeys([OtherObject, *wiring.projections.values()])
+    each = sql.SQL("SELECT namespace FROM {} WHERE run_id = %(run)s")
+    parts = [each.format(sql.Identifier(model._meta.db_table)) for model in models]
+    found = await link.execute(sql.SQL(" UNION ").join(parts), {"run": run_id})
+    return [row[0] for row in await found.fetchall()]
+
+
+async def rows_of(
+    link: Link, run_id: int, entities: Sequence[str], columns: str, newer: int = -1
+) -> AsyncIterator[tuple[str, tuple[Any, ...]]]:
+    """The ids of *entities* that there are and were written after event *newer*, with *columns*."""
+    for table, keys in _keys_by_table(entities).items():
+        statement = sql.SQL(
+            "SELECT key, {} FROM {} WHERE run_id = %s AND key = ANY(%s) AND seq > %s"
+        ).format(sql.SQL(columns), sql.Identifier(table))
+        rows = await (await link.execute(statement, [run_id, [*keys], newer])).fetchall()
+        for key, *row in rows:
+            yield keys[key], tuple(row)
+
+
+def _keys_by_table(entities: Iterable[str]) -> Mapping[str, dict[str, str]]:
+    """For each table of objects the keys of its rows, with their entity ids."""
+    by_table: dict[str, dict[str, str]] = {}
+    for entity in entities:
+        prefix, _, key = entity.partition("/")
+        model = wiring.projections.get(prefix, OtherObject)
+        keys = by_table.setdefault(model._meta.db_table, {})
+        keys[entity if model is OtherObject else key] = entity
+    return by_table
+
+
+def _table_of(kind: str) -> tuple[str, str]:
+    """The table with the objects of a kind, and what their keys in it begin with."""
+    prefix = entity_id(kind, "").removesuffix("/")
+    model = wiring.projections.get(prefix, OtherObject)
+    # Other objects share a table, in which the key begins with the kind.
+    return model._meta.db_table, f"{prefix}/" if model is OtherObject else ""
+
+
+@cache
+def _of_keys(table: str) -> bytes:
+    statement = sql.SQL(
+        "SELECT key, seq, created_seq, manifest::text FROM {} WHERE run_id = %s AND key = ANY(%s)"
+    )
+    return statement.format(sql.Identifier(table)).as_bytes()
+
+
+@cache
+def _several(table: str) -> sql.Composed:
+    statement = sql.SQL(
+        "SELECT seq, created_seq, manifest::text FROM {}"
+        " WHERE run_id = %s AND starts_with(key, %s) ORDER BY key"
+    )
+    return statement.format(sql.Identifier(table))

@@ -1,0 +1,84 @@
+"""What the history of a run says of its objects, and the lives of these: for Kubernetes Events."""
+
+from typing import Any, NamedTuple
+
+import psycopg
+
+from kscope.runs.selectors import SEQS_BEFORE
+from kscope.runs.served.objects import rows_of
+
+Link = psycopg.AsyncConnection[Any]
+
+# Of virtual time are the events, of the clock the Kubernetes Events.
+_AHEAD = "(SELECT coalesce(ahead, 0) FROM runs_run WHERE id = %(run)s)"
+_SELECT = (
+    "SELECT object, coalesce(data->>'reason', kind), component, coalesce(data->>'note', message),"
+    f" data->>'type', min(seq), max(seq), min(at) + {_AHEAD}, max(at) + {_AHEAD}, count(*)"
+    " FROM runs_runevent WHERE run_id = %(run)s AND seq > %(after)s AND seq <= %(upto)s"
+    " AND data @> '{\"event\": true}' GROUP BY 1, 2, 3, 4, 5"
+    " HAVING max(seq) > %(newer)s ORDER BY max(seq)"
+)
+_NEWEST = (
+    "SELECT EXISTS (SELECT FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s"
+    " AND data @> '{\"event\": true}')"
+)
+
+
+_OF_MANIFEST = (
+    "coalesce(manifest #>> '{metadata,uid}', ''),"
+    " coalesce(manifest #>> '{spec,schedulerName}', ''),"
+    " coalesce(manifest #>> '{spec,nodeName}', '')"
+)
+
+
+class Said(NamedTuple):
+    """What was said of an object with the same words: how often, and when by the clock."""
+
+    object: str
+    reason: str
+    component: str
+    message: str
+    type: str
+    first_seq: int
+    last_seq: int
+    first_at: int
+    last_at: int
+    count: int
+
+
+class Life(NamedTuple):
+    """An object: its uid, a pod's scheduler and node, and the event that created it."""
+
+    uid: str
+    scheduler: str
+    node: str
+    created: int
+
+
+async def is_something_said(link: Link, run_id: int, *, after: int, upto: int) -> bool:
+    """Whether anything was said after event *after*, up to *upto*."""
+    [(are_there,)] = await (await link.execute(_NEWEST, [run_id, after, upto])).fetchall()
+    return are_there
+
+
+async def said_before(link: Link, run_id: int, *, newer: int, upto: int, since: int) -> list[Said]:
+    """What was said from virtual time *since* on, up to event *upto*, and last after *newer*."""
+    before = {"head": upto, "moments": [since], "run": run_id}
+    [(after,)] = await (await link.execute(SEQS_BEFORE, before)).fetchall()
+    given = {"run": run_id, "after": after, "upto": upto, "newer": newer}
+    return [Said(*row) for row in await (await link.execute(_SELECT, given)).fetchall()]
+
+
+async def lives_of(link: Link, run_id: int, entities: list[str]) -> dict[str, list[Life]]:
+    """The lives of each object, oldest first: one that was made again has several."""
+    lives: dict[str, list[Life]] = {}
+    found = await link.execute(
+        f"SELECT object, {_OF_MANIFEST}, created_seq FROM runs_removedobject"
+        " WHERE run_id = %s AND object = ANY(%s) ORDER BY seq",
+        [run_id, entities],
+    )
+    for entity, uid, scheduler, node, created in await found.fetchall():
+        lives.setdefault(entity, []).append(Life(uid, scheduler, node, created))
+    async for entity, row in rows_of(link, run_id, entities, f"{_OF_MANIFEST}, created_seq"):
+        lives.setdefault(entity, []).append(Life(*row))
+    return lives
