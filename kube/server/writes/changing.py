@@ -46,7 +46,7 @@ from kube.status import (
 )
 from kube.strict import patch_refusal, unknown_fields
 from scheduling.engine.api_server import strategy
-from scheduling.engine.api_server.permissions import OF_SUBRESOURCES
+from scheduling.engine.api_server.permissions import permission_at
 
 Change = Callable[[Manifest], Manifest]
 
@@ -171,7 +171,7 @@ class Changer:
                 "object": target.entity,
                 "patch": self.objects.in_run_time(target.resource, patch),
                 "expect": found.seq,
-                "permission": OF_SUBRESOURCES[target.subresource].name,
+                "permission": permission_at(target.subresource).name,
             }
             changed = patching.merge_patched(found.manifest, command["patch"])
             form = "scale" if target.subresource == "scale" else "object"
@@ -198,7 +198,7 @@ class Changer:
         new = self._with_checked_metadata(target, old, new)
         # As a server does before it compares: what is absent, or written in another way, is no
         # change. Nor is what a run does not keep, such as a command.
-        permission = OF_SUBRESOURCES[target.subresource]
+        permission = permission_at(target.subresource)
         new = strategy.admitted(old, new, permission)
         new = defaulted(target.resource, without_values(new, target.resource.kind, keeps_copy=True))
         patch = strategy.permitted(patching.difference(old, new), permission)
@@ -211,7 +211,7 @@ class Changer:
         if is_whole and given and given != uid:
             raise other_uid(target.resource, target.name, given, uid)
         new = strategy.prepare_for_update(old, new)
-        if faults := strategy.update_faults(old, new, OF_SUBRESOURCES[target.subresource]):
+        if faults := strategy.update_faults(old, new, permission_at(target.subresource)):
             raise invalid(target.resource, target.name, faults)
         return new
 
@@ -225,7 +225,7 @@ def _check_tried(target: Target, old: Manifest, new: Manifest) -> None:
     check_stored(new, (), report)
     if target.resource != PODS or report.problems:
         return
-    permission = OF_SUBRESOURCES[target.subresource]
+    permission = permission_at(target.subresource)
     if error := strategy.pod_error(old, without_nulls(new), permission):
         raise invalid(target.resource, target.name, [cause_of(error)])
 

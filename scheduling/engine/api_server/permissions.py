@@ -53,4 +53,8 @@ ANYTHING = Permission(
 )
 
 PERMISSIONS = {one.name: one for one in (OBJECT, STATUS, RESIZE, ANYTHING)}
-OF_SUBRESOURCES = {"": OBJECT, "scale": OBJECT, "status": STATUS, "resize": RESIZE}
+
+
+def permission_at(subresource: str) -> Permission:
+    """What a client may do at this address of an object; "" is that of the object itself."""
+    return {"status": STATUS, "resize": RESIZE}.get(subresource, OBJECT)

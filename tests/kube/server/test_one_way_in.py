@@ -11,7 +11,15 @@ import pytest
 
 from kscope.runs.models import Run
 from kscope.sim.errors import Invalid
-from scheduling.engine.api_server.permissions import ANYTHING, OBJECT, PERMISSIONS, STATUS
+from scheduling.engine.api_server.permissions import (
+    ANYTHING,
+    OBJECT,
+    PERMISSIONS,
+    RESIZE,
+    STATUS,
+    Permission,
+    permission_at,
+)
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from tests.builders import node, scene
@@ -175,7 +183,7 @@ def test_no_permission_goes_beyond_the_engine(rule: Rule) -> None:
     ("permission", "label", "phase"),
     [(OBJECT, "new", "Pending"), (STATUS, None, "Failed"), (ANYTHING, "new", "Failed")],
 )
-def test_a_write_changes_what_it_may(permission: Any, label: str | None, phase: str) -> None:
+def test_a_write_changes_what_it_may(permission: Permission, label: str | None, phase: str) -> None:
     cluster = _cluster()
     patch = {"metadata": {"labels": {"a": "new"}}, "status": {"phase": "Failed"}}
     assert _refusal(cluster, Rule(POD, patch, ""), permission.name) == ""
@@ -184,7 +192,7 @@ def test_a_write_changes_what_it_may(permission: Any, label: str | None, phase: 
 
 
 @pytest.mark.parametrize("permission", [OBJECT, ANYTHING])
-def test_only_pages_bring_what_a_server_writes(permission: Any) -> None:
+def test_only_pages_bring_what_a_server_writes(permission: Permission) -> None:
     cluster = _cluster()
     made = _object("ConfigMap", "brought")
     made["metadata"] |= {"uid": OTHER_UID, "creationTimestamp": "2020-01-01T00:00:00Z"}
@@ -193,6 +201,14 @@ def test_only_pages_bring_what_a_server_writes(permission: Any) -> None:
     found = cluster.store.get("ConfigMap", "default/brought")
     assert (found.uid == OTHER_UID) == permission.system
     assert (found.metadata["creationTimestamp"][:4] == "2020") == permission.system
+
+
+@pytest.mark.parametrize(
+    ("subresource", "permission"),
+    [("", OBJECT), ("scale", OBJECT), ("finalize", OBJECT), ("status", STATUS), ("resize", RESIZE)],
+)
+def test_each_address_gives_one_permission(subresource: str, permission: Permission) -> None:
+    assert permission_at(subresource) == permission
 
 
 def test_a_command_keeps_its_permission() -> None:
