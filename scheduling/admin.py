@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import admin
 
 from kscope.runs.admin import ManifestForm, ProjectedObjectAdmin, ReadOnlyAdmin, seconds
+from kscope.runs.web.fault_actions import NODE_FAULTS, POD_FAULTS
 from kscope.runs.web.parsers import JSONDecoder
 from scheduling.models import Node, Pod, SchedulingAttempt
 
@@ -83,6 +84,7 @@ class NodeAdmin(ProjectedObjectAdmin):
     """Nodes."""
 
     form_class = NodeForm
+    faults = NODE_FAULTS
     list_display = ("key", "run", "zone", "unschedulable")
     list_filter = (*ProjectedObjectAdmin.list_filter, "unschedulable", "zone")
 
@@ -91,6 +93,7 @@ class NodeAdmin(ProjectedObjectAdmin):
 class PodAdmin(ProjectedObjectAdmin):
     """Pods."""
 
+    faults = POD_FAULTS
     list_display = ("key", "run", "phase_shown", "node_name", "nominated_node_name")
     list_filter = (*ProjectedObjectAdmin.list_filter, "phase")
     search_fields = ("key", "node_name")

@@ -3,6 +3,7 @@
 from django.contrib import admin
 
 from kscope.runs.admin import ProjectedObjectAdmin
+from kscope.runs.web.fault_actions import CLAIM_FAULTS, VOLUME_FAULTS
 from volumes.models import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 
@@ -10,6 +11,7 @@ from volumes.models import PersistentVolume, PersistentVolumeClaim, StorageClass
 class PersistentVolumeAdmin(ProjectedObjectAdmin):
     """Volumes."""
 
+    faults = VOLUME_FAULTS
     list_display = ("key", "run", "phase_shown")
     list_filter = (*ProjectedObjectAdmin.list_filter, "phase")
 
@@ -18,6 +20,7 @@ class PersistentVolumeAdmin(ProjectedObjectAdmin):
 class PersistentVolumeClaimAdmin(ProjectedObjectAdmin):
     """Claims."""
 
+    faults = CLAIM_FAULTS
     list_display = ("key", "run", "phase_shown", "volume_name")
     list_filter = (*ProjectedObjectAdmin.list_filter, "phase")
 

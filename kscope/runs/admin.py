@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from django import forms
@@ -27,6 +28,7 @@ from kscope.runs.models import (
     Run,
     Scenario,
 )
+from kscope.runs.web.fault_actions import FaultAction, FaultForm
 from kscope.runs.web.parsers import JSONDecoder
 
 _FORM_TEMPLATE = "admin/runs/object_form.html"
@@ -329,7 +331,9 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
     ordering = ("-run_id", "key")
     form_class: type[ManifestForm] = ManifestForm
     change_form_template = _FORM_TEMPLATE
-    actions = None
+    # What can be let fail from the list; those of Django are replaced.
+    faults: tuple[FaultAction, ...] = ()
+    action_form = FaultForm
     list_select_related = ("run",)
     list_filter = (("run", admin.RelatedOnlyFieldListFilter),)
     search_fields = ("key",)
@@ -339,6 +343,23 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
         """The phase of an object that has one; "Terminating" while it is being deleted, as in kubectl."""
         is_deleted = "deletionTimestamp" in (instance.manifest.get("metadata") or {})
         return "Terminating" if is_deleted else instance.phase
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """The faults, for those who may change objects."""
+        faults = self.faults if self.has_change_permission(request) else ()
+        return {each.name: (partial(_inject, fault=each), each.name, each.text) for each in faults}
+
+    def inject(
+        self, request: HttpRequest, objects: Iterable[ProjectedObject], fault: FaultAction
+    ) -> None:
+        """Let *fault* happen to each object, as the form beside the action says."""
+        asked = request.POST.get("asked", "").strip()
+        if fault.asks and not asked:
+            messages.error(request, f"{fault.text}: write the name of the {fault.asks} beside it.")
+            return
+        times = request.POST.get("times") or "1"
+        for each in objects:
+            self.submit(request, each, fault.body(each, asked, int(times)))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Objects are created by scenarios, uploads and the REST API."""
@@ -452,6 +473,17 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
         filters = {"preserved_filters": self.get_preserved_filters(request), "opts": self.opts}
         address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
         return add_preserved_filters(filters, address)
+
+
+def _inject(
+    objects_admin: ProjectedObjectAdmin,
+    request: HttpRequest,
+    objects: QuerySet[Any],
+    *,
+    fault: FaultAction,
+) -> None:
+    """An action as Django calls it."""
+    objects_admin.inject(request, objects, fault)
 
 
 @admin.register(OtherObject)

@@ -304,14 +304,15 @@ def _fault(
 
 
 def _missing(at: int, end: int, chance: Random) -> list[Step]:
-    """Something that pods need is not there, until it is created."""
+    """Something that pods need is not there, until it is created, or until the fault is over."""
     kind = chance.choice(("Secret", "ConfigMap"))
     metadata = {"name": "settings", "namespace": "default"}
     made = {"apiVersion": "v1", "kind": kind, "metadata": metadata}
-    return [
-        _inject(at, missing=f"{kind.lower()}/default/settings"),
-        Step(at=end, verb="apply", manifest=made),
-    ]
+    named = f"{kind.lower()}/default/settings"
+    # Not drawn: another draw would make other clusters of the same seeds.
+    is_over = at // MILLISECOND % 2 == 0
+    ends = _inject(end, present=named) if is_over else Step(at=end, verb="apply", manifest=made)
+    return [_inject(at, missing=named), ends]
 
 
 def _inject(at: int, **fault: Any) -> Step:

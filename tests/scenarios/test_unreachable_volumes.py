@@ -174,6 +174,14 @@ def test_containers_wait_for_their_environment() -> None:
     assert _phase(played(cluster)) == "Running"
 
 
+def test_missing_object_can_be_present_again() -> None:
+    pod = _pod()
+    pod["spec"]["containers"][0]["envFrom"] = [{"secretRef": {"name": "db"}}]
+    cluster = _play(builders.host("n1"), pod, outside=(_named("Secret", "x"),))
+    apply_command(cluster, verb="fault", patch={"present": "secret/default/db"})
+    assert _phase(played(cluster)) == "Running"
+
+
 def test_a_pod_without_its_service_account_is_refused() -> None:
     spec = {**builders.pod("p")["spec"], "serviceAccountName": "web"}
     objects = (builders.host("n1"), deployment("web", spec))

@@ -121,6 +121,37 @@ def test_tainting_a_node_reports_the_commands_outcome(admin: Client, driven: Run
     assert node.manifest["spec"]["taints"] == taints
 
 
+def injected(admin: Client, run: Run, row: Any, action: str, **fields: str) -> str:
+    """Choose an action of the list for one row; the page that answers."""
+    chosen = {"action": action, "_selected_action": str(row.pk), **fields}
+    address_of_list = f"/admin/{row._meta.app_label}/{row._meta.model_name}/"
+    with driving(run):
+        answer = admin.post(address_of_list, chosen, follow=True)
+    return unescape(answer.content.decode())
+
+
+def test_fault_from_the_list_is_a_command(admin: Client, driven: Run) -> None:
+    node = Node.objects.get(run=driven, key="n1")
+    page = injected(admin, driven, node, "fail_attach", times="3")
+    command = Command.objects.get(run=driven)
+    assert command.body["patch"] == {"fail": "attach", "node": "n1", "times": 3}
+    assert f"command {command.pk} applied" in page
+
+
+def test_missing_secret_can_be_there_again(admin: Client, driven: Run) -> None:
+    pod = Pod.objects.get(run=driven, key="default/web")
+    for action in ("missing_secret", "present_secret"):
+        injected(admin, driven, pod, action, asked="tls")
+    patches = [each.body["patch"] for each in Command.objects.filter(run=driven).order_by("pk")]
+    assert patches == [{"missing": "secret/default/tls"}, {"present": "secret/default/tls"}]
+
+
+def test_fault_without_the_name_it_needs_does_nothing(admin: Client, driven: Run) -> None:
+    node = Node.objects.get(run=driven, key="n1")
+    assert "write the name of the driver" in injected(admin, driven, node, "unregister")
+    assert not Command.objects.filter(run=driven).exists()
+
+
 def test_an_engine_refusal_is_shown_and_changes_nothing(admin: Client, driven: Run) -> None:
     pod = Pod.objects.get(run=driven, key="default/web")
     manifest = {**pod.manifest, "spec": {**pod.manifest["spec"], "nodeName": "n2"}}

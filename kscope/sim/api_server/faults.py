@@ -24,6 +24,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "unregister": ("node",),
     "register": ("node",),
     "missing": (),
+    "present": (),
     "place": ("zone",),
     "anywhere": (),
     "lag": ("delay",),

@@ -136,16 +136,15 @@ class FaultInjector:
 
     def _missing(self, fault: Mapping[str, Any]) -> None:
         """A Secret, ConfigMap or ServiceAccount is not there, for kubelets."""
-        prefix, key = split_entity_id(fault["missing"])
-        kind = next((kind for kind in NAMED if prefix in (kind, kind.lower())), None)
-        if kind is None or "/" not in key:
-            raise Invalid(
-                f"missing is {fault['missing']!r}: expected KIND/NAMESPACE/NAME of a "
-                f"{', '.join(NAMED)}"
-            )
+        kind, key = _named("missing", fault)
         if self._store.find(kind, key) is not None:
             self._store.delete(kind, key, by=COMPONENT)
-        self._volumes.kubelets.volumes.plugins.obstacles.lost[f"{kind}/{key}"] = None
+        self._volumes.kubelets.volumes.plugins.obstacles.lose(kind, key)
+
+    def _present(self, fault: Mapping[str, Any]) -> None:
+        """A Secret, ConfigMap or ServiceAccount is there again, for kubelets: `missing` is over."""
+        kind, key = _named("present", fault)
+        self._volumes.kubelets.volumes.plugins.obstacles.bring(kind, key)
 
     def _place(self, fault: Mapping[str, Any]) -> None:
         self._volumes.provisioners.faults.zones[fault["place"]] = fault["zone"]
@@ -299,6 +298,17 @@ class FaultInjector:
         self._recorder.record("WriteRefused", entity, COMPONENT, message)
 
 
+def _named(field: str, fault: Mapping[str, Any]) -> tuple[str, str]:
+    """Kind and key of an object of which only the name counts. Raises Invalid for another kind."""
+    prefix, key = split_entity_id(fault[field])
+    kind = next((kind for kind in NAMED if prefix in (kind, kind.lower())), None)
+    if kind is None or "/" not in key:
+        raise Invalid(
+            f"{field} is {fault[field]!r}: expected KIND/NAMESPACE/NAME of a {', '.join(NAMED)}"
+        )
+    return kind, key
+
+
 _ACTIONS = {
     "fail": "_fail",
     "slow": "_slow",
@@ -309,6 +319,7 @@ _ACTIONS = {
     "unregister": "_unregister",
     "register": "_register",
     "missing": "_missing",
+    "present": "_present",
     "place": "_place",
     "anywhere": "_anywhere",
     "lag": "_lag",

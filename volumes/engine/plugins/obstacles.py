@@ -43,7 +43,7 @@ class Obstacles:
     *out_of_reach* is what a kubelet says of a volume that its node cannot reach.
     """
 
-    __slots__ = ("_migrates", "_out_of_reach", "_store", "lost", "outside")
+    __slots__ = ("_migrates", "_out_of_reach", "_store", "found", "lost", "outside")
 
     def __init__(
         self, store: ObjectStore, outside: Outside, *, migrates: bool, out_of_reach: str
@@ -52,8 +52,20 @@ class Obstacles:
         self._migrates = migrates
         self._out_of_reach = out_of_reach
         self.outside = outside
-        # Named objects that are not there whatever the files say, as "KIND/NAMESPACE/NAME".
+        # Named objects that are not there, or are there, whatever the files say, as
+        # "KIND/NAMESPACE/NAME".
         self.lost: dict[str, None] = {}
+        self.found: dict[str, None] = {}
+
+    def lose(self, kind: str, key: str) -> None:
+        """From now on the object is not there, whatever the files say."""
+        self.found.pop(f"{kind}/{key}", None)
+        self.lost[f"{kind}/{key}"] = None
+
+    def bring(self, kind: str, key: str) -> None:
+        """From now on the object is there, whatever the files say."""
+        self.lost.pop(f"{kind}/{key}", None)
+        self.found[f"{kind}/{key}"] = None
 
     def find(self, call: str, spec: VolumeSpec, pod: Pod | None, node: str) -> VolumeError | None:
         """Why the *call* fails for the volume on *node*, or None."""
@@ -163,6 +175,8 @@ class Obstacles:
         if not name or name in ALWAYS_THERE:
             return False
         key = f"{pod.namespace}/{name}"
+        if f"{kind}/{key}" in self.found:
+            return False
         lacks = f"{kind}/{key}" in self.lost or self.outside.lacks(kind, key)
         return lacks and self._store.find(kind, key) is None
 

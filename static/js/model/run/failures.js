@@ -49,13 +49,18 @@ function nodeFailures(name, node) {
 
 function podFailures(id, pod) {
   const {namespace} = parseId(id);
-  const missing = ["secret", "configmap", "serviceaccount"].map((kind) => ({
-    text: `Let a ${KIND_NAMES[kind]} be missing`,
-    body: fault({missing: ""}),
-    asks: {name: "missing", label: KIND_NAMES[kind], type: "text", value: "", prefix: `${kind}/${namespace}/`},
-  }));
+  const named = Object.entries(KIND_NAMES).flatMap(([kind, label]) =>
+    [
+      ["missing", `Let a ${label} be missing`],
+      ["present", `Let a ${label} be there again`],
+    ].map(([name, text]) => ({
+      text,
+      body: fault({[name]: ""}),
+      asks: {name, label, type: "text", value: "", prefix: `${kind}/${namespace}/`},
+    })),
+  );
   const heal = {text: "Play on as if its containers were healthy", body: fault({heal: id})};
-  return pod?.node ? [...missing, heal] : missing;
+  return pod?.node ? [...named, heal] : named;
 }
 
 const KIND_NAMES = {secret: "Secret", configmap: "ConfigMap", serviceaccount: "ServiceAccount"};

@@ -43,6 +43,8 @@ test("a claim can be refused its volume", () => {
 test("a Secret of the pod's namespace can be missing", () => {
   const {patch} = chosen("pod/shop/web", {}, "Let a Secret be missing", "cert");
   assert.deepEqual(patch, {missing: "secret/shop/cert"});
+  const again = chosen("pod/shop/web", {}, "Let a Secret be there again", "cert");
+  assert.deepEqual(again.patch, {present: "secret/shop/cert"});
 });
 
 test("only a pod with a node can be healed", () => {

@@ -1,0 +1,109 @@
+"""What the admin lets fail on purpose: actions of its lists, each a command for every object chosen.
+
+They are those of the pages (`static/js/model/run/failures.js`) and of scenarios.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django import forms
+from django.contrib.admin.helpers import ActionForm
+
+from kscope.runs.models import ProjectedObject
+from kscope.sim.api_server.faults import DRIVER_CALLS
+
+_ASKED: Final = "asked"
+_TIMES: Final = "times"
+
+
+class FaultForm(ActionForm):
+    """Beside the action: what it is about, and how often a call fails."""
+
+    asked = forms.CharField(required=False, label="driver, or name of the object")
+    times = forms.IntegerField(required=False, min_value=1, label="times")
+
+
+@dataclass(frozen=True, slots=True)
+class FaultAction:
+    """One way to fail. `fields` are those of the fault, with {name}, {key} and the like filled in.
+
+    `asks` is what the text beside the action has to be, "" for nothing. Without `fields` the action
+    is the command *verb* on the object.
+    """
+
+    name: str
+    text: str
+    fields: Mapping[str, str] = field(default_factory=dict[str, str])
+    asks: str = ""
+    verb: str = "fault"
+    # Whether it says how often a call fails.
+    counts: bool = False
+
+    def body(self, instance: ProjectedObject, asked: str, times: int) -> dict[str, Any]:
+        """The body of the command for one object."""
+        if not self.fields:
+            return {"verb": self.verb, "object": instance.entity}
+        namespace, _, name = instance.key.rpartition("/")
+        named = {"key": instance.key, "name": name, "namespace": namespace, _ASKED: asked}
+        patch: dict[str, Any] = {
+            part: text.format(**named, entity=instance.entity) for part, text in self.fields.items()
+        }
+        if self.counts:
+            patch[_TIMES] = times
+        return {"verb": self.verb, "patch": patch}
+
+
+def _calls(where: Mapping[str, str]) -> tuple[FaultAction, ...]:
+    return tuple(
+        FaultAction(
+            f"fail_{call}", f"Fail the next {call} there", {"fail": call, **where}, counts=True
+        )
+        for call in DRIVER_CALLS
+    )
+
+
+_KINDS: Final = ("Secret", "ConfigMap", "ServiceAccount")
+NODE_FAULTS: Final = (
+    FaultAction("stop_kubelet", "Stop the kubelet", verb="stop_kubelet"),
+    FaultAction("die", "Turn the power off", {"die": "{name}"}),
+    FaultAction("revive", "Let it return: power and kubelet", {"revive": "{name}"}),
+    FaultAction(
+        "unregister",
+        "Unregister a driver there",
+        {"unregister": "{asked}", "node": "{name}"},
+        asks="driver",
+    ),
+    FaultAction(
+        "register",
+        "Register a driver there",
+        {"register": "{asked}", "node": "{name}"},
+        asks="driver",
+    ),
+    FaultAction("full", "Provision nothing for it any more", {"full": "{name}"}),
+    *_calls({"node": "{name}"}),
+)
+POD_FAULTS: Final = (
+    *(
+        FaultAction(
+            f"{fault}_{kind.lower()}",
+            f"Let a {kind} be {'missing' if fault == 'missing' else 'there again'}",
+            {fault: f"{kind.lower()}/{{namespace}}/{{asked}}"},
+            asks=kind,
+        )
+        for kind in _KINDS
+        for fault in ("missing", "present")
+    ),
+    FaultAction("heal", "Play on as if the containers were healthy", {"heal": "{entity}"}),
+)
+VOLUME_FAULTS: Final = _calls({"volume": "{name}"})
+CLAIM_FAULTS: Final = (
+    FaultAction(
+        "fail_provision",
+        "Fail the next provisioning of its volume",
+        {"fail": "provision", "claim": "{key}"},
+        counts=True,
+    ),
+)
