@@ -1,12 +1,14 @@
 """Writes the status of pods, and deletes them. Upstream: pkg/kubelet/status/status_manager.go."""
 
-from typing import Final, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
 
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import ApiError
 from kscope.sim.kernel.loop import EventLoop
-from kscope.sim.kernel.units import SECOND
+from kscope.sim.kernel.units import SECOND, nanoseconds_of
 from kscope.sim.objects.objects import Manifest, Pod
+from kscope.sim.objects.outside import ToldFailure
 from volumes.engine.kubelet.context import COMPONENT
 from volumes.engine.kubelet.pod_worker import Worker
 
@@ -114,6 +116,24 @@ def observed_failure(pod: Pod) -> str:
             if reason not in _STARTING and not _lacks_object(waiting):
                 return reason
     return ""
+
+
+def told_failure(pod: Pod, told: ToldFailure | None) -> str:
+    """Why a pod does not start, by an Event that is newer than its status; "" for none."""
+    if told is None or pod.phase == "Running" or told.uid not in ("", pod.uid):
+        return ""
+    return told.reason if told.at >= max(_times_in(pod.status), default=0) else ""
+
+
+def _times_in(status: Mapping[str, Any]) -> Iterator[int]:
+    """When its parts were written, in ns since EPOCH, as far as they say it."""
+    texts = [status.get("startTime")]
+    texts += [each.get("lastTransitionTime") for each in status.get("conditions") or ()]
+    for field in ("initContainerStatuses", "containerStatuses"):
+        for each in cast("list[Manifest]", status.get(field) or ()):
+            for state in cast("dict[str, Manifest]", each.get("state") or {}).values():
+                texts += [state.get("startedAt"), state.get("finishedAt")]
+    return (nanoseconds_of(each) for each in texts if isinstance(each, str) and each)
 
 
 def _lacks_object(waiting: Manifest) -> bool:

@@ -22,6 +22,7 @@ from volumes.engine.kubelet.pod_status import (
     finished_conditions,
     observed_failure,
     running_conditions,
+    told_failure,
 )
 from volumes.engine.kubelet.pod_worker import Stage, Worker
 from volumes.engine.kubelet.resizing import PodResizer, is_resize_of, with_reported_resources
@@ -67,6 +68,8 @@ class PodWorkers:
         self._need_network: dict[str, Worker] = {}
         # The uids of the pods of which no failure counts that their files show.
         self._healed: dict[str, None] = {}
+        # What Events of the files tell of pods, by their keys.
+        self._told = context.outside.failures()
         self._resizer = PodResizer(
             context, rules, self._resources_of, self._status, announces=announces_resizes
         )
@@ -194,9 +197,13 @@ class PodWorkers:
 
     def _new_worker(self, pod: Pod) -> Worker:
         worker = self.workers[pod.uid] = Worker(pod)
-        worker.failure = "" if pod.uid in self._healed else observed_failure(pod)
+        worker.failure = "" if pod.uid in self._healed else self._failure_of(pod)
         self._by_node.setdefault(worker.node, {})[pod.uid] = worker
         return worker
+
+    def _failure_of(self, pod: Pod) -> str:
+        """Why the pod does not run, as its files say; "" where nothing does."""
+        return observed_failure(pod) or told_failure(pod, self._told.get(pod.key))
 
     def _resources_of(self, node: str) -> NodeResources:
         resources = self._resources.get(node)
