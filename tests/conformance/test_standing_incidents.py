@@ -18,10 +18,20 @@ from tests.conformance.test_incidents import OWN, incidents
 
 # The first change that an expert would name, as words of it; None where none is tried, with a reason.
 FIRST_CHANGES: dict[str, str | None] = {
+    "01-local-pv-wrong-hostname.yaml": "Recreate volume jenkins-pv-volume",
+    "05-nodename-bypasses-wffc.yaml": "without nodeName",
+    "07-default-class-filled-in-static-claim.yaml": 'again with storageClassName ""',
+    "12-access-mode-rwx-claim-rwo-volume.yaml": "Let volume pvc-7ab0 offer",
+    "15-two-volumes-two-zones.yaml": "Recreate the claims",
+    "18-readwriteoncepod-second-pod.yaml": "Delete the pod default/app",
+    "19-rwo-rolling-update-multi-attach.yaml": "by Recreate",
+    "31-quota-blocks-rolling-update.yaml": "Raise ResourceQuota namespace-quota",
+    "32-pdb-single-replica-blocks-drain.yaml": "Run 2 replicas",
+    "42-no-csistoragecapacity-published.yaml": "publish 1Gi of class piraeus-storage",
     "52-copy-of-a-manual-volume.yaml": None,
     "54-device-claim-and-nodename.yaml": "without nodeName",
     "59-critical-class-outside-kube-system.yaml": "ResourceQuota in addons",
-    "64-terminating-on-a-dead-node.yaml": "s-2",
+    "64-terminating-on-a-dead-node.yaml": "Taint s-2 with node.kubernetes.io/out-of-service",
     "65-secret-not-there.yaml": "Create Secret edge/contourcert",
     "69-beside-a-pod-of-another-namespace.yaml": "look in namespace db",
     "70-second-scheduler.yaml": "my-scheduler",
@@ -33,6 +43,12 @@ FIRST_CHANGES: dict[str, str | None] = {
     "33-gpu-count-zero-after-upgrade.yaml": "advertise 1 nvidia.com/gpu",
     "36-victim-never-finishes-terminating.yaml": "by force",
 }
+# The first changes that lose something.
+LOSSY = frozenset(
+    ("01-local-pv-wrong-hostname.yaml", "15-two-volumes-two-zones.yaml")
+    + ("18-readwriteoncepod-second-pod.yaml", "36-victim-never-finishes-terminating.yaml")
+    + ("64-terminating-on-a-dead-node.yaml", "77-attachment-of-a-deleted-node.yaml")
+)
 
 
 @cache
@@ -72,8 +88,13 @@ def test_the_files_alone_give_every_fact(incident: dict[str, Any]) -> None:
 )
 def test_the_first_change_is_the_experts(incident: dict[str, Any]) -> None:
     answer, wanted = _asked(incident, tries_changes=True), FIRST_CHANGES[incident["file"]]
-    first = answer.fixes[0].text if answer.fixes else None
-    assert first is None if wanted is None else wanted in str(first), answer.text()
+    first = answer.fixes[0] if answer.fixes else None
+    if wanted is None or first is None:
+        assert (wanted, first) == (None, None), answer.text()
+        assert answer.conclusion
+        return
+    assert wanted in first.text, answer.text()
+    assert first.loses == (incident["file"] in LOSSY)
 
 
 @pytest.mark.parametrize(

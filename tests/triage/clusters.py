@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from kscope.sim.objects.outside import Outside
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.asking import Answer, explain_as_it_stands
 from scheduling.engine.triage.report import Group, Triage
 from scheduling.engine.triage.triage import triage
+from scheduling.engine.versions.registry import DEFAULT
 from tests.builders.clusters import scene
 
 Manifest = dict[str, Any]
@@ -29,14 +31,16 @@ _CLOCK = {
 }
 
 
-def triage_of(*manifests: Manifest) -> Triage:
+def triage_of(*manifests: Manifest, profile: str = DEFAULT.name) -> Triage:
     """What is stuck at noon."""
-    return triage(cluster_of(*manifests), Evidence([*manifests, _CLOCK]))
+    return triage(cluster_of(*manifests, profile=profile), Evidence([*manifests, _CLOCK]))
 
 
-def cluster_of(*manifests: Manifest) -> Cluster:
+def cluster_of(*manifests: Manifest, profile: str = DEFAULT.name) -> Cluster:
     """The cluster of those manifests that kscope plays."""
-    return Cluster.create(scene(*(each for each in manifests if each["kind"] not in _ASIDE)))
+    played = (each for each in manifests if each["kind"] not in _ASIDE)
+    outside = Outside.kept(each for each in manifests if each["kind"] in _ASIDE)
+    return Cluster.create(scene(*played, outside=tuple(outside)), profile=profile)
 
 
 def answer_about(kind: str, key: str, *manifests: Manifest) -> Answer:

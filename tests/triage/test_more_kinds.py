@@ -120,7 +120,7 @@ def test_volume_on_a_dead_node_is_put_down_to_the_node() -> None:
     found = triage_of(silent(node("n1")), node("n2"), web, said, tie)
     (group,) = [each for each in found.groups if each.kind == "placed-but-stuck"]
     assert group.by == "node n1"
-    assert [bool(each.loses) for each in group.changes] == [False, True]
+    assert [each.kind for each in group.changes] == ["out-of-service", "ready"]
     assert [each.object for each in found.shared_causes] == ["node/n1"]
 
 

@@ -118,6 +118,13 @@ class Admission:
         self._quotas.charge(completed)
         return completed
 
+    def check(self, obj: ApiObject) -> None:
+        """What `admit` raises for *obj*, which is not created: no quota is charged."""
+        self._refuse_in_terminating_namespace(obj)
+        completed = self._completed(obj)
+        self._limits.check(completed)
+        self._quotas.check(completed)
+
     def charge(self, obj: ApiObject) -> None:
         """Add *obj*, which is created without further admission, to the quotas of its namespace.
 

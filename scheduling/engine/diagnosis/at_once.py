@@ -34,7 +34,7 @@ def _short(cluster: Cluster, pod_key: str, state: str, sentence: str) -> Diagnos
 def _placed(cluster: Cluster, pod: Pod) -> Diagnosis:
     """It has its node: what keeps it from running there, or from leaving."""
     causes = sorted(
-        placed_pod_causes(Scene(cluster.store, cluster.now, cluster.recorder.noted), pod),
+        placed_pod_causes(Scene.of(cluster), pod),
         key=_gravity,
     )
     sentence = f"It has its node, {pod.node_name}."

@@ -248,7 +248,7 @@ class _Inquiry:
 
     @property
     def _scene(self) -> Scene:
-        return Scene(self._cluster.store, self._cluster.now, self._cluster.recorder.noted)
+        return Scene.of(self._cluster)
 
     # -- where the pod stands --------------------------------------------------------------------
 

@@ -63,9 +63,10 @@ def explain_in_steps(cluster: Cluster, kind: str, key: str, forks: Forks) -> Ite
     if obj is None:
         yield diagnosis_of(cluster, kind, key, "absent", f"There is no {kind} {key}.")
         return
-    scene = Scene(cluster.store, cluster.now, cluster.recorder.noted)
+    scene = Scene.of(cluster)
     causes = sorted(_causes(scene, obj), key=_gravity)
-    state = obj.status.get("phase") or ("held" if causes else "well")
+    is_held = any(each.severity != "notes" for each in causes)
+    state = obj.status.get("phase") or ("held" if is_held else "well")
     sentence = causes[0].sentence if causes else f"Nothing is wrong with {kind} {key}."
     found = diagnosis_of(cluster, kind, key, str(state), sentence, tuple(causes))
     yield found
@@ -81,7 +82,7 @@ def _pod(cluster: Cluster, key: str, forks: Forks) -> Iterator[Diagnosis]:
     yield from steps
     pod = cluster.store.find(Pod.KIND, key)
     if found.state == "placed" and pod is not None and found.causes:
-        scene = Scene(cluster.store, cluster.now, cluster.recorder.noted)
+        scene = Scene.of(cluster)
         yield from _with_fixes(found, cluster, scene, pod, forks)
 
 

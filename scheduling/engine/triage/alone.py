@@ -38,6 +38,8 @@ SHARED: Final = {
 # In larger clusters one question about each group costs more than the whole triage, and the forks in
 # which its changes are tried do so much earlier.
 _MOST_PODS_ASKED, _MOST_PODS_FORKED = 2_000, 250
+_MACHINE: Final = "node"
+_OF_WORKLOADS: Final = ("rollout", "again")
 _MOST_SENTENCES: Final = 12
 _MOST_FACTS: Final = 3
 _UNBOUND: Final = "unbound immediate PersistentVolumeClaims"
@@ -123,11 +125,18 @@ class Alone:
     def helped(self, group: Group) -> Group:
         """*group* with the changes that were carried out for the first of its objects."""
         kind, keys = _first_of(group)
-        if group.changes or not keys or self._pods > _MOST_PODS_FORKED:
+        is_helped = any(each.kind != _MACHINE for each in group.changes)
+        if is_helped or not keys or self._pods > _MOST_PODS_FORKED:
             return group
         found = self._asked(kind, keys[0]).whole()
+        if not found.fixes and _waits_for_claims(group) and group.pods:
+            # What a claim lacks may be what its pod can be given.
+            keys = group.pods
+            found = self._asked(Pod.KIND, keys[0]).whole()
         several = f"For {keys[0]}: " if len(keys) > 1 else ""
-        changes = tuple(_change(fix, several, len(keys)) for fix in found.fixes)
+        # Beside a machine to be bought, only what a workload can do by itself.
+        fixes = [each for each in found.fixes if not group.changes or each.kind in _OF_WORKLOADS]
+        changes = (*(_change(fix, several, len(keys)) for fix in fixes), *group.changes)
         conclusion = "" if changes else found.conclusion or group.conclusion
         return replace(group, changes=changes, conclusion=conclusion)
 

@@ -18,13 +18,18 @@ from kscope.sim.objects.objects import ApiObject, Manifest, PersistentVolumeClai
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.fork import CopiedForks, MakeForks
 from scheduling.engine.diagnosis.report import Cause, Diagnosis, Fix
+from scheduling.engine.diagnosis.subjects.scene import Scene
+from scheduling.engine.diagnosis.subjects.workloads import KINDS as WORKLOADS
+from scheduling.engine.diagnosis.subjects.workloads import pods_of, replica_sets
 from scheduling.engine.diagnosis.why import ASKED, diagnosis_of, explain_object
+from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.observed.evidence import Evidence, SeenEvent, claims_of, condition, key_of
 from scheduling.engine.triage.alone import LOSING, SHARED, AtOnce, change_of
 from scheduling.engine.triage.report import Change, Group, change_text
-from scheduling.engine.triage.stuck.controllers import KINDS as WORKLOADS
 from scheduling.engine.triage.stuck.controllers import ready_pods, state_of, wanted_pods
 from scheduling.engine.triage.stuck.inferred import sources
+from scheduling.engine.triage.stuck.nodes import OFF
+from scheduling.engine.triage.stuck.told import container_statuses
 from scheduling.engine.triage.triage import ask
 
 # How far the model looks ahead.
@@ -37,6 +42,8 @@ _NOT_WAITING: Final = ("placed", "ended", "deleting")
 # A pod that no scheduler looks at: the objects around it say more than the schedulers.
 _UNMINDED: Final = "unminded"
 _PENDING: Final = "pending"
+# Who is named where a workload waits until its pods are placed.
+_SCHEDULER: Final = "kube-scheduler"
 _HELD_OUTSIDE: Final = (_UNMINDED, "gated")
 _EVENTS_SHOWN: Final = 3
 _NOTHING_TRIED: Final = "No change was tried: none is known that kscope could show to work."
@@ -50,7 +57,8 @@ _NOT_CARRIED_OUT: Final = (
 class Help:
     """A change that would help: one tried for the object alone, or one for a whole group.
 
-    `loses` data or work, is `shared` with others who have to agree, or `buys` a machine.
+    `loses` data or work, is `shared` with others who have to agree, `buys` a machine, or `repairs`
+    one that others do not want to wait for.
     """
 
     text: str
@@ -59,6 +67,7 @@ class Help:
     shared: bool
     buys: bool
     content: dict[str, Any]
+    repairs: bool = False
 
     @classmethod
     def of_fix(cls, fix: Fix) -> Help:
@@ -85,9 +94,14 @@ class Help:
         )
 
 
-def _price(helps: Help) -> tuple[bool, bool, bool]:
+def _price(helps: Help) -> tuple[bool, bool, bool, bool]:
     """Changes that cost nobody anything come first, those that lose something last."""
-    return helps.loses, helps.shared, helps.buys
+    return helps.repairs, helps.loses, helps.shared, helps.buys
+
+
+def _is_repair(change: Change, group: Group) -> bool:
+    """Whether a machine is to be repaired, where the objects can be freed from it as it is."""
+    return change.kind == "ready" and any(each.kind == OFF for each in group.changes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,9 +139,9 @@ class Answer:
         """All that holds it, the answer first."""
         shared = tuple(Cause(severity="blocks", sentence=each.cause) for each in self.groups)
         own = tuple(each for each in self.diagnosis.causes if not self._is_weaker(each))
-        known = {each.sentence for each in own}
+        known = {(each.plugin, each.sentence) for each in own}
         other = () if self.beside is None else self.beside.causes
-        other = tuple(each for each in other if each.sentence not in known)
+        other = tuple(each for each in other if (each.plugin, each.sentence) not in known)
         return (*own, *shared, *other) if self._own_leads else (*shared, *own, *other)
 
     def _is_weaker(self, cause: Cause) -> bool:
@@ -143,6 +157,10 @@ class Answer:
         """Whether its own diagnosis says more: of what waits for a scheduler, or for another object."""
         if self.diagnosis.state in _HELD_OUTSIDE and self.groups:
             return False
+        first = next(iter(self.diagnosis.causes), None)
+        if first is not None and first.plugin == _SCHEDULER and not self.diagnosis.pod:
+            # That it waits for a pod to be placed says less than why the pod is not.
+            return not self.groups
         waits = bool(self.diagnosis.pod) and self.diagnosis.state not in _NOT_WAITING
         is_aside = not self.is_named or (bool(self.groups) and self.groups[0].kind == _PENDING)
         return bool(self.diagnosis.causes) and (waits or is_aside)
@@ -169,17 +187,30 @@ class Answer:
         Of a change that was tried for the object alone and for its group, which has no other pod,
         the former is shown: it was carried out.
         """
-        tried = (*self.diagnosis.fixes, *(self.beside.fixes if self.beside is not None else ()))
+        tried = self.diagnosis.fixes
+        if self.beside is not None:
+            mine, its = self.diagnosis.fixes, self.beside.fixes
+            # What holds a pod by its claim is mended at the claim.
+            tried = (*its, *mine) if self._waits_for_claim else (*mine, *its)
         own = {change_of(each): Help.of_fix(each) for each in reversed(tried)}
         found: dict[str, Help] = {}
-        for change in (each for group in self.groups for each in group.changes):
-            helps = Help.of_change(change)
-            tried_alone = own.get(change.text) if change.of == 1 else None
+        offered = ((each, change) for each in self.groups for change in each.changes)
+        for group, change in offered:
+            helps = replace(Help.of_change(change), repairs=_is_repair(change, group))
+            tried_alone = own.get(change.text) if change.of in (None, 1) else None
             if tried_alone is not None:
-                helps = replace(tried_alone, loses=helps.loses, shared=helps.shared)
+                helps = replace(
+                    tried_alone, loses=helps.loses, shared=helps.shared, repairs=helps.repairs
+                )
             found.setdefault(change.text, helps)
         alone = [own[key] for key in reversed(own) if key not in found]
         return sorted([*found.values(), *alone], key=_price)
+
+    @property
+    def _waits_for_claim(self) -> bool:
+        """Whether a pod is held by what holds its claim."""
+        own, its = self.diagnosis, self.beside
+        return bool(own.pod) and its is not None and not its.pod and own.sentence == its.sentence
 
     @property
     def conclusion(self) -> str:
@@ -188,7 +219,7 @@ class Answer:
             return ""
         found = (each.conclusion for each in self.groups if each.conclusion)
         default = _NOTHING_TRIED if self.is_played else _NOT_CARRIED_OUT
-        return self.diagnosis.conclusion or next(found, "") or default
+        return next(found, "") or self.diagnosis.conclusion or default
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form: that of a diagnosis, and what was observed and predicted."""
@@ -277,7 +308,13 @@ def _unasked(cluster: Cluster, kind: str, key: str, raw: Manifest) -> Diagnosis:
         sentence += f": it keeps {', '.join(finalizers)}." if finalizers else "."
         state = "terminating"
     else:
+        told = [_condition_text(each) for each in items(section(raw, "status"), "conditions")]
+        told = [each for each in told if each]
         sentence = f"Nothing in the files holds {kind} {key}; kscope plays no objects of this kind."
+        if told:
+            sentence = (
+                f"{kind} {key} says: {listed(told, 3)}. kscope plays no objects of this kind."
+            )
         state = "kept"
     return diagnosis_of(cluster, kind, key, state, sentence)
 
@@ -295,6 +332,8 @@ def _without_denial(
         return replace(
             found, state="held", sentence=f"{said}; nothing in the model holds it.{rest}"
         )
+    if found.state == "ended" and (how := _how_it_ended(raw)):
+        return replace(found, sentence=f"{found.sentence.rstrip('.')}: {how.rstrip('.')}.")
     if not found.causes and not predicted.goes_on and predicted.causes:
         sentence = f"The files say nothing of it; the model predicts: {predicted.text}"
         return replace(found, sentence=sentence, causes=predicted.causes)
@@ -307,6 +346,16 @@ def _without_denial(
     else:
         rest = f"its phase is {status.get('phase')}, and no Event says that anything holds it"
     return replace(found, sentence=f"{found.sentence.rstrip('.')}; {rest}.")
+
+
+def _how_it_ended(pod: Manifest) -> str:
+    """What the status of a failed pod says: of the pod as a whole, else of its containers."""
+    status = section(pod, "status")
+    if status.get("phase") != "Failed":
+        return ""
+    said = _said(status)
+    ended = (_of_container(each) for each in container_statuses(pod))
+    return said or "; ".join(line for lines in ended for line in lines)
 
 
 # -- what was observed -------------------------------------------------------------------------------
@@ -323,12 +372,14 @@ def _observed(evidence: Evidence, raw: Manifest) -> Iterator[str]:
     yield from _of_deletion(raw)
     if status and raw["kind"] in WORKLOADS and (wanted := wanted_pods(raw)):
         yield f"{ready_pods(raw)} of {wanted} pods ready"
-    for name in ("initContainerStatuses", "containerStatuses"):
-        for each in items(status, name):
-            yield from _of_container(each)
+    for each in container_statuses(raw):
+        yield from _of_container(each)
     for each in items(status, "conditions"):
-        if _is_bad(each) and (each.get("reason") or each.get("message")):
-            yield f"condition {each.get('type')} is {each.get('status')}: {_said(each)}"
+        if text := _condition_text(each):
+            yield text
+    error = section(status, "error").get("message")
+    if error:
+        yield f"error: {error}"
     if raw["kind"] == "Node" and _is_ready(raw):
         yield "condition Ready is True"
     yield from _not_in_files(evidence, raw) if status.get("phase") != "Running" else ()
@@ -348,6 +399,13 @@ def _not_in_files(evidence: Evidence, raw: Manifest) -> Iterator[str]:
             yield f"no {kind}s are in these files: whether those of the pod exist is not known"
     if not evidence.has_events:
         yield "no Events are in these files"
+
+
+def _condition_text(seen: Manifest) -> str:
+    """A condition that tells of trouble, in words; "" for any other."""
+    if not _is_bad(seen) or not (seen.get("reason") or seen.get("message")):
+        return ""
+    return f"condition {seen.get('type')} is {seen.get('status')}: {_said(seen)}"
 
 
 def _is_bad(seen: Manifest) -> bool:
@@ -422,6 +480,9 @@ def _around(evidence: Evidence, raw: Manifest, groups: Iterable[Group]) -> Itera
 
 
 def _claims_of(raw: Manifest) -> list[str]:
+    if raw["kind"] == "PersistentVolume":
+        bound_to = section(raw, "spec", "claimRef")
+        return [f"{bound_to.get('namespace')}/{bound_to.get('name')}"] if bound_to else []
     return claims_of(raw) if raw["kind"] == Pod.KIND else []
 
 
@@ -430,6 +491,8 @@ def _pods_of(evidence: Evidence, raw: Manifest) -> list[Manifest]:
     if raw["kind"] == "PersistentVolumeClaim":
         key = key_of(raw)
         return evidence.users(key)
+    if raw["kind"] == "PersistentVolume":
+        return [pod for key in _claims_of(raw) for pod in evidence.users(key)]
     return [
         pod for pod in evidence.all("Pod") if any(each is raw for each in _owners(evidence, pod))
     ]
@@ -488,11 +551,28 @@ def _prediction(cluster: Cluster, kind: str, key: str) -> _Prediction:
         return _Prediction("it is gone", goes_on=True)
     if isinstance(obj, Pod) and obj.phase == "Running" and not obj.deletion_timestamp:
         return _Prediction(f"it runs on {obj.node_name}", goes_on=True)
+    if kind in WORKLOADS and (waiting := _not_running(cluster, obj)):
+        return _Prediction(
+            f"{listed(waiting, 3)} still {'does' if len(waiting) == 1 else 'do'} not run"
+        )
     if isinstance(obj, PersistentVolumeClaim) and _is_served(obj):
         return _Prediction(f"it is bound to {obj.volume_name}", goes_on=True)
     found = explain_object(cluster, kind, key, tries_changes=False)
+    if isinstance(obj, Pod) and found.state == "placed" and not (found.causes or _has_ended(obj)):
+        return _Prediction(f"it stays on {obj.node_name} and does not run, as it was observed")
     is_well = found.state in ("well", "ended") or not (found.causes or found.pod)
     return _Prediction(found.sentence, is_well, found.causes)
+
+
+def _not_running(cluster: Cluster, workload: ApiObject) -> list[str]:
+    """The pods of a workload that have a node and do not run there."""
+    scene = Scene.of(cluster)
+    pods = (pod for each in replica_sets(scene, workload) for pod in pods_of(scene, each))
+    return [f"pod {pod.key}" for pod in pods if pod.node_name and pod.phase != "Running"]
+
+
+def _has_ended(pod: Pod) -> bool:
+    return bool(pod.deletion_timestamp) or pod.is_terminated
 
 
 def _is_served(claim: ApiObject) -> bool:

@@ -21,7 +21,7 @@ _HEADINGS: dict[str, str] = {
     "pending": "Pending",
     "placed-but-stuck": "Placed, but not running",
     "claim": "Claims",
-    "workload-refused": "Refused before they existed",
+    "workload-refused": "Never made",
     "node": "Nodes",
     "terminating": "Terminating",
 }

@@ -25,6 +25,7 @@ from scheduling.engine.triage.stuck.leaving import leaving_groups
 from scheduling.engine.triage.stuck.nodes import broken_nodes, node_groups
 from scheduling.engine.triage.stuck.placed import placed_groups
 from scheduling.engine.triage.stuck.refused import refused_groups, with_places
+from scheduling.engine.triage.stuck.stalled import InOrder, overdue_groups, stalled_groups
 
 
 def triage(cluster: Cluster, evidence: Evidence, *, tries_changes: bool = True) -> Triage:
@@ -117,7 +118,11 @@ def ask(
     *alone* carries changes out in forks for groups of which no change is known.
     """
     trials = Trials(deciding_on(cluster))
-    found = sorted(_groups(cluster, trials, evidence, tries_changes=tries_changes), key=_largest)
+    shown = Shown(evidence)
+    known = list(_groups(cluster, trials, evidence, shown, tries_changes=tries_changes))
+    held = {workload for each in known for workload in each.group.workloads}
+    overdue = map(shown.group, overdue_groups(evidence, held))
+    found = sorted((*known, *map(_Found, overdue)), key=_largest)
     if alone is not None:
         found = [replace(each, group=alone.explained(each.group)) for each in found]
     looked_at = {"pod": len(list(evidence.all("Pod"))), "node": len(list(evidence.all("Node")))}
@@ -136,15 +141,17 @@ def ask(
 
 
 def _groups(
-    cluster: Cluster, trials: Trials, evidence: Evidence, *, tries_changes: bool
+    cluster: Cluster, trials: Trials, evidence: Evidence, shown: Shown, *, tries_changes: bool
 ) -> Iterator[_Found]:
-    broken, shown = broken_nodes(evidence), Shown(evidence)
+    broken, in_order = broken_nodes(evidence), InOrder(evidence)
     placed = list(placed_groups(evidence, broken))
     # What holds pods is named with them.
     named = {group.by.replace(" ", "/", 1) for group in placed}
     leaving = leaving_groups(evidence, broken, named)
     claims = list(claim_groups(evidence))
-    yield from (_Found(shown.group(each)) for each in (*placed, *leaving, *claims))
+    stalled = stalled_groups(evidence)
+    found = map(in_order.named_in, (*placed, *leaving, *claims, *stalled))
+    yield from (_Found(shown.group(each)) for each in found)
     # A pod that waits for a claim which was refused is held by what holds the claim.
     waiting = {pod for group in claims for pod in group.pods}
     deciding = trials.deciding
@@ -152,14 +159,14 @@ def _groups(
     held_ones = held_back(evidence, deciding)
     awaited = {name for held in held_ones for name in awaited_nodes(held, broken)}
     nodes = (*node_groups(evidence, broken, awaited), *drain_groups(cluster, evidence))
-    yield from (_Found(shown.group(each)) for each in nodes)
+    yield from (_Found(shown.group(in_order.named_in(each))) for each in nodes)
     for refused, made in refused_groups(evidence, cluster):
         group = shown.group(refused)
         tried = partial(with_places, trials, made, group) if made and tries_changes else None
         yield _Found(group, tried)
     for held in held_ones:
-        found = unbound_explained(cluster, pending_group(evidence, deciding, held, broken))
-        group = shown.pending(found, deciding, held)
+        unbound = unbound_explained(cluster, pending_group(evidence, deciding, held, broken))
+        group = shown.pending(in_order.named_in(unbound), deciding, held)
         tried = partial(with_changes, evidence, trials, held, group) if tries_changes else None
         yield _Found(group, tried, held)
 

@@ -50,6 +50,13 @@ class QuotaAdmission:
         if usage is not None and quotas:
             self._charge(usage, quotas, None, obj)
 
+    def check(self, obj: ApiObject) -> None:
+        """As `charge`, but nothing is added: raises Forbidden when a quota does not allow *obj*."""
+        usage = self._meter.usages.get(obj.kind)
+        quotas = self._quotas(obj.namespace)
+        if usage is not None and quotas:
+            self._allowed(usage, quotas, None, obj)
+
     def charge_update(self, old: ApiObject, new: ApiObject) -> None:
         """As `charge`, for what *new* takes beyond *old*, which it is about to replace."""
         usage = self._meter.usages.get(new.kind)
@@ -77,17 +84,23 @@ class QuotaAdmission:
     def _charge(
         self, usage: Usage, quotas: list[ApiObject], old: ApiObject | None, obj: ApiObject
     ) -> None:
+        for quota, used in self._allowed(usage, quotas, old, obj):
+            if used != read_amounts(quota.status.get("used")):
+                patch = {"status": {"used": written(used)}}
+                self._store.patch(KIND, quota.key, patch, by=AUTHOR, event="ResourceQuotaUsed")
+
+    def _allowed(
+        self, usage: Usage, quotas: list[ApiObject], old: ApiObject | None, obj: ApiObject
+    ) -> list[tuple[ApiObject, Amounts]]:
+        """The quotas that count *obj*, each with its new usage. Raises Forbidden."""
         interested = [quota for quota in quotas if self._counts(usage, quota, obj)]
         for quota in interested:
             self._refuse_unknown(usage, quota, obj)
         taken = usage.usage(obj, self._store.clock)
-        for quota, used in [
+        return [
             (quota, self._used_with(quota, self._delta(usage, quota, old, taken), obj))
             for quota in interested
-        ]:
-            if used != read_amounts(quota.status.get("used")):
-                patch = {"status": {"used": written(used)}}
-                self._store.patch(KIND, quota.key, patch, by=AUTHOR, event="ResourceQuotaUsed")
+        ]
 
     def _counts(self, usage: Usage, quota: ApiObject, obj: ApiObject) -> bool:
         """Whether *quota* counts some of what *obj* takes. Upstream: Matches()."""

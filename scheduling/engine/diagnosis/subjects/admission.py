@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from kscope.sim.errors import ApiError
 from kscope.sim.objects.manifest_parts import items, section
-from kscope.sim.objects.objects import ApiObject, quantity
+from kscope.sim.objects.objects import ApiObject, from_manifest, quantity
+from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.framework.explaining.fact import Fact, fact
+from scheduling.engine.workloads.pods import pod_of_template
 
 # What a pod must state once a quota limits it. Upstream: core/pods.go, requiredResources.
 _COMPUTE: Final = ("cpu", "memory")
@@ -26,7 +29,28 @@ class Refusal:
 
 
 def refusals_of(scene: Scene, workload: ApiObject) -> Iterator[Refusal]:
-    """Every rule that the next pod of *workload* breaks."""
+    """Every rule that the next pod of *workload* breaks; else what the API server says of it."""
+    found = list(_broken_rules(scene, workload))
+    yield from found
+    said = "" if found or scene.admission is None else refusal_text(scene.admission, workload)
+    if said:
+        reason = said.partition(" is forbidden: ")[2] or said
+        text = f"The API server refuses its next pod: {reason.rstrip('.')}."
+        yield Refusal(reason.rstrip("."), fact(workload, ("spec", "template"), text))
+
+
+def refusal_text(admission: Admission, workload: ApiObject) -> str:
+    """What the API server says of the next pod of *workload*; "" where it admits it."""
+    made = pod_of_template(section(workload.spec, "template"), workload, f"{workload.name}-")
+    made["metadata"]["generateName"] = f"{workload.name}-"
+    try:
+        admission.check(from_manifest(made))
+    except ApiError as refusal:
+        return str(refusal)
+    return ""
+
+
+def _broken_rules(scene: Scene, workload: ApiObject) -> Iterator[Refusal]:
     missing = missing_class(scene, workload)
     if missing:
         path = (*_TEMPLATE, "priorityClassName")

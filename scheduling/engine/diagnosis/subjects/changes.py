@@ -347,11 +347,30 @@ def _for_budget(scene: Scene, budget: ApiObject) -> Iterator[Candidate]:
 
 
 def _for_workload(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
+    yield from _resumed(workload)
     for each in replica_sets(scene, workload):
         yield from _for_admission(scene, each)
         for pod in pods_of(scene, each):
             if differences(scene, pod):
                 yield made_from_template(pod, each)
+
+
+def _resumed(workload: ApiObject) -> Iterator[Candidate]:
+    """A Deployment that is paused, or a Job that is suspended, goes on."""
+    if workload.kind == "Deployment" and workload.spec.get("paused"):
+        yield Candidate(
+            kind="resume",
+            text=f"Resume Deployment {workload.key}",
+            command=patched(workload.id, {"spec": {"paused": None}}),
+            note="kubectl rollout resume does it. Somebody has paused it: ask why.",
+        )
+    if workload.kind == "Job" and workload.spec.get("suspend"):
+        yield Candidate(
+            kind="resume",
+            text=f"Let Job {workload.key} start (spec.suspend false)",
+            command=patched(workload.id, {"spec": {"suspend": False}}),
+            note="Somebody has suspended it, or a queue holds it: ask why.",
+        )
 
 
 def _for_admission(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:

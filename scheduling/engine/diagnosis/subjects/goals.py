@@ -12,7 +12,12 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions, refuses_eviction
 from scheduling.engine.diagnosis.subjects.pods.resizes import is_being_resized
 from scheduling.engine.diagnosis.subjects.scene import Scene
-from scheduling.engine.diagnosis.subjects.workloads import KINDS, pods_of, wanted_pods
+from scheduling.engine.diagnosis.subjects.workloads import (
+    KINDS,
+    pods_of,
+    replica_sets,
+    wanted_pods,
+)
 from volumes.engine.phases import VOLUME_BOUND
 
 _BUDGET: Final = "PodDisruptionBudget"
@@ -55,10 +60,11 @@ def _outcome(scene: Scene, obj: ApiObject) -> str:
     if obj.kind in KINDS:
         if obj.kind == "DaemonSet" and not obj.status:
             return ""  # Its pods have not been counted yet.
-        pods = pods_of(scene, obj)
-        wanted = wanted_pods(obj)
-        if obj.kind == "Job" and not wanted:
-            return ""  # It has ended, or is suspended.
+        sets = replica_sets(scene, obj)
+        pods = [pod for each in sets for pod in pods_of(scene, each)]
+        wanted = sum(map(wanted_pods, sets))
+        if obj.kind in ("Job", "Deployment") and not wanted:
+            return ""  # It has ended, or is suspended; or nothing has been made of it yet.
         is_whole = len(pods) >= wanted and all(pod.node_name for pod in pods)
         number = "its pod" if wanted == 1 else f"its {wanted} pods"
         return f"it has {number}" if is_whole else ""

@@ -16,6 +16,8 @@ from kscope.sim.objects.objects import (
     StorageClass,
 )
 from kscope.sim.objects.selectors import LabelSelector
+from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.report import Cause, Severity
 from scheduling.engine.framework.explaining.fact import Fact, fact
 
@@ -28,6 +30,13 @@ class Scene:
     now: int
     # By object the newest Kubernetes Events: reason → message.
     noted: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    # What the API server would say of an object that is to be created; None where that is not asked.
+    admission: Admission | None = None
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> Scene:
+        """The objects of *cluster* now, with its Events and its admission."""
+        return cls(cluster.store, cluster.now, cluster.recorder.noted, cluster.admission)
 
     def event(self, obj: ApiObject, *reasons: str) -> str:
         """The newest Event of *obj* with one of the *reasons*, "Reason: message"; "" for none."""

@@ -14,6 +14,10 @@ from scheduling.engine.diagnosis.subjects.rollouts import outdated_causes
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 from scheduling.engine.framework.explaining.case import FEW, listed
 from scheduling.engine.framework.explaining.fact import Fact, fact
+from scheduling.engine.framework.explaining.manifests import taint_text
+from scheduling.engine.plugins.taint_toleration.facts import untolerated
+from scheduling.engine.pods.conditions import is_ready
+from scheduling.engine.workloads.controllers.daemon_set import daemon_spec, should_run_on
 
 _WANTED: Final[Mapping[str, tuple[str, ...]]] = {
     "DaemonSet": ("status", "desiredNumberScheduled"),
@@ -50,6 +54,8 @@ def workload_causes(scene: Scene, workload: ApiObject) -> Iterator[Cause]:
     if workload.kind == "Deployment":
         yield from _rollout(scene, workload)
         return
+    if workload.kind == "DaemonSet":
+        yield from _not_eligible(scene, workload)
     if not pods and scene.event(workload, "FailedCreate"):
         # The status of a DaemonSet says nothing as long as its first pod is refused.
         wanted = max(wanted, 1)
@@ -120,7 +126,52 @@ def _too_few(scene: Scene, workload: ApiObject, pods: list[Pod], wanted: int) ->
         why = refusals[0].fact.text
     elif why:
         sentence = f"{text.rstrip('.')}: the API server refuses to create one (FailedCreate)."
+    elif (first := _awaited(workload, pods)) is not None:
+        why = f"StatefulSet {workload.name} (OrderedReady) makes its pods one after the other."
+        told = f"Pod {first.key} is not ready."
+        because.append(fact(first, ("status", "phase"), told))
+        sentence = f"{text.rstrip('.')}: it makes the next when pod {first.key} is ready."
     return cause(_component(workload), sentence, because, why=why, event=event)
+
+
+def _awaited(workload: ApiObject, pods: list[Pod]) -> Pod | None:
+    """The first pod that is not ready, of a StatefulSet that makes its pods in order."""
+    if workload.kind != "StatefulSet" or workload.spec.get("podManagementPolicy") == "Parallel":
+        return None
+    return next((pod for pod in sorted(pods, key=_ordinal) if not is_ready(pod)), None)
+
+
+def _ordinal(pod: Pod) -> tuple[int, str]:
+    number = pod.name.rpartition("-")[2]
+    return (int(number) if number.isdecimal() else 0, pod.name)
+
+
+def _not_eligible(scene: Scene, workload: ApiObject) -> Iterator[Cause]:
+    """The nodes that are not meant for the pods of a DaemonSet: by taints, or all by its selector."""
+    nodes = list(scene.nodes())
+    spec = section(workload.spec, "template", "spec")
+    selector = section(spec, "nodeSelector")
+    others = [node for node in nodes if not should_run_on(workload, node)[0]]
+    taints: dict[str, None] = {}
+    tainted: list[str] = []
+    for node in others:
+        pod = Pod({**workload.raw, "kind": "Pod", "spec": daemon_spec(spec, node.name)})
+        found = [taint_text(taint) for _, taint in untolerated(pod, node)]
+        if found and selector.items() <= node.labels.items():
+            taints |= dict.fromkeys(found)
+            tainted.append(node.name)
+    path: tuple[str, ...] = ("spec", "template", "spec")
+    if tainted:
+        text = (
+            f"DaemonSet {workload.key} wants no pod on {listed(tainted, FEW)}: its pods do not tolerate "
+            f"{listed(list(taints), FEW)}."
+        )
+        yield cause(_component(workload), text, [fact(workload, path, text)], severity="notes")
+    elif selector and nodes and len(others) == len(nodes):
+        pairs = ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
+        text = f"DaemonSet {workload.key} wants no pod on any node: it selects {pairs}, and no node has that."
+        because = [fact(workload, (*path, "nodeSelector"), text)]
+        yield cause(_component(workload), text, because, severity="notes")
 
 
 def _counted(pods: int) -> str:
@@ -142,6 +193,9 @@ def replica_sets(scene: Scene, workload: ApiObject) -> list[ApiObject]:
 def _rollout(scene: Scene, deployment: ApiObject) -> Iterator[Cause]:
     """A Deployment has what its ReplicaSets have."""
     sets = replica_sets(scene, deployment)
+    if deployment.spec.get("paused") and sum(map(wanted_pods, sets)) < wanted_pods(deployment):
+        text = f"{_name(deployment)} is paused: it makes no new ReplicaSet until it is resumed."
+        yield cause(_component(deployment), text, [fact(deployment, ("spec", "paused"), text)])
     for each in sets:
         yield from workload_causes(scene, each)
     if len([each for each in sets if wanted_pods(each) > 0]) < 2:

@@ -33,6 +33,9 @@ _OF_REASON: Final[Mapping[str, str]] = {
     "FailedPrepareDynamicResources": "devices are not prepared",
     "FailedCreatePodSandBox": "sandbox cannot be made",
     "ContainerCreating": "containers are not created",
+    "Unhealthy": "probe fails",
+    "BackOff": "container starts again and again",
+    "CreateContainerConfigError": "container cannot be configured",
     "ProvisioningFailed": "provisioning fails",
     "ExternalProvisioning": "no provisioner acts",
     "FailedBinding": "claim cannot be bound",
@@ -56,6 +59,13 @@ _OF_OBJECT: Final[Mapping[str, str]] = {
     "validatingwebhookconfiguration": "refused by a webhook",
     "mutatingwebhookconfiguration": "refused by a webhook",
     "volumeattachment": "volume is attached elsewhere",
+}
+# By who keeps pods from being made.
+_OF_RULE: Final[Mapping[str, str]] = {
+    "limitrange": "refused by a LimitRange",
+    "runtimeclass": "RuntimeClass is missing",
+    "deployment": "rollout does not go on",
+    "job": "job makes no pods",
 }
 _OF_KIND: Final[Mapping[str, str]] = {
     "pending": "no node takes them",
@@ -97,7 +107,7 @@ def short_of(group: Group) -> str:
         said = _OF_OBJECT.get(kind, "") if kind != "storageclass" else ""
         return said or _OF_REASON.get(reason, "") or _OF_KIND[group.kind]
     if group.kind == "workload-refused":
-        return _OF_OBJECT.get(kind) or _OF_KIND[group.kind]
+        return _OF_RULE.get(kind) or _OF_OBJECT.get(kind) or _OF_KIND[group.kind]
     return _OF_KIND[group.kind]
 
 

@@ -7,7 +7,7 @@ the room first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, Final
@@ -255,18 +255,35 @@ def _hostname_instead(situation: Situation) -> Iterator[Candidate]:
         )
 
 
+def _pods_on_nodes(situation: Situation) -> Iterator[Pod]:
+    """The pods that have a node."""
+    for row, _ in situation.world.nodes():
+        yield from (info.pod for info in situation.world.table.pods[row].values())
+
+
+def _is_held_by_siblings(situation: Situation, ports: Iterable[int]) -> bool:
+    """Whether all pods that hold one of *ports* are of the pod's own Deployment."""
+    holders = [each for each in _pods_on_nodes(situation) if {*ports} & {*_host_ports(each)}]
+    mine = _without_hash(situation.pod)
+    return bool(holders) and all(_without_hash(each) == mine for each in holders)
+
+
+def _without_hash(pod: Pod) -> tuple[str, dict[str, str]]:
+    """Namespace and labels, without the one in which the ReplicaSets of a Deployment differ."""
+    labels = {key: value for key, value in pod.labels.items() if key != "pod-template-hash"}
+    return pod.namespace, labels
+
+
 def _other_ports(situation: Situation) -> Iterator[Candidate]:
     """The next host port that no pod has, for each that is taken."""
     pod = situation.pod
     wanted = _host_ports(pod)
     if not wanted:
         return
-    taken = {
-        number
-        for row, _ in situation.world.nodes()
-        for info in situation.world.table.pods[row].values()
-        for number in _host_ports(info.pod)
-    }
+    taken = {number for other in _pods_on_nodes(situation) for number in _host_ports(other)}
+    if _is_held_by_siblings(situation, wanted):
+        # A rollout is in its own way: another port would only be another rollout.
+        return
     for number in [each for each in dict.fromkeys(wanted) if each in taken]:
         free = next(each for each in range(number + 1, number + 65_536) if each not in taken)
         containers = deep_copy(pod.spec.get("containers"))
@@ -340,7 +357,7 @@ def _kept_for_others(held: Held, text: str) -> str:
     """Whom a toleration takes nodes from; "" where the taint alone is what holds the pods."""
     if any(key in text for key in _CONTROL_PLANE):
         return "the nodes are kept for the control plane or for add-ons"
-    if any(key in text for key in _SELF_REMOVED):
+    if any(key in text for key in SELF_REMOVED):
         return "the component that set the taint takes it off when pods may run there"
     return "" if held.signature[0] == "taint" else "the taint keeps these nodes for other pods"
 
@@ -380,7 +397,7 @@ def _ready(node: Node) -> Node:
 
 def _relieved(situation: Situation) -> Iterator[GroupChange]:
     """Taints that a component takes off by itself, once what they stand for is over."""
-    for key, what in _SELF_REMOVED.items():
+    for key, what in SELF_REMOVED.items():
         nodes = [
             node
             for _, node in situation.world.nodes()
@@ -396,12 +413,18 @@ def _relieved(situation: Situation) -> Iterator[GroupChange]:
             )
 
 
-_SELF_REMOVED: Final = {
+SELF_REMOVED: Final = {
     "node.kubernetes.io/disk-pressure": "Free disk on {}, so that the kubelet reports no DiskPressure",
     "node.kubernetes.io/memory-pressure": "Free memory on {}, so that the kubelet reports no "
     "MemoryPressure",
     "node.kubernetes.io/pid-pressure": "End processes on {}, so that the kubelet reports no PIDPressure",
     "node.cloudprovider.kubernetes.io/uninitialized": "Let the cloud-controller-manager initialize {}",
+    "node.kubernetes.io/network-unavailable": "Let the network plugin report that the network of {} is "
+    "available",
+    "node.cilium.io/agent-not-ready": "Let the agent of Cilium run on {}",
+    "ebs.csi.aws.com/agent-not-ready": "Let the node plugin of ebs.csi.aws.com run on {}",
+    "efs.csi.aws.com/agent-not-ready": "Let the node plugin of efs.csi.aws.com run on {}",
+    "karpenter.sh/unregistered": "Let Karpenter register {}",
 }
 
 

@@ -17,6 +17,7 @@ from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.framework.explaining.manifests import CONDITION, HOSTNAME, REQUIRED
 from scheduling.engine.observed.evidence import Evidence, condition, key_of
 from scheduling.engine.triage.deciding import Deciding
+from scheduling.engine.triage.pending_pods.changes import SELF_REMOVED
 from scheduling.engine.triage.pending_pods.held import Held, containers_of, leaving_for, was_refused
 from scheduling.engine.triage.pending_pods.signatures import device_classes
 from scheduling.engine.triage.report import Group, counted
@@ -58,7 +59,9 @@ def pending_group(
         by=explained.by,
         observed=observed,
         predicted=_predicted(deciding, held),
-        contradicts=kind == "fits" and any(was_refused(evidence, pod) for pod in pods),
+        contradicts=kind == "fits"
+        and not unplayed_claims(held)
+        and any(was_refused(evidence, pod) for pod in pods),
         since=min(filter(None, (_since(evidence, pod) for pod in pods)), default=""),
         pods=tuple(sorted(pod.key for pod in pods)),
         claims=tuple(_claims(evidence, held)),
@@ -277,7 +280,48 @@ def _refused(evidence: Evidence, held: Held) -> Explained:
     """The refusal of a scheduler that looks at the pods, or none."""
     if held.signature[0] == "devices":
         return _devices(evidence, held)
+    if held.main is None and unplayed_claims(held):
+        return _unplayed_devices(evidence, held)
+    if held.signature[0] == "taint":
+        return _tainted(evidence, held)
     return Explained(*_refusal(held))
+
+
+def unplayed_claims(held: Held) -> list[str]:
+    """The ResourceClaims of the pods, where nothing holds these in this version of kscope."""
+    return [
+        str(each.get("resourceClaimName") or each.get("name"))
+        for each in items(held.pods[0].spec, "resourceClaims")
+    ]
+
+
+def _unplayed_devices(evidence: Evidence, held: Held) -> Explained:
+    """Pods that ask for devices where allocation is not played: what the files say of these."""
+    claims = listed(unplayed_claims(held), 3)
+    text = (
+        f"{_who(held)} {_verb(held, 'asks', 'ask')} for devices (resource claim {claims}), which kscope "
+        "does not allocate in this version; without them a node would take "
+        f"{_verb(held, 'it', 'them')}."
+    )
+    if not evidence.has("ResourceSlice"):
+        text = f"{text} There is no ResourceSlice in the files: as far as they show, no driver has "
+        text += "published a device."
+    return Explained(text, f"resourceclaim {held.pods[0].namespace}/{claims}")
+
+
+def _tainted(evidence: Evidence, held: Held) -> Explained:
+    """Nodes with a taint; where an agent takes it off by itself, that agent."""
+    text, by = _refusal(held)
+    for key in SELF_REMOVED:
+        domain = key.partition("/")[0]
+        if f"{key}:" not in text and f"{key}=" not in text or domain.endswith("kubernetes.io"):
+            continue
+        owner = behind(evidence, domain, "agent", "node")
+        if owner is not None:
+            text = f"{text} {owner.said(evidence, 'removes it')}"
+            by = by if owner.is_running else f"{owner.name} ({by})"
+            return Explained(text, by, facts=facts_of(owner))
+    return Explained(text, by)
 
 
 def _refusal(held: Held) -> tuple[str, str]:
@@ -445,6 +489,8 @@ def _predicted(deciding: Deciding, held: Held) -> str:
         return f"Schedulers {listed(sorted(deciding.algorithms))} leave these pods alone."
     if kind == "nominated":
         return f"It is placed on {held.signature[1]} when they have ended."
+    if kind == "fits" and unplayed_claims(held):
+        return "kscope keeps it pending: it does not allocate devices in this version."
     if kind == "fits":
         return f"It fits {first.fits} now."
     reasons = {reason: None for each in first.causes for reason in each.reasons}

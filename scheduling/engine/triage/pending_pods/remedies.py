@@ -19,7 +19,7 @@ from scheduling.engine.triage.pending_pods.changes import (
     served_by,
     without_gates,
 )
-from scheduling.engine.triage.pending_pods.groups import grace_left
+from scheduling.engine.triage.pending_pods.groups import grace_left, unplayed_claims
 from scheduling.engine.triage.pending_pods.held import Held, leaving_for
 from scheduling.engine.triage.report import Change, Group, counted
 from scheduling.engine.triage.stuck.controllers import behind, owners_text
@@ -43,7 +43,9 @@ def with_changes(evidence: Evidence, trials: Trials, held: Held, group: Group) -
         conclusion = f"None of {counted(tried, 'change')} that were tried places any of them."
         if not tried:
             conclusion = "No change of these pods or of the nodes is known that could help."
-        if kind == "fits":
+        if kind == "fits" and unplayed_claims(held):
+            conclusion = "No change was tried: kscope does not allocate devices in this version."
+        elif kind == "fits":
             conclusion = (
                 "Nothing has to be changed for the scheduler to place it at its next attempt."
             )

@@ -9,6 +9,7 @@ from typing import Final
 
 from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import Manifest, from_manifest
+from kscope.sim.objects.quantity import value
 from scheduling.engine.diagnosis.candidates import made_again
 from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.observed.evidence import (
@@ -29,6 +30,8 @@ from volumes.engine.phases import SELECTED_NODE
 _REFUSED: Final = ("ProvisioningFailed", "FailedBinding", "ClaimLost", "ClaimMisbound")
 _LOST: Final = ("ClaimLost", "ClaimMisbound")
 _RESIZE: Final = ("VolumeResizeFailed", "FileSystemResizeFailed", "ExternalExpanding")
+_EXPANDS: Final = "ExternalExpanding"
+_WAITS_FOR_POD: Final = "FileSystemResizePending"
 _RESIZING: Final = (
     "Resizing",
     "FileSystemResizePending",
@@ -120,12 +123,22 @@ def _resizing(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenE
     failed = [each for each in events if each.reason != "ExternalExpanding"]
     if failed:
         return failed[-1].reason, failed[-1].message, failed
+    is_old = bool(events) and evidence.age_seconds(events[0].first) > _PATIENCE_SECONDS
+    if found is None and is_old and _grows(claim):
+        return events[-1].reason, events[-1].message, events
     if found is None or found.get("status") != "True":
         return None
     since = str(found.get("lastTransitionTime") or "")
     if evidence.age_seconds(since) <= _PATIENCE_SECONDS:
         return None
     return str(found.get("type")), str(found.get("message") or ""), events
+
+
+def _grows(claim: Manifest) -> bool:
+    """Whether it asks for more than it has."""
+    has = section(claim, "status", "capacity").get("storage")
+    wanted = section(claim, "spec", "resources", "requests").get("storage")
+    return bool(has and wanted) and value(str(wanted)) > value(str(has))
 
 
 def _key(claim: Manifest, reason: str, message: str) -> tuple[str, ...]:
@@ -178,6 +191,8 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck, pods: list[s
         changes = [_chosen_anew(found.claims, gone[1])]
     elif found.reason in (*_RESIZE, *_RESIZING):
         text, changes = _growth(evidence, found.claims, text)
+        if found.reason == _EXPANDS:
+            text, changes = _resizer(evidence, driver, text)
     elif driver and (owner := behind(evidence, driver, "controller", "provisioner")) is not None:
         text = f"{text} {owner.said(evidence, f'is the driver {driver}')}"
         facts = facts_of(owner)
@@ -241,7 +256,7 @@ def _waiting_pods(evidence: Evidence, claims: list[Manifest]) -> list[str]:
 
 
 def users_of(evidence: Evidence, keys: set[str]) -> list[str]:
-    """The pods for which claims have to stay: those with a node that have not ended.
+    """The pods for which claims have to stay: those with a node, also when they have ended.
 
     Upstream: pkg/controller/volume/pvcprotection/pvc_protection_controller.go, podUsesPVC().
     """
@@ -266,9 +281,29 @@ def _source(
     changes: list[Change] = []
     if kind == "VolumeSnapshot":
         status = section(found, "status")
-        size = status.get("restoreSize")
-        text = f"{text} Snapshot {key} has restoreSize {size} and readyToUse {str(status.get('readyToUse')).lower()}; the claim asks for {wanted}."
-        if size:
+        size, error = status.get("restoreSize"), section(status, "error").get("message")
+        if not status:
+            text = f"{text} Snapshot {key} has no status: no snapshot-controller has looked at it."
+            owner = behind(evidence, "snapshot-controller")
+            if owner is not None:
+                text = f"{text} {owner.said(evidence, 'is that one')}"
+            if owner is not None and not owner.is_running:
+                changes.append(started(owner.workload))
+            return text, f"{kind.lower()} {key}", changes
+        is_ready = "ready" if status.get("readyToUse") else "not ready"
+        text = f"{text} Snapshot {key} is {is_ready}"
+        text += f" and has restoreSize {size}; the claim asks for {wanted}." if size else "."
+        if error:
+            text = f"{text} It says: {str(error).rstrip('.')}."
+        if not status.get("readyToUse"):
+            changes.append(
+                Change(
+                    text=f"Let VolumeSnapshot {key} become ready, or take the snapshot again and "
+                    "restore that",
+                    kind="snapshot",
+                )
+            )
+        elif size:
             changes.append(_asking_for(claim, str(size)))
     elif kind == "PersistentVolumeClaim":
         volume = evidence.find(
@@ -329,6 +364,20 @@ def _asking_for(claim: Manifest, size: str) -> Change:
     )
 
 
+def _resizer(evidence: Evidence, driver: str, text: str) -> tuple[str, list[Change]]:
+    """Nobody expands the volume. Upstream: pkg/controller/volume/expand/expand_controller.go."""
+    text = f"{text} No external-resizer of driver {driver} has answered."
+    owner = behind(evidence, driver, "controller", "resizer") if driver else None
+    if owner is None:
+        run = f"Run the external-resizer of {driver or 'the driver'}, beside its controller"
+        return text, [Change(text=run, kind="driver")]
+    text = f"{text} {owner.said(evidence, f'is the driver {driver}')}"
+    if not owner.is_running:
+        return text, [started(owner.workload)]
+    change = f"Let {owner.name} have an external-resizer: see its containers, their logs and roles"
+    return text, [Change(text=change, kind="driver")]
+
+
 def _growth(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str, list[Change]]:
     """How much each asks for and has, and who uses it."""
     changes: list[Change] = []
@@ -340,6 +389,14 @@ def _growth(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str,
         text = f"{text} Claim {key_of(claim)} asks for {wanted} and has {has}.{used}"
         if users and not evidence.events(claim, *_RESIZE):
             text = f"{text} No Event says why: a driver that expands detached volumes only waits for that."
+        if not users and section(claim, "status") and condition(claim, _WAITS_FOR_POD):
+            changes.append(
+                Change(
+                    text=f"Start a pod that uses claim {key_of(claim)}: the kubelet grows the file "
+                    "system when it mounts the volume",
+                    kind="resize",
+                )
+            )
         if users:
             changes.append(
                 Change(

@@ -14,6 +14,8 @@ from volumes.engine.phases import SELECTED_NODE
 
 # Upstream: kube-controller-manager's rootcacertpublisher makes it in every namespace.
 _MADE_FOR_ALL: Final = "kube-root-ca.crt"
+# Upstream: pkg/volume/util, AnnMigratedTo.
+_MIGRATED_TO: Final = "pv.kubernetes.io/migrated-to"
 _SHARED_MODES: Final = frozenset(("ReadWriteMany", "ReadOnlyMany"))
 # A refusal as a component would report it: reason and message.
 Refusal = tuple[str, str]
@@ -25,12 +27,21 @@ def pod_refusal(evidence: Evidence, pod: Manifest) -> Refusal | None:
 
 
 def _pod_refusals(evidence: Evidence, pod: Manifest) -> Iterator[Refusal]:
+    yield from _missing_node(evidence, pod)
     yield from _missing_sources(evidence, pod)
+    yield from _inline_volumes(evidence, pod)
     yield from _unreserved_claims(evidence, pod)
     yield from _unbound_claims(evidence, pod)
     for volume in _volumes(evidence, pod):
         yield from _unreachable(evidence, pod, volume)
         yield from _attached_elsewhere(evidence, pod, volume)
+
+
+def _missing_node(evidence: Evidence, pod: Manifest) -> Iterator[Refusal]:
+    """A pod of a node that is not there. Upstream: pkg/controller/podgc/gc_controller.go, gcOrphaned()."""
+    name = str(section(pod, "spec").get("nodeName"))
+    if evidence.has("Node") and evidence.find("Node", name) is None:
+        yield "NodeNotFound", f'node "{name}" not found'
 
 
 # -- Secrets and ConfigMaps ------------------------------------------------------------------------
@@ -152,12 +163,8 @@ def _unreachable(evidence: Evidence, pod: Manifest, volume: Manifest) -> Iterato
                 f'MountVolume.NodeAffinity check failed for volume "{name}" : no matching '
                 "NodeSelectorTerms",
             )
-    driver = str(section(volume, "spec", "csi").get("driver") or "")
-    csi_node = evidence.find("CSINode", node_name)
-    if not driver or csi_node is None:
-        return
-    known = [each.get("name") for each in items(section(csi_node, "spec"), "drivers")]
-    if driver in known:
+    driver = _driver_of(volume)
+    if not _lacks_driver(evidence, node_name, driver):
         return
     about = evidence.find("CSIDriver", driver)
     if about is None or section(about, "spec").get("attachRequired", True):
@@ -172,6 +179,37 @@ def _unreachable(evidence: Evidence, pod: Manifest, volume: Manifest) -> Iterato
             f'MountVolume.SetUp failed for volume "{name}" : kubernetes.io/csi: driver name '
             f"{driver} not found in the list of registered CSI drivers",
         )
+
+
+def _driver_of(volume: Manifest) -> str:
+    """The driver that serves a volume, also one of a plugin that was moved to a driver.
+
+    Upstream: pkg/volume/csimigration, and annotation pv.kubernetes.io/migrated-to.
+    """
+    moved_to = section(volume, "metadata", "annotations").get(_MIGRATED_TO)
+    return str(section(volume, "spec", "csi").get("driver") or moved_to or "")
+
+
+def _lacks_driver(evidence: Evidence, node: str, driver: str) -> bool:
+    """Whether the files say which drivers the node has, and that this one is not among them."""
+    csi_node = evidence.find("CSINode", node)
+    if not driver or csi_node is None:
+        return False
+    return all(each.get("name") != driver for each in items(section(csi_node, "spec"), "drivers"))
+
+
+def _inline_volumes(evidence: Evidence, pod: Manifest) -> Iterator[Refusal]:
+    """A driver of an ephemeral volume that is not on the node. Upstream: pkg/volume/csi/csi_mounter.go."""
+    node = str(section(pod, "spec").get("nodeName"))
+    for volume in items(section(pod, "spec"), "volumes"):
+        driver = str(section(volume, "csi").get("driver") or "")
+        if _lacks_driver(evidence, node, driver):
+            yield (
+                "FailedMount",
+                f'MountVolume.SetUp failed for volume "{volume.get("name")}" : kubernetes.io/csi: '
+                f"mounter.SetUpAt failed to get CSI client: driver name {driver} not found in the "
+                "list of registered CSI drivers",
+            )
 
 
 def _attached_elsewhere(evidence: Evidence, pod: Manifest, volume: Manifest) -> Iterator[Refusal]:

@@ -11,7 +11,7 @@ from kscope.sim.objects.manifest_parts import section
 from kscope.sim.objects.objects import Manifest
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.framework.explaining.case import listed
-from scheduling.engine.observed.evidence import Evidence, condition, entity, key_of
+from scheduling.engine.observed.evidence import Evidence, SeenEvent, condition, entity, key_of
 from scheduling.engine.triage.carrying_out import bodies, deleted_at_once, without_finalizer
 from scheduling.engine.triage.report import Change, Group, counted
 from scheduling.engine.triage.stuck.claims import users_of, uses_text
@@ -194,11 +194,17 @@ def _unconfirmed(evidence: Evidence, pods: list[Manifest], text: str) -> tuple[s
             f"node {listed(gone)}",
         )
     if nodes:
-        return (
-            f"{text}: the kubelet of {listed(nodes, 4)} has not confirmed the end.",
-            f"node {listed(nodes)}",
-        )
+        warnings = (event for pod in pods for event in evidence.events(pod) if event.is_warning)
+        newest = max(warnings, key=_last, default=None)
+        text = f"{text}: the kubelet of {listed(nodes, 4)} has not confirmed the end."
+        if newest is not None:
+            text = f"{text} It says: {newest.text.rstrip('.')}."
+        return text, f"node {listed(nodes)}"
     return f"{text}.", entity(pods[0]).replace("/", " ", 1) if pods else ""
+
+
+def _last(event: SeenEvent) -> str:
+    return event.last
 
 
 def _api_service(evidence: Evidence, message: str) -> tuple[str, str, Behind | None]:
@@ -226,7 +232,9 @@ def _users(evidence: Evidence, objects: list[Manifest], finalizer: str) -> str:
     them = "it" if len(keys) == 1 else "them"
     users = users_of(evidence, keys)
     if users:
-        return f"{uses_text(users)} {them}."
+        ended = [each for each in users if _has_ended(evidence, each)]
+        rest = " It has ended, and holds the claim until it is deleted." if ended == users else ""
+        return f"{uses_text(users)} {them}.{rest}"
     return f"No pod that has a node uses {them}: it should have been removed."
 
 
@@ -253,6 +261,11 @@ def items_of(metadata: Manifest) -> list[str]:
     return [str(each) for each in metadata.get("finalizers") or ()]
 
 
+def _has_ended(evidence: Evidence, key: str) -> bool:
+    pod = evidence.find("Pod", key)
+    return pod is not None and section(pod, "status").get("phase") in ("Succeeded", "Failed")
+
+
 def _deleted(pod: str) -> Command:
     return Command(verb="delete", object=f"pod/{pod}")
 
@@ -262,12 +275,20 @@ def _changes(evidence: Evidence, group: _Leaving, owner: Behind | None) -> Itera
     keys = {key_of(each) for each in objects if each["kind"] == "PersistentVolumeClaim"}
     users = users_of(evidence, keys) if finalizer == _CLAIM_FINALIZER else []
     if users:
-        yield Change(
-            text=f"Let pod {listed(users, 4)} end, or delete it, once its work is done",
-            kind="pod",
-            loses="what it is at work on; and the data of the claim, where its volume is deleted with it",
-            commands=bodies(_deleted(each) for each in users),
-        )
+        data = "the data of the claim, where its volume is deleted with it"
+        commands = bodies(_deleted(each) for each in users)
+        if all(_has_ended(evidence, each) for each in users):
+            text = (
+                f"Delete pod {listed(users, 4)}, which {'has' if len(users) == 1 else 'have'} ended"
+            )
+            yield Change(text=text, kind="pod", loses=data, commands=commands)
+        else:
+            yield Change(
+                text=f"Let pod {listed(users, 4)} end, or delete it, once its work is done",
+                kind="pod",
+                loses=f"what it is at work on; and {data}",
+                commands=commands,
+            )
     if owner is not None and not owner.is_running:
         yield started(owner.workload)
     names = listed([f"{each['kind']} {key_of(each)}" for each in objects or group.namespaces], 3)

@@ -23,6 +23,11 @@ from scheduling.engine.triage.stuck.explained import facts_of
 
 # How the kubelet says that its network plugin is missing. Upstream: kubelet/container/runtime.go.
 _NETWORK: Final = ("network plugin", "NetworkPluginNotReady", "cni plugin", "NetworkReady=false")
+_SANDBOX_NETWORK: Final = (
+    "failed to setup network for sandbox",
+    "networkPlugin cni",
+    "plugin type=",
+)
 
 
 @dataclass(slots=True)
@@ -47,7 +52,7 @@ def broken_nodes(evidence: Evidence) -> dict[str, Broken]:
         reason = str(ready.get("status"))
         reason += f", {ready['reason']}" if ready.get("reason") else ""
         # Nodes that say nothing, or something of their own, are each a cause.
-        key = (reason, message) if _is_network(message) else (reason, name)
+        key = (reason, message) if is_of_network(message) else (reason, name)
         group = groups.setdefault(key, Broken(reason, message))
         group.nodes.append(node)
         found[name] = group
@@ -86,7 +91,7 @@ def _group(evidence: Evidence, group: Broken) -> Group:
             each for each in evidence.workloads(group.pods) if each.startswith("statefulset/")
         ]
         text += f", and {owners_text(owners)} makes no replacement before." if owners else "."
-    owner = _network_owner(evidence) if _is_network(group.message) else None
+    owner = network_owner(evidence) if is_of_network(group.message) else None
     by = f"node{'' if one else 's'} {listed(names)}"
     if owner is not None:
         text = f"{text} {owner.said(evidence, 'is the network plugin')}"
@@ -107,9 +112,10 @@ def _group(evidence: Evidence, group: Broken) -> Group:
 
 
 def changes_of_dead(node: Manifest) -> Iterator[Change]:
-    """What frees the volumes of a node that is not ready."""
-    yield _back(listed([key_of(node)]), [Node(node)])
-    yield _off(listed([key_of(node)]), [Node(node)])
+    """What frees the volumes of a node that is not ready; one that still reports comes back first."""
+    off, back = (each(key_of(node), [Node(node)]) for each in (_off, _back))
+    is_silent = (condition(node, "Ready") or {}).get("status") == "Unknown"
+    yield from (off, back) if is_silent else (back, off)
 
 
 def _back(names: str, nodes: list[Node]) -> Change:
@@ -120,13 +126,14 @@ def _back(names: str, nodes: list[Node]) -> Change:
     )
 
 
+OFF: Final = "out-of-service"
 _PRICE: Final = "data, if the machine still runs: two copies may then write to one volume"
 
 
 def _off(names: str, nodes: list[Node]) -> Change:
     return Change(
         text=f"Taint {names} with {OUT_OF_SERVICE_TAINT} once the machine is surely off",
-        kind="out-of-service",
+        kind=OFF,
         loses=_PRICE,
         note="Its pods are then removed and their volumes detached.",
         commands=bodies(map(out_of_service, nodes)),
@@ -136,10 +143,11 @@ def _off(names: str, nodes: list[Node]) -> Change:
 def _changes(group: Broken, *, is_silent: bool) -> Iterator[Change]:
     names = listed([key_of(each) for each in group.nodes])
     nodes = [Node(each) for each in group.nodes]
-    yield _back(names, nodes)
     leaving = [each for each in group.pods if each["metadata"].get("deletionTimestamp")]
     if not is_silent or not leaving:
+        yield _back(names, nodes)
         return
+    # Who cannot end there is not helped by waiting for the machine.
     yield _off(names, nodes)
     yield Change(
         text=f"Delete {listed([key_of(each) for each in leaving], 4)} by force (grace period 0) once the "
@@ -148,6 +156,7 @@ def _changes(group: Broken, *, is_silent: bool) -> Iterator[Change]:
         loses=_PRICE,
         commands=bodies(map(deleted_at_once, leaving)),
     )
+    yield _back(names, nodes)
 
 
 def _since(node: Manifest) -> str:
@@ -155,11 +164,12 @@ def _since(node: Manifest) -> str:
     return str(ready.get("lastTransitionTime") or "")
 
 
-def _is_network(message: str) -> bool:
-    return any(word in message for word in _NETWORK)
+def is_of_network(message: str) -> bool:
+    """Whether a kubelet or a runtime speaks of the network plugin."""
+    return any(word in message for word in (*_NETWORK, *_SANDBOX_NETWORK))
 
 
-def _network_owner(evidence: Evidence) -> Behind | None:
+def network_owner(evidence: Evidence) -> Behind | None:
     """The DaemonSet of a network plugin, by the usual names; one that is not ready first."""
     words = ("cni", "calico", "cilium", "flannel", "weave", "aws-node", "netd", "antrea", "canal")
     found = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,15 +16,26 @@ from scheduling.engine.triage.report import Change, Group
 from scheduling.engine.triage.stuck.controllers import behind, owners_text
 from scheduling.engine.triage.stuck.explained import Explained, facts_of
 from scheduling.engine.triage.stuck.inferred import pod_refusal
-from scheduling.engine.triage.stuck.nodes import Broken, changes_of_dead
+from scheduling.engine.triage.stuck.nodes import (
+    Broken,
+    changes_of_dead,
+    is_of_network,
+    network_owner,
+)
 from scheduling.engine.triage.stuck.refused import started
+from scheduling.engine.triage.stuck.told import (
+    PATIENCE_SECONDS,
+    SANDBOX,
+    UNREADY,
+    Told,
+    container_statuses,
+    told_by,
+    unready,
+)
 from volumes.engine.phases import SELECTED_NODE
 
 # Why containers wait without any fault.
 _CALM: Final = frozenset(("ContainerCreating", "PodInitializing", ""))
-# A pod that has been on its node for so long without starting is stuck, whatever is said of it.
-_PATIENCE_SECONDS: Final = 600
-
 _MISSING: Final = re.compile(r'(secret|configmap|serviceaccount) "([^"]+)" not found')
 _DRIVER: Final = re.compile(
     r"driver name (\S+) not found in the list of registered CSI drivers"
@@ -37,6 +48,7 @@ _MULTI: Final = re.compile(r'Multi-Attach error for volume "([^"]+)"')
 _NO_KEY: Final = re.compile(r"couldn't find key (\S+) in (Secret|ConfigMap) (\S+)")
 _NOT_RESERVED: Final = re.compile(r"is not allowed to use (?:R|r)esource ?(?:C|c)laim ([^\s(]+)")
 _UNBOUND: Final = re.compile(r"error processing PVC (\S+): PVC is not bound")
+_HANDLER: Final = re.compile(r'no runtime for "([^"]+)" is configured')
 _IMAGE: Final = re.compile(r'image "([^"]+)"')
 # What differs from pod to pod of one cause: uids, addresses, times, hashes, numbers.
 _OWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{12,64}\b|\d+(?:\.\d+)*[a-z]*")
@@ -48,6 +60,8 @@ class _Caught:
 
     reason: str
     message: str
+    # Whether the objects alone tell it.
+    is_inferred: bool
     pods: list[Manifest] = field(default_factory=list[Manifest])
     events: list[SeenEvent] = field(default_factory=list[SeenEvent])
 
@@ -66,41 +80,50 @@ def placed_groups(evidence: Evidence, broken: dict[str, Broken]) -> Iterator[Gro
         if node in broken and phase == "Pending":
             broken[node].pods.append(pod)
             continue
-        reason, message, events = said
-        group = found.setdefault(_key(evidence, pod, reason, message), _Caught(reason, message))
+        if node in broken and said.reason in UNREADY:
+            continue  # The node controller has said so for the kubelet.
+        key = _key(evidence, pod, said.reason, said.message)
+        group = found.setdefault(key, _Caught(said.reason, said.message, said.is_inferred))
         group.pods.append(pod)
-        group.events += events
+        group.events += said.events
     for key, group in found.items():
         yield _group(evidence, key, group)
 
 
-def _trouble(evidence: Evidence, pod: Manifest) -> tuple[str, str, list[SeenEvent]] | None:
+def _trouble(evidence: Evidence, pod: Manifest) -> Told | None:
     """Why the pod does not run: reason, message and the Events that say so; None if it runs."""
     status = section(pod, "status")
-    waiting = [
-        section(each, "state", "waiting")
-        for name in ("initContainerStatuses", "containerStatuses")
-        for each in items(status, name)
-    ]
-    faulty = next((each for each in waiting if str(each.get("reason") or "") not in _CALM), None)
-    if status.get("phase") == "Running" and faulty is None:
-        return None
+    faulty = next((each for each in _waiting(pod) if str(each.get("reason")) not in _CALM), None)
     warnings = [each for each in evidence.events(pod) if each.is_warning]
     warnings = [each for each in warnings if each.reason != "FailedScheduling"]
     if faulty is not None:
         message = str(faulty.get("message") or "")
         if not message and warnings:
             message = warnings[-1].message
-        return str(faulty.get("reason")), message, warnings
-    if warnings:
-        return warnings[-1].reason, warnings[-1].message, warnings
+        return Told(str(faulty.get("reason")), message, warnings)
+    if status.get("phase") == "Running":
+        return unready(evidence, pod, warnings)
+    if warnings and not _has_started_since(evidence, pod, warnings[-1]):
+        return Told(*told_by(warnings), warnings)
     if status.get("phase") == "Pending" and (refusal := pod_refusal(evidence, pod)) is not None:
-        return *refusal, []
+        return Told(*refusal, [], is_inferred=True)
     since = str(status.get("startTime") or pod["metadata"].get("creationTimestamp") or "")
-    has_started = any(each for each in waiting) or status.get("phase") == "Pending"
-    if has_started and evidence.age_seconds(since) > _PATIENCE_SECONDS:
-        return "ContainerCreating", "", []
+    has_started = any(_waiting(pod)) or status.get("phase") == "Pending"
+    if has_started and evidence.age_seconds(since) > PATIENCE_SECONDS:
+        return Told("ContainerCreating", "", [])
     return None
+
+
+def _waiting(pod: Manifest) -> list[Manifest]:
+    """The states of the containers that wait."""
+    states = (section(each, "state", "waiting") for each in container_statuses(pod))
+    return [each for each in states if each.get("reason")]
+
+
+def _has_started_since(evidence: Evidence, pod: Manifest, warning: SeenEvent) -> bool:
+    """Whether a container has started after the newest warning."""
+    started = evidence.events(pod, "Started")
+    return bool(started) and started[-1].last > warning.last
 
 
 def _key(evidence: Evidence, pod: Manifest, reason: str, message: str) -> tuple[str, ...]:
@@ -121,9 +144,9 @@ def _key(evidence: Evidence, pod: Manifest, reason: str, message: str) -> tuple[
         return ("unbound", unbound[1])
     image = _IMAGE.search(message)
     if "Image" in reason or reason == "ErrImagePull":
-        return ("image", image[1] if image is not None else str(_images(pod)))
+        return ("image", image[1] if image is not None else _failing_image(pod))
     owner = evidence.workload(pod) or key_of(pod)
-    if reason in ("CrashLoopBackOff", "RunContainerError", "CreateContainerError"):
+    if reason in ("BackOff", "CrashLoopBackOff", "RunContainerError", "CreateContainerError"):
         return ("container", reason, owner)
     return (reason, _general(pod, message), owner if _is_own(reason) else "")
 
@@ -140,8 +163,17 @@ def _general(pod: Manifest, message: str) -> str:
     return _OWN.sub("#", text)
 
 
-def _images(pod: Manifest) -> list[str]:
-    return [str(each.get("image")) for each in items(section(pod, "spec"), "containers")]
+def _failing_image(pod: Manifest) -> str:
+    """The image of the first container that waits for it, else that of the first container."""
+    images = {
+        str(each.get("name")): str(each.get("image"))
+        for name in ("initContainers", "containers")
+        for each in items(section(pod, "spec"), name)
+    }
+    for each in container_statuses(pod):
+        if "Image" in str(section(each, "state", "waiting").get("reason")):
+            return images.get(str(each.get("name")), str(each.get("image")))
+    return next(iter(images.values()), "")
 
 
 def _group(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Group:
@@ -150,7 +182,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Group:
     nodes = sorted({str(section(each, "spec").get("nodeName")) for each in found.pods})
     who = f"{'The pod' if len(keys) == 1 else f'The {len(keys)} pods'} "
     who += f"of {owners_text(workloads)}" if workloads else listed(keys, 3)
-    verb = "has its node and does" if len(keys) == 1 else "have their nodes and do"
+    verb = _verb(found.reason, len(keys))
     explained = _explained(evidence, key, found)
     times = times_of(found.events)
     first = min((each.first for each in found.events), default="")
@@ -159,11 +191,11 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Group:
     )
     return Group(
         kind="placed-but-stuck",
-        cause=f"{who} {verb} not run ({listed(nodes, 4)}): {explained.cause}",
+        cause=f"{who} {verb} ({listed(nodes, 4)}): {explained.cause}",
         by=explained.by or (owners_text(workloads) if workloads else f"pod {keys[0]}"),
         observed=_observed(found, times),
         predicted=_predicted(found),
-        contradicts=bool(found.events) or not found.message,
+        contradicts=not found.is_inferred,
         since=min(filter(None, (first, started_at)), default=""),
         pods=tuple(keys),
         claims=(key[1],) if key[0] == "unbound" else (),
@@ -172,8 +204,20 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Group:
         changes=explained.changes,
         conclusion=""
         if explained.changes
-        else "No change was tried: kscope plays no containers or images.",
+        else f"No change was tried: {_outside(found.reason)} outside the model.",
     )
+
+
+def _verb(reason: str, pods: int) -> str:
+    if reason in UNREADY:
+        return "runs and is not ready" if pods == 1 else "run and are not ready"
+    return "has its node and does not run" if pods == 1 else "have their nodes and do not run"
+
+
+def _outside(reason: str) -> str:
+    """What of a failure kscope does not play."""
+    is_of_volume = reason in ("FailedAttachVolume", "FailedMount", "FailedMapVolume")
+    return "what drivers and mounts answer is" if is_of_volume else "containers and images are"
 
 
 def _observed(found: _Caught, times: str) -> str:
@@ -195,9 +239,9 @@ def _observed(found: _Caught, times: str) -> str:
 
 
 def _predicted(found: _Caught) -> str:
-    if not found.events and found.message:
+    if found.is_inferred:
         return f"{found.reason}: {found.message}."
-    return "The model would run them: what keeps them lies outside scheduling."
+    return "Healthy nodes would run them: what keeps them lies outside scheduling."
 
 
 def _explained(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Explained:
@@ -218,6 +262,8 @@ def _explained(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Expl
         return _devices(evidence, found)
     if key[0] == "unbound":
         return _bypassed(key[1], found)
+    if key[0] in (SANDBOX, "NodeNotFound", "ReadinessGatesNotReady"):
+        return _EXPLAINED[key[0]](evidence, found)
     multi = _MULTI.search(found.message)
     if multi is not None:
         return _multi_attach(evidence, multi[1], found)
@@ -259,11 +305,12 @@ def _image(evidence: Evidence, image: str, found: _Caught) -> Explained:
 
 def _container(found: _Caught) -> Explained:
     """A container that ends again and again: which one, how often, and how it last ended."""
-    text, changes = f"{found.reason}: {found.message}.", list[Change]()
+    said = f"{found.reason}: {found.message}" if found.message else found.reason
+    text, changes = f"{said.rstrip('.')}.", list[Change]()
     for name in ("initContainerStatuses", "containerStatuses"):
         for each in items(section(found.pods[0], "status"), name):
             last = section(each, "lastState", "terminated")
-            if not last or not section(each, "state", "waiting"):
+            if not last or each.get("ready"):
                 continue
             what = "init container" if name.startswith("init") else "container"
             text = f"{text} Its {what} {each.get('name')} was restarted {each.get('restartCount')} times"
@@ -301,6 +348,81 @@ def _bypassed(claim: str, found: _Caught) -> Explained:
     )
     return Explained(text, f"persistentvolumeclaim {claim}", (_BY_A_SCHEDULER,))
 
+
+def _sandbox(evidence: Evidence, found: _Caught) -> Explained:
+    """A sandbox that cannot be made: the network plugin behind it, or the handler that is missing.
+
+    Upstream: kubelet/kuberuntime/kuberuntime_sandbox.go, createPodSandbox().
+    """
+    text = f"{found.reason}: {found.message.rstrip('.')}."
+    nodes = listed(sorted({str(section(each, "spec").get("nodeName")) for each in found.pods}), 4)
+    handler = _HANDLER.search(found.message)
+    if handler is not None:
+        classes = [
+            str(each["metadata"]["name"])
+            for each in evidence.all("RuntimeClass")
+            if each.get("handler") == handler[1]
+        ]
+        named = f"RuntimeClass {listed(classes)}" if classes else "Its RuntimeClass"
+        text = f"{text} {named} asks for the handler {handler[1]}, which the container runtime of {nodes} lacks."
+        change = Change(
+            text=f"Configure the handler {handler[1]} in the container runtime of {nodes}, or let the "
+            "RuntimeClass select the nodes that have it (scheduling.nodeSelector)",
+            kind="runtime",
+        )
+        facts = tuple(f"runtimeclass/{name}" for name in classes)
+        by = f"runtimeclass {listed(classes)}" if classes else f"node {nodes}"
+        return Explained(text, by, (change,), facts)
+    owner = network_owner(evidence) if is_of_network(found.message) else None
+    if owner is None:
+        return Explained(text, "")
+    text = f"{text} {owner.said(evidence, 'is the network plugin')}"
+    change = Change(
+        text=f"Let {owner.name} work on {nodes}: see the log of its pod there", kind="start"
+    )
+    return Explained(text, f"{owner.name} (node {nodes})", (change,), facts_of(owner))
+
+
+def _no_node(evidence: Evidence, found: _Caught) -> Explained:
+    """A pod that names a node which is not there."""
+    name = str(section(found.pods[0], "spec").get("nodeName"))
+    known = listed(sorted(str(each["metadata"]["name"]) for each in evidence.all("Node")), 4)
+    text = f"node {name} is not in the files, so no kubelet takes the pod. There are {known}."
+    return Explained(text, f"node {name}", (_BY_A_SCHEDULER,))
+
+
+def _gates(evidence: Evidence, found: _Caught) -> Explained:
+    """Readiness gates that nobody sets. Upstream: kubelet/status/generate.go, GeneratePodReadyCondition()."""
+    gates = [
+        str(each.get("conditionType"))
+        for each in items(section(found.pods[0], "spec"), "readinessGates")
+    ]
+    unset = [
+        gate for gate in gates if (condition(found.pods[0], gate) or {}).get("status") != "True"
+    ]
+    text = f"its readiness gate {listed(unset or gates)} is not True."
+    # "target-health.elbv2.k8s.aws/…" has the words of who sets it in front.
+    domain = (unset or gates)[0].partition("/")[0] if gates else ""
+    hints = ("load", "balancer") if "elb" in domain or "health" in domain else ("controller",)
+    owner = behind(evidence, _GATE_OWNERS.get(domain, domain), *hints)
+    if owner is None:
+        return Explained(f"{text} No workload in the files looks like the one that sets it.", "")
+    changes = () if owner.is_running else (started(owner.workload),)
+    text = f"{text} {owner.said(evidence, 'sets it')}"
+    return Explained(text, f"{owner.name} (readiness gate)", changes, facts_of(owner))
+
+
+# Who sets a readiness gate whose name does not say so. Upstream: aws-load-balancer-controller,
+# apis/elbv2, TargetHealthPodConditionTypePrefix; GKE's container-native load balancing.
+_GATE_OWNERS: Final = {
+    "target-health.elbv2.k8s.aws": "aws-load-balancer-controller",
+    "target-health.alb.ingress.k8s.aws": "aws-load-balancer-controller",
+}
+_EXPLAINED: Final[dict[str, Callable[[Evidence, _Caught], Explained]]] = {
+    SANDBOX: _sandbox,
+    "NodeNotFound": _no_node,
+    "ReadinessGatesNotReady": _gates,
+}
 
 _BY_A_SCHEDULER: Final = Change(
     text="Make the pods again without nodeName (with a node selector instead), so that a scheduler "

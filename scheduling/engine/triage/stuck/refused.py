@@ -12,13 +12,8 @@ from kscope.sim.objects.objects import Manifest, Pod
 from kscope.sim.objects.quantity import milli_value
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.diagnosis.subjects.admission import (
-    exceeded_limits,
-    template_amounts,
-    written_amount,
-)
+from scheduling.engine.diagnosis.subjects.admission import refusal_text
 from scheduling.engine.diagnosis.subjects.changes import default_amounts
-from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.framework.explaining.case import listed
 from scheduling.engine.observed.evidence import (
     Evidence,
@@ -39,6 +34,8 @@ from scheduling.engine.triage.stuck.controllers import (
     wanted_pods,
 )
 from scheduling.engine.triage.stuck.explained import Explained, facts_of
+from scheduling.engine.triage.stuck.security import security_refusal
+from scheduling.engine.triage.stuck.webhooks import hook_named, unanswered_webhook
 
 _KINDS: Final = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job")
 _FAILED: Final = "FailedCreate"
@@ -52,7 +49,10 @@ _ACCOUNT: Final = re.compile(r'serviceaccount "([^"]+)" not found')
 _CLASS: Final = re.compile(r"no PriorityClass with name (\S+) was found")
 _SCOPES: Final = re.compile(r"insufficient quota to match these scopes: (.*)")
 _RUNTIME: Final = re.compile(r'RuntimeClass "([^"]+)" not found')
-_BOUND: Final = re.compile(r"((?:max|min)imum) (\S+) usage per (\w+) is ([^,\]]+)")
+_BOUND: Final = re.compile(
+    r"((?:max|min)imum) (\S+) usage per (\w+) is ([^\s,\]]+?)\.?(?=[\s,\]]|$)"
+)
+_RATIO: Final = re.compile(r"(\S+) max limit to request ratio per (\w+) is ([^\s,\]]+)")
 _SECURITY: Final = re.compile(r'violates PodSecurity "([^"]+)"')
 # Names of pods and numbers differ from refusal to refusal of one cause.
 _POD: Final = re.compile(r'pods? "[^"]*"')
@@ -85,7 +85,7 @@ def refused_groups(evidence: Evidence, cluster: Cluster) -> Iterator[tuple[Group
             if lacks <= 0:
                 continue
             # A plain manifest without a status has not lacked anything yet.
-            message = message or _by_quota(cluster, owner)
+            message = message or _by_rules(evidence, cluster, owner)
             if not message:
                 continue
             key = _key(message, str(owner["metadata"].get("namespace")))
@@ -101,7 +101,7 @@ def refused_groups(evidence: Evidence, cluster: Cluster) -> Iterator[tuple[Group
 
 
 # The rules that kscope's API server has as well.
-_KNOWN_RULES: Final = ("quota", "unstated", "class", "account", "runtime", "bound")
+_KNOWN_RULES: Final = ("quota", "unstated", "class", "account", "runtime", "bound", "ratio")
 # Those whose pods can be counted once the first change is made.
 _COUNTED: Final = ("quota", "unstated", "class", "account", "runtime")
 
@@ -158,32 +158,16 @@ def _refusal(evidence: Evidence, owner: Manifest) -> tuple[str, str]:
     return events[-1].message, events[0].first
 
 
-def _by_quota(cluster: Cluster, owner: Manifest) -> str:
-    """What the API server would say of the next pod, where a quota is used up.
-
-    Upstream: plugin/pkg/admission/resourcequota/controller.go, CheckRequest().
-    """
+def _by_rules(evidence: Evidence, cluster: Cluster, owner: Manifest) -> str:
+    """What the API server would say of the next pod, by the objects of the files; "" for nothing."""
+    namespace = str(owner["metadata"].get("namespace"))
+    template = section(owner, "spec", "template")
     workload = cluster.store.find(owner["kind"], key_of(owner))
-    if workload is None:
-        return ""
-    scene = Scene(cluster.store, cluster.now)
-    asked = template_amounts(section(workload.spec, "template", "spec"))
-    for quota, limits in exceeded_limits(scene, workload):
-        hard, used = section(quota.status, "hard"), section(quota.status, "used")
-        if not used:
-            continue
-        over = [name for name in limits if name in asked]
-        parts = (
-            ("requested", {name: written_amount(name, asked[name]) for name in over}),
-            ("used", {name: used.get(name, "0") for name in over}),
-            ("limited", {name: hard.get(name) for name in over}),
-        )
-        told = ", ".join(
-            f"{word}: {','.join(f'{name}={amount}' for name, amount in amounts.items())}"
-            for word, amounts in parts
-        )
-        return f"exceeded quota: {quota.name}, {told}"
-    return ""
+    return (
+        unanswered_webhook(evidence, namespace, section(template, "metadata", "labels"))
+        or ("" if workload is None else refusal_text(cluster.admission, workload))
+        or security_refusal(evidence.find("Namespace", namespace), section(template, "spec"))
+    )
 
 
 def _key(message: str, namespace: str) -> tuple[str, ...]:
@@ -208,6 +192,7 @@ _KINDS_OF_REFUSAL: Final = (
     (_SECURITY, "security"),
     (_RUNTIME, "runtime"),
     (_BOUND, "bound"),
+    (_RATIO, "ratio"),
 )
 
 
@@ -252,7 +237,14 @@ def _observed(evidence: Evidence, found: _Refused, events: Sequence[SeenEvent]) 
     """What the files say: an Event, or the condition of the workload."""
     if any(_refusal(evidence, each)[0] for each in found.owners):
         return f"FailedCreate{times_of(events)}: {found.message}"
-    return ""
+    counts = (
+        f"{each['kind']} {key_of(each)} has {wanted_pods(each) - found.lacks[key_of(each)]} of "
+        f"{counted(wanted_pods(each), 'pod')}"
+        for each in found.owners
+        if each.get("status")
+    )
+    shown = listed(list(counts), 3)
+    return f"{shown}; no Event says why." if shown else ""
 
 
 def _predicted(kind: str) -> str:
@@ -336,19 +328,35 @@ def _unstated(evidence: Evidence, namespace: str, name: str, found: _Refused) ->
     del evidence
     match = _UNSTATED.search(found.message)
     what = match[2] if match is not None else ""
-    cause = f"ResourceQuota {namespace}/{name} wants every pod to state {what}."
+    amounts, containers = _left_out(what)
+    of = f" of containers {listed(containers)}" if containers else ""
+    cause = f"ResourceQuota {namespace}/{name} wants every pod to state {listed(amounts)}{of}."
     change = Change(
-        text=f"State {what} in the template, or create a LimitRange in {namespace} with defaults",
+        text=f"State {listed(amounts)} in the template, or create a LimitRange in {namespace} with "
+        "defaults",
         kind="limits",
-        commands=bodies([default_amounts(namespace, what.split(","))]),
+        commands=bodies([default_amounts(namespace, amounts)]),
     )
     return _by_object(cause, "resourcequota", f"{namespace}/{name}", [change])
+
+
+def _left_out(what: str) -> tuple[list[str], list[str]]:
+    """The amounts that are not stated, and by which containers, where it is said.
+
+    Upstream: pkg/quota/v1/evaluator/core/pods.go, "limits.cpu for: a,b; limits.memory for: a";
+    before v1.26 "limits.cpu,limits.memory".
+    """
+    if " for: " not in what:
+        return [each.strip() for each in what.split(",")], []
+    parts = [each.strip().partition(" for: ") for each in what.split(";")]
+    named = (name.strip() for _, _, names in parts for name in names.split(","))
+    return [name for name, _, _ in parts], list(dict.fromkeys(named))
 
 
 def _webhook(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
     """A webhook that cannot be called: its configuration, its Service, and who serves that."""
     del namespace
-    configuration, hook = _hook(evidence, name)
+    configuration, hook = hook_named(evidence, name)
     parts = [f"The webhook {name}"]
     by = f"webhook {name}"
     changes: list[Change] = []
@@ -383,15 +391,6 @@ def _webhook(evidence: Evidence, namespace: str, name: str, found: _Refused) -> 
     return Explained(cause, by, tuple(changes), (by.replace(" ", "/", 1), *facts_of(owner)))
 
 
-def _hook(evidence: Evidence, name: str) -> tuple[Manifest | None, Manifest | None]:
-    for kind in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
-        for each in evidence.all(kind):
-            for hook in items(each, "webhooks"):
-                if hook.get("name") == name:
-                    return each, hook
-    return None, None
-
-
 def started(owner: Manifest) -> Change:
     """The change that starts a workload that does not run."""
     name = entity(owner).replace("/", " ", 1)
@@ -410,7 +409,7 @@ def started(owner: Manifest) -> Change:
 
 def _denied(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
     del namespace
-    configuration, _ = _hook(evidence, name)
+    configuration, _ = hook_named(evidence, name)
     by = f"webhook {name}"
     if configuration is not None:
         by = f"{configuration['kind'].lower()} {configuration['metadata']['name']}"
@@ -467,23 +466,40 @@ def _bound(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Ex
     match = _BOUND.search(found.message)
     assert match is not None
     side, resource, kind, amount = match[1][:3], match[2], match[3], match[4]
+    than = "no more" if side == "max" else "no less"
+    change = f"Ask in the template for {than} than {amount} {resource} per {kind}"
+    return _limited(evidence, namespace, found, (kind, side, resource), change)
+
+
+def _ratio(evidence: Evidence, namespace: str, name: str, found: _Refused) -> Explained:
+    """How much larger limits may be than requests. Upstream: limitRequestRatioConstraint()."""
+    del name
+    match = _RATIO.search(found.message)
+    assert match is not None
+    resource, kind, amount = match[1], match[2], match[3]
+    change = f"Let the limit of {resource} in the template be at most {amount} times its request"
+    where = (kind, "maxLimitRequestRatio", resource)
+    return _limited(evidence, namespace, found, where, change)
+
+
+def _limited(
+    evidence: Evidence, namespace: str, found: _Refused, where: tuple[str, str, str], text: str
+) -> Explained:
+    """The LimitRange that has an item of a type with that field and resource."""
+    kind, field_name, resource = where
     ranges = [
         each
         for each in evidence.all("LimitRange")
         if each["metadata"].get("namespace") == namespace
         and any(
-            resource in section(item, side)
+            resource in section(item, field_name)
             for item in items(section(each, "spec"), "limits")
             if item.get("type") == kind
         )
     ]
     who = f"LimitRange {key_of(ranges[0])}" if ranges else f"A LimitRange of namespace {namespace}"
-    said = found.message.partition("forbidden: ")[2] or found.message
-    change = Change(
-        text=f"Ask in the template for {'no more' if side == 'max' else 'no less'} than {amount} "
-        f"{resource} per {kind}",
-        kind="template",
-    )
+    said = (found.message.partition("forbidden: ")[2] or found.message).rstrip(".")
+    change = Change(text=text, kind="template")
     by = who[:1].lower() + who[1:] if not ranges else f"limitrange {key_of(ranges[0])}"
     facts = (f"limitrange/{key_of(ranges[0])}",) if ranges else ()
     return Explained(f"{who} forbids the pods: {said}.", by, (change,), facts)
@@ -559,4 +575,5 @@ _EXPLAINED: Final[dict[str, Callable[[Evidence, str, str, _Refused], Explained]]
     "security": _security,
     "runtime": _runtime,
     "bound": _bound,
+    "ratio": _ratio,
 }
