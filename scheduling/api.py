@@ -180,6 +180,20 @@ _FIX = {
     "at": serializers.IntegerField(allow_null=True, help_text="when it was bound there, ns"),
     "note": serializers.CharField(allow_blank=True),
 }
+_OBSERVED = {
+    "text": serializers.CharField(),
+    "at": serializers.CharField(allow_blank=True, help_text="when it was seen, RFC 3339"),
+    "source": serializers.CharField(help_text="a field of the manifest, or Event of COMPONENT"),
+    "superseded_by": inline_serializer(
+        "SupersededBy",
+        {
+            "t": serializers.IntegerField(help_text="virtual nanoseconds"),
+            "seq": serializers.IntegerField(help_text="the event of the run that replaced it"),
+            "text": serializers.CharField(),
+        },
+        allow_null=True,
+    ),
+}
 DIAGNOSIS = inline_serializer(
     "Diagnosis",
     {
@@ -210,6 +224,15 @@ DIAGNOSIS = inline_serializer(
             child=serializers.IntegerField(), help_text="changes tried, by kind"
         ),
         "conclusion": serializers.CharField(allow_blank=True),
+        "instant": serializers.CharField(
+            required=False,
+            allow_blank=True,
+            help_text="of a cluster that was brought: of its files",
+        ),
+        "observed": serializers.ListField(
+            required=False, child=serializers.CharField(), help_text="what the files say of it"
+        ),
+        "observed_facts": inline_serializer("ObservedFact", _OBSERVED, many=True, required=False),
     },
 )
 
@@ -261,8 +284,8 @@ class ObjectWhy(EngineView):
         """The causes with their facts, and changes tried in forks of the run."""
         run, seq = found_run(request, run_id), whole_number(request, "seq")
         prefix, _, key = entity.partition("/")
-        # Of a cluster as it was brought, any object of its files can be asked about.
-        kind = KIND_OF.get(prefix) or (prefix if run.stands else None)
+        # Of a cluster that was brought, any object of its files can be asked about.
+        kind = KIND_OF.get(prefix) or (prefix if run.scenario.as_brought else None)
         if kind is None:
             known = ", ".join(sorted(KIND_OF))
             raise ApplicationError(f"{prefix!r} cannot be asked about; these can: {known}")

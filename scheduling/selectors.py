@@ -3,7 +3,7 @@
 import threading
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import orjson
@@ -20,11 +20,13 @@ from scheduling.engine.diagnosis.fork import collector_paused
 from scheduling.engine.diagnosis.inquiry import last_of
 from scheduling.engine.diagnosis.report import Diagnosis
 from scheduling.engine.diagnosis.subjects.goals import Goal
-from scheduling.engine.diagnosis.why import explain_in_steps
+from scheduling.engine.diagnosis.why import ASKED, explain_in_steps
+from scheduling.engine.observed.evidence import Evidence
+from scheduling.engine.triage.after_play import Observed, observed_after_play, unplayed
 from scheduling.models import SchedulingAttempt
 from scheduling.process_forks import forks_of
 from scheduling.record_checks import NAMES, run_findings
-from scheduling.triages import answer_as_it_stands
+from scheduling.triages import answer_as_it_stands, evidence_of
 
 # A diagnosis holds a whole engine and its forks in memory, so only one may run at a time.
 _diagnosing = threading.Lock()
@@ -120,11 +122,10 @@ def diagnosis_parts_by_id(
         yield from _parts_as_it_stands(run, kind, key)
         return
     sent, found = 0, None
-    for found, outcome in _steps(run, kind, key, seq):
-        if found.state == "absent":
-            raise ApplicationError(found.sentence, status=404)
+    for step in _steps(run, kind, key, seq):
+        found = step.found
         if sent == 0:
-            yield _answer(run, seq, replace(found, fixes=()), outcome)
+            yield _answer(run, seq, replace(step, found=replace(found, fixes=())))
             sent = 1
         for fix in found.fixes[sent - 1 :]:
             yield {"fix": fix.to_dict()}
@@ -163,28 +164,45 @@ def diagnosis(run: Run, kind: str, key: str, *, seq: int | None) -> dict[str, An
     long as a seek, then a second or two where the cluster is large. Raises ApplicationError when
     the run has no such event or object.
     """
-    found, outcome = last_of(_steps(run, kind, key, seq))
-    if found.state == "absent":
-        raise ApplicationError(found.sentence, status=404)
-    return _answer(run, seq, found, outcome)
+    return _answer(run, seq, last_of(_steps(run, kind, key, seq)))
 
 
-def _steps(run: Run, kind: str, key: str, seq: int | None) -> Iterator[tuple[Diagnosis, str]]:
-    """The steps of the diagnosis, each with the outcome of the object at that instant."""
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A step of a diagnosis: what is found, its outcome, and what the files said; None for nothing."""
+
+    found: Diagnosis
+    outcome: str
+    observed: Observed | None
+
+
+def _steps(run: Run, kind: str, key: str, seq: int | None) -> Iterator[_Step]:
+    """The steps of the diagnosis. Raises ApplicationError for an object that is nowhere."""
     if seq is not None:
         check_seq(run, seq, first=1)
     with _diagnosing:
         cluster = _cluster_at(run, seq)
         cluster.take()
         with collector_paused():
+            evidence = evidence_of(run) if run.scenario.as_brought else Evidence(())
+            kind = evidence.kind_named(kind) or kind
+            observed = observed_after_play(cluster, evidence, kind, key)
+            if kind not in ASKED:
+                if observed is None:
+                    raise ApplicationError(f"There is no {kind} {key}.", status=404)
+                yield _Step(unplayed(cluster, kind, key), "", observed)
+                return
             outcome = Goal(kind, key).outcome(cluster)
             for found in explain_in_steps(cluster, kind, key, forks_of(cluster)):
-                yield found, outcome
+                if found.state == "absent" and observed is None:
+                    raise ApplicationError(found.sentence, status=404)
+                yield _Step(found, outcome, observed)
 
 
-def _answer(run: Run, seq: int | None, found: Diagnosis, outcome: str) -> dict[str, Any]:
-    shown = {"run": run.pk, "seq": run.head_seq if seq is None else seq, "outcome": outcome}
-    return {**shown, **found.to_dict()}
+def _answer(run: Run, seq: int | None, step: _Step) -> dict[str, Any]:
+    shown = {"run": run.pk, "seq": run.head_seq if seq is None else seq, "outcome": step.outcome}
+    observed = {} if step.observed is None else step.observed.to_dict()
+    return {**shown, **step.found.to_dict(), **observed}
 
 
 def checks_by_id(run_id: int) -> dict[str, Any]:

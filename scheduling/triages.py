@@ -106,6 +106,11 @@ def _standing(run: Run) -> tuple[Cluster, Evidence]:
         cluster = cast("Cluster", engine_created(run))
     except SimError as problem:
         raise ApplicationError(f"The cluster cannot be made: {problem}", status=409) from problem
+    return cluster, evidence_of(run)
+
+
+def evidence_of(run: Run) -> Evidence:
+    """What the files of *run* say."""
     kept = KeptEvidence.objects.filter(pk=run.scenario_id).first()
     manifests = [*run.scenario.document["objects"], *(kept.objects_aside if kept else ())]
-    return cluster, Evidence(manifests, kept.newest_write if kept else "")
+    return Evidence(manifests, kept.newest_write if kept else "")

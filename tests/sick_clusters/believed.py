@@ -9,6 +9,7 @@ from scheduling.engine.triage.asking import Answer, explain_as_it_stands
 from scheduling.engine.triage.report import Group
 from scheduling.engine.triage.triage import triage
 from tests.properties.facts import value_of
+from tests.sick_clusters.kept import lost_facts
 from tests.sick_clusters.observed import counted_in_vain, held_twice, let_go
 from tests.sick_clusters.playing import runs_in_vain
 from tests.sick_clusters.standing import Sick, as_bytes, sick
@@ -65,6 +66,7 @@ def faults_of_playing(seed: int) -> list[str]:
         faults += runs_in_vain(found.cluster, found.evidence)
     if as_bytes(found.evidence) != files:
         faults.append("playing has changed the evidence")
+    faults += lost_facts(found)
     return list(dict.fromkeys(faults))
 
 

@@ -125,12 +125,15 @@ def test_a_triage_is_kept_for_the_next_who_asks(client: Client, brought: Run) ->
     assert (listed["stuck"], listed["standing"]) == (2, True)
 
 
-def test_why_tells_what_was_observed_before_playing(client: Client, brought: Run) -> None:
+def test_why_tells_what_was_observed_after_playing(client: Client, brought: Run) -> None:
     told = client.get(f"/api/runs/{brought.pk}/why/pod/default/giant/").json()
     assert any("Insufficient cpu" in each for each in told["observed"])
     services.run_transport(run=brought, action="play", speed="max")
     runner.run_drive(brought.pk)
-    assert "observed" not in client.get(f"/api/runs/{brought.pk}/why/pod/default/giant/").json()
+    played = client.get(f"/api/runs/{brought.pk}/why/pod/default/giant/").json()
+    before = {each["text"]: each["at"] for each in told["observed_facts"]}
+    assert {each["text"]: each["at"] for each in played["observed_facts"]} == before
+    assert played["at"] > 0
 
 
 def test_any_object_of_the_files_can_be_asked(client: Client, brought: Run) -> None:

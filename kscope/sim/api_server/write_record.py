@@ -2,7 +2,9 @@
 
 from typing import Any, NamedTuple, Required, TypedDict
 
+from kscope.sim.api_server.superseding import Superseding
 from kscope.sim.api_server.watches import WatchEvent
+from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.view import Attributes, Changes, merge
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
@@ -59,6 +61,7 @@ class WriteRecord:
         "_removals",
         "_rules",
         "_shown",
+        "superseding",
         "touched",
     )
 
@@ -74,6 +77,13 @@ class WriteRecord:
         self._removals: list[Removal] = []
         # The newest manifest of each object written since the last `take_touched`; None if it is gone.
         self.touched: dict[str, Manifest | None] = {}
+        # What took the place of the facts of the files; None in a run that is not asked about them.
+        self.superseding: Superseding | None = None
+
+    def begin_superseding(self, loop: EventLoop) -> None:
+        """From now on note what takes the place of the facts of the objects that are there."""
+        self.superseding = Superseding(loop, self._created, self._recorder.seq)
+        self._recorder.heard = self.superseding.emitted
 
     def cause(self, obj: ApiObject) -> int:
         """The sequence number of the newest event of *obj*; 0 without one."""
@@ -118,6 +128,8 @@ class WriteRecord:
         )
         if old is None:
             self._created[entity] = seq
+        if self.superseding is not None:
+            self.superseding.written(write, seq, fact)
 
     def bound(self, write: WatchEvent, fact: str, note: Note) -> None:
         """Record that a pod was bound, of which only the node and the conditions changed."""
@@ -126,9 +138,11 @@ class WriteRecord:
         entity = new.id
         self._shown[entity], patch = bound(self._shown[entity], new)
         self.touched[entity] = new.raw
-        self._causes[entity] = self._recorder.record(
+        self._causes[entity] = seq = self._recorder.record(
             fact, entity, note["by"], note.get("message", ""), note.get("data"), {entity: patch}
         )
+        if self.superseding is not None:
+            self.superseding.written(write, seq, fact)
 
     def removed(self, write: WatchEvent, fact: str, note: Note) -> None:
         """Record that an object is gone."""
@@ -141,4 +155,6 @@ class WriteRecord:
         seq = self._recorder.record(
             fact, entity, note["by"], note.get("message", ""), note.get("data"), changes
         )
+        if self.superseding is not None:
+            self.superseding.removed(entity, created, seq, fact)
         self._removals.append(Removal(seq, created, entity, write.new.raw))

@@ -72,7 +72,7 @@ def event_row(event: Event) -> EventRow:
 class Recorder:
     """Numbers events, keeps those not yet taken, and folds the view state and the digest."""
 
-    __slots__ = ("_digest", "_loop", "_pending", "_view", "most", "noted", "seq")
+    __slots__ = ("_digest", "_loop", "_pending", "_view", "heard", "most", "noted", "seq")
 
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
@@ -84,6 +84,8 @@ class Recorder:
         self._digest = GENESIS
         # By object the newest Kubernetes Events to be known later: reason → message, newest last.
         self.noted: dict[str, dict[str, str]] = {}
+        # Called for each Kubernetes Event with the object, the seq, the reason and the message.
+        self.heard: Callable[[str, int, str, str], None] | None = None
 
     def note(self, object: str, reason: str, message: str) -> None:
         """Keep the newest message of *reason* about *object*, until the object is deleted."""
@@ -119,6 +121,8 @@ class Recorder:
             _new(Event, (seq, loop.now, kind, object, component, cause, message, data, changes))
         )
         loop.cause = seq
+        if self.heard is not None and data is not None and "event" in data:
+            self.heard(object, seq, data.get("reason", kind), message)
         return seq
 
     def take(self) -> tuple[list[Event], list[EventRow]]:

@@ -112,6 +112,8 @@ class Cluster:
         InitialObjects(
             self.store, self.admission, self._known_fields, workload_rules, self.boundary
         ).create(scenario.objects, progress)
+        if scenario.stands:
+            self.store.record.begin_superseding(self.loop)
         for step in scenario.steps:
             self.loop.cause = 0
             self.loop.call_at(step.at, self._take_step, step)

@@ -23,13 +23,20 @@ from scheduling.engine.diagnosis.subjects.workloads import KINDS as WORKLOADS
 from scheduling.engine.diagnosis.subjects.workloads import pods_of, replica_sets
 from scheduling.engine.diagnosis.why import ASKED, diagnosis_of, explain_object
 from scheduling.engine.framework.explaining.case import listed
-from scheduling.engine.observed.evidence import Evidence, SeenEvent, claims_of, condition, key_of
+from scheduling.engine.observed.evidence import Evidence, claims_of, key_of
+from scheduling.engine.triage.after_play import Observed
 from scheduling.engine.triage.alone import LOSING, SHARED, AtOnce, change_of
+from scheduling.engine.triage.observed_facts import (
+    ObservedFact,
+    condition_text,
+    facts_of,
+    how_it_ended,
+    is_ready,
+    texts_of,
+)
 from scheduling.engine.triage.report import Change, Group, change_text
 from scheduling.engine.triage.stuck.controllers import ready_pods, state_of, wanted_pods
-from scheduling.engine.triage.stuck.inferred import sources
 from scheduling.engine.triage.stuck.nodes import OFF
-from scheduling.engine.triage.stuck.told import container_statuses
 from scheduling.engine.triage.triage import ask
 
 # How far the model looks ahead.
@@ -45,7 +52,6 @@ _PENDING: Final = "pending"
 # Who is named where a workload waits until its pods are placed.
 _SCHEDULER: Final = "kube-scheduler"
 _HELD_OUTSIDE: Final = (_UNMINDED, "gated")
-_EVENTS_SHOWN: Final = 3
 _NOTHING_TRIED: Final = "No change was tried: none is known that kscope could show to work."
 _NOT_CARRIED_OUT: Final = (
     "No change was tried: none is known for all that this holds, and forks of so large a cluster, in "
@@ -108,7 +114,7 @@ def _is_repair(change: Change, group: Group) -> bool:
 class Answer:
     """Why an object is as it is at the instant of the files.
 
-    `observed` is what the files say of it. `diagnosis` is what follows from the objects as they
+    `facts` are what the files say of it. `diagnosis` is what follows from the objects as they
     stand, with the changes that were tried for it alone, and `beside` the same for one that shares
     its lot: the pod of a claim or workload, the claim of a pod. `groups` are the causes that hold it, with
     the changes for all that they hold. Where `is_named` is not set, they hold what it uses or
@@ -118,7 +124,7 @@ class Answer:
     """
 
     instant: str
-    observed: tuple[str, ...]
+    facts: tuple[ObservedFact, ...]
     diagnosis: Diagnosis
     beside: Diagnosis | None = None
     groups: tuple[Group, ...] = ()
@@ -126,6 +132,11 @@ class Answer:
     predicted: str = ""
     contradicts: bool = False
     is_played: bool = True
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """The facts in words."""
+        return tuple(texts_of(self.facts))
 
     @property
     def sentence(self) -> str:
@@ -228,6 +239,7 @@ class Answer:
             "instant": self.instant,
             "sentence": self.sentence,
             "observed": list(self.observed),
+            "observed_facts": [each.to_dict() for each in self.facts],
             "predicted": self.predicted,
             "contradicts": self.contradicts,
             "contradiction": self.contradiction,
@@ -288,7 +300,7 @@ def explain_as_it_stands(
         diagnosis = replace(diagnosis, state="held")
     return Answer(
         instant=evidence.instant,
-        observed=tuple(_observed(evidence, raw)),
+        facts=facts_of(evidence, raw),
         diagnosis=diagnosis,
         beside=beside,
         groups=groups,
@@ -308,7 +320,7 @@ def _unasked(cluster: Cluster, kind: str, key: str, raw: Manifest) -> Diagnosis:
         sentence += f": it keeps {', '.join(finalizers)}." if finalizers else "."
         state = "terminating"
     else:
-        told = [_condition_text(each) for each in items(section(raw, "status"), "conditions")]
+        told = [condition_text(each) for each in items(section(raw, "status"), "conditions")]
         told = [each for each in told if each]
         sentence = f"Nothing in the files holds {kind} {key}; kscope plays no objects of this kind."
         if told:
@@ -326,13 +338,13 @@ def _without_denial(
     status = section(raw, "status")
     if found.state == "well" and raw["kind"] in WORKLOADS and ready_pods(raw) < wanted_pods(raw):
         said = f"{raw['kind']} {key_of(raw)} {state_of(evidence, raw)}"
-        unready = [each for each in _pods_of(evidence, raw) if not _is_ready(each)]
+        unready = [each for each in _pods_of(evidence, raw) if not is_ready(each)]
         told = [each.text for pod in unready for each in evidence.events(pod) if each.is_warning]
         rest = f" The newest Event of its pods: {told[-1]}." if told else ""
         return replace(
             found, state="held", sentence=f"{said}; nothing in the model holds it.{rest}"
         )
-    if found.state == "ended" and (how := _how_it_ended(raw)):
+    if found.state == "ended" and (how := how_it_ended(raw)):
         return replace(found, sentence=f"{found.sentence.rstrip('.')}: {how.rstrip('.')}.")
     if not found.causes and not predicted.goes_on and predicted.causes:
         sentence = f"The files say nothing of it; the model predicts: {predicted.text}"
@@ -346,103 +358,6 @@ def _without_denial(
     else:
         rest = f"its phase is {status.get('phase')}, and no Event says that anything holds it"
     return replace(found, sentence=f"{found.sentence.rstrip('.')}; {rest}.")
-
-
-def _how_it_ended(pod: Manifest) -> str:
-    """What the status of a failed pod says: of the pod as a whole, else of its containers."""
-    status = section(pod, "status")
-    if status.get("phase") != "Failed":
-        return ""
-    said = _said(status)
-    ended = (_of_container(each) for each in container_statuses(pod))
-    return said or "; ".join(line for lines in ended for line in lines)
-
-
-# -- what was observed -------------------------------------------------------------------------------
-
-
-def _observed(evidence: Evidence, raw: Manifest) -> Iterator[str]:
-    """What the files say of the object itself, one fact a line."""
-    status, events = section(raw, "status"), evidence.events(raw)
-    if phase := status.get("phase"):
-        yield f"phase {phase}"
-    shown = [each for each in reversed(events) if each.is_warning][:_EVENTS_SHOWN] or events[-1:]
-    for event in shown:
-        yield _of_event(evidence, event)
-    yield from _of_deletion(raw)
-    if status and raw["kind"] in WORKLOADS and (wanted := wanted_pods(raw)):
-        yield f"{ready_pods(raw)} of {wanted} pods ready"
-    for each in container_statuses(raw):
-        yield from _of_container(each)
-    for each in items(status, "conditions"):
-        if text := _condition_text(each):
-            yield text
-    error = section(status, "error").get("message")
-    if error:
-        yield f"error: {error}"
-    if raw["kind"] == "Node" and _is_ready(raw):
-        yield "condition Ready is True"
-    yield from _not_in_files(evidence, raw) if status.get("phase") != "Running" else ()
-
-
-def _is_ready(node: Manifest) -> bool:
-    ready = condition(node, "Ready")
-    return ready is not None and ready.get("status") == "True"
-
-
-def _not_in_files(evidence: Evidence, raw: Manifest) -> Iterator[str]:
-    """What a pod needs and the files say nothing about: neither that it is there nor that it is not."""
-    if raw["kind"] != Pod.KIND or not section(raw, "status"):
-        return
-    for kind in dict.fromkeys(kind for kind, _, _ in sources(raw)):
-        if not evidence.has(kind):
-            yield f"no {kind}s are in these files: whether those of the pod exist is not known"
-    if not evidence.has_events:
-        yield "no Events are in these files"
-
-
-def _condition_text(seen: Manifest) -> str:
-    """A condition that tells of trouble, in words; "" for any other."""
-    if not _is_bad(seen) or not (seen.get("reason") or seen.get("message")):
-        return ""
-    return f"condition {seen.get('type')} is {seen.get('status')}: {_said(seen)}"
-
-
-def _is_bad(seen: Manifest) -> bool:
-    """Whether a condition tells of trouble: those that are named after it do so by being true."""
-    names_trouble = str(seen.get("type")).endswith(_TROUBLE)
-    return seen.get("status") != ("False" if names_trouble else "True")
-
-
-_TROUBLE: Final = ("Failure", "Pressure", "Unavailable", "Problem", "Error", "Disruption")
-
-
-def _of_deletion(raw: Manifest) -> Iterator[str]:
-    metadata = raw["metadata"]
-    if metadata.get("deletionTimestamp"):
-        finalizers = ", ".join(metadata.get("finalizers") or ())
-        held = f", with the finalizers {finalizers}" if finalizers else ""
-        yield f"deleted at {metadata['deletionTimestamp']}{held}"
-
-
-def _of_container(status: Manifest) -> Iterator[str]:
-    state = section(status, "state")
-    restarts = status.get("restartCount") or 0
-    times = f", restarted {restarts} times" if restarts else ""
-    for name, verb in (("waiting", "waits in"), ("terminated", "ended:")):
-        found = section(state, name)
-        if found.get("reason"):
-            yield f"container {status.get('name')} {verb} {_said(found)}{times}"
-
-
-def _said(part: Manifest) -> str:
-    return ": ".join(str(part[name]) for name in ("reason", "message") if part.get(name))
-
-
-def _of_event(evidence: Evidence, event: SeenEvent) -> str:
-    ago = evidence.age_seconds(event.last)
-    age = f"{ago // 60} min" if ago >= 60 else f"{ago} s"
-    return f"Event ×{event.count}, last {age} before: {event.text}"
 
 
 # -- what holds it -----------------------------------------------------------------------------------
@@ -586,13 +501,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     found = answer.diagnosis
     yield f"{found.pod or found.entity} ({found.state}): {answer.sentence}"
     yield ""
-    yield (
-        f"Observed, as of {answer.instant}"
-        if answer.instant
-        else "Observed (the files name no time)"
-    )
-    for each in answer.observed or ("nothing: the files have no status and no Event of it",):
-        yield f"  {each}"
+    yield from Observed(instant=answer.instant, facts=answer.facts).lines()
     if answer.predicted:
         yield ""
         yield (

@@ -36,7 +36,10 @@ from scheduling.engine.configuration.scenario_schedulers import (
 )
 from scheduling.engine.configuration.setup import SchedulerSetup
 from scheduling.engine.cycle.decisions import decide
-from scheduling.engine.diagnosis.why import KIND_OF, explain_object
+from scheduling.engine.diagnosis.report import Diagnosis
+from scheduling.engine.diagnosis.why import KIND_OF
+from scheduling.engine.observed.evidence import Evidence
+from scheduling.engine.triage.after_play import explain_after_play
 from scheduling.engine.versions.feature_gates import with_gates
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.extender_client import HttpTransport
@@ -188,17 +191,18 @@ class Command(BaseCommand):
             stop = _play(cluster, until, sys.stdout.buffer, budget, evidence=evidence)
             sys.stdout.buffer.flush()
         if options["why"]:
-            self._explain(cluster, options)
+            evidence_of = Evidence(loaded.everything, loaded.newest_write)
+            self._explain(cluster, evidence_of if scenario.stands else Evidence(()), options)
         if cluster.failure:
             raise CommandError(f"The run has ended: {cluster.failure}", returncode=_STOPPED)
         if stop is not None:
             advice = f"Raise it with --max-{stop.part} to go on."
             raise CommandError(f"{stop.reason} {advice}", returncode=_STOPPED)
 
-    def _explain(self, cluster: Cluster, options: dict[str, Any]) -> None:
-        kind, key = _asked_object(options["why"])
-        found = explain_object(cluster, kind, key, make_forks=forks_of)
-        if found.state == "absent":
+    def _explain(self, cluster: Cluster, evidence: Evidence, options: dict[str, Any]) -> None:
+        kind, key = _asked_object(options["why"], evidence)
+        found = explain_after_play(cluster, evidence, kind, key, forks_of)
+        if isinstance(found, Diagnosis) and found.state == "absent":
             what = "pod" if kind == "Pod" else kind
             raise bad_input(f"--why: at {cluster.now / SECOND:g} s there is no {what} {key}")
         write_answer(self, found, as_json=options["json"])
@@ -229,10 +233,17 @@ class Command(BaseCommand):
         return Scenario.from_load(result, name=name, at=whole_second_of(timezone.now()))
 
 
-def _asked_object(name: str) -> tuple[str, str]:
-    """The kind and key of --why: "web" and "shop/web" are pods, "claim/shop/data" is a claim."""
+def _asked_object(name: str, evidence: Evidence) -> tuple[str, str]:
+    """The kind and key of --why: "web" and "shop/web" are pods, "claim/shop/data" is a claim.
+
+    Of files that stand, any of their objects may be asked about.
+    """
     prefix, _, key = name.partition("/")
     kind = KIND_OF.get(prefix)
+    found = "" if kind else evidence.kind_named(prefix)
+    # "shop/web" is a pod also where a kind has the namespace's name.
+    if found and ("/" in key or evidence.find(found, key)):
+        return found, key
     if kind is not None and (kind in ("Node", "PersistentVolume") or "/" in key):
         return kind, key
     return "Pod", name if "/" in name else f"default/{name}"

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from kscope.runs.drive.garbage import uncollected
 from kscope.sim.input.load_result import LoadResult
@@ -52,11 +52,11 @@ class Command(BaseCommand):
 
     def _played(self, options: dict[str, Any]) -> None:
         prefix, name = str(options["kind"]).lower(), str(options["name"])
-        kind = KIND_OF.get(prefix)
-        if kind is None:
-            known = ", ".join(sorted(KIND_OF))
-            raise CommandError(f"no explanation for {prefix!r}; known kinds are {known}")
-        if kind in NAMESPACED and "/" not in name:
+        if prefix not in KIND_OF:
+            loaded = load_files([options["file"]])
+            stands = not (loaded.scenario or {}).get("steps")
+            _, name = _asked(Evidence(loaded.everything if stands else ()), prefix, name)
+        elif KIND_OF[prefix] in NAMESPACED and "/" not in name:
             name = f"default/{name}"
         words = [options["file"], "--why", f"{prefix}/{name}"]
         words += ["--until", options["until"] or _UNTIL]

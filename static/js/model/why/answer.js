@@ -1,4 +1,4 @@
-import {count, duration} from "../shared/format.js";
+import {count, duration, moment} from "../shared/format.js";
 
 /** An answer with one more part of it: the causes first, then each fix, and what is known last. */
 export function joined(diagnosis, part) {
@@ -49,18 +49,27 @@ export function isAskable(id, entities) {
   return Boolean(id) && ASKED.includes(id.split("/", 1)[0]) && entities.has(id);
 }
 
+/** In place of the facts of an object of which the files say nothing. */
+const NO_FACT = {text: "nothing: the files have no status and no Event of it", when: "", mark: ""};
+
 /**
- * What is known of an object of a cluster that was brought, or null for an answer about a run that was played:
- * what its files say, what the model predicts, and whether these contradict each other.
+ * What is known of an object of a cluster that was brought, or null for any other: the facts of its files, what the
+ * model predicts (nothing once it was played), and whether these contradict each other.
  */
-export function observedOf({observed, predicted, instant, contradiction, sentence}) {
-  if (!observed) return null;
+export function observedOf({observed_facts: facts, predicted, instant, contradiction, sentence}) {
+  if (!facts) return null;
   return {
-    facts: observed.length > 0 ? observed : ["nothing: the files have no status and no Event of it"],
+    facts: facts.length > 0 ? facts.map(factOf) : [NO_FACT],
     since: instant ? `in your files, as of ${instant}` : "in your files",
     predicted: predicted === sentence ? "the same" : predicted,
     contradiction,
   };
+}
+
+/** A fact as {text, when, mark}: where and when it was seen, and what took its place when the run was played. */
+function factOf({text, at, source, superseded_by: by}) {
+  const when = source === "files" ? "" : [source, at].filter(Boolean).join(", ");
+  return {text, when, mark: by ? `superseded at ${moment(by.t)} s by event ${count(by.seq)}, ${by.text}` : ""};
 }
 
 /**

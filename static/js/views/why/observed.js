@@ -8,7 +8,7 @@ export function Observed({diagnosis}) {
   return html`
     <dl class="observed small">
       <div><dt>Observed <span class="mute">${known.since}</span></dt>
-        ${known.facts.map((fact) => html`<dd key=${fact} class="mono">${fact}</dd>`)}</div>
+        ${known.facts.map((fact, place) => html`<${Fact} key=${place} fact=${fact} />`)}</div>
       ${
         known.predicted &&
         html`<div><dt>The model predicts <span class="mute">for the next minute; nothing was played</span></dt>
@@ -16,4 +16,11 @@ export function Observed({diagnosis}) {
       }
       ${known.contradiction && html`<div><dt>They contradict each other</dt><dd>${known.contradiction}</dd></div>`}
     </dl>`;
+}
+
+/** A fact with its source and instant. What was played since does not change it: the fact is marked, in words too. */
+function Fact({fact: {text, when, mark}}) {
+  return html`
+    <dd class=${`mono${mark ? " superseded" : ""}`}>${text}${when && html` <span class="micro mute">${when}</span>`}
+      ${mark && html`<span class="micro mark">${mark}</span>`}</dd>`;
 }

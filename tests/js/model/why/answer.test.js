@@ -121,17 +121,25 @@ test("a playing run is asked every ten seconds", () => {
 
 test("what was observed stands beside the prediction", () => {
   const told = {
-    observed: ["phase Pending"],
+    observed_facts: [{text: "phase Pending", at: "2026-11-27T10:00:00Z", source: "status.phase", superseded_by: null}],
     instant: "2026-11-27T10:00:00Z",
     sentence: "No node.",
     predicted: "No node.",
   };
   const known = observedOf({...told, contradiction: ""});
-  assert.deepEqual(known.facts, ["phase Pending"]);
+  assert.deepEqual(known.facts, [{text: "phase Pending", when: "status.phase, 2026-11-27T10:00:00Z", mark: ""}]);
   assert.equal(known.since, "in your files, as of 2026-11-27T10:00:00Z");
   assert.equal(known.predicted, "the same");
-  assert.match(observedOf({...told, observed: []}).facts[0], /^nothing/);
+  assert.match(observedOf({...told, observed_facts: []}).facts[0].text, /^nothing/);
   assert.equal(observedOf({sentence: "It runs."}), null);
+});
+
+test("a superseded fact stands with its mark", () => {
+  const by = {t: 1_500_000_000, seq: 1045, text: "PodRunning: Running"};
+  const fact = {text: "phase Pending", at: "", source: "status.phase", superseded_by: by};
+  const [{text, mark}] = observedOf({observed_facts: [fact], sentence: "It runs."}).facts;
+  assert.equal(text, "phase Pending");
+  assert.equal(mark, "superseded at 1.500 s by event 1,045, PodRunning: Running");
 });
 
 test("a change for a group tells what it places and costs", () => {
