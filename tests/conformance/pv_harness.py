@@ -200,7 +200,15 @@ class FakeEvents:
         self.trace = trace
         self.texts: list[str] = []
 
-    def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
+    def event(
+        self,
+        obj: ApiObject,
+        type: str,
+        reason: str,
+        message: str,
+        retry_at: int | None = None,
+        missed: int = 0,
+    ) -> None:
         self.texts.append(f"{type} {reason} {message}")
         self.trace.append(
             {

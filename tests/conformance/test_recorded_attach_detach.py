@@ -50,7 +50,15 @@ class Events:
     def __init__(self) -> None:
         self.facts: list[Fact] = []
 
-    def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
+    def event(
+        self,
+        obj: ApiObject,
+        type: str,
+        reason: str,
+        message: str,
+        retry_at: int | None = None,
+        missed: int = 0,
+    ) -> None:
         self.facts.append((f"Pod/{obj.key}", f"{type} {reason}: {message}"))
 
 

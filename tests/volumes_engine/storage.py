@@ -44,7 +44,15 @@ class SeenEvents:
         self._loop = loop
         self.seen: list[tuple[int, str, str, str]] = []
 
-    def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
+    def event(
+        self,
+        obj: ApiObject,
+        type: str,
+        reason: str,
+        message: str,
+        retry_at: int | None = None,
+        missed: int = 0,
+    ) -> None:
         self.seen.append((self._loop.now, obj.id, reason, message))
 
     @property

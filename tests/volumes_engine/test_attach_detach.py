@@ -31,7 +31,15 @@ class Events:
     def __init__(self) -> None:
         self.all: list[tuple[str, str, str, str]] = []
 
-    def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
+    def event(
+        self,
+        obj: ApiObject,
+        type: str,
+        reason: str,
+        message: str,
+        retry_at: int | None = None,
+        missed: int = 0,
+    ) -> None:
         self.all.append((obj.name, type, reason, message))
 
     def messages(self, reason: str) -> list[str]:

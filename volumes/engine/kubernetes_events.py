@@ -9,8 +9,22 @@ from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import SECOND
+from kscope.sim.kernel.view import Attributes, Changes, diff
 from kscope.sim.objects.objects import ApiObject
 from volumes.engine.ports import WARNING, EventSink
+
+# What fails and is tried again: the reason of its Event, and those that tell that it came to pass.
+_ENDS: Final = {
+    "ProvisioningFailed": ("ProvisioningSucceeded",),
+    "VolumeFailedDelete": (),
+    "VolumeFailedRecycle": ("VolumeRecycled",),
+    "VolumeResizeFailed": ("Resizing", "VolumeResizeSuccessful"),
+    "VolumeModifyFailed": ("VolumeModifySuccessful",),
+    "FailedCreate": ("SuccessfulCreate",),
+    "FailedPrepareDynamicResources": (),
+}
+# The reasons that tell that it is tried again.
+_BEGINS: Final = {"Provisioning": "ProvisioningFailed", "VolumeModify": "VolumeModifyFailed"}
 
 BURST: Final = 25
 REFILL: Final = 300 * SECOND
@@ -39,20 +53,66 @@ class RecordedEvents:
         self._store = store
         self._author = author or component
 
-    def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
+    def event(
+        self,
+        obj: ApiObject,
+        type: str,
+        reason: str,
+        message: str,
+        retry_at: int | None = None,
+        missed: int = 0,
+    ) -> None:
         """See EventSink."""
         at = self._store.answers.answered_at(self._author)
+        retry = retry_at, missed
         if at > self._loop.now:
-            self._loop.call_at(at, self._record, obj.id, type, reason, message)
+            self._loop.call_at(at, self._record, obj.id, type, reason, message, retry)
         else:
-            self._record(obj.id, type, reason, message)
+            self._record(obj.id, type, reason, message, retry)
 
-    def _record(self, target: str, type: str, reason: str, message: str) -> None:
+    def _record(
+        self, target: str, type: str, reason: str, message: str, retry: tuple[int | None, int]
+    ) -> None:
         data = {"event": True, "type": type}
-        self._recorder.record(reason, target, self._component, message, data)
+        changes = self._trouble(target, type, reason, message, retry)
+        self._recorder.record(reason, target, self._component, message, data, changes)
         if type == WARNING or not target.startswith("pod/"):
             # Events of success about a pod are soon old, and there are many pods.
             self._recorder.note(target, reason, message)
+
+    def _trouble(
+        self, target: str, type: str, reason: str, message: str, retry: tuple[int | None, int]
+    ) -> Changes | None:
+        """What the Event changes of the failure that pages show of the object.
+
+        An operation that was tried before and failed has the attributes of those of a node: see
+        docs/events.md.
+        """
+        troubles = self._recorder.troubles
+        known = troubles.get(target)
+        if type == WARNING and reason in _ENDS:
+            # A deleted object must not come back into the view.
+            if not self._store.record.events_of(target).created:
+                return None
+            retry_at, missed = retry
+            before = known["failures"] if known is not None and known["name"] == reason else 0
+            now: Attributes = {"name": reason, "failures": before + missed + 1, "error": message}
+            now["failed"] = self._loop.now
+            if retry_at is not None:
+                now["retry_at"] = retry_at
+        elif known is None:
+            return None
+        elif reason in _ENDS[known["name"]]:
+            del troubles[target]
+            return {target: {"trouble": None}}
+        elif _BEGINS.get(reason) == known["name"]:
+            ended = ("failed", "retry_at")
+            now = {name: value for name, value in known.items() if name not in ended}
+            now["started"] = self._loop.now
+        else:
+            return None
+        troubles[target] = now
+        return {target: {"trouble": now if known is None else diff(known, now)}}
 
 
 class SpamFilter:
@@ -61,7 +121,7 @@ class SpamFilter:
     It drops the others. Upstream: EventSourceObjectSpamFilter.
     """
 
-    __slots__ = ("_buckets", "_loop", "_sink", "dropped")
+    __slots__ = ("_buckets", "_loop", "_missed", "_sink", "dropped")
 
     def __init__(self, loop: EventLoop, sink: EventSink) -> None:
         self._loop = loop
@@ -69,14 +129,26 @@ class SpamFilter:
         # Object → what was left of its Events, in ns of refilling time, and when.
         self._buckets: dict[str, tuple[int, int]] = {}
         self.dropped: dict[str, int] = {}
+        # By object and reason, since the last Event that was passed on.
+        self._missed: dict[tuple[str, str], int] = {}
 
-    def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
+    def event(
+        self,
+        obj: ApiObject,
+        type: str,
+        reason: str,
+        message: str,
+        retry_at: int | None = None,
+        missed: int = 0,
+    ) -> None:
         """See EventSink."""
         key = f"{obj.id}/{obj.uid}"
         if self._take(key):
-            self._sink.event(obj, type, reason, message)
+            missed += self._missed.pop((key, reason), 0)
+            self._sink.event(obj, type, reason, message, retry_at, missed)
         else:
             self.dropped[key] = self.dropped.get(key, 0) + 1
+            self._missed[key, reason] = self._missed.get((key, reason), 0) + 1
 
     def _take(self, key: str) -> bool:
         now = self._loop.now

@@ -40,8 +40,20 @@ class WriteEvent(NamedTuple):
 class EventSink(Protocol):
     """Where Kubernetes Events go. Upstream: record.EventRecorder."""
 
-    def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
-        """Emit an Event on *obj*; *type* is "Normal" or "Warning"."""
+    def event(
+        self,
+        obj: ApiObject,
+        type: str,
+        reason: str,
+        message: str,
+        retry_at: int | None = None,
+        missed: int = 0,
+    ) -> None:
+        """Emit an Event on *obj*; *type* is "Normal" or "Warning".
+
+        What failed is tried again at *retry_at*, in virtual ns, where its component knows. *missed*
+        are the Events of the same reason that were dropped since the last one.
+        """
         ...
 
 

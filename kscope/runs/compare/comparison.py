@@ -82,7 +82,7 @@ def spot(pod: Attributes | None, decision: Decision | None) -> Spot:
 
 
 def health_facts(pod_id: str, state: State) -> dict[str, Attributes | None]:
-    """What the health of a pod follows from: its attributes, and those of its node (`host`).
+    """What the health of a pod follows from: its attributes, its claims, and its node (`host`).
 
     The node is that to which it is bound, or else nominated; then `ending` are the pods that it may
     wait for there. Only those volumes of the node that the pod needs;
@@ -95,7 +95,15 @@ def health_facts(pod_id: str, state: State) -> dict[str, Attributes | None]:
         "pod": state.get(pod_id),
         "host": None if node is None else _host(pod_id.split("/", 1)[1], node),
         "ending": _ending_on(nominated, state) if nominated else None,
+        "claims": None if pod.get("node") else _refused_claims(pod_id, pod, state),
     }
+
+
+def _refused_claims(pod_id: str, pod: Attributes, state: State) -> Attributes:
+    """The claims of a pod that are refused a volume, by their ids."""
+    namespace = pod_id.split("/")[1]
+    claims = (f"claim/{namespace}/{name}" for name in pod.get("claims") or ())
+    return {each: state[each] for each in claims if (state.get(each) or {}).get("trouble")}
 
 
 def _ending_on(node: str, state: State) -> Attributes:

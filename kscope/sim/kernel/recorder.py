@@ -72,7 +72,17 @@ def event_row(event: Event) -> EventRow:
 class Recorder:
     """Numbers events, keeps those not yet taken, and folds the view state and the digest."""
 
-    __slots__ = ("_digest", "_loop", "_pending", "_view", "heard", "most", "noted", "seq")
+    __slots__ = (
+        "_digest",
+        "_loop",
+        "_pending",
+        "_view",
+        "heard",
+        "most",
+        "noted",
+        "seq",
+        "troubles",
+    )
 
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
@@ -84,6 +94,8 @@ class Recorder:
         self._digest = GENESIS
         # By object the newest Kubernetes Events to be known later: reason → message, newest last.
         self.noted: dict[str, dict[str, str]] = {}
+        # By object what fails and is tried again, as pages show it; see RecordedEvents.
+        self.troubles: State = {}
         # Called for each Kubernetes Event with the object, the seq, the reason and the message.
         self.heard: Callable[[str, int, str, str], None] | None = None
 
@@ -112,10 +124,11 @@ class Recorder:
         self.seq = seq = self.seq + 1
         if seq >= self.most:
             loop.halted = True
-        if self.noted and changes:
+        if changes and (self.noted or self.troubles):
             for entity, patch in changes.items():
                 if patch is None:
                     self.noted.pop(entity, None)
+                    self.troubles.pop(entity, None)
         cause = loop.cause or None
         self._pending.append(
             _new(Event, (seq, loop.now, kind, object, component, cause, message, data, changes))

@@ -214,8 +214,10 @@ class ExternalProvisioners:
             if why.startswith("failed to get target node")
             else f'failed to provision volume with StorageClass "{storage_class}": {why}'
         )
-        self._events.event(claim, WARNING, "ProvisioningFailed", message)
-        if started.selected_node and "ResourceExhausted" in why:
+        reschedules = bool(started.selected_node) and "ResourceExhausted" in why
+        again = None if reschedules or not self.retries else self._loop.now + self._delay(claim)
+        self._events.event(claim, WARNING, "ProvisioningFailed", message, again)
+        if reschedules:
             # The scheduler has to select another node.
             try:
                 self._store.patch(
@@ -234,9 +236,13 @@ class ExternalProvisioners:
     def _retry(self, queue: WorkQueue, obj: ApiObject) -> None:
         if not self.retries:
             return
-        failed = self._failures.get(obj.id, 0)
-        self._failures[obj.id] = failed + 1
-        queue.add_after(obj.key, min(RETRY_START << min(failed, 30), RETRY_MAX))
+        delay = self._delay(obj)
+        self._failures[obj.id] = self._failures.get(obj.id, 0) + 1
+        queue.add_after(obj.key, delay)
+
+    def _delay(self, obj: ApiObject) -> int:
+        """After how many ns what fails now is tried again."""
+        return min(RETRY_START << min(self._failures.get(obj.id, 0), 30), RETRY_MAX)
 
     def _make_volume(self, claim: PersistentVolumeClaim) -> PersistentVolume:
         """The volume that the driver makes. Raises SimError when it cannot."""

@@ -1,3 +1,4 @@
+import {healthIs} from "./health.js";
 import {moment} from "../shared/format.js";
 import {callOf, isRefused, shortError, volumesOf} from "./node_volumes.js";
 
@@ -42,6 +43,28 @@ export function failureWords(name, trouble) {
   const times = failures === 1 ? "once" : `${failures} times`;
   const then = started === undefined ? `next try at ${moment(again)} s` : `tried again since ${moment(started)} s`;
   return `${callOf(trouble)} of ${name} failed ${times}, ${then}`;
+}
+
+/** What an object's `trouble` is called, by the reason of its Events. */
+const TROUBLES = {
+  ProvisioningFailed: "provisioning",
+  VolumeFailedDelete: "deletion",
+  VolumeFailedRecycle: "recycling",
+  VolumeResizeFailed: "expansion",
+  VolumeModifyFailed: "modification",
+  FailedCreate: "creation of its pods",
+  FailedPrepareDynamicResources: "preparation of its devices",
+};
+
+/** The health of an object of which an operation fails and is tried again; null where none does. */
+export function troubleHealth({trouble}) {
+  if (!trouble) return null;
+  const {failures, started, retry_at: again, failed, error} = trouble;
+  const times = failures === 1 ? "once" : `${failures} times`;
+  const tried = started === undefined ? `last at ${moment(failed)} s` : `tried again since ${moment(started)} s`;
+  const next = again === undefined ? tried : `next try at ${moment(again)} s`;
+  const words = `${TROUBLES[trouble.name] ?? trouble.name} failed ${times}, ${next}`;
+  return healthIs("failing", "failing", ["backoff", "stuck", words], `${words}: ${error}`);
 }
 
 /** The same, with what the driver said. */

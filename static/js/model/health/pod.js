@@ -1,25 +1,7 @@
 import {duration, moment, parseId} from "../shared/format.js";
 import {isFinished, isTerminating, podTerminatingWords} from "../shared/terminating.js";
-import {awaitedOn, failureSentence, failureWords} from "./operations.js";
-
-/**
- * A health: {state, place, mark, family, words, detail}.
- *
- *   well     nothing is missing              failing  something failed and is tried again
- *   waiting  it goes on by itself            stuck    somebody has to do something
- *
- * `words` are the same on every page, `detail` is a longer form of them. `place` is the group of the pod list.
- *
- * @typedef {"well" | "waiting" | "failing" | "stuck"} State
- *
- * @param {State} state
- * @param {string} place
- * @param {string[]} look The mark, its family and the words.
- * @param {string} [detail]
- */
-export function healthIs(state, place, [mark, family, words], detail = words) {
-  return {state, place, mark, family, words, detail};
-}
+import {healthIs} from "./health.js";
+import {awaitedOn, failureSentence, failureWords, troubleHealth} from "./operations.js";
 
 /** The words of a health where there is little room; the whole sentence about a failure is in the title beside it. */
 export function brief({state, words}) {
@@ -35,7 +17,7 @@ const cache = new WeakMap();
 export function podHealth(id, pod, model) {
   if (!pod) return ABSENT;
   if (isTerminating(pod)) return terminating(pod, model);
-  if (!pod.node) return pod.assumed ? assumed(pod) : pod.nominated ? nominated(id, pod, model) : queued(pod, model);
+  if (!pod.node) return unplaced(id, pod, model);
   const node = model.entities.get(`node/${pod.node}`);
   const kept = cache.get(pod);
   if (kept && kept.id === id && isAlike(kept.node, node)) return kept.health;
@@ -57,6 +39,24 @@ function terminating(pod, {entities, at}) {
   const isHeld = pod.finalizers?.length > 0 || (pod.node && !node?.ready);
   const look = ["victim", "stuck", "terminating"];
   return healthIs(isHeld ? "stuck" : "waiting", "terminating", look, podTerminatingWords(pod, {node, at}));
+}
+
+/** A pod without a node fails with the claim that is refused to it. */
+function unplaced(id, pod, model) {
+  const refused = refusedClaim(id, pod, model);
+  const found = pod.assumed ? assumed(pod) : pod.nominated ? nominated(id, pod, model) : queued(pod, model);
+  if (!refused) return found;
+  const [name, {words, detail, mark, family}] = refused;
+  return healthIs("failing", found.place, [mark, family, `${name}: ${words}`], `${name}: ${detail}`);
+}
+
+function refusedClaim(id, {claims = []}, {entities}) {
+  for (const name of claims) {
+    const claim = entities.get(`claim/${parseId(id).namespace}/${name}`);
+    const failing = claim && !claim.volume && troubleHealth(claim);
+    if (failing) return [name, failing];
+  }
+  return null;
 }
 
 function assumed({assumed: name}) {
@@ -97,7 +97,7 @@ function placed(id, pod, node) {
     return healthIs("stuck", "stuck", ["no", "stuck", words], `${words}: no kubelet reports how the pod is`);
   }
   if (phase === "Running") return healthIs("well", "bound", ["bound", "settled", `bound to ${name}`]);
-  return starting(pod, awaitedOn(node).get(parseId(id).key));
+  return troubleHealth(pod) ?? starting(pod, awaitedOn(node).get(parseId(id).key));
 }
 
 function starting({node: name}, awaited) {

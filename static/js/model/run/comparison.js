@@ -68,11 +68,11 @@ export function alikeText(rows) {
 
 /**
  * The health of a pod in one run at its moment `at`, from what the spot says of the pod, of the node that it has or is
- * nominated to, and of the pods that end there.
+ * nominated to, of the pods that end there, and of its claims that are refused a volume.
  */
-export function spotHealth(id, {pod, host, ending}, at) {
+export function spotHealth(id, {pod, host, ending, claims}, at) {
   const place = pod?.node ?? pod?.nominated;
-  const entities = new Map(host ? [[`node/${place}`, host]] : []);
+  const entities = new Map([...(host ? [[`node/${place}`, host]] : []), ...Object.entries(claims ?? {})]);
   const nodes = {pods: new Map([[place, new Map(Object.entries(ending ?? {}))]])};
   return podHealth(id, pod ?? undefined, {entities, nodes, at});
 }

@@ -3,8 +3,9 @@ import {nodeAnswer} from "../nodes/node_answer.js";
 import {parseId} from "../shared/format.js";
 import {holdWords, isTerminating, lookOf} from "../shared/terminating.js";
 import {CLAIM_LOOK, bindingMode, isVolumeGone} from "../volumes/claims.js";
-import {failureSentence, failureWords} from "../health/operations.js";
-import {healthIs, podHealth} from "../health/pod.js";
+import {healthIs} from "../health/health.js";
+import {failureSentence, failureWords, troubleHealth} from "../health/operations.js";
+import {podHealth} from "../health/pod.js";
 
 const WORST = ["stuck", "failing", "waiting", "well"];
 
@@ -24,7 +25,8 @@ export function ledByHealth(id, model, answer) {
   if (!model.entities.has(id)) return answer;
   const {state, family, detail} = healthOf(id, model);
   if (state !== "failing" || answer.family === "stuck") return answer;
-  return {...answer, family, sentence: `${detail.replace(/\.$/, "")}. ${answer.sentence}`};
+  const failure = detail[0].toUpperCase() + detail.slice(1).replace(/\.$/, "");
+  return {...answer, family, sentence: `${failure}. ${answer.sentence}`};
 }
 
 function nodeHealth(name, node, {nodes, at}) {
@@ -38,17 +40,17 @@ function claimHealth(id, claim, model) {
   const key = claims.state(id, claim, entities);
   const [name, volume] = claims.volumeOf(id, claim, entities);
   if (isTerminating(claim)) return terminatingHealth(id, claim, model);
-  if (key === "bound") return failingHealth(name, model) ?? looked("well", CLAIM_LOOK.bound);
+  if (key === "bound") return failingHealth(name, model) ?? troubleHealth(claim) ?? looked("well", CLAIM_LOOK.bound);
   if (key === "lost" || isVolumeGone(claim, volume)) return looked("stuck", CLAIM_LOOK.lost);
   if (key === "pending" && claim.class && !bindingMode(claim, entities) && !entities.has(`class/${claim.class}`))
     return looked("stuck", {...CLAIM_LOOK.pending, family: "stuck"}, `class ${claim.class} does not exist`);
-  return looked("waiting", CLAIM_LOOK[key]);
+  return troubleHealth(claim) ?? looked("waiting", CLAIM_LOOK[key]);
 }
 
 function volumeHealth(id, volume, model) {
   const {claims, entities} = model;
   if (isTerminating(volume)) return terminatingHealth(id, volume, model);
-  const failing = failingHealth(parseId(id).name, model);
+  const failing = failingHealth(parseId(id).name, model) ?? troubleHealth(volume);
   if (failing) return failing;
   const claimId = claims.claimOf(id, entities);
   const claim = entities.get(claimId);
@@ -79,6 +81,8 @@ function workloadHealth(id, model) {
   const pods = [];
   for (const [other, pod] of model.entities)
     if (pod.owner === name && other.startsWith(`pod/${namespace}/`)) pods.push(podHealth(other, pod, model));
+  const own = troubleHealth(model.entities.get(id));
+  if (own && pods.every(({state}) => state !== "stuck")) return own;
   const worst = pods.sort((a, b) => WORST.indexOf(a.state) - WORST.indexOf(b.state))[0];
   if (!worst) return healthIs("well", "", ["expired", "held", "no pods"]);
   const alike = pods.filter(({state}) => state === worst.state).length;

@@ -1,3 +1,4 @@
+import {troubleHealth} from "../health/operations.js";
 import {podHealth} from "../health/pod.js";
 import {byName} from "../shared/format.js";
 import {isTerminating, lookOf} from "../shared/terminating.js";
@@ -210,7 +211,10 @@ export class Claims {
     for (const id of this.all()) {
       const claim = entities.get(id);
       const settled =
-        this.state(id, claim, entities) === "bound" && !isTerminating(claim) && !failing.has(claim.volume);
+        this.state(id, claim, entities) === "bound" &&
+        !isTerminating(claim) &&
+        !claim.trouble &&
+        !failing.has(claim.volume);
       const list = settled ? bound : open;
       if (list.length < limit) list.push(id);
       if (open.length >= limit) break;
@@ -242,6 +246,8 @@ function provisionStep(claim, state, volume) {
     return step("now", "lost", "stuck", `${claim.volume ?? "its volume"} was deleted`);
   }
   if (volume) return step("done", "vbound", "settled", `${volume} exists`);
+  const refused = troubleHealth(claim);
+  if (refused) return step("now", refused.mark, refused.family, refused.words);
   if (state === "waiting") return step("now", "pending", "clock", "waits for its first consumer");
   if (state === "provisioning") {
     return step("now", "pending", "clock", `provisioning for ${claim.selected_node}`);

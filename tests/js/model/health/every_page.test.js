@@ -15,6 +15,11 @@ import {userOf} from "../../../../static/js/model/volumes/claims.js";
 const ERROR = 'MountVolume.MountDevice failed for volume "d1" : wrong fs type';
 const FAILED = {name: "volume_mount", failures: 5, error: ERROR, failed: 6e9, retry_at: 10e9};
 const DISK = {name: "d1", attachable: true, attached: true, desired: {"shop/web": 1e9}, operations: {"*": FAILED}};
+const REFUSED = {name: "ProvisioningFailed", failures: 7, error: "no space", failed: 6e9, retry_at: 12e9};
+const UNGROWN = {name: "VolumeResizeFailed", failures: 2, error: "offline only", failed: 6e9};
+const KEPT = {name: "VolumeFailedDelete", failures: 3, error: "in use", failed: 6e9};
+const UNMADE = {name: "FailedCreate", failures: 1, error: "exceeded quota", failed: 6e9};
+const UNPREPARED = {name: "FailedPrepareDynamicResources", failures: 4, error: "no driver", failed: 6e9};
 const STATE = {
   "node/n1": {ready: true, zone: "a", volumes: {disk: DISK}},
   "node/dead": {ready: false, zone: "a"},
@@ -24,6 +29,16 @@ const STATE = {
   "pod/shop/orphan": {node: "gone", phase: "Running"},
   "pod/shop/urgent": {nominated: "n1", queue: "unschedulable", claims: ["lost"]},
   "pod/shop/victim": {node: "n1", phase: "Running", deleting: 20e9},
+  "pod/shop/refused": {queue: "unschedulable", claims: ["refused"], blocker: {short: "unbound claim", attempt: 2}},
+  "pod/shop/granted": {assumed: "n1", claims: ["refused"]},
+  "pod/shop/deviceless": {node: "n1", phase: "Pending", trouble: UNPREPARED},
+  "claim/shop/refused": {phase: "Pending", class: "fast", selected_node: "n1", trouble: REFUSED},
+  "claim/shop/grows": {phase: "Bound", volume: "d3", trouble: UNGROWN},
+  "claim/shop/a-well": {phase: "Bound", volume: "d4"},
+  "volume/d4": {phase: "Bound", claim: "shop/a-well"},
+  "volume/d3": {phase: "Bound", claim: "shop/grows"},
+  "volume/kept": {phase: "Failed", reclaim: "Delete", trouble: KEPT},
+  "replicaset/shop/web-1": {trouble: UNMADE},
   "claim/shop/data": {phase: "Bound", volume: "d1"},
   "claim/shop/lost": {phase: "Lost", volume: "d2"},
   "volume/d1": {phase: "Bound", claim: "shop/data"},
@@ -35,6 +50,19 @@ const STATES = {
   orphan: "stuck",
   urgent: "waiting",
   victim: "waiting",
+  refused: "failing",
+  granted: "failing",
+  deviceless: "failing",
+};
+/** What fails beside volumes on nodes, and how every page says so. */
+const FAILING = {
+  "claim/shop/refused": "provisioning failed 7 times, next try at 12.000 s",
+  "claim/shop/grows": "expansion failed 2 times, last at 6.000 s",
+  "volume/kept": "deletion failed 3 times, last at 6.000 s",
+  "replicaset/shop/web-1": "creation of its pods failed once, last at 6.000 s",
+  "pod/shop/deviceless": "preparation of its devices failed 4 times, last at 6.000 s",
+  "pod/shop/refused": "refused: provisioning failed 7 times, next try at 12.000 s",
+  "pod/shop/granted": "refused: provisioning failed 7 times, next try at 12.000 s",
 };
 const PODS = Object.keys(STATE).filter((id) => id.startsWith("pod/"));
 
@@ -60,7 +88,7 @@ test("the pod's own page leads with its health", () => {
 test("the page of a node lists its pods with their health", () => {
   const model = modelOf();
   const listed = ["n1", "dead", "gone"].flatMap((name) => podsOf(name, model.nodes.pods.get(name), model));
-  assert.equal(listed.length, PODS.length);
+  assert.equal(listed.length, PODS.filter((id) => STATE[id].node || STATE[id].nominated || STATE[id].assumed).length);
   for (const {id, health} of listed) assert.deepEqual(health, healthOf(id, model), id);
 });
 
@@ -76,9 +104,10 @@ test("chains of volumes show the health of the pod", () => {
   const chains = new Chains();
   chains.of(model.claims, model.entities);
   const {rows} = chains.page({kind: "", text: "", page: null, id: null});
-  assert.equal(rows.length, 2);
+  assert.equal(rows.length, 6);
   for (const {claimId} of rows) {
-    const user = userOf(model.claims.usersOf(claimId, model.entities));
+    const user = claimId && userOf(model.claims.usersOf(claimId, model.entities));
+    if (!user) continue;
     const health = healthOf(user[0], model);
     assert.deepEqual(drawn(placeOf(user[1], health, STATE[claimId], null)), drawn(health), claimId);
   }
@@ -92,7 +121,8 @@ test("a comparison shows what the board shows", () => {
     const pod = STATE[id];
     const host = STATE[`node/${pod.node ?? pod.nominated}`] ?? null;
     const ending = pod.nominated ? {"pod/shop/victim": STATE["pod/shop/victim"]} : null;
-    assert.deepEqual(spotHealth(id, {pod, host, ending}, model.at), healthOf(id, model), id);
+    const claims = pod.node ? null : {"claim/shop/refused": STATE["claim/shop/refused"]};
+    assert.deepEqual(spotHealth(id, {pod, host, ending, claims}, model.at), healthOf(id, model), id);
   }
 });
 
@@ -122,4 +152,32 @@ test("pods of a deleted node keep a card until they are gone", () => {
     model.nodes.tiles("gone").map(({id}) => id),
     ["pod/shop/orphan"],
   );
+});
+
+test("whatever is refused is failing, with how often and when next", () => {
+  const model = modelOf();
+  for (const [id, words] of Object.entries(FAILING)) {
+    const health = healthOf(id, model);
+    assert.deepEqual([health.state, health.words], ["failing", words], id);
+    assert.ok(health.detail.endsWith(STATE[id].trouble?.error ?? REFUSED.error), id);
+  }
+});
+
+test("a refused claim is failing in its steps, answer and row", () => {
+  const model = modelOf();
+  const id = "claim/shop/refused";
+  const {words, mark, family} = healthOf(id, model);
+  const [provision] = model.claims.steps(id, STATE[id], model);
+  assert.deepEqual([provision.what, provision.mark, provision.family], [words, mark, family]);
+  const waits = {family: "clock", sentence: "Waiting for acme.io.", figure: null, fixes: []};
+  assert.match(ledByHealth(id, model, waits).sentence, /^Provisioning failed 7 times.*: no space\. Waiting/);
+  const open = ["claim/shop/data", "claim/shop/grows", "claim/shop/lost", id];
+  assert.deepEqual(model.claims.first(model, 4), open);
+});
+
+test("a claim of an older history waits where nothing is said", () => {
+  const model = new RunModel();
+  const claim = {...STATE["claim/shop/refused"], trouble: undefined};
+  model.reset({seq: 1, at: 8e9, events: [], state: {"claim/shop/refused": claim}});
+  assert.equal(healthOf("claim/shop/refused", model).state, "waiting");
 });
