@@ -21,7 +21,7 @@ const PATIENCE = 10e9;
  * The one health of a node: {state, mark, family, words, sentence, figure: {value, words} or null, pod}, by its most
  * important fact. The state is as in `healthIs`, the family "settled" if nothing is stuck; `pod` is the id of the pod that the sentence is about, or null.
  *
- * @typedef {import("../health/pod.js").State} State
+ * @typedef {import("../health/health.js").State} State
  * @typedef {{value: string, words: string}} Figure
  * @returns {{state: State, mark: string, family: string, words: string, sentence: string, figure: Figure | null, pod: string | null}}
  */
