@@ -70,7 +70,7 @@ def test_the_shortest_plugin_decides_as_described(package: Path) -> None:
     }
 
 
-def test_a_diagnosis_shows_facts_and_changes_of_the_plugin(package: Path) -> None:
+def test_diagnosis_shows_facts_and_changes_of_the_plugin(package: Path) -> None:
     _, why = runnable(DOCUMENT, "sh")
     _run(package, why.text)
     answer = json.loads((package / "why.json").read_text())

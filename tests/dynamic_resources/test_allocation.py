@@ -82,7 +82,7 @@ def test_a_pool_in_the_making_gives_no_device() -> None:
     assert attempt["filters"]["n1"]["reasons"] == ["cannot allocate all claims"]
 
 
-def test_all_devices_of_a_pool_in_the_making_is_an_error() -> None:
+def test_all_devices_of_an_incomplete_pool_is_impossible() -> None:
     wanted = resource_claim("c", device_request("r", "gpu", allocationMode="All"))
     half = resource_slice("n1", [device("gpu-0")], slices=2)
     attempt = last_attempt(node("n1"), CLASS, half, wanted, user("p", "c"))
@@ -93,7 +93,7 @@ def test_all_devices_of_a_pool_in_the_making_is_an_error() -> None:
     )
 
 
-def test_devices_of_one_value_are_found_by_going_back() -> None:
+def test_equal_devices_are_found_by_going_back() -> None:
     """The first device has no partner of its model, so another first one is tried."""
     wanted = resource_claim(
         "c",
@@ -136,7 +136,7 @@ def test_the_node_with_the_better_alternative_wins() -> None:
         ("v1.35", "ExactCount", ["r/b=gpu.example.com/n1/gpu-0"]),
     ],
 )
-def test_a_later_alternative_gets_all_devices_since_v1_36(
+def test_later_alternative_gets_all_devices_since_v1_36(
     profile: str, mode: str, devices: list[str]
 ) -> None:
     first = {"name": "a", "deviceClassName": "none", "allocationMode": mode}
@@ -149,7 +149,7 @@ def test_a_later_alternative_gets_all_devices_since_v1_36(
 
 
 @pytest.mark.parametrize("profile", ["v1.36", "v1.35"])
-def test_the_alternatives_of_allocated_claims_count_for_each_node(profile: str) -> None:
+def test_alternatives_of_allocated_claims_count_for_each_node(profile: str) -> None:
     best = {"name": "best", "deviceClassName": "gpu", "selectors": MODEL_A}
     other = {"name": "other", "deviceClassName": "gpu"}
     request = {"name": "r", "firstAvailable": [best, other]}
@@ -176,7 +176,7 @@ def test_a_tainted_device_needs_a_toleration(operator: str, result: str) -> None
     assert attempt["result"] == result
 
 
-def test_shared_devices_give_capacity_until_it_is_used_up() -> None:
+def test_shared_devices_give_capacity_until_it_runs_out() -> None:
     shared = device("gpu-0", memory="16Gi", allowMultipleAllocations=True)
     claims = [
         resource_claim(name, device_request("r", "gpu", capacity={"requests": {"memory": "6Gi"}}))
@@ -251,7 +251,7 @@ def test_an_extended_resource_can_come_from_devices() -> None:
     }
 
 
-def test_a_resource_that_neither_the_node_nor_a_class_has_cannot_be_had() -> None:
+def test_resource_of_neither_node_nor_class_is_refused() -> None:
     configuration = {"ignoredResources": ["example.com/foo"]}
     profile = read_setup(_configured("NodeResourcesFit", configuration), "v1.36").profiles[0]
     stands_for = device_class("gpu", extendedResourceName="example.com/gpu")
@@ -262,7 +262,7 @@ def test_a_resource_that_neither_the_node_nor_a_class_has_cannot_be_had() -> Non
     assert attempt["filters"]["n1"]["code"] == "UnschedulableAndUnresolvable"
 
 
-def test_a_claim_that_an_attempt_left_over_is_deleted() -> None:
+def test_claim_that_an_attempt_left_over_is_deleted() -> None:
     stands_for = device_class("gpu", extendedResourceName="example.com/gpu")
     wants = pod("p", containers=[_container({"example.com/gpu": "1"})])
     objects = (node("n1"), stands_for, resource_slice("n1", gpus("a")), wants, left_over(wants))
@@ -315,7 +315,7 @@ def test_a_claim_that_is_elsewhere_is_deallocated() -> None:
     assert decided["final"]["devices"] == {"default/c": []}
 
 
-def test_a_pod_waits_for_a_claim_that_is_missing() -> None:
+def test_pod_waits_for_a_claim_that_is_missing() -> None:
     attempt = last_attempt(node("n1"), user("p", "c"))
     assert attempt["result"] == "gated"
     assert attempt["message"] == 'could not find ResourceClaim "default/c"'

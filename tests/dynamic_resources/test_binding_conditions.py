@@ -75,7 +75,7 @@ def test_the_wait_begins_at_the_written_timestamp() -> None:
     assert node_of(run, "p") == ""
 
 
-def test_a_condition_that_is_written_by_hand_ends_the_wait() -> None:
+def test_condition_written_by_hand_ends_the_wait() -> None:
     run = played(cluster(latencies=NEVER), 20)
     entry = {"driver": "gpu.example.com", "pool": "fabric", "device": "d0"}
     entry["conditions"] = [{"type": READY, "status": "True"}]
@@ -84,7 +84,7 @@ def test_a_condition_that_is_written_by_hand_ends_the_wait() -> None:
     assert node_of(played(run, 10), "p") == "n1"
 
 
-def test_a_failed_device_is_given_back_and_tried_again() -> None:
+def test_failed_device_is_given_back_and_tried_again() -> None:
     fault = {"fail": "ready_devices", "claim": "default/c", "text": 'no "power"'}
     run = played(cluster(steps=[(0, "fault", {"patch": fault})]), 60)
     assert node_of(run, "p") == "n1"

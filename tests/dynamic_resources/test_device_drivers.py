@@ -63,7 +63,7 @@ def test_a_failed_preparation_is_tried_again() -> None:
     )
 
 
-def test_a_failed_preparation_is_why_a_pod_does_not_run() -> None:
+def test_failed_preparation_says_why_a_pod_waits() -> None:
     fault = {"fail": "prepare_devices", "times": 9, "text": "no CDI file"}
     run = played(cluster(steps=[(0, "fault", {"patch": fault})]), 19)
     (found,) = diagnose(run, "default/p").causes
@@ -82,7 +82,7 @@ def test_kubelet_refuses_a_claim_that_is_not_reserved() -> None:
     )
 
 
-def test_a_claim_that_no_scheduler_reserved_is_why_a_pod_waits() -> None:
+def test_unreserved_claim_says_why_a_pod_waits() -> None:
     run = played(cluster(spec={"nodeName": "n1"}), 19)
     (found,) = diagnose(run, "default/p").causes
     assert found.sentence == (
@@ -98,14 +98,14 @@ def test_a_fault_for_another_claim_does_no_harm() -> None:
     assert phase(run) == "Running"
 
 
-def test_devices_are_given_back_before_a_deleted_pod_goes() -> None:
+def test_devices_are_released_before_a_deleted_pod_goes() -> None:
     run = played(cluster(latencies=SLOW), 20)
     apply_command(run, verb="delete", object="pod/default/p")
     assert (phase(played(run, 5)), is_allocated(run)) == ("Running", True)
     assert (phase(played(run, 10)), is_allocated(run)) == ("gone", False)
 
 
-def test_a_pod_ends_after_its_devices_are_given_back() -> None:
+def test_pod_ends_after_its_devices_are_given_back() -> None:
     run = played(cluster(spec={"restartPolicy": "Never"}, latencies=SLOW), 19)
     assert (phase(run), is_allocated(run)) == ("Running", True)
     assert (phase(played(run, 12)), is_allocated(run)) == ("Succeeded", False)

@@ -82,7 +82,7 @@ def test_an_allocation_repeats_tolerations_and_parameters() -> None:
     ]
 
 
-def test_a_device_can_bind_its_claim_to_the_node() -> None:
+def test_device_can_bind_its_claim_to_the_node() -> None:
     everywhere = resource_slice("", [device("d", bindsToNode=True)], pool="net", allNodes=True)
     wanted = resource_claim("c", device_request("r", "gpu"))
     run = played(cluster(everywhere, wanted, pod("p", **claims_in_pod("c"))))
@@ -104,7 +104,7 @@ def test_no_device_is_given_twice() -> None:
     assert sorted(phases(run).values()) == ["Pending", "Running", "Running"]
 
 
-def test_a_deleted_pod_gives_its_device_to_the_next() -> None:
+def test_deleted_pod_gives_its_device_to_the_next() -> None:
     steps = [(30, "delete", {"object": "pod/default/p0"})]
     run = played(cluster(gpus("n1", 1), user("p0"), user("p1"), steps=steps), 90)
     assert phases(run) == {"p1": "Running"}
@@ -139,7 +139,7 @@ def test_a_pod_waits_until_its_template_is_there() -> None:
     assert node_of(played(run, 40), "p") == "n1"
 
 
-def test_an_extended_resource_gets_a_claim_of_its_own() -> None:
+def test_extended_resource_gets_a_claim_of_its_own() -> None:
     stands_for = device_class("stands-for", extendedResourceName="example.com/gpu")
     resources = {"requests": {"example.com/gpu": "1"}}
     wants = pod("p", containers=[{"name": "main", "image": "app:1", "resources": resources}])
@@ -159,7 +159,7 @@ def test_an_extended_resource_gets_a_claim_of_its_own() -> None:
     }
 
 
-def test_a_claim_that_was_left_over_is_deleted_and_made_again() -> None:
+def test_claim_left_over_is_deleted_and_made_again() -> None:
     """Nothing that the plugin listens to tells of its deletion, so the pod waits for the flush."""
     stands_for = device_class("stands-for", extendedResourceName="example.com/gpu")
     resources = {"requests": {"example.com/gpu": "1"}}
@@ -191,7 +191,7 @@ def test_a_failed_binding_gives_the_device_back() -> None:
 
 
 @pytest.mark.parametrize("milliseconds", [1, 4, 7, 40])
-def test_a_run_with_devices_can_be_kept_and_resumed(milliseconds: int) -> None:
+def test_run_with_devices_can_be_kept_and_resumed(milliseconds: int) -> None:
     objects = gpus("n1", 1), user("p0"), user("p1")
     whole = cluster(*objects)
     whole.advance(60 * SECOND)

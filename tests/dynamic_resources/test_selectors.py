@@ -67,7 +67,7 @@ def test_an_attribute_that_is_missing_is_an_error() -> None:
         selector('device.attributes["gpu.example.com"].zone == "a"').matches(gpu())
 
 
-def test_a_result_that_is_no_truth_is_an_error() -> None:
+def test_result_that_is_no_truth_is_an_error() -> None:
     with pytest.raises(SelectorError, match="could not be converted to bool"):
         selector('device.attributes["gpu.example.com"].model').matches(gpu())
 

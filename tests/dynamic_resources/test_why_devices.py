@@ -35,7 +35,7 @@ def facts(found: Cause) -> list[tuple[str, str, Any]]:
     return [(each.object, each.field, each.value) for each in found.because]
 
 
-def test_the_condition_that_fails_is_named_with_its_value() -> None:
+def test_condition_that_fails_is_named_with_its_value() -> None:
     small = device("small", memory="16Gi", attributes={"model": "a"})
     large = device("large", memory="80Gi", attributes={"model": "a"})
     memory = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0'

@@ -78,7 +78,7 @@ def test_dragging_the_scrubber_leaves_the_newest_event(page: Page) -> None:
     expect(page.get_by_text("Viewing the past")).to_be_hidden()
 
 
-def test_the_arrow_keys_move_the_slider_from_event_to_event(page: Page) -> None:
+def test_arrow_keys_move_the_slider_between_events(page: Page) -> None:
     finished_board(page, "slider", one_pod_too_many("slider"))
     newest = shown_seq(page)
     slider = page.get_by_label("Position in the run")
@@ -117,7 +117,7 @@ def test_the_time_shown_leads_to_the_same_event(page: Page) -> None:
     expect(page.get_by_role("alert")).to_contain_text("“soon” is not a time")
 
 
-def test_play_on_a_finished_run_says_that_nothing_is_due(page: Page) -> None:
+def test_play_on_a_finished_run_reports_nothing_due(page: Page) -> None:
     finished_board(page, "done", one_pod_too_many("done"))
     page.get_by_role("button", name="Play, the run is finished").click()
     expect(page.get_by_role("alert")).to_contain_text("nothing more is due")

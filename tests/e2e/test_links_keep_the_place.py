@@ -119,7 +119,7 @@ def test_connect_leads_back_to_the_instant(page: Page) -> None:
     expect(page).to_have_url(re.compile(r"\?pod=shop/big-1&seq=9$"))
 
 
-def test_filters_of_lists_outlive_a_visit_to_an_object(page: Page) -> None:
+def test_list_filters_outlive_a_visit_to_an_object(page: Page) -> None:
     run = finished_run(page, "filters", one_pod_too_many("filters"))
     page.goto(f"/runs/{run}/pods/")
     page.get_by_placeholder("shop/web").fill("big")
@@ -135,7 +135,7 @@ def test_filters_of_lists_outlive_a_visit_to_an_object(page: Page) -> None:
     expect(page.get_by_label("Show")).to_have_value("stuck")
 
 
-def test_what_is_looked_for_among_volumes_outlives_a_reload(page: Page) -> None:
+def test_search_among_volumes_outlives_a_reload(page: Page) -> None:
     run = finished_run(page, "find", one_pod_too_many("find"))
     page.goto(f"/runs/{run}/volumes/")
     page.get_by_role("button", name="Broken").click(timeout=PATIENCE_MS)

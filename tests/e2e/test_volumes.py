@@ -62,7 +62,7 @@ def test_broken_chains_can_be_selected(page: Page) -> None:
     )
 
 
-def test_a_pods_claims_come_no_sooner_than_what_stands_above_them(page: Page) -> None:
+def test_claims_of_pods_come_below_what_is_above(page: Page) -> None:
     run = half_bound(page, "volumes-late")
     held: list[Route] = []
     page.route("**/attempts/?*", lambda route: held.append(route))

@@ -228,7 +228,7 @@ def test_a_budget_is_explained_and_tried(page: Page) -> None:
     expect(trial).to_contain_text("as predicted.", timeout=PATIENCE_MS)
 
 
-def test_an_object_can_be_chosen_on_the_machines_page(page: Page) -> None:
+def test_object_can_be_chosen_on_the_machines_page(page: Page) -> None:
     objects = [node("n"), claim("data"), user("web", "data")]
     run = finished_run(page, "why-machines", cluster_file("why-machines", *objects))
     page.goto(f"/runs/{run}/machines/?pod=shop/web&claim=shop/data")

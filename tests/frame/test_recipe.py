@@ -56,7 +56,7 @@ def test_kinds_of_names_are_printed_by_name_alone() -> None:
     assert {*NAMED} < READ
 
 
-def test_the_simple_command_leaves_out_what_clusters_may_lack() -> None:
+def test_simple_command_leaves_out_what_clusters_may_lack() -> None:
     kinds = simple_recipe().split()[2].split(",")
     assert {"deployments", "poddisruptionbudgets", "storageclasses", "csinodes", "events"} <= {
         *kinds

@@ -89,7 +89,7 @@ def pool_of(worker: psutil.Process) -> list[psutil.Process]:
     return worker.children()
 
 
-def test_a_worker_that_takes_no_tasks_is_started_again(up: Up) -> None:
+def test_worker_that_takes_no_tasks_is_started_again(up: Up) -> None:
     since = len(up.output)
     worker = f"celery@{socket.gethostname()}"
     with Celery(broker=env.celery_broker(up.noted("redis_url"))) as celery:

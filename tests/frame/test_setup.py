@@ -43,7 +43,7 @@ def test_ours_is_kept_where_no_other_is_faster(
     assert setup.fastest_build() == sys.executable
 
 
-def test_a_script_that_starts_ours_is_no_other_build(
+def test_script_that_starts_ours_is_no_other_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = build(tmp_path / "shims", "echo 0.000001")
@@ -52,7 +52,7 @@ def test_a_script_that_starts_ours_is_no_other_build(
     assert setup.fastest_build() == sys.executable
 
 
-def test_a_build_that_makes_no_environments_is_passed_over(tmp_path: Path) -> None:
+def test_build_that_makes_no_environments_is_passed_over(tmp_path: Path) -> None:
     """Debian's has no ensurepip where python3-venv is not installed."""
     (tmp_path / "ensurepip.py").write_text("raise ImportError")
     lacking = tmp_path / NAME

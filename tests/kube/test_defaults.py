@@ -60,7 +60,7 @@ def test_newest_image_is_pulled_always(image: str, policy: str) -> None:
     assert _container(image=image)["imagePullPolicy"] == policy
 
 
-def test_container_is_completed() -> None:
+def test_defaults_of_containers_are_filled_in() -> None:
     container = _container(
         ports=[{"containerPort": 80}],
         livenessProbe={"httpGet": {"port": 80}},
@@ -151,7 +151,7 @@ def test_service_is_completed_by_its_type() -> None:
     )
 
 
-def test_storage_is_completed() -> None:
+def test_defaults_of_storage_are_filled_in() -> None:
     assert _defaulted("StorageClass")["volumeBindingMode"] == "Immediate"
     assert _defaulted("PersistentVolumeClaim")["status"]["phase"] == "Pending"
     volume = _defaulted("PersistentVolume", spec={"capacity": {"storage": "2048Mi"}})["spec"]

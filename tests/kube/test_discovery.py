@@ -52,7 +52,7 @@ def test_pods_list_their_subresources() -> None:
     assert listed["pods"]["shortNames"] == ["po"]
 
 
-def test_versions_of_older_clients_are_served_but_not_listed() -> None:
+def test_versions_of_older_clients_are_served_but_unlisted() -> None:
     # kube-scheduler 1.20 schedules nothing before it has listed these.
     budgets = found("policy", "v1beta1", "poddisruptionbudgets")
     assert budgets is not None

@@ -44,7 +44,7 @@ def test_forbidden_names_the_object_if_any() -> None:
     assert status.forbidden("no").message == "forbidden: no"
 
 
-def test_conflict_follows_upstream() -> None:
+def test_conflict_has_the_message_of_upstream() -> None:
     error = status.conflict(_resource("", "pods"), "a", status.MODIFIED)
     assert error.code == 409
     assert error.message.startswith(

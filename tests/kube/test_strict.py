@@ -46,7 +46,7 @@ def test_repeated_fields_are_named_with_their_path() -> None:
     assert not repeated_fields(b'{"a": {"b": 1, "b": 1}')
 
 
-def test_refusal_follows_upstream() -> None:
+def test_refusal_has_the_message_of_upstream() -> None:
     error = refusal(of_kind("Deployment"), ['unknown field "spec.a"', 'duplicate field "spec.b"'])
     assert (error.code, error.reason) == (400, "BadRequest")
     assert error.message == (

@@ -29,7 +29,7 @@ def test_only_timestamps_are_moved() -> None:
     assert pod["metadata"]["creationTimestamp"] == text
 
 
-def test_malformed_parts_stay() -> None:
+def test_malformed_parts_stay_as_they_are() -> None:
     pod = {"metadata": [5], "status": {"startTime": {}, "conditions": "none"}}
     assert shifted(timestamps_of(PODS), pod, HOUR) == pod
 

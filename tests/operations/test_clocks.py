@@ -47,7 +47,7 @@ def test_a_lease_of_the_future_is_not_believed(lost: Run) -> None:
     assert slices.lease_take(lost.pk, "alive") == 2
 
 
-def test_nobody_waits_for_the_worker_of_such_a_lease(
+def test_nobody_waits_for_a_lease_from_the_future(
     lost: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
@@ -86,7 +86,7 @@ def test_valkeys_clock_set_back_hides_no_dead_process() -> None:
     assert presence.processes() == []
 
 
-def test_valkeys_clock_set_back_keeps_no_place_in_the_line() -> None:
+def test_clock_set_back_keeps_no_place_in_line() -> None:
     nudges.place_leave(41)
     assert [nudges.place_take(41), nudges.place_take(41)] == [True, False]
     nudges._client().expire("queued:41", 3600)
@@ -94,7 +94,7 @@ def test_valkeys_clock_set_back_keeps_no_place_in_the_line() -> None:
     nudges.place_leave(41)
 
 
-def test_sweeps_go_on_when_the_machines_clock_is_set_back(
+def test_sweeps_continue_when_the_clock_is_set_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Celery's own clock would wait for the hour to pass again."""

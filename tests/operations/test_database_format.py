@@ -57,7 +57,7 @@ def _parameters() -> dict[str, Any]:
     }
 
 
-def test_the_migrations_lead_to_the_format_that_is_read() -> None:
+def test_migrations_lead_to_the_format_that_is_read() -> None:
     with database_format.connect() as link:
         assert database_format.why_refused(link) == ""
         assert link.execute(f"SELECT number FROM {TABLE}").fetchall() == [(FORMAT,)]
@@ -85,7 +85,7 @@ def test_readyz_names_both_formats_and_the_way_out(client: Client) -> None:
 
 @pytest.mark.usefixtures("newer")
 @pytest.mark.parametrize("path", ["/", "/api/runs/", "/runs/1/"])
-def test_pages_of_an_older_version_say_why_they_stop(path: str) -> None:
+def test_pages_of_an_older_version_explain_their_refusal(path: str) -> None:
     connection.close()
     answer = Client(raise_request_exception=False).get(path)
     assert answer.status_code == 503
@@ -93,7 +93,7 @@ def test_pages_of_an_older_version_say_why_they_stop(path: str) -> None:
 
 
 @pytest.mark.usefixtures("newer")
-def test_a_process_of_an_older_version_does_not_start() -> None:
+def test_process_of_an_older_version_does_not_start() -> None:
     for begin in (database_format.check_start, celery.begin_anew, celery.look_before_beat):
         with pytest.raises(SystemExit, match=f"kscope does not start.*format {FORMAT + 1}"):
             begin()
@@ -118,7 +118,7 @@ def test_a_database_that_is_away_ends_no_start(monkeypatch: pytest.MonkeyPatch) 
     assert database_format.look() == ""
 
 
-def test_a_worker_of_an_older_version_takes_no_run(
+def test_worker_of_an_older_version_takes_no_run(
     start: Start, set_format: Callable[[int], None]
 ) -> None:
     run = start()
@@ -137,7 +137,7 @@ def test_tasks_of_an_older_version_do_nothing(caplog: pytest.LogCaptureFixture) 
     assert f"nothing is done: The database has format {FORMAT + 1}" in caplog.text
 
 
-def test_a_worker_that_was_overtaken_gives_the_run_back(
+def test_worker_that_was_overtaken_gives_the_run_back(
     start: Start, set_format: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, take = start(), slices.lease_take

@@ -36,7 +36,7 @@ def test_healthz_answers_while_every_server_is_away(
         assert client.get("/healthz").content == b"ok"
 
 
-def test_readyz_tells_the_state_of_each_part(client: Client) -> None:
+def test_readyz_shows_the_state_of_each_part(client: Client) -> None:
     presence.Reporter("worker").report()
     status, parts = ready(client)
     assert status == 200
@@ -133,7 +133,7 @@ def test_readyz_says_which_disk_is_full(
     assert parts["disk"]["detail"] == f"the disk of the temporary folder is full: {why}"
 
 
-def test_a_disk_without_files_to_count_is_not_full(
+def test_disk_without_files_to_count_is_not_full(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = SimpleNamespace(f_bavail=10**9, f_frsize=4096, f_files=0, f_favail=0)
@@ -142,7 +142,7 @@ def test_a_disk_without_files_to_count_is_not_full(
 
 
 @pytest.mark.usefixtures("nobody_reports")
-def test_readyz_says_that_the_database_is_full_until_it_writes(
+def test_readyz_reports_a_full_database_until_it_writes(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = OperationalError("could not extend file")

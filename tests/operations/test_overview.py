@@ -64,7 +64,7 @@ def test_the_largest_runs_show_their_checkpoint_sizes(driven: Run) -> None:
     assert row["checkpoint_bytes"] == len(checkpoint.engine) + len(checkpoint.view)
 
 
-def test_queues_tell_how_many_tasks_wait(nobody_reports: "redis.Redis") -> None:
+def test_queues_show_how_many_tasks_wait(nobody_reports: "redis.Redis") -> None:
     nobody_reports.delete("kscope", "sweeps")
     nobody_reports.rpush("kscope", "one", "two")
     assert overview()["queues"] == {"kscope": 2, "sweeps": 0}

@@ -60,7 +60,7 @@ def test_an_old_run_goes_with_all_it_recorded(driven: Run, settings: Any) -> Non
         assert not table.objects.exists()
 
 
-def test_a_plan_changes_nothing_and_tells_the_size(driven: Run) -> None:
+def test_a_plan_changes_nothing_and_shows_the_size(driven: Run) -> None:
     aged(driven)
     (item,) = retention_plan(DELETE).deleted
     assert (item.run, item.count) == (driven.pk, driven.head_seq)

@@ -123,7 +123,7 @@ def test_a_component_that_always_fails_waits_longer(monkeypatch: pytest.MonkeyPa
     assert _phases(cluster) == ["Running"] * 3
 
 
-def test_a_pod_that_always_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pod_that_always_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     decide = Scheduler._decide
 
     def fail_for_one(self: Scheduler, queued: Any) -> Any:
@@ -140,7 +140,7 @@ def test_a_pod_that_always_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPat
     assert [len(found), 10 < len(found) < 20] == [cluster.unexpected, True]
 
 
-def test_an_object_that_a_watcher_cannot_take_holds_up_no_other(
+def test_object_that_breaks_its_watcher_delays_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     original = ReplicaSetController._on_pod
@@ -165,7 +165,7 @@ def test_an_object_that_a_watcher_cannot_take_holds_up_no_other(
     assert ready == 3
 
 
-def test_a_claim_whose_timer_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claim_whose_timer_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     original = ExternalProvisioners._provision
 
     def fail_for_one(self: ExternalProvisioners, one: Any) -> None:
@@ -184,7 +184,7 @@ def test_a_claim_whose_timer_fails_holds_up_no_other(monkeypatch: pytest.MonkeyP
     assert _phases(cluster) == ["Pending", *["Running"] * 6]
 
 
-def test_the_history_after_an_exception_can_be_had_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_history_after_an_exception_can_be_had_again(monkeypatch: pytest.MonkeyPatch) -> None:
     add = PodWorkers.add
 
     def fail_for_one(self: PodWorkers, one: Any, *args: Any, **kwargs: Any) -> None:
@@ -255,7 +255,7 @@ def test_an_initial_object_that_fails_is_left_out(
     assert histories[0] == histories[1]
 
 
-def test_an_old_object_of_a_wrong_type_ends_no_run() -> None:
+def test_old_object_of_wrong_type_ends_no_run() -> None:
     cluster = Cluster.create(_scenario())
     bad: dict[str, Any] = deployment("bad", 1)
     bad["kind"] = "StatefulSet"

@@ -11,7 +11,7 @@ DEMOS = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 @pytest.mark.parametrize("name", DEMOS)
-def test_nothing_in_a_demo_is_refused_and_it_comes_to_its_end(name: str) -> None:
+def test_demo_ends_with_nothing_of_it_refused(name: str) -> None:
     played = demo(name)
     assert played.story("CommandRejected") == []
     assert played.cluster.next_at is None
@@ -22,7 +22,7 @@ def test_nothing_in_a_demo_is_refused_and_it_comes_to_its_end(name: str) -> None
 # where it would fit best, and left alone until a fourth node joins.
 
 
-def test_fits_nowhere_parks_the_pod_and_says_what_it_lacks() -> None:
+def test_fits_nowhere_parks_the_pod_with_its_reason() -> None:
     played = demo("fits-nowhere")
     waiting = played.at(39)["pod/default/report-0"]
     assert (waiting["phase"], waiting["queue"], waiting["attempts"]) == (
@@ -62,7 +62,7 @@ def test_fits_nowhere_ends_when_a_node_joins() -> None:
 # large enough, and one that could do more than was asked for only when the plain ones are gone.
 
 
-def test_smallest_fit_takes_the_smallest_and_the_more_capable_last() -> None:
+def test_smallest_fit_prefers_small_and_less_capable_volumes() -> None:
     played = demo("smallest-fit")
     assert played.claims() == {
         "default/claim-2g-a": "pv-5g",
@@ -78,7 +78,7 @@ def test_smallest_fit_takes_the_smallest_and_the_more_capable_last() -> None:
     assert played.pods() == {"default/reader-0": ("Running", "node-1")}
 
 
-def test_smallest_fit_binds_the_volume_first_and_the_claim_after_it() -> None:
+def test_smallest_fit_binds_the_volume_before_the_claim() -> None:
     written = ("VolumePreBound", "VolumeBound", "ClaimBindCompleted", "ClaimBound")
     assert demo("smallest-fit").story(*written)[:4] == [
         "1 VolumePreBound volume/pv-5g",
@@ -92,7 +92,7 @@ def test_smallest_fit_binds_the_volume_first_and_the_claim_after_it() -> None:
 # the node's volume, the controller completes it, and only then is the pod bound.
 
 
-def test_local_volumes_put_every_pod_where_its_volume_is() -> None:
+def test_local_volumes_put_every_pod_beside_its_volume() -> None:
     played = demo("local-volumes")
     assert played.pods() == {
         "default/db-0": ("Running", "node-1"),
@@ -106,7 +106,7 @@ def test_local_volumes_put_every_pod_where_its_volume_is() -> None:
     }
 
 
-def test_local_volumes_are_reserved_by_the_scheduler_before_the_controller_binds_them() -> None:
+def test_scheduler_reserves_local_volumes_before_the_controller_binds() -> None:
     played = demo("local-volumes")
     about = ("pod/default/db-0", "volume/local-1", "claim/default/data-db-0")
     told = ("PodAssumed", "VolumePreBound", "VolumeBound", "ClaimBound", "PodBound", "PodRunning")
@@ -125,7 +125,7 @@ def test_local_volumes_are_reserved_by_the_scheduler_before_the_controller_binds
     assert played.claims(played.at(2)) == {"default/data-db-0": "", "default/data-db-1": ""}
 
 
-def test_a_pod_without_a_local_volume_left_waits_until_one_is_made() -> None:
+def test_pod_waits_until_a_local_volume_is_made() -> None:
     played = demo("local-volumes")
     assert played.at(19)["pod/default/db-2"]["queue"] == "unschedulable"
     assert played.at(19)["pod/default/db-2"]["blocker"]["plugin"] == "VolumeBinding"
@@ -137,7 +137,7 @@ def test_a_pod_without_a_local_volume_left_waits_until_one_is_made() -> None:
 # Rolled out again into the disk's zone, all of them run.
 
 
-def test_zone_mismatch_waits_because_of_pods_and_disk_in_different_zones() -> None:
+def test_zone_mismatch_keeps_pods_from_their_disk() -> None:
     played = demo("zone-mismatch")
     state = played.at(29)
     waiting = [shown for entity, shown in state.items() if entity.startswith("pod/")]
@@ -147,7 +147,7 @@ def test_zone_mismatch_waits_because_of_pods_and_disk_in_different_zones() -> No
     assert "2 node(s) didn't match PersistentVolume's node affinity" in failed.message
 
 
-def test_zone_mismatch_finishes_with_everything_running_beside_the_disk() -> None:
+def test_zone_mismatch_ends_with_pods_beside_the_disk() -> None:
     played = demo("zone-mismatch")
     before, after = played.pods(played.at(29)), played.pods()
     assert [*after.values()] == [("Running", "node-2a")] * 3
@@ -196,7 +196,7 @@ def test_checkout_surge_ends_with_only_the_hopeless_waiting() -> None:
     assert "nvidia.com/gpu 2 short" in played.end["pod/ml/train-0"]["blocker"]["sentence"]
 
 
-def test_checkout_surge_leaves_a_claim_half_bound_until_its_volume_has_grown() -> None:
+def test_checkout_surge_leaves_a_growing_claim_half_bound() -> None:
     played = demo("checkout-surge")
     for second in (21, 35, 44):
         state = played.at(second)
@@ -238,7 +238,7 @@ def test_checkout_surge_lets_important_pods_push_others_aside() -> None:
             victims = []
 
 
-def test_checkout_surge_keeps_a_cordoned_node_free_and_uses_one_that_joins() -> None:
+def test_checkout_surge_avoids_cordoned_nodes_and_uses_new() -> None:
     played = demo("checkout-surge")
     bound = [event for event in played.events if event.kind == "PodBound"]
     to = {event.seq: played.end.get(event.object, {}).get("node") for event in bound}
@@ -269,7 +269,7 @@ def test_a_dump_goes_on_where_it_was() -> None:
         assert (claim["phase"], claim["completed"]) == ("Bound", True)
 
 
-def test_a_dump_gets_another_disk_where_the_scheduler_says() -> None:
+def test_dump_gets_another_disk_where_the_scheduler_says() -> None:
     played = demo("control-plane-dump")
     about = {"claim/default/data-backup-0", "pod/default/backup-0"}
     told = ("WaitForFirstConsumer", "PodAssumed", "ClaimNodeSelected", "ProvisioningSucceeded")
@@ -302,7 +302,7 @@ def test_missing_gpu_waits_for_the_only_device() -> None:
     )
 
 
-def test_missing_gpu_ends_when_the_device_is_given_back() -> None:
+def test_missing_gpu_ends_when_the_device_is_released() -> None:
     played = demo("missing-gpu")
     assert played.story("ResourceClaimAllocated", "ResourceClaimDeallocated", "PodRunning")[
         -3:
@@ -333,7 +333,7 @@ def test_no_room_to_grow_defers_the_resize() -> None:
     ]
 
 
-def test_no_room_to_grow_keeps_a_new_pod_waiting() -> None:
+def test_no_room_to_grow_keeps_new_pods_waiting() -> None:
     played = demo("no-room-to-grow")
     assert played.at(30)["pod/default/late"]["phase"] == "Pending"
     assert played.pods()["default/late"] == ("Running", "node-a")

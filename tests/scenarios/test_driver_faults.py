@@ -37,7 +37,7 @@ def test_provisioning_can_fail_for_whatever_claim_comes() -> None:
     assert played.claims()["default/data"].startswith("pvc-")
 
 
-def test_a_plugin_of_the_controllers_own_can_fail_to_provision_too() -> None:
+def test_plugin_of_the_controller_can_fail_to_provision() -> None:
     played = _play(
         storage_class("Immediate", "kubernetes.io/gce-pd"),
         node("n1", "z1"),
@@ -91,7 +91,7 @@ def test_whose_write_is_refused_tries_again(by: str, reason: str) -> None:
     assert _count(played, "VolumeAttachmentDeleted") == 1
 
 
-def test_every_fault_can_be_a_command_on_a_live_run() -> None:
+def test_every_fault_can_be_a_command() -> None:
     cluster = Cluster.create(Scenario(name="live", objects=(*_DISK, pod("web", "data"))))
     for patch in (
         {"fail": "mount", "probability": 1, "times": 2},
@@ -120,7 +120,7 @@ def test_what_is_being_deleted_already_can_vanish() -> None:
 
 
 @pytest.mark.parametrize("reason", ["Conflict", "InternalError"])
-def test_an_expansion_goes_on_where_a_write_of_the_resizer_was_refused(reason: str) -> None:
+def test_expansion_continues_after_a_refused_resizer_write(reason: str) -> None:
     grown = {"spec": {"resources": {"requests": {"storage": "4Gi"}}}}
     disk = storage_class("Immediate", "csi.example.com") | {"allowVolumeExpansion": True}
     steps = (
@@ -145,7 +145,7 @@ def test_an_eviction_by_taint_is_tried_again() -> None:
     assert any(e.kind == "NodeTainted" for e in played.events)
 
 
-def test_pods_of_a_node_that_is_gone_are_collected_though_a_write_is_refused() -> None:
+def test_pods_of_lost_nodes_are_collected_despite_refusals() -> None:
     steps = (
         fault(fail="write", by="pod-garbage-collector", times=2),
         Step(at=10 * SECOND, verb="delete", object="node/n1"),

@@ -48,14 +48,14 @@ def test_a_disk_in_zone_2(
     assert all("volume pv is in zone z2, node n1 is in zone z1" in told for told in failed)
 
 
-def test_a_small_claim_takes_a_large_volume_when_there_is_no_other() -> None:
+def test_small_claim_takes_a_large_volume_if_alone() -> None:
     played = play(
         storage_class("Immediate"), volume("pv-120", "120Gi"), volume("pv-1", "1Gi"), claim("data")
     )
     assert played.claims() == {"default/data": "pv-120"}
 
 
-def test_a_claim_is_half_bound_while_the_controller_cannot_write_it() -> None:
+def test_unwritable_claim_stays_half_bound() -> None:
     """The volume names the claim, the claim no volume; the next resync mends it."""
     played = play(
         storage_class("Immediate"),
@@ -72,7 +72,7 @@ def test_a_claim_is_half_bound_while_the_controller_cannot_write_it() -> None:
     assert played.pods()["default/web"] == ("Running", "n1")
 
 
-def test_a_pod_waits_for_a_volume_that_fails_to_be_made_and_gets_it() -> None:
+def test_pod_waits_until_its_failing_volume_is_made() -> None:
     played = play(
         storage_class("WaitForFirstConsumer", "csi.example.com"),
         claim("data"),
@@ -85,7 +85,7 @@ def test_a_pod_waits_for_a_volume_that_fails_to_be_made_and_gets_it() -> None:
     assert played.pods()["default/web"] == ("Running", "n1")
 
 
-def test_a_bind_that_times_out_pins_the_claim_to_its_node() -> None:
+def test_timed_out_bind_pins_claims_to_their_node() -> None:
     """The node that was chosen stays on the claim: no other will do, though it has room."""
     played = play(
         storage_class("WaitForFirstConsumer", "csi.example.com"),
@@ -110,7 +110,7 @@ def test_a_mount_that_fails_is_tried_again() -> None:
     assert any(event.kind == "FailedMount" for event in slow.events)
 
 
-def test_a_watch_that_lags_is_heard_late_and_in_order() -> None:
+def test_lagging_watch_is_heard_late_and_in_order() -> None:
     steps = (
         fault(lag="Pod", delay="10s"),
         Step(at=SECOND, verb="create", manifest=pod("web")),
@@ -140,7 +140,7 @@ def test_a_fault_that_makes_no_sense_is_refused() -> None:
         assert not outcome.applied
 
 
-def test_a_run_with_faults_goes_on_from_a_checkpoint_as_it_would_have() -> None:
+def test_run_with_faults_resumes_identically_from_a_checkpoint() -> None:
     objects = (storage_class("Immediate"), volume("pv"), claim("data"), node("n1", "z1"))
     steps = (fault(fail="mount", probability=0.5, times=4), fault(lag="Node", delay="1s"))
     scenario = Scenario(

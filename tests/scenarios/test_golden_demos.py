@@ -34,7 +34,7 @@ def test_disk_left_behind_waits_beside_an_empty_node() -> None:
     assert played.pods() == {"default/first": ("Running", "node-1")}
 
 
-def test_dangling_attach_is_cured_by_deleting_what_was_forgotten() -> None:
+def test_dangling_attach_is_cured_by_deleting_the_attachment() -> None:
     played = demo("dangling-attach")
     assert played.pods(played.at(39)) == {"default/db-0": ("Pending", "node-2")}
     told = ("VolumeAttachmentTerminating", "VolumeAttachmentDeleted", "VolumeAttachmentAttached")
@@ -50,7 +50,7 @@ def test_dangling_attach_is_cured_by_deleting_what_was_forgotten() -> None:
     assert played.pods() == {"default/db-0": ("Running", "node-2")}
 
 
-def test_dangling_attach_is_an_attachment_that_the_controller_does_not_hold() -> None:
+def test_dangling_attach_is_unknown_to_the_controller() -> None:
     shown = demo("dangling-attach").at(39)
     assert "attachments" not in shown["node/node-1"]
     (waiting,) = shown["node/node-2"]["attachments"].values()
@@ -67,7 +67,7 @@ def test_unheard_deletion_waits_for_the_flush() -> None:
     assert played.story("PodBound") == ["330 PodBound pod/default/late"]
 
 
-def test_half_bound_shows_each_side_of_a_binding_without_the_other() -> None:
+def test_half_bound_shows_either_side_without_the_other() -> None:
     played = demo("half-bound")
     half = played.at(29)
     assert half["volume/pv-gold"]["claim"] == "shop/orders"
@@ -81,7 +81,7 @@ def test_half_bound_shows_each_side_of_a_binding_without_the_other() -> None:
     assert played.pods() == {"shop/orders-0": ("Running", "node-1")}
 
 
-def test_wrong_fs_type_is_tried_again_after_twice_as_long_each_time() -> None:
+def test_wrong_fs_type_is_retried_with_doubled_pauses() -> None:
     played = demo("wrong-fs-type")
     failures = [event for event in played.events if event.kind == "VolumeOperationFailed"]
     waits = [(event.data or {})["retry_at"] - event.at for event in failures]

@@ -58,7 +58,7 @@ def dies_while_attaching(profile: str, *more: Step) -> Played:
     )
 
 
-def test_an_attach_that_nobody_remembers_keeps_the_volume_from_its_pod() -> None:
+def test_forgotten_attachment_keeps_the_volume_from_its_pod() -> None:
     played = dies_while_attaching("v1.20")
     told = ("VolumeAttachmentCreated", "ControllerRestarted", "VolumeAttachmentAttached")
     told += ("VolumeAttachmentTerminating", "PodRunning")
@@ -83,7 +83,7 @@ def test_an_attach_that_nobody_remembers_keeps_the_volume_from_its_pod() -> None
     assert played.pods() == {"default/web-0": ("Pending", "n2")}
 
 
-def test_the_failed_attach_is_tried_again_after_ever_longer_pauses() -> None:
+def test_failed_attach_is_retried_after_ever_longer_pauses() -> None:
     played = dies_while_attaching("v1.20")
     failed = [event.at for event in played.events if event.kind == "FailedAttachVolume"]
     pauses = [later - at for at, later in zip(failed, failed[1:], strict=False)]
@@ -94,7 +94,7 @@ def test_the_failed_attach_is_tried_again_after_ever_longer_pauses() -> None:
     assert pauses[-1] > 122 * SECOND
 
 
-def test_whoever_deletes_the_forgotten_attachment_lets_the_pod_run() -> None:
+def test_deleting_the_forgotten_attachment_lets_the_pod_run() -> None:
     played = dies_while_attaching("v1.20", at(150, "delete", ON_N1))
     told = ("VolumeAttachmentTerminating", "VolumeAttachmentDeleted", "VolumeAttachmentAttached")
     assert of_kinds((e for e in played.events if e.at >= 150 * SECOND), *told, "PodRunning") == [
@@ -106,7 +106,7 @@ def test_whoever_deletes_the_forgotten_attachment_lets_the_pod_run() -> None:
     assert played.pods() == {"default/web-0": ("Running", "n2")}
 
 
-def test_a_controller_that_reads_the_attachments_finds_what_it_had_begun() -> None:
+def test_controller_that_reads_attachments_finds_its_own() -> None:
     """#96617: an attachment that no node reports may be there, so it is undone first."""
     played = dies_while_attaching("v1.34")
     told = ("VolumeAttachmentCreated", "VolumeAttachmentTerminating", "VolumeAttachmentDeleted")
@@ -162,7 +162,7 @@ def of_the_kubelet(played: Played) -> list[str]:
     return [kind for place, kind in enumerate(kinds) if place == 0 or kinds[place - 1] != kind]
 
 
-def test_a_terminating_pod_waits_until_its_volume_can_be_mounted_again() -> None:
+def test_terminating_pod_waits_until_its_volume_mounts_again() -> None:
     """What was mounted is known only once it is mounted anew, and only then it is unmounted."""
     played = deleted_while_the_kubelet_was_away("v1.20", failures=6)
     shown = played.at(50)["pod/default/web"]
@@ -190,7 +190,7 @@ def test_a_terminating_pod_waits_until_its_volume_can_be_mounted_again() -> None
     assert played.pods() == {}
 
 
-def test_a_pod_terminates_for_ever_when_its_volume_cannot_be_mounted_again() -> None:
+def test_pod_terminates_forever_when_its_volume_cannot_mount() -> None:
     played = deleted_while_the_kubelet_was_away("v1.20", failures=1000)
     assert of_the_kubelet(played) == ["FailedMount"]
     assert played.end["pod/default/web"]["deleting"] is not None
@@ -199,7 +199,7 @@ def test_a_pod_terminates_for_ever_when_its_volume_cannot_be_mounted_again() -> 
     assert played.story("VolumeAttachmentTerminating") == []
 
 
-def test_what_is_found_on_disk_is_unmounted_without_being_mounted_first() -> None:
+def test_volume_found_on_disk_is_unmounted_without_mounting() -> None:
     """#110670: what a dead kubelet had mounted is known to the next, as uncertain."""
     played = deleted_while_the_kubelet_was_away("v1.34", failures=1000)
     assert of_the_kubelet(played)[-3:] == ["VolumeUnmounted", "PodDeleted", "DeviceUnmounted"]
@@ -223,7 +223,7 @@ def with_eight_claims() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20"])
-def test_the_one_volume_of_eight_that_is_still_mounted_is_found_after_the_restart(
+def test_restart_finds_the_one_volume_still_mounted(
     profile: str,
 ) -> None:
     """The containers have ended already: nothing is mounted again to be unmounted."""
@@ -263,7 +263,7 @@ def test_the_one_volume_of_eight_that_is_still_mounted_is_found_after_the_restar
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20"])
-def test_a_restart_in_good_times_costs_a_terminating_pod_nothing(profile: str) -> None:
+def test_restart_in_good_times_costs_terminating_pods_nothing(profile: str) -> None:
     played = play(
         node("n1", "z1"),
         storage_class("Immediate"),

@@ -66,7 +66,7 @@ def very_high(cpu: str) -> Any:
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
-def test_a_budget_that_is_kept_counts_more_than_a_high_priority(profile: str) -> None:
+def test_kept_budget_outweighs_a_high_priority(profile: str) -> None:
     """#129136: high (1000) has to go though mid (100) would do: only mid's budget would break.
 
     low's budget would break as well, but low need not go: it is given its place back first.
@@ -95,7 +95,7 @@ def test_a_budget_that_is_kept_counts_more_than_a_high_priority(profile: str) ->
     }
 
 
-def test_a_preemption_is_told_to_the_victim_and_the_preemptor() -> None:
+def test_preemption_is_reported_to_victim_and_preemptor() -> None:
     played = play(node("n1", "z1", "3"), app("high", "2", 1000, on="n1"), steps=(very_high("2"),))
     uid = played.cluster.store.get("Pod", "default/very-high").uid
     kinds = ("PodEvicted", "Preempted", "FailedScheduling", "PodNominated", "PodDeleted")
@@ -129,7 +129,7 @@ def test_a_preemption_is_told_to_the_victim_and_the_preemptor() -> None:
         ("v1.16", ["n1"], ["pod/default/low", "pod/default/high"]),
     ],
 )
-def test_victims_out_of_order_cost_the_more_important_pod_its_place(
+def test_unordered_victims_cost_the_important_pod_its_place(
     profile: str, highest: list[str], gone: list[str]
 ) -> None:
     """#128307: as many budgets break on either node; the lower highest priority should decide."""
@@ -194,7 +194,7 @@ REFUSED = {
         ("v1.16", f"Binding rejected: {REFUSAL}"),
     ],
 )
-def test_a_refused_binding_is_told_in_the_words_of_its_version(profile: str, message: str) -> None:
+def test_refused_binding_has_the_words_of_its_version(profile: str, message: str) -> None:
     played = half_bound(at(1.9, "fault", patch=REFUSED), profile=profile)
     (failed,) = (event for event in played.events if event.kind == "FailedScheduling")
     assert failed.message == message
@@ -202,7 +202,7 @@ def test_a_refused_binding_is_told_in_the_words_of_its_version(profile: str, mes
     assert played.pods() == {"default/first": ("Running", "n1")}
 
 
-def test_a_pod_whose_binding_failed_waits_for_the_node_of_its_volume() -> None:
+def test_pod_with_failed_binding_waits_for_its_volume() -> None:
     """#135771: while first backs off, second takes its place; n2 is empty, and out of reach."""
     played = half_bound(
         at(1.9, "fault", patch=REFUSED),
@@ -241,7 +241,7 @@ def test_a_pod_whose_binding_failed_waits_for_the_node_of_its_volume() -> None:
     assert played.pods() == {"default/first": ("Running", "n1")}
 
 
-def test_a_pod_made_anew_while_it_is_bound_inherits_the_choice_of_its_predecessor() -> None:
+def test_pod_remade_during_binding_inherits_the_choice() -> None:
     """#121436: the old pod's binding fails, the claim stays bound, and with it the new pod."""
     played = half_bound(
         # The scheduler hears of the new pod only after it has tried to bind the old one.
@@ -275,7 +275,7 @@ def replica(name: str) -> dict[str, Any]:
     return labelled(made, app="db")
 
 
-def test_a_claim_whose_node_was_chosen_is_not_asked_when_the_other_replica_comes() -> None:
+def test_claim_with_a_chosen_node_is_asked_once() -> None:
     """one's volume takes eleven minutes to be made, the scheduler waits for ten."""
     played = play(
         node("n1", "z1"),
@@ -341,9 +341,7 @@ def test_a_claim_whose_node_was_chosen_is_not_asked_when_the_other_replica_comes
         ),
     ],
 )
-def test_a_delayed_claim_that_names_its_volume_is_taken_for_an_immediate_one(
-    profile: str, message: str
-) -> None:
+def test_delayed_claim_naming_its_volume_counts_as_immediate(profile: str, message: str) -> None:
     """Nobody provisions for it, and the scheduler leaves it to the controller."""
     named = claim("data")
     named["spec"]["volumeName"] = "pv"
@@ -392,7 +390,7 @@ def label_removed(profile: str) -> Played:
 
 
 @pytest.mark.parametrize("profile", ["v1.20", "v1.16"])
-def test_a_pod_that_no_event_moved_is_tried_again_after_a_minute(profile: str) -> None:
+def test_unmoved_pod_is_tried_again_after_a_minute(profile: str) -> None:
     """Only who has *affinity* to the changed pod is moved; the rest waits for the flush.
 
     Each 30 s whoever has waited for more than 60 s is moved: 90 s is the first such tick.
@@ -435,7 +433,7 @@ def repeller_deleted(profile: str) -> Played:
     )
 
 
-def test_a_hint_that_is_wrong_leaves_a_pod_to_the_flush_after_five_minutes() -> None:
+def test_wrong_hint_leaves_the_pod_to_the_flush() -> None:
     """kubernetes#134393: v1.34 does not ask whether the deleted pod had kept this one out."""
     played = repeller_deleted("v1.34")
     assert played.story("PodReleased", "PodQueued", "PodBound") == [
@@ -469,7 +467,7 @@ def workload(name: str, priority: int) -> dict[str, Any]:
     return deployment(name, {"priority": priority, "containers": [container]})
 
 
-def test_a_budget_that_was_spared_is_broken_by_the_victim_that_comes_back() -> None:
+def test_returning_victim_breaks_a_budget_that_was_spared() -> None:
     """C may not evict B (1), whose budget would break, and evicts A (10); A comes back for B."""
     played = play(
         node("n1", "z1", "4"),
@@ -527,7 +525,7 @@ def test_a_budget_that_was_spared_is_broken_by_the_victim_that_comes_back() -> N
     assert (status["currentHealthy"], status["desiredHealthy"]) == (0, 1)
 
 
-def test_a_victim_that_comes_back_does_not_evict_whoever_is_as_important() -> None:
+def test_returning_victim_evicts_no_equally_important_pod() -> None:
     """The cascade ends where nobody is less important: here at once."""
     played = play(
         node("n1", "z1", "4"),
@@ -563,7 +561,7 @@ def missed_deletion(*more: Step) -> Scenario:
     return Scenario(name="golden", objects=objects, steps=steps, until=60 * SECOND)
 
 
-def test_a_pod_that_is_gone_keeps_its_place_in_a_cache_that_did_not_hear_of_it() -> None:
+def test_deleted_pod_stays_in_caches_that_missed_it() -> None:
     cluster = Cluster.create(missed_deletion(), tie_break="name")
     cluster.advance(25 * SECOND)
     assert cluster.store.find("Pod", "default/old") is None
@@ -608,7 +606,7 @@ def test_a_new_list_frees_the_place(cure: dict[str, str], told: list[str]) -> No
         ("v1.16", "33 AssumptionExpired pod/default/brief", "90 PodBound pod/default/next"),
     ],
 )
-def test_a_pod_bound_and_deleted_unseen_keeps_its_place_in_old_versions(
+def test_pod_deleted_unseen_stays_in_old_versions_caches(
     profile: str, freed: str, told: str
 ) -> None:
     """#106102: the last that the scheduler knew of brief was that it had no node."""
@@ -645,7 +643,7 @@ def test_an_assumption_expires_where_nothing_wakes_the_scheduler(profile: str) -
     assert cluster_findings(played.cluster) == []
 
 
-def test_what_came_and_went_while_the_watch_was_cut_was_never_there() -> None:
+def test_objects_gone_during_a_cut_watch_never_existed() -> None:
     played = play(
         node("n1", "z1"),
         steps=(
@@ -662,7 +660,7 @@ def test_what_came_and_went_while_the_watch_was_cut_was_never_there() -> None:
     ]
 
 
-def test_a_watch_that_is_cut_for_all_leaves_everybody_behind_and_all_catch_up() -> None:
+def test_all_catch_up_after_a_cut_watch() -> None:
     played = play(
         node("n1", "z1"),
         workload("a", 0),
@@ -684,7 +682,7 @@ def pods_of(played: Played) -> list[str]:
     return [entity for entity in played.end if entity.startswith("pod/")]
 
 
-def test_a_cut_watch_goes_on_from_a_checkpoint_as_it_would_have() -> None:
+def test_cut_watch_resumes_identically_from_a_checkpoint() -> None:
     scenario = missed_deletion(at(30, "fault", patch={"mend": "Pod"}))
     straight, broken = (Cluster.create(scenario, tie_break="name") for _ in range(2))
     broken.advance(10 * SECOND)

@@ -28,9 +28,7 @@ def _when(played: Played, kind: str, target: str) -> list[int]:
 
 
 @pytest.mark.parametrize(("profile", "grace"), [("v1.16", 40), ("v1.20", 40), ("v1.34", 50)])
-def test_a_silent_node_is_doubted_after_the_grace_period_at_a_tick(
-    profile: str, grace: int
-) -> None:
+def test_silent_node_is_doubted_after_the_grace_period(profile: str, grace: int) -> None:
     steps = (fault(at=12 * SECOND, die="n1"),)
     played = _play(node("n1", "z1"), node("n2", "z1"), steps=steps, profile=profile)
     assert _when(played, "NodeStatusUnknown", "node/n1") == [grace + 15]
@@ -40,7 +38,7 @@ def test_a_silent_node_is_doubted_after_the_grace_period_at_a_tick(
     assert taints == {(unreachable, "NoSchedule"), (unreachable, "NoExecute")}
 
 
-def test_pods_of_a_dead_node_are_replaced_after_five_minutes_and_stay_terminating() -> None:
+def test_pods_of_a_dead_node_are_replaced() -> None:
     steps = (fault(at=10 * SECOND, die="n1"),)
     objects = (node("n1", "z1"), node("n2", "z1"), deployment("web", 4))
     played = _play(*objects, steps=steps, until=10 * MINUTE)
@@ -54,7 +52,7 @@ def test_pods_of_a_dead_node_are_replaced_after_five_minutes_and_stay_terminatin
     assert 360 <= evicted[0] <= 370
 
 
-def test_a_disk_of_a_dead_node_is_detached_by_force_once_its_pod_is() -> None:
+def test_disk_of_a_dead_node_is_detached_forcibly() -> None:
     steps = (
         fault(at=10 * SECOND, die="n1"),
         Step(at=MINUTE, verb="delete", object="pod/default/web", grace_seconds=0),
@@ -67,7 +65,7 @@ def test_a_disk_of_a_dead_node_is_detached_by_force_once_its_pod_is() -> None:
     assert played.pods() == {"default/next": ("Running", "n2")}
 
 
-def test_a_node_that_is_back_at_once_starts_its_pods_anew() -> None:
+def test_node_that_returns_quickly_restarts_its_pods() -> None:
     steps = (fault(at=10 * SECOND, die="n1"), fault(at=30 * SECOND, revive="n1"))
     once = pod("once", nodeName="n1", restartPolicy="Never")
     once["metadata"]["annotations"] = {"kscope.dev/run-for": "5m"}
@@ -83,7 +81,7 @@ def test_a_node_that_is_back_at_once_starts_its_pods_anew() -> None:
     ]
 
 
-def test_a_node_that_is_back_late_is_well_and_rid_of_its_terminating_pods() -> None:
+def test_node_that_returns_late_loses_its_terminating_pods() -> None:
     steps = (fault(at=10 * SECOND, die="n1"), fault(at=8 * MINUTE, revive="n1"))
     objects = (node("n1", "z1"), node("n2", "z1"), deployment("web", 4))
     played = _play(*objects, steps=steps)
@@ -93,13 +91,13 @@ def test_a_node_that_is_back_late_is_well_and_rid_of_its_terminating_pods() -> N
     assert len(played.pods()) == 4
 
 
-def test_a_controller_that_restarts_grants_a_dead_node_the_grace_period_anew() -> None:
+def test_restarted_controller_grants_a_dead_node_new_grace() -> None:
     steps = (fault(at=10 * SECOND, die="n1"), fault(at=40 * SECOND, restart="node-controller"))
     played = _play(node("n1", "z1"), node("n2", "z1"), steps=steps)
     assert _when(played, "NodeStatusUnknown", "node/n1") == [95]
 
 
-def test_only_what_has_no_power_can_be_given_power() -> None:
+def test_only_powered_things_can_lose_and_regain_power() -> None:
     cluster = Cluster.create(Scenario(name="one", objects=(node("n1", "z1"),)))
 
     def reason(verb: str, **parts: Any) -> str:

@@ -43,7 +43,7 @@ def _said(error: str) -> str:
 
 
 @pytest.mark.parametrize("path", recordings("scenario.yaml"))
-def test_a_recorded_scenario_is_read_and_runs_to_its_end(path: Path) -> None:
+def test_recorded_scenario_is_read_and_runs_through(path: Path) -> None:
     result = load_paths([path])
     assert result.problems == []
     scenario = Scenario.from_load(result, name=path.parent.name)
@@ -56,7 +56,7 @@ def test_a_recorded_scenario_is_read_and_runs_to_its_end(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", recordings("dump.yaml"))
-def test_a_dump_is_read_and_what_ran_runs_on(path: Path) -> None:
+def test_dump_is_read_and_what_ran_runs_on(path: Path) -> None:
     result = load_paths([path])
     if not result.manifests:
         assert "nothing that kscope simulates" in result.problems[0].message

@@ -86,7 +86,7 @@ def _component(cluster: Cluster, name: str) -> Any:
 
 @pytest.mark.parametrize("after", [1, 10, 300, 1_500, 4_000])
 @pytest.mark.parametrize("name", ["scheduler", "kube-controller-manager", "csi-attacher", "n1"])
-def test_a_restart_at_any_time_comes_to_the_same_end(name: str, after: int) -> None:
+def test_restart_at_any_time_changes_no_end(name: str, after: int) -> None:
     steps = (fault(at=after * MILLISECOND, restart=name),)
     played = Played(Scenario(name="r", objects=_objects(), steps=steps, until=5 * MINUTE))
     calm = Played(Scenario(name="r", objects=_objects(), until=5 * MINUTE))
@@ -132,7 +132,7 @@ def test_nothing_of_the_old_scheduler_lives_on() -> None:
     assert old() is None
 
 
-def test_a_claim_that_was_half_bound_at_the_restart_is_bound_after_it() -> None:
+def test_claim_half_bound_at_restart_is_bound_later() -> None:
     """The new controller finds the volume's claimRef, and goes on from there.
 
     After ten failures the old one would have tried again after 1.7 s.
@@ -154,7 +154,7 @@ def test_a_claim_that_was_half_bound_at_the_restart_is_bound_after_it() -> None:
     assert after["claim/default/data"]["volume"] == "pv"
 
 
-def test_a_volume_whose_pod_went_during_the_attach_is_detached_by_the_next_controller() -> None:
+def test_next_controller_detaches_volumes_of_a_lost_pod() -> None:
     """No node reports it yet; its VolumeAttachment is all that tells of it (since 1.21)."""
     steps = (
         fault(at=SECOND, restart="attach-detach"),
@@ -168,7 +168,7 @@ def test_a_volume_whose_pod_went_during_the_attach_is_detached_by_the_next_contr
     assert not [entity for entity in played.end if entity.startswith("volumeattachment/")]
 
 
-def test_what_cannot_be_restarted_is_refused_with_what_can() -> None:
+def test_unknown_restart_is_refused_with_the_known_ones() -> None:
     cluster = Cluster.create(Scenario(name="empty", objects=(node("n1", "z1"),)))
     for wrong, text in (("n2", "neither a node nor one of"), ("scheduler/x", "no scheduler x")):
         outcome = cluster.apply(Command(verb="fault", patch={"restart": wrong}))

@@ -42,7 +42,7 @@ def test_unregistered_driver_attaches_once_it_registers() -> None:
     assert played.story("PodRunning") == ["35 PodRunning pod/default/report"]
 
 
-def test_refused_clone_is_made_as_large_as_its_source() -> None:
+def test_refused_clone_becomes_as_large_as_its_source() -> None:
     played = demo("refused-clone")
     assert _failures(played, "ProvisioningFailed") == [
         'failed to provision volume with StorageClass "disk": error getting handle for DataSource '

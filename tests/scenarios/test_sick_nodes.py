@@ -46,7 +46,7 @@ def test_a_node_without_kubelet_starts_and_ends_nothing(status: str) -> None:
     assert cluster.store.get("Pod", "default/ending").deletion_timestamp
 
 
-def test_a_kubelet_goes_on_once_its_node_is_ready() -> None:
+def test_kubelet_goes_on_once_its_node_is_ready() -> None:
     cluster = played(_cluster(_sick("n1", "Unknown"), _on("n1")))
     conditions = [{"type": "Ready", "status": "True"}]
     apply_command(
@@ -67,7 +67,7 @@ def test_a_silent_kubelet_that_starts_reports_again(command: str) -> None:
     assert (ready["type"], ready["status"]) == ("Ready", "True")
 
 
-def test_a_stateful_set_makes_no_second_copy_on_a_dead_node() -> None:
+def test_stateful_set_makes_no_copy_on_dead_nodes() -> None:
     labels = {"app": "db"}
     template = {"metadata": {"labels": labels}, "spec": builders.pod("db")["spec"]}
     wanted = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}

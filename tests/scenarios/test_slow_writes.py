@@ -21,7 +21,7 @@ def _bound(played: Played) -> list[tuple[int, str]]:
     return [(e.at // SECOND, e.kind) for e in played.events if e.kind in kinds]
 
 
-def test_the_four_writes_of_a_bind_take_their_time_one_after_the_other() -> None:
+def test_four_writes_of_a_bind_follow_each_other() -> None:
     played = _play(
         storage_class("Immediate"),
         volume("pv"),
@@ -39,7 +39,7 @@ def test_the_four_writes_of_a_bind_take_their_time_one_after_the_other() -> None
     assert "volume" not in then["claim/default/data"]
 
 
-def test_a_kind_can_be_slow_alone_and_only_so_often() -> None:
+def test_one_kind_can_be_slow_a_few_times() -> None:
     slow = fault(slow="pv-controller", kind="PersistentVolumeClaim", delay="3s", times=1)
     played = _play(storage_class("Immediate"), volume("pv"), claim("data"), steps=(slow,))
     assert _bound(played) == [
@@ -50,7 +50,7 @@ def test_a_kind_can_be_slow_alone_and_only_so_often() -> None:
     ]
 
 
-def test_a_controller_does_nothing_else_while_it_waits_for_an_answer() -> None:
+def test_controller_does_nothing_else_while_awaiting_an_answer() -> None:
     played = _play(
         storage_class("Immediate"),
         volume("pv-1"),
@@ -63,7 +63,7 @@ def test_a_controller_does_nothing_else_while_it_waits_for_an_answer() -> None:
     assert bound == [(10, "claim/default/first"), (20, "claim/default/second")]
 
 
-def test_others_are_not_held_up_by_a_slow_author() -> None:
+def test_slow_author_delays_no_others() -> None:
     played = _play(
         node("n1", "z1"),
         pod("a"),
@@ -76,7 +76,7 @@ def test_others_are_not_held_up_by_a_slow_author() -> None:
     assert (bound, running) == ([4, 4], [4, 4])
 
 
-def test_an_assumption_does_not_run_out_before_the_binding_is_answered() -> None:
+def test_assumption_does_not_expire_before_the_bind_answer() -> None:
     """v1.16 gives an assumed pod up 30 s after its binding is written, not while it is."""
     steps = (fault(slow="scheduler", kind="Pod", delay="45s"),)
     played = _play(node("n1", "z1"), pod("a"), steps=steps, profile="v1.16")
@@ -85,7 +85,7 @@ def test_an_assumption_does_not_run_out_before_the_binding_is_answered() -> None
     assert played.pods() == {"default/a": ("Running", "n1")}
 
 
-def test_a_later_write_of_the_same_object_is_not_told_before_a_slow_one() -> None:
+def test_later_write_waits_behind_a_slow_earlier_one() -> None:
     steps = (
         fault(slow="scheduler", delay="10s"),
         Step(at=SECOND, verb="patch", object="pod/default/a", patch={"metadata": {"labels": {}}}),
@@ -95,7 +95,7 @@ def test_a_later_write_of_the_same_object_is_not_told_before_a_slow_one() -> Non
     assert kinds == ["PodBound", "PodUpdated"]
 
 
-def test_events_follow_the_write_that_they_tell_of() -> None:
+def test_events_follow_the_write_that_they_report() -> None:
     played = _play(
         storage_class("Immediate", "csi.example.com"),
         claim("data"),
@@ -132,7 +132,7 @@ def test_a_slow_write_under_way_survives_a_checkpoint() -> None:
     assert straight.digest() == broken.digest()
 
 
-def test_a_controller_that_restarts_does_not_wait_for_the_answers_of_the_one_before() -> None:
+def test_restarted_controller_awaits_no_answers_of_its_predecessor() -> None:
     steps = (
         fault(slow="pv-controller", delay="1m", times=1),
         fault(at=5 * SECOND, restart="pv-controller"),

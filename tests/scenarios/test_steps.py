@@ -39,7 +39,7 @@ def refusals(played: Played) -> list[str]:
     return [event.message for event in played.events if event.kind == "CommandRejected"]
 
 
-def test_an_eviction_without_a_budget_is_a_graceful_deletion() -> None:
+def test_eviction_without_a_budget_is_a_graceful_deletion() -> None:
     played = play([node("n1"), pod("a")], (5, "evict", "pod/default/a", None))
     assert played.story("PodTerminating", "PodDeleted") == [
         "5 PodTerminating pod/default/a",
@@ -47,14 +47,14 @@ def test_an_eviction_without_a_budget_is_a_graceful_deletion() -> None:
     ]
 
 
-def test_a_budget_lets_as_many_go_as_it_can_spare() -> None:
+def test_budget_allows_as_many_evictions_as_it_spares() -> None:
     objects = [node("n1"), *(pod(name) for name in "abc"), budget("web", minAvailable=2)]
     played = play(objects, *((5, "evict", f"pod/default/{name}", None) for name in "abc"))
     assert played.story("PodTerminating") == ["5 PodTerminating pod/default/a"]
     assert refusals(played) == [f"{REFUSED}{NEEDS.format(2, 3)}"] * 2
 
 
-def test_an_eviction_by_labels_takes_the_first_pod_by_name() -> None:
+def test_eviction_by_labels_takes_the_first_pod_name() -> None:
     cluster = Cluster.create(Scenario(name="x", objects=(node("n1"), pod("b"), pod("a"))))
     cluster.advance(5 * SECOND)
     labels = cluster.store.get("Pod", "default/a").labels
@@ -64,7 +64,7 @@ def test_an_eviction_by_labels_takes_the_first_pod_by_name() -> None:
     assert not cluster.store.get("Pod", "default/b").deletion_timestamp
 
 
-def test_an_eviction_by_labels_that_no_pod_has_is_refused() -> None:
+def test_eviction_by_unknown_labels_is_refused() -> None:
     cluster = Cluster.create(Scenario(name="x", objects=(node("n1"), pod("a"))))
     evict = Command(verb="evict", object="pod/default", labels={"app": "db"})
     assert cluster.apply(evict).reason == (
@@ -72,7 +72,7 @@ def test_an_eviction_by_labels_that_no_pod_has_is_refused() -> None:
     )
 
 
-def test_an_eviction_is_noted_in_the_budget_before_the_pod_goes() -> None:
+def test_eviction_is_noted_in_the_budget_beforehand() -> None:
     cluster = Cluster.create(
         Scenario(name="x", objects=(node("n1"), pod("a"), pod("b"), budget("web", minAvailable=1)))
     )
@@ -86,7 +86,7 @@ def test_an_eviction_is_noted_in_the_budget_before_the_pod_goes() -> None:
     )
 
 
-def test_a_budget_whose_pods_nobody_has_counted_yet_allows_nothing() -> None:
+def test_uncounted_budget_allows_no_eviction() -> None:
     objects = (node("n1"), pod("a"))
     cluster = Cluster.create(Scenario(name="x", objects=objects))
     cluster.advance(5 * SECOND)
@@ -98,7 +98,7 @@ def test_a_budget_whose_pods_nobody_has_counted_yet_allows_nothing() -> None:
     )
 
 
-def test_a_pending_pod_is_evicted_whatever_its_budget_says() -> None:
+def test_pending_pod_is_evicted_whatever_its_budget_says() -> None:
     waiting = pod("a", on="", nodeSelector={"no": "where"})
     played = play(
         [node("n1"), waiting, budget("web", minAvailable=1)], (5, "evict", "pod/default/a", None)
@@ -106,20 +106,20 @@ def test_a_pending_pod_is_evicted_whatever_its_budget_says() -> None:
     assert played.story("PodDeleted") == ["5 PodDeleted pod/default/a"]
 
 
-def test_evicting_a_nodes_pods_leaves_daemons_and_other_nodes_alone() -> None:
+def test_evicting_pods_of_a_node_leaves_daemons_alone() -> None:
     objects = [node("n1"), node("n2"), pod("a"), pod("b", on="n2"), pod("d", owner="DaemonSet")]
     played = play(objects, (5, "evict_pods", "node/n1", 0))
     assert sorted(played.pods()) == ["default/b", "default/d"]
 
 
-def test_deleting_a_nodes_pods_by_force_takes_no_time() -> None:
+def test_deleting_a_nodes_pods_by_force_is_immediate() -> None:
     objects = [node("n1"), pod("a"), pod("d", owner="DaemonSet")]
     played = play(objects, (5, "delete_pods", "node/n1", 0))
     assert played.pods() == {}
     assert [line[0] for line in played.story("PodDeleted")] == ["5", "5"]
 
 
-def test_nothing_ends_or_starts_on_a_node_whose_kubelet_has_stopped() -> None:
+def test_nothing_starts_or_ends_beside_a_stopped_kubelet() -> None:
     late = Step(at=8 * SECOND, verb="create", manifest=pod("late"))
     scenario = Scenario(
         name="steps",
@@ -157,7 +157,7 @@ def test_verbs_of_nodes_refuse_anything_else() -> None:
     )
 
 
-def test_a_step_that_names_nothing_is_refused_and_the_run_goes_on() -> None:
+def test_step_that_names_nothing_is_refused_without_harm() -> None:
     played = play([node("n1"), pod("a")], (5, "delete", "pod/default/gone", None))
     assert refusals(played) == ['NotFound: Pod "default/gone" not found']
     assert played.pods() == {"default/a": ("Running", "n1")}

@@ -75,7 +75,7 @@ def test_a_driver_that_is_not_registered_attaches_nothing() -> None:
     assert _phase(played(cluster, 300)) == "Running"
 
 
-def test_a_driver_that_does_not_attach_is_missed_at_the_mount() -> None:
+def test_driver_that_attaches_nothing_is_missed_at_mount() -> None:
     objects = (builders.host("n1"), builders.csi_node("n1", "other"), _driver(attachRequired=False))
     cluster = _play(*objects, *_csi(), _pod(claims=["data"]))
     assert (

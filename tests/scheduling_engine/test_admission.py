@@ -41,14 +41,14 @@ def _default_class(name: str) -> Manifest:
     return {"kind": "StorageClass", "metadata": metadata, "provisioner": "x"}
 
 
-def test_pods_without_a_class_have_the_default_classes_policy() -> None:
+def test_pods_without_a_class_get_the_default_policy() -> None:
     told = {"value": 5, "globalDefault": True, "preemptionPolicy": "Never"}
     spec = _admitted(_pod(), _named("PriorityClass", "low", **told)).spec
     given = (spec["priority"], spec["priorityClassName"], spec["preemptionPolicy"])
     assert given == (5, "low", "Never")
 
 
-def test_a_priority_that_is_told_does_not_make_up_for_the_classes_policy() -> None:
+def test_given_priority_does_not_replace_the_policy() -> None:
     told = _named("PriorityClass", "high", value=5, preemptionPolicy="Never")
     spec = _admitted(_pod(priority=5, priorityClassName="high"), told).spec
     assert spec["preemptionPolicy"] == "Never"
@@ -74,7 +74,7 @@ def test_of_two_tolerations_the_wider_one_is_kept() -> None:
     assert spec["tolerations"] == [everything]
 
 
-def test_a_pod_that_wants_another_node_than_its_runtime_is_refused() -> None:
+def test_pod_on_another_node_than_its_runtime_fails() -> None:
     runtime = _named("RuntimeClass", "r", scheduling={"nodeSelector": {"os": "a"}})
     with pytest.raises(
         Forbidden, match=r"conflict: runtimeClass.scheduling.nodeSelector\[os\] = a"
@@ -85,14 +85,14 @@ def test_a_pod_that_wants_another_node_than_its_runtime_is_refused() -> None:
 @pytest.mark.parametrize(
     ("status", "expected"), [({}, "standard"), ({"status": {"phase": "Bound"}}, None)]
 )
-def test_a_claim_that_names_its_volume_gets_the_default_class(
+def test_claim_that_names_its_volume_gets_default_class(
     status: Manifest, expected: str | None
 ) -> None:
     claim = _named("PersistentVolumeClaim", "c", spec={"volumeName": "v"}, **status)
     assert _admitted(claim, _default_class("standard")).spec.get("storageClassName") == expected
 
 
-def test_of_classes_without_a_time_the_last_one_is_the_newest() -> None:
+def test_last_of_classes_without_time_is_the_newest() -> None:
     claim = _named("PersistentVolumeClaim", "c", spec={})
     objects = [_default_class("b"), _default_class("a"), _default_class("c"), claim]
     *_, found = admitted(map(from_manifest, objects))
@@ -112,7 +112,7 @@ def test_of_classes_without_a_time_the_last_one_is_the_newest() -> None:
         ),
     ],
 )
-def test_what_a_pod_asks_for_as_a_whole_comes_from_its_containers_or_its_limits(
+def test_pod_level_requests_come_from_containers_or_limits(
     containers: list[Manifest], resources: Manifest, requests: Manifest
 ) -> None:
     listed = [

@@ -37,7 +37,7 @@ def test_no_nodes_is_a_message_of_its_own() -> None:
     assert result.message == "no nodes available to schedule pods"
 
 
-def test_fit_error_counts_every_reason_and_sorts_them_as_text() -> None:
+def test_fit_error_counts_and_sorts_every_reason() -> None:
     algorithm = _algorithm()
     for number in range(11):
         algorithm.table.add_node(make_node(f"small-{number:02d}", cpu="1"))
@@ -49,7 +49,7 @@ def test_fit_error_counts_every_reason_and_sorts_them_as_text() -> None:
     )
 
 
-def test_nodes_left_out_by_name_are_counted_under_the_plugin() -> None:
+def test_nodes_left_out_by_name_count_under_plugins() -> None:
     algorithm = _algorithm()
     for name in ("a", "b", "c"):
         algorithm.table.add_node(make_node(name, cpu="1"))
@@ -66,7 +66,7 @@ def test_nodes_left_out_by_name_are_counted_under_the_plugin() -> None:
     )
 
 
-def test_ties_go_to_the_smallest_name_without_a_stream() -> None:
+def test_ties_go_to_the_smallest_name_without_stream() -> None:
     algorithm = _algorithm()
     for name in ("c", "a", "b"):
         algorithm.table.add_node(make_node(name))
@@ -169,7 +169,7 @@ def test_pod_that_never_preempts_says_so() -> None:
     assert result.message.endswith("preemption: not eligible due to preemptionPolicy=Never.")
 
 
-def test_room_promised_to_a_nominated_pod_is_not_given_away() -> None:
+def test_room_promised_to_a_nominated_pod_stays_kept() -> None:
     algorithm = _algorithm()
     algorithm.table.add_node(make_node("n", cpu="1"))
     algorithm.nominated.add(algorithm.table.name(0), _info(algorithm, "first", cpu="1", priority=5))
@@ -305,7 +305,7 @@ def test_an_excluded_nominated_node_is_given_up() -> None:
     assert found.chosen.node == "a"
 
 
-def test_enough_is_counted_of_the_nodes_that_prefilter_left() -> None:
+def test_enough_is_counted_of_prefiltered_nodes_alone() -> None:
     """Upstream: findNodesThatPassFilters(), numFeasibleNodesToFind()."""
     algorithm = _algorithm()
     for number in range(500):
@@ -388,7 +388,7 @@ def test_anti_affinity_of_a_nominated_pod_counts(profile: str, fits: bool) -> No
 
 
 @pytest.mark.parametrize(("profile", "fits"), [("v1.34", True), ("v1.20", False), ("v1.16", False)])
-def test_old_versions_compare_what_the_pod_does_not_ask_for(profile: str, fits: bool) -> None:
+def test_old_versions_compare_what_the_pod_never_requests(profile: str, fits: bool) -> None:
     """Upstream: PodFitsResources() (v1.16), fitsRequest() (v1.20)."""
     algorithm = _algorithm(profile)
     algorithm.table.add_node(make_node("n", cpu="1"))

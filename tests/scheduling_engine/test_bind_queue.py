@@ -42,7 +42,7 @@ def condition(cluster: Cluster, name: str = "p") -> Manifest:
 
 
 @pytest.mark.parametrize("profile", ["v1.16", "v1.20", "v1.34"])
-def test_later_versions_assume_the_pod_and_then_bind_its_volumes(profile: str) -> None:
+def test_later_versions_assume_pods_before_binding_their_volumes(profile: str) -> None:
     cluster = played(cluster_of(*one_pod(), profile=profile))
     events = cluster.take().events
     assert at(events, "PodAssumed") < at(events, "VolumePreBound") < at(events, "PodBound")
@@ -118,7 +118,7 @@ def test_one_worker_binds_one_pod_after_the_other() -> None:
     assert cluster_findings(cluster) == []
 
 
-def test_a_failed_write_returns_the_pod_to_the_queue() -> None:
+def test_failed_write_returns_the_pod_to_the_queue() -> None:
     fault = {"fail": "write", "kind": "PersistentVolume", "by": "scheduler", "times": 1}
     cluster = cluster_of(*one_pod())
     assert cluster.apply(Command(verb="fault", patch=fault)).applied
@@ -131,7 +131,7 @@ def test_a_failed_write_returns_the_pod_to_the_queue() -> None:
     assert kinds.count("VolumeBindingQueued") == 2
 
 
-def test_a_pod_that_is_deleted_meanwhile_does_not_come_back() -> None:
+def test_pod_deleted_meanwhile_does_not_come_back() -> None:
     cluster = cluster_of(*one_pod())
     while not any(one.kind == "VolumeBindingQueued" for one in cluster.take().events):
         cluster.advance(cluster.next_at or 0, max_steps=1)
@@ -173,7 +173,7 @@ def _provisioned(**gates: bool) -> Cluster:
     return cluster_of(*objects, user_of("data"), configuration=configuration, until=300 * SECOND)
 
 
-def test_nothing_is_provisioned_for_a_node_without_the_feature_gate() -> None:
+def test_nothing_is_provisioned_without_the_feature_gate() -> None:
     cluster = played(_provisioned(), 30)
     assert condition(cluster)["message"] == (
         "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind."

@@ -59,7 +59,7 @@ def test_a_run_stops_at_its_virtual_time() -> None:
     assert cluster.now <= 2 * MINUTE
 
 
-def test_a_run_that_is_over_has_not_used_up_its_time() -> None:
+def test_finished_run_has_not_used_up_its_time() -> None:
     cluster = _driven(_limited(_replicated(1), time=9 * MINUTE))
     assert cluster.budget_stop is None
 
@@ -90,7 +90,7 @@ def test_a_run_stops_at_its_objects() -> None:
 
 
 @pytest.mark.parametrize("kind", ["ReplicaSet", "Deployment", "StatefulSet"])
-def test_replicas_beyond_all_measure_stop_a_run_at_once(kind: str) -> None:
+def test_too_many_replicas_stop_a_run_immediately(kind: str) -> None:
     spec: Json = {"podManagementPolicy": "Parallel"} if kind == "StatefulSet" else {}
     cluster = _driven(_limited(_replicated(_MANY, kind, **spec)))
     assert "asks for 2,147,48" in _message(cluster)
@@ -99,7 +99,7 @@ def test_replicas_beyond_all_measure_stop_a_run_at_once(kind: str) -> None:
 
 
 @pytest.mark.parametrize("profile", ["v1.16", "v1.34"])
-def test_parallel_pods_beyond_all_measure_stop_a_run_at_once(profile: str) -> None:
+def test_too_many_parallel_pods_stop_a_run_immediately(profile: str) -> None:
     job = make("Job", parallelism=_MANY, completions=_MANY)
     scenario = Scenario(name="test", objects=(make_node("n1"), job), until=10 * MINUTE)
     cluster = Cluster.create(scenario, profile=profile)
@@ -126,7 +126,7 @@ def test_a_run_that_was_scaled_down_goes_on() -> None:
     assert cluster.store.get("ReplicaSet", "default/web").status["replicas"] == 2
 
 
-def test_a_raised_budget_goes_on_as_if_there_was_none() -> None:
+def test_raised_budget_continues_as_if_none_had_been() -> None:
     scenario = _replicated(40, "Deployment")
     stopped = _driven(_limited(scenario, events=300))
     stopped.limit(Budget())
@@ -162,7 +162,7 @@ def test_stepping_stops_at_the_budget() -> None:
     assert cluster.seq == seq
 
 
-def test_a_selector_is_asked_once_for_pods_that_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selector_is_asked_once_for_alike_pods(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Job whose selector misses its own pods lets go of each of them, and makes another."""
     asked: list[LabelSelector] = []
     matches = LabelSelector.matches

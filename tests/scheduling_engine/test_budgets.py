@@ -33,7 +33,7 @@ def _split(budgets: Budgets, pods: list[PodInfo]) -> tuple[list[str], list[str]]
     ("count_down", "violating", "others"),
     [(True, ["z"], ["x", "y"]), (False, [], ["x", "y", "z"])],
 )
-def test_the_pods_of_a_node_use_a_budget_up_together_or_each_alone(
+def test_nodes_pods_use_budgets_jointly_or_alone(
     count_down: bool, violating: list[str], others: list[str]
 ) -> None:
     listers = Listers()
@@ -43,7 +43,7 @@ def test_the_pods_of_a_node_use_a_budget_up_together_or_each_alone(
     assert _split(budgets, _pods("x", "y", "z")) == (violating, others)
 
 
-def test_a_pod_that_is_being_disrupted_does_not_count_again() -> None:
+def test_pod_under_disruption_does_not_count_again() -> None:
     listers = Listers()
     disrupted = {"x": "2026-01-01T00:00:00Z"}
     _put(listers, {"matchLabels": {"app": "a"}}, disruptionsAllowed=1, disruptedPods=disrupted)
@@ -60,7 +60,7 @@ def test_a_budget_with_an_empty_selector_covers_nobody() -> None:
     assert budgets.covering(_pods("x")[0]) == ()
 
 
-def test_a_new_selector_is_heard_of_and_a_new_status_is_no_new_coverage() -> None:
+def test_new_selector_changes_coverage_and_new_status_not() -> None:
     listers = Listers()
     budgets = Budgets(listers)
     _put(listers, {"matchLabels": {"app": "a"}}, disruptionsAllowed=0)

@@ -156,7 +156,7 @@ def test_an_unconfirmed_pod_expires_in_old_versions_only() -> None:
         assert [info.key for info in cache.cleanup_assumed_pods()] == [pod.key] * expires
 
 
-def test_illegal_moves_are_refused_told_and_change_nothing() -> None:
+def test_illegal_moves_are_refused_and_change_nothing() -> None:
     cache, _, heard = make_cache(CLASSIC)
     cache.add_node(make_node("n1"))
     pod = info_of(cache, make_pod("a", node="n1"))
@@ -173,7 +173,7 @@ def test_illegal_moves_are_refused_told_and_change_nothing() -> None:
     assert (cache.nodes()[0].generation, cache.place_of("a")) == (generation, "added")
 
 
-def test_a_pod_said_to_be_elsewhere_is_a_broken_cache() -> None:
+def test_pod_said_to_be_elsewhere_breaks_the_cache() -> None:
     cache, _, _ = make_cache(CLASSIC)
     cache.add_node(make_node("n1"))
     cache.add_pod(info_of(cache, make_pod("a", node="n1")))
@@ -182,7 +182,7 @@ def test_a_pod_said_to_be_elsewhere_is_a_broken_cache() -> None:
     assert raised.value.fatal
 
 
-def test_a_removed_node_stays_as_a_ghost_while_pods_are_on_it() -> None:
+def test_removed_node_stays_as_a_ghost_with_pods() -> None:
     cache, _, heard = make_cache()
     node = make_node("n1")
     cache.add_node(node)
@@ -198,7 +198,7 @@ def test_a_removed_node_stays_as_a_ghost_while_pods_are_on_it() -> None:
     assert heard.nodes == ["set n1", "a on n1", "removed n1"]
 
 
-def test_pods_that_came_before_their_node_are_told_after_it() -> None:
+def test_pods_earlier_than_their_node_are_reported_later() -> None:
     cache, _, heard = make_cache()
     cache.add_pod(info_of(cache, make_pod("early", node="n1")))
     assert heard.nodes == []
@@ -234,7 +234,7 @@ def test_nodes_are_listed_zone_by_zone_in_turn() -> None:
     assert table.names(feed.order().tolist()) == ["a2", "b1"]
 
 
-def test_a_snapshot_counts_the_nodes_of_an_image_as_they_are_now() -> None:
+def test_snapshot_counts_the_nodes_of_an_image_anew() -> None:
     cache, table, _ = make_fed_table()
     images = [{"names": ["app:v1"], "sizeBytes": 100}]
     cache.add_node(make_node("n1", images=images))
@@ -299,7 +299,7 @@ def test_a_node_gives_back_what_it_counted() -> None:
         assert requested(table, "n1")["cpu"] == 0
 
 
-def test_an_update_takes_the_older_version_from_where_it_is_said_to_be() -> None:
+def test_update_takes_the_old_version_from_its_place() -> None:
     cache, _, _ = make_cache(CLASSIC)
     for name in ("n1", "n2"):
         cache.add_node(make_node(name))
@@ -309,7 +309,7 @@ def test_an_update_takes_the_older_version_from_where_it_is_said_to_be() -> None
         cache.update_pod(elsewhere, here)
 
 
-def test_since_1_20_an_update_adds_an_unknown_node_to_the_tree() -> None:
+def test_since_1_20_an_update_adds_unknown_nodes() -> None:
     cache, _, _ = make_cache(MODERN)
     node = make_node("n1")
     cache.update_node(node, node)
@@ -318,7 +318,7 @@ def test_since_1_20_an_update_adds_an_unknown_node_to_the_tree() -> None:
     assert cache.tree.num_nodes == 0
 
 
-def test_an_update_of_a_node_that_nobody_added_leaves_the_tree_as_it_is() -> None:
+def test_update_of_an_unadded_node_leaves_the_tree() -> None:
     cache, _, _ = make_cache(CLASSIC)
     node = make_node("n1")
     cache.update_node(node, node)

@@ -48,7 +48,7 @@ def test_a_pod_added_twice_is_recorded() -> None:
     assert event.message.endswith("was already in added state")
 
 
-def test_a_pod_that_is_in_the_cache_cannot_be_assumed() -> None:
+def test_cached_pod_cannot_be_assumed_again() -> None:
     cluster = Cluster.create(scene(node("n1"), pod("web")))
     scheduler = cluster.scheduler
     while scheduler.queue.in_flight("default/web") is None:
@@ -61,7 +61,7 @@ def test_a_pod_that_is_in_the_cache_cannot_be_assumed() -> None:
     assert place_of(scheduler.queue, "default/web") == "backoff"
 
 
-def test_a_pod_that_changes_its_node_ends_the_run() -> None:
+def test_pod_that_changes_its_node_ends_the_run() -> None:
     cluster = _cluster()
     cluster.store.patch("Pod", "default/web", {"spec": {"nodeName": "n2"}}, by="test")
     before = cluster.now

@@ -96,7 +96,7 @@ def test_a_pod_without_claims_scores_nothing_anywhere() -> None:
     assert node_of(cluster, "p") == "a"
 
 
-def test_classes_count_alike() -> None:
+def test_equal_classes_score_the_same() -> None:
     objects = (
         storage_class("fast", DRIVER),
         *(_capacity("a", "10Gi"), _capacity("a", "10Gi", "fast")),

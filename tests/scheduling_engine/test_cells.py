@@ -252,9 +252,7 @@ def played(draw: random.Random, profile: str, nodes: int, pods: int, *, by_name:
 @pytest.mark.parametrize("by_name", [False, True])
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20"])
 @pytest.mark.parametrize("seed", sample(range(8), 4))
-def test_decisions_by_cells_are_those_of_the_full_path(
-    seed: int, profile: str, by_name: bool
-) -> None:
+def test_decisions_by_cells_equal_those_in_full(seed: int, profile: str, by_name: bool) -> None:
     draw = random.Random(f"{seed} {profile} {by_name}")
     played(draw, profile, draw.choice([8, 60, 140]), 130, by_name=by_name)
 
@@ -285,7 +283,7 @@ def test_decisions_by_cells_are_those_of_the_full_path(
     ],
 )
 @pytest.mark.parametrize("seed", sample(range(2), 2))
-def test_no_limit_of_what_is_kept_changes_a_decision(
+def test_no_limit_of_caches_changes_a_decision(
     seed: int, module: Any, limit: str, value: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, limit, value)
@@ -402,6 +400,6 @@ def test_any_row_of_several_lists_is_found(seed: int) -> None:
     assert [at(index) for index in range(len(rows))] == sorted(rows) == ties.tolist()
 
 
-def test_the_smallest_name_is_the_first_rank_of_any_list() -> None:
+def test_smallest_name_ranks_first_in_any_list() -> None:
     row_of = np.array([30, 10, 20], np.int64)
     assert Ties([[1, 2], [0]], 3, row_of).pick(None) == 30

@@ -17,7 +17,7 @@ def _refusal(cluster: Cluster, **parts: Any) -> str:
 
 
 @pytest.mark.parametrize("verb", ["create", "apply", "replace"])
-def test_a_manifest_with_a_fault_is_refused_at_its_field(verb: str) -> None:
+def test_faulty_manifest_is_refused_at_its_field(verb: str) -> None:
     cluster = played(Cluster.create(scene(node("n"))))
     broken = pod("web", nodeSelector="zone")
     assert _refusal(cluster, verb=verb, manifest=broken) == (
@@ -30,7 +30,7 @@ def test_a_manifest_with_a_fault_is_refused_at_its_field(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["create", "apply", "replace"])
-def test_a_copy_of_an_exported_object_gets_a_uid_of_its_own(verb: str) -> None:
+def test_copy_of_an_exported_object_gets_another_uid(verb: str) -> None:
     cluster = played(Cluster.create(scene(node("n"), pod("web"))))
     exported = cluster.store.get("Pod", "default/web").raw
     copy = {**pod("copy"), "metadata": {**exported["metadata"], "name": "copy"}}
@@ -40,7 +40,7 @@ def test_a_copy_of_an_exported_object_gets_a_uid_of_its_own(verb: str) -> None:
     assert node_of(played(cluster), "copy") == "n"
 
 
-def test_a_patch_is_refused_for_what_it_would_make_of_the_object() -> None:
+def test_patch_is_refused_for_its_resulting_object() -> None:
     cluster = played(Cluster.create(scene(node("n"))))
     patch = {"spec": {"taints": [{"key": "a", "effect": "Sometimes"}]}}
     refusal = _refusal(cluster, verb="patch", object="node/n", patch=patch)
@@ -52,7 +52,7 @@ def test_a_patch_is_refused_for_what_it_would_make_of_the_object() -> None:
 @pytest.mark.parametrize(
     "patch", [{"metadata": None}, {"kind": None}, {"kind": "Node"}, {"apiVersion": 1}, {"spec": 5}]
 )
-def test_a_patch_cannot_take_away_what_every_object_has(patch: dict[str, Any]) -> None:
+def test_patch_cannot_take_away_what_every_object_has(patch: dict[str, Any]) -> None:
     cluster = played(Cluster.create(scene(node("n"), pod("web"))))
     assert _refusal(cluster, verb="patch", object="pod/default/web", patch=patch)
     assert node_of(played(cluster), "web") == "n"
@@ -74,7 +74,7 @@ def test_a_deletion_goes_on_whatever_a_patch_says() -> None:
     assert "metadata.finalizers: Forbidden: no new finalizers can be added" in refusal
 
 
-def test_a_null_inside_of_a_patched_list_is_no_field() -> None:
+def test_null_inside_a_patched_list_is_no_field() -> None:
     cluster = played(Cluster.create(scene(node("n"))))
     taint = {"key": "a", "value": None, "effect": "NoSchedule"}
     patch = {"spec": {"taints": [taint], "unschedulable": None}}
@@ -83,7 +83,7 @@ def test_a_null_inside_of_a_patched_list_is_no_field() -> None:
     assert {"key": "a", "effect": "NoSchedule"} in found
 
 
-def test_a_step_with_a_fault_is_refused_in_the_run_and_the_run_goes_on() -> None:
+def test_faulty_step_is_refused_and_the_run_continues() -> None:
     """A patch cannot be checked before there is something to be patched."""
     bad = {"object": "node/n", "patch": {"status": {"allocatable": {"cpu": "lots"}}}}
     steps = [(1, "patch", bad), (2, "create", {"manifest": pod("web")})]
@@ -104,15 +104,13 @@ def test_a_step_with_a_fault_is_refused_in_the_run_and_the_run_goes_on() -> None
         ({"verb": "delete", "object": "pod/a/b", "grace_seconds": -1}, "-1 is less than 0"),
     ],
 )
-def test_a_command_whose_parts_are_of_the_wrong_kind_is_refused(
-    parts: dict[str, Any], said: str
-) -> None:
+def test_command_with_parts_of_wrong_kinds_is_refused(parts: dict[str, Any], said: str) -> None:
     with pytest.raises(Invalid, match=said):
         Command.from_dict(parts)
 
 
 @pytest.mark.parametrize("grace", [2**40, 2**63 - 1, -1])
-def test_a_pod_may_ask_for_as_much_time_to_end_as_it_likes(grace: int) -> None:
+def test_pod_may_ask_for_any_time_to_end(grace: int) -> None:
     web = pod("web", cpu="4", terminationGracePeriodSeconds=grace)
     cluster = played(Cluster.create(scene(node("n"), web)))
     assert _refusal(cluster, verb="delete", object="pod/default/web") == ""
@@ -122,7 +120,7 @@ def test_a_pod_may_ask_for_as_much_time_to_end_as_it_likes(grace: int) -> None:
     assert cluster.store.find("Pod", "default/web") is None
 
 
-def test_times_far_from_the_run_are_as_good_as_any() -> None:
+def test_times_far_from_the_run_are_valid() -> None:
     old = pod("old", cpu="4", nodeName="n")
     old["metadata"]["creationTimestamp"] = "0001-01-01T00:00:00Z"
     old["status"] = {"startTime": "9999-12-31T23:59:59Z", "phase": "Running"}
@@ -166,7 +164,7 @@ def test_a_broken_controller_revision_never_reaches_its_controller() -> None:
     assert cluster.store.get("ControllerRevision", revision.key) is revision
 
 
-def test_a_refusal_names_the_field_and_shows_the_value() -> None:
+def test_refusal_names_the_field_and_shows_the_value() -> None:
     cluster = played(Cluster.create(scene(node("n"))))
     broken = pod("web", containers=[])
     assert _refusal(cluster, verb="create", manifest=broken) == (
@@ -175,7 +173,7 @@ def test_a_refusal_names_the_field_and_shows_the_value() -> None:
 
 
 @pytest.mark.parametrize("verb", ["apply", "patch"])
-def test_what_was_made_from_an_older_version_is_a_conflict(verb: str) -> None:
+def test_change_made_from_an_older_version_conflicts(verb: str) -> None:
     cluster = played(Cluster.create(scene(node("n"))))
     older = cluster.store.get("Node", "n").raw
     assert _refusal(cluster, verb="cordon", object="node/n") == ""

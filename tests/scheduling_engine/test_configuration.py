@@ -62,7 +62,7 @@ def test_scores_are_disabled_and_weighted_at_their_point() -> None:
     assert next(iter(scores)) == "NodeAffinity"
 
 
-def test_a_plugin_disabled_and_enabled_comes_after_multi_point() -> None:
+def test_plugin_disabled_and_enabled_comes_after_multi_point() -> None:
     named = [{"name": "TaintToleration"}]
     plugins = {"filter": {"disabled": named, "enabled": named}}
     filters = _setup({"plugins": plugins}).profiles[0].filters

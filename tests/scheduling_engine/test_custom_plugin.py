@@ -75,7 +75,7 @@ def _entry_points(*, group: str) -> list[_Entry]:
 
 
 @pytest.mark.parametrize("explain", [True, False])
-def test_a_plugin_from_an_entry_point_filters_and_scores(
+def test_plugin_from_an_entry_point_filters_and_scores(
     explain: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "entry_points", _entry_points)
@@ -99,7 +99,7 @@ def test_a_plugin_from_an_entry_point_filters_and_scores(
     assert "3 Insufficient cpu" in algorithm.schedule(big, explain=explain).message
 
 
-def test_a_plugin_that_nobody_provides_is_told() -> None:
+def test_a_plugin_that_nobody_provides_is_reported() -> None:
     profile = replace(PROFILES["v1.34"], filters=("NoSuchPlugin",))
     with pytest.raises(UnknownPlugin, match="there is no plugin 'NoSuchPlugin'; known are"):
         SchedulingAlgorithm(profile, Handle())
@@ -195,9 +195,7 @@ def _grumpy_cluster() -> Cluster:
 
 
 @pytest.mark.parametrize("changed", ["plugin.py", "words.py", "new.py"])
-def test_a_checkpoint_is_stale_when_a_plugins_package_has_changed(
-    changed: str, grumpy: Path
-) -> None:
+def test_checkpoint_is_stale_when_the_plugin_package_changed(changed: str, grumpy: Path) -> None:
     blob = _grumpy_cluster().checkpoint()
     assert Cluster.restore(blob).seq > 0
     with (grumpy / changed).open("a") as file:
@@ -208,7 +206,7 @@ def test_a_checkpoint_is_stale_when_a_plugins_package_has_changed(
         Cluster.restore(blob)
 
 
-def test_a_checkpoint_is_stale_when_a_plugin_is_no_longer_installed(
+def test_checkpoint_is_stale_when_the_plugin_is_gone(
     grumpy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blob = _grumpy_cluster().checkpoint()
@@ -304,7 +302,7 @@ class LocalPicky(Picky):
 
 @pytest.mark.parametrize("kind", [Picky, LocalPicky])
 @pytest.mark.parametrize("explain", [True, False])
-def test_the_nodes_that_a_plugin_names_at_prefilter_are_heeded_by_all_paths(
+def test_all_paths_obey_nodes_named_at_prefilter(
     kind: type[Picky], explain: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Entry:

@@ -208,7 +208,7 @@ def said(cluster: Cluster, point: str) -> list[Manifest]:
 @pytest.mark.parametrize(
     ("answer", "text"), [("error", "the scales are broken"), ("no", "not today")]
 )
-def test_pre_score_refuses_the_attempt_and_not_the_pod(
+def test_pre_score_refuses_attempts_rather_than_pods(
     versions: tuple[str, str], name: str, answer: str, text: str
 ) -> None:
     profile, version = versions
@@ -234,7 +234,7 @@ def test_a_plugin_may_prepare_without_a_score() -> None:
     assert [one["code"] for one in said(cluster, "PreScore")] == ["Success"]
 
 
-def test_a_plugin_that_only_prepares_is_asked_on_large_clusters_too() -> None:
+def test_preparing_plugin_is_asked_on_large_clusters_too() -> None:
     nodes = [node(f"n{number}") for number in range(250)]
     cluster = tried(configured("Usher", Usher={"preScore": "no"}), *nodes, pod("p"))
     assert told(cluster)[1] == 'running PreScore plugin "Usher": not today'
@@ -293,7 +293,7 @@ def test_a_score_that_fails_fails_the_attempt(
 
 
 @pytest.mark.parametrize("name", ["Scales", "LocalScales", "Whole", "Fixed"])
-def test_what_is_kept_of_checked_scores_decides_as_asking_again_does(name: str) -> None:
+def test_kept_scores_decide_like_fresh_ones(name: str) -> None:
     by_name = {f"n{number}": 100 - number % 50 for number in range(130)}
     setup = read_setup(configured(name, **{name: {"score": by_name}}), "v1.34")
     full, fast = (SchedulingAlgorithm(setup.profiles[0], Handle()) for _ in range(2))
@@ -308,7 +308,7 @@ def test_what_is_kept_of_checked_scores_decides_as_asking_again_does(name: str) 
             algorithm.table.add_pod(got.row, info.assigned_to(got.node or ""))
 
 
-def test_what_is_out_of_range_before_it_is_normalised_is_nothing_wrong() -> None:
+def test_scores_may_exceed_the_range_before_normalising() -> None:
     cluster = tried(configured("Whole", Whole={"score": {"b": 700}}))
     assert node_of(cluster, "p") == "b"
     evidence = attempt(cluster).evidence
@@ -316,7 +316,7 @@ def test_what_is_out_of_range_before_it_is_normalised_is_nothing_wrong() -> None
     assert evidence["scores"]["b"]["plugins"]["Whole"] == [700, 70, 70]
 
 
-def test_a_bad_score_of_a_node_that_does_not_fit_is_never_seen() -> None:
+def test_bad_score_of_an_unfit_node_stays_unseen() -> None:
     full = node("full", cpu="500m")
     bad = configured("LocalScales", LocalScales={"score": {"full": 999}})
     assert node_of(tried(bad, full, node("a"), node("b"), pod("p")), "p") == "a"
@@ -332,7 +332,7 @@ def test_nothing_is_scored_where_there_is_no_choice(name: str) -> None:
     assert plugin(cluster, name).asked == []
 
 
-def test_the_first_node_that_fits_is_taken_where_nothing_is_scored() -> None:
+def test_without_scores_the_first_fitting_node_is_taken() -> None:
     plugins = {"preScore": {"disabled": [{"name": "*"}]}, "score": {"disabled": [{"name": "*"}]}}
     unscored = {**configured(), "profiles": [{"plugins": plugins}]}
     objects = [node(name) for name in "abcd"]
@@ -354,7 +354,7 @@ def test_the_first_node_that_fits_is_taken_where_nothing_is_scored() -> None:
         ("Whole", ["preScore"], ["preScore"]),
     ],
 )
-def test_a_plugin_is_asked_at_the_points_where_it_is_enabled(
+def test_plugin_is_asked_at_its_enabled_points(
     name: str, points: list[str], asked: list[str]
 ) -> None:
     plugins = {point: {"enabled": [{"name": name}]} for point in points}
@@ -382,9 +382,7 @@ def _full(profile: str = "v1.34", **arguments: Manifest) -> Cluster:
         ("v1.20", "0/1 nodes are available: 1 not today."),
     ],
 )
-def test_a_refusal_at_pre_filter_lets_the_other_plugins_speak_and_preemption_try(
-    profile: str, message: str
-) -> None:
+def test_pre_filter_refusal_lets_others_and_preemption_try(profile: str, message: str) -> None:
     cluster = _full(profile, Porter={"preFilter": "no"}, SecondPorter={"preFilter": "ok"})
     assert "preFilter" in plugin(cluster, "SecondPorter").asked
     assert attempt(cluster).message.startswith(message)
@@ -394,7 +392,7 @@ def test_a_refusal_at_pre_filter_lets_the_other_plugins_speak_and_preemption_try
     assert node_of(cluster, "p") == "a"
 
 
-def test_a_refusal_at_pre_filter_that_nothing_can_help_ends_the_cycle() -> None:
+def test_unresolvable_pre_filter_refusal_ends_the_cycle() -> None:
     cluster = _full(Porter={"preFilter": "never"}, SecondPorter={"preFilter": "no"})
     assert "preFilter" not in plugin(cluster, "SecondPorter").asked
     assert told(cluster)[1].startswith("0/1 nodes are available: not ever. ")
@@ -402,18 +400,18 @@ def test_a_refusal_at_pre_filter_that_nothing_can_help_ends_the_cycle() -> None:
     assert cluster.store.find("Pod", "default/old") is not None
 
 
-def test_the_last_of_several_refusals_at_pre_filter_is_told() -> None:
+def test_last_of_several_pre_filter_refusals_is_reported() -> None:
     cluster = _full(Porter={"preFilter": "no"}, SecondPorter={"preFilter": "never"})
     assert told(cluster)[1].startswith("0/1 nodes are available: not ever. ")
 
 
 @pytest.mark.parametrize(("answer", "text"), [("error", BROKEN.message), ("wait", "a moment")])
-def test_what_is_no_refusal_at_pre_filter_is_an_error(answer: str, text: str) -> None:
+def test_other_statuses_at_pre_filter_are_errors(answer: str, text: str) -> None:
     cluster = _full(Porter={"preFilter": answer})
     assert told(cluster) == ("SchedulerError", f'running PreFilter plugin "Porter": {text}')
 
 
-def test_who_refuses_at_pre_filter_is_named_though_its_status_does_not() -> None:
+def test_refusing_plugin_is_named_without_its_status() -> None:
     evidence = attempt(_full(Porter={"preFilter": "never"})).evidence
     assert evidence is not None
     assert evidence["prefilter"]["plugin"] == "Porter"

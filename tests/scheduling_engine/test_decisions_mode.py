@@ -37,13 +37,13 @@ def one_zone_decided() -> dict[str, Any]:
     return decide(objects, PROFILES["v1.34"])
 
 
-def test_a_preemptor_takes_the_node_it_is_nominated_to() -> None:
+def test_preemptor_takes_the_node_it_is_nominated_to() -> None:
     first, second = attempts_on("high", one_zone_decided())
     assert (first["preemption"]["node"], second["node"]) == ("n1", "n1")
     assert second["single_feasible"]
 
 
-def test_the_evidence_of_a_nominated_pod_covers_every_node() -> None:
+def test_evidence_of_a_nominated_pod_covers_every_node() -> None:
     _, second = attempts_on("high", one_zone_decided())
     assert second["filters"] == {"n1": None, "n2": None}
 
@@ -106,12 +106,12 @@ def preempted(profile: str) -> str:
     return victim
 
 
-def test_a_budget_without_a_status_allows_what_its_pods_allow() -> None:
+def test_budget_without_status_allows_what_its_pods_allow() -> None:
     assert preempted("v1.34") == "default/cheap"
     assert preempted("v1.16") == "default/cheap"
 
 
-def test_in_1_11_a_budget_without_a_status_allows_nothing() -> None:
+def test_in_1_11_budgets_without_status_allow_nothing() -> None:
     assert preempted("v1.11") == "default/dear"
 
 

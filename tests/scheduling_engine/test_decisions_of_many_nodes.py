@@ -121,7 +121,7 @@ def test_what_is_left_out_changes_no_decision(profile: str, tmp_path: Path) -> N
     assert left_out["final"]["evicted"] == given["final"]["evicted"]
 
 
-def test_victims_come_from_apps_with_a_budget_to_spare(tmp_path: Path) -> None:
+def test_victims_come_from_apps_with_spare_budget(tmp_path: Path) -> None:
     bare = [*_nodes(), *_running(Random(7)), *_budgets(), *_waiting()]
     apps = {
         f"default/{each['metadata']['name']}": each["metadata"]["labels"]["app"]

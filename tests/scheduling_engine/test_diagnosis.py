@@ -135,7 +135,7 @@ def test_the_closest_of_many_nodes_is_found() -> None:
     assert found.fixes[0].text.startswith("Ask for 1900m cpu instead of 2: it is bound to n421 at ")
 
 
-def test_on_a_large_cluster_the_decision_alone_is_made_again(
+def test_large_clusters_repeat_the_decision_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(trials, "_FORKED_OBJECTS", 0)
@@ -148,7 +148,7 @@ def test_on_a_large_cluster_the_decision_alone_is_made_again(
     assert found.fixes[1].text.endswith(", but with 2 cpu: it fits n-more then.")
 
 
-def test_what_cannot_be_followed_to_the_end_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_that_cannot_be_followed_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "_WORK", 600)
     found = _diagnosed(node("n", cpu="1"), pod("p", cpu="2"))
     assert found.fixes == ()
@@ -158,7 +158,7 @@ def test_what_cannot_be_followed_to_the_end_is_not_offered(monkeypatch: pytest.M
 # -- where a pod stands --------------------------------------------------------------------------
 
 
-def test_a_pod_that_is_not_there_is_told_apart() -> None:
+def test_pod_that_is_not_there_is_reported_apart() -> None:
     assert _diagnosed(node("n")).state == "absent"
 
 
@@ -168,14 +168,14 @@ def test_a_pod_with_a_node_needs_nothing() -> None:
     assert found.fixes == ()
 
 
-def test_a_pod_on_its_way_out_is_nobodys_business() -> None:
+def test_pod_on_its_way_out_is_nobodys_business() -> None:
     held = pod("p", cpu="9")
     held["metadata"]["finalizers"] = ["kscope.dev/hold"]
     found = _diagnosed(node("n"), held, steps=[(5, "delete", {"object": "pod/default/p"})])
     assert found.state == "deleting"
 
 
-def test_a_pod_of_an_unknown_scheduler_is_given_a_known_one() -> None:
+def test_pod_of_an_unknown_scheduler_gets_a_known() -> None:
     found = _diagnosed(node("n"), pod("p", schedulerName="other"))
     assert found.state == "unminded"
     assert found.sentence == ("No scheduler has the name other; the cluster has default-scheduler.")
@@ -193,7 +193,7 @@ def test_a_dead_scheduler_is_started() -> None:
     }
 
 
-def test_a_pod_in_backoff_that_fits_by_now_only_has_to_wait() -> None:
+def test_fitting_pod_in_backoff_only_has_to_wait() -> None:
     late = (2, "create", {"manifest": node("n")})
     found = _diagnosed(pod("p"), steps=[late], seconds=3)
     assert found.state == "backoff"
@@ -203,7 +203,7 @@ def test_a_pod_in_backoff_that_fits_by_now_only_has_to_wait() -> None:
     assert (found.fixes, found.conclusion) == ((), "Nothing has to be done.")
 
 
-def test_a_pod_that_fits_names_those_that_are_tried_before_it() -> None:
+def test_fitting_pod_names_those_tried_before_it() -> None:
     first, second = pod("first", cpu="1", priority=10), pod("second", cpu="1", priority=5)
     cluster = Cluster.create(scene(node("n", cpu="1"), first, second, pod("p", cpu="1")))
     while cluster.scheduler.queue.get("default/p") is None:
@@ -226,7 +226,7 @@ def test_a_nominated_pod_waits_for_its_victims(profile: str) -> None:
     assert found.fixes == ()
 
 
-def test_room_that_is_kept_for_a_nominated_pod_is_told_with_its_name() -> None:
+def test_room_kept_for_a_nominated_pod_names_it() -> None:
     steps = [(2, "create", {"manifest": pod("boss", cpu="4", priority=10)})]
     cluster = _cluster(node("n"), pod("old", cpu="3"), steps=steps, seconds=2)
     cluster.advance(cluster.now + SECOND // 2)
@@ -237,7 +237,7 @@ def test_room_that_is_kept_for_a_nominated_pod_is_told_with_its_name() -> None:
     _every_fix_works(cluster, found)
 
 
-def test_room_that_is_kept_is_told_beside_what_else_refuses_the_pod() -> None:
+def test_kept_room_is_reported_beside_other_refusals() -> None:
     steps = [(2, "create", {"manifest": pod("boss", cpu="4", priority=10)})]
     cluster = _cluster(node("n"), pod("old", cpu="3"), steps=steps, seconds=2)
     cluster.advance(cluster.now + SECOND // 2)
@@ -256,7 +256,7 @@ def test_room_that_is_kept_is_told_beside_what_else_refuses_the_pod() -> None:
 
 
 @pytest.mark.parametrize("profile", ALL_PROFILES)
-def test_an_overfull_node_is_short_of_more_than_one_place(profile: str) -> None:
+def test_overfull_node_lacks_more_than_one_place(profile: str) -> None:
     shrinks = {"status": {"allocatable": {"pods": "1"}}}
     steps = [
         (2, "patch", {"object": "node/n", "patch": shrinks}),
@@ -269,7 +269,7 @@ def test_an_overfull_node_is_short_of_more_than_one_place(profile: str) -> None:
     assert (check.requested, check.free, check.short) == (1, -2, 3)
 
 
-def test_extenders_are_not_asked_about_what_is_only_tried() -> None:
+def test_extenders_are_not_asked_about_mere_trials() -> None:
     extender = {"urlPrefix": "http://127.0.0.1:9/", "filterVerb": "filter"}
     configuration = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -323,7 +323,7 @@ def test_a_gate_is_removed() -> None:
     assert _kinds(found) == ["gate"]
 
 
-def test_a_gated_pod_that_would_not_fit_either_gets_two_changes() -> None:
+def test_gated_pod_that_cannot_fit_needs_two_changes() -> None:
     found = _diagnosed(node("n"), pod("p", cpu="9", schedulingGates=[{"name": "quota"}]))
     assert [cause.plugin for cause in found.causes[:2]] == ["SchedulingGates", "NodeResourcesFit"]
     (fix,) = found.fixes
@@ -359,7 +359,7 @@ def test_a_requirement_of_node_affinity_is_widened() -> None:
     )
 
 
-def test_a_spread_constraint_is_relaxed_by_the_least_skew() -> None:
+def test_spread_constraint_is_relaxed_by_the_least_skew() -> None:
     constraint = {
         "maxSkew": 1,
         "topologyKey": ZONE,
@@ -378,7 +378,7 @@ def test_a_spread_constraint_is_relaxed_by_the_least_skew() -> None:
 
 
 @pytest.mark.parametrize("profile", ALL_PROFILES)
-def test_anti_affinity_becomes_a_preference_or_the_other_pod_goes(profile: str) -> None:
+def test_anti_affinity_is_weakened_or_its_pod_goes(profile: str) -> None:
     term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": HOSTNAME}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     found = _diagnosed(
@@ -396,7 +396,7 @@ def test_anti_affinity_becomes_a_preference_or_the_other_pod_goes(profile: str) 
 
 
 @pytest.mark.parametrize("profile", ALL_PROFILES)
-def test_the_lowest_priority_class_that_evicts_others_is_offered(profile: str) -> None:
+def test_lowest_priority_class_that_evicts_others_is_offered(profile: str) -> None:
     classes = [
         {
             "apiVersion": "scheduling.k8s.io/v1",
@@ -414,7 +414,7 @@ def test_the_lowest_priority_class_that_evicts_others_is_offered(profile: str) -
 
 
 @pytest.mark.parametrize("profile", ALL_PROFILES)
-def test_a_change_that_lets_the_pod_evict_others_needs_no_second_one(profile: str) -> None:
+def test_change_with_evictions_needs_no_second_one(profile: str) -> None:
     found = _diagnosed(
         _tainted("n", "dedicated", cpu="1"),
         pod("old", nodeName="n"),
@@ -437,7 +437,7 @@ def test_a_pod_that_never_preempts_may_be_let() -> None:
     assert _fix(found, "priority").text.startswith("Let it evict pods of lower priority ")
 
 
-def test_what_a_workload_makes_is_mended_in_its_template_too() -> None:
+def test_workload_is_mended_in_its_template_too() -> None:
     labels = {"app": "web"}
     template = {"metadata": {"labels": labels}, "spec": pod("x", cpu="9")["spec"]}
     web = {
@@ -471,13 +471,13 @@ def _full_of(owned: bool) -> Diagnosis:
     return _diagnosed(node("n", cpu="4"), there, steps=[late])
 
 
-def test_room_is_added_before_a_workload_loses_a_pod() -> None:
+def test_room_is_added_before_a_workload_shrinks() -> None:
     kinds = _kinds(_full_of(owned=True))
     assert "node" in kinds
     assert "pod" not in kinds[: kinds.index("node")]
 
 
-def test_a_lone_pod_may_go_before_room_is_added() -> None:
+def test_lone_pod_may_go_before_room_is_added() -> None:
     found = _full_of(owned=False)
     kinds = _kinds(found)
     assert kinds.index("pod") < kinds.index("node")
@@ -504,7 +504,7 @@ def test_a_node_is_labelled(profile: str) -> None:
     assert found.fixes[0].text.startswith("Label n disk=ssd: ")
 
 
-def test_the_label_that_the_schedulers_configuration_wants_is_given() -> None:
+def test_label_that_the_schedulers_configuration_wants_is_given() -> None:
     expression = {"key": "pool", "operator": "In", "values": ["a"]}
     required = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
     added = {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
@@ -522,7 +522,7 @@ def test_the_label_that_the_schedulers_configuration_wants_is_given() -> None:
     assert found.fixes[0].text.startswith("Label n pool=a: ")
 
 
-def test_a_policy_that_checks_everything_is_told_by_its_predicates() -> None:
+def test_policy_that_checks_everything_shows_its_predicates() -> None:
     names = ("PodFitsResources", "PodToleratesNodeTaints")
     policy = {
         "kind": "Policy",
@@ -542,7 +542,7 @@ def test_a_policy_that_checks_everything_is_told_by_its_predicates() -> None:
     assert _kinds(found) == ["toleration", "taint", "requests", "node"]
 
 
-def test_a_scheduler_that_waits_for_its_lease_is_running() -> None:
+def test_scheduler_that_waits_for_its_lease_is_running() -> None:
     found = _diagnosed(
         node("n"),
         schedulers=({"name": "default-scheduler", "replicas": 2},),
@@ -558,7 +558,7 @@ def test_a_scheduler_that_waits_for_its_lease_is_running() -> None:
     assert [cause.severity for cause in found.causes] == ["delays"]
 
 
-def test_a_standby_takes_over_before_a_change_can_help() -> None:
+def test_standby_takes_over_before_a_change_can_help() -> None:
     found = _diagnosed(
         node("n"),
         schedulers=({"name": "default-scheduler", "replicas": 2},),
@@ -606,7 +606,7 @@ def test_one_more_node_like_a_full_one_helps() -> None:
     assert _fix(found, "pod").text.startswith("Delete the pod default/old on n: ")
 
 
-def test_a_pod_larger_than_every_node_needs_a_larger_one() -> None:
+def test_pod_larger_than_every_node_needs_larger() -> None:
     found = _diagnosed(node("n"), pod("p", cpu="8"))
     assert _fix(found, "node").text.startswith("Add one more node like n, but with 8 cpu: ")
 
@@ -630,7 +630,7 @@ def test_an_empty_cluster_needs_a_node() -> None:
 
 
 @pytest.mark.parametrize("profile", ALL_PROFILES)
-def test_two_changes_are_offered_only_where_no_single_one_does(profile: str) -> None:
+def test_two_changes_come_only_where_no_single_helps(profile: str) -> None:
     found = _diagnosed(
         _tainted("n", "gpu", labels={"disk": "hdd"}), pod("p", cpu="5"), profile=profile
     )
@@ -669,7 +669,7 @@ def test_a_claim_and_a_label_are_missing_together() -> None:
     assert ", and label n disk=ssd: " in fix.text
 
 
-def test_two_changes_that_others_profit_from_are_not_offered() -> None:
+def test_two_changes_that_others_profit_from_are_withheld() -> None:
     """The fork is what counts: another pod, more important, waits for the same room."""
     rival = pod("rival", cpu="4", priority=10, tolerations=[{"operator": "Exists"}])
     found = _diagnosed(
@@ -682,7 +682,7 @@ def test_two_changes_that_others_profit_from_are_not_offered() -> None:
         assert fix.shown == "fork"
 
 
-def test_no_pair_is_offered_where_one_of_the_two_is_enough(
+def test_no_pair_is_offered_where_one_is_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # As if that one had been too far down among its like to be tried alone.
@@ -692,7 +692,7 @@ def test_no_pair_is_offered_where_one_of_the_two_is_enough(
     assert [(fix.kind, fix.node) for fix in found.fixes] == [("toleration", "far")]
 
 
-def test_pairs_are_only_decided_on_where_a_cluster_is_large(
+def test_pairs_on_large_clusters_are_only_decided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(trials, "_FORKED_OBJECTS", 0)
@@ -703,7 +703,7 @@ def test_pairs_are_only_decided_on_where_a_cluster_is_large(
     assert fix.text.endswith(": it fits n then.")
 
 
-def test_three_things_at_once_are_neither_one_change_nor_two() -> None:
+def test_three_changes_count_as_neither_one_nor_two() -> None:
     found = _diagnosed(
         _tainted("n", "gpu", labels={"disk": "hdd"}), pod("p", cpu="9", nodeSelector={"disk": "x"})
     )
@@ -711,7 +711,7 @@ def test_three_things_at_once_are_neither_one_change_nor_two() -> None:
     assert found.conclusion.startswith("None of these gives it a node, each tried alone: ")
 
 
-def test_the_place_is_gone_when_another_pod_is_first() -> None:
+def test_place_is_gone_when_another_pod_is_first() -> None:
     found = _diagnosed(
         node("n", cpu="1"),
         pod("running", cpu="1"),
@@ -911,7 +911,7 @@ def test_a_claim_in_use_elsewhere_is_freed() -> None:
     assert _kinds(found) == ["pod"]
 
 
-def test_a_pod_that_only_the_flush_brings_back_is_told_so() -> None:
+def test_pod_waiting_for_the_flush_says_so() -> None:
     """Upstream's hint for deleted pods looks at the waiting pod's own anti-affinity only."""
     term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": HOSTNAME}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}

@@ -102,7 +102,7 @@ def test_evidence_holds_the_matrix_past_the_first_refusal() -> None:
     assert told["not_evaluated"] == []
 
 
-def test_every_filter_that_refuses_tells_its_numbers() -> None:
+def test_every_filter_that_refuses_shows_its_numbers() -> None:
     taints = [{"key": "k", "effect": "NoSchedule"}]
     algorithm = _cluster(make_node("n", cpu="1", taints=taints))
     told = evidence(_schedule(algorithm, cpu="1500m"), algorithm, 1, 1)
@@ -123,7 +123,7 @@ def test_scores_show_weights_and_skipped_plugins() -> None:
     assert set(told["weights"]).isdisjoint(told["not_scored"])
 
 
-def test_each_candidate_tells_what_it_costs_at_every_rung() -> None:
+def test_each_candidate_shows_its_cost_at_every_rung() -> None:
     algorithm = _cluster(make_node("n", cpu="2"))
     for name, priority in (("low", 1), ("high", 3)):
         pod = make_pod(name, node="n", cpu="1", priority=priority)
@@ -153,7 +153,7 @@ def test_rejecting_plugins_are_those_that_refused_some_node() -> None:
     assert sorted(rejecting_plugins(decision)) == ["NodeResourcesFit", "TaintToleration"]
 
 
-def test_summary_counts_ties() -> None:
+def test_summary_counts_the_tied_nodes() -> None:
     algorithm = _cluster(make_node("a"), make_node("b"))
     told = summary(_schedule(algorithm))
     assert told["tied"] == 2
@@ -164,9 +164,7 @@ def test_summary_counts_ties() -> None:
     ("profile", "tie_break", "way"),
     [("v1.36", "random", "random"), ("v1.36", "name", "name"), ("v1.11", "random", "turn")],
 )
-def test_the_evidence_says_how_one_of_several_equal_nodes_is_chosen(
-    profile: str, tie_break: str, way: str
-) -> None:
+def test_evidence_says_how_one_of_equals_is_chosen(profile: str, tie_break: str, way: str) -> None:
     both = scene(node("a"), node("b"), pod("p"))
     cluster = played(Cluster.create(both, profile=profile, tie_break=tie_break))
     [attempt] = cluster.take().attempts
@@ -203,5 +201,5 @@ def test_results_are_plain_numbers_and_texts() -> None:
         ("0/2 nodes are available", "0/2 nodes are available."),
     ],
 )
-def test_a_sentence_begins_with_a_capital_where_a_word_does(text: str, sentence: str) -> None:
+def test_sentence_starts_with_a_capital_like_its_word(text: str, sentence: str) -> None:
     assert sentence_of(text) == sentence

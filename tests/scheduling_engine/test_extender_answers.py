@@ -110,7 +110,7 @@ def test_victims_that_cannot_be_read_are_no_victims(victims: Any) -> None:
         ([{"host": "b", "score": True}], None),
     ],
 )
-def test_scores_of_a_node_are_added_up_and_are_integers(told: Any, weighted: int | None) -> None:
+def test_scores_of_a_node_add_up_as_integers(told: Any, weighted: int | None) -> None:
     fields = {"prioritizeVerb": "prioritize", "weight": 1}
     cluster = played(cluster_of(told, node("a"), node("b"), pod("p"), **fields), 5)
     evidence = cluster.take().attempts[0].evidence
@@ -150,7 +150,7 @@ def test_extender_errors_about_victims_are_upstreams(victims: Any, text: str) ->
     assert message(played(cluster, 5)) == f"{UNFIT} {text}"
 
 
-def test_an_extender_may_name_a_node_that_was_no_candidate() -> None:
+def test_extender_may_name_a_node_beyond_the_candidates() -> None:
     objects = [{**one, "metadata": {**one["metadata"], "uid": "u"}} for one in CANDIDATES[3:4]]
     told = {"b": {"pods": [{"uid": "u"}], "numPDBViolations": 0}}
     fields = {"preemptVerb": "preempt", "nodeCacheCapable": True}
@@ -221,7 +221,7 @@ def test_old_versions_print_an_empty_list_of_reasons(version: str, text: str) ->
 
 
 @pytest.mark.parametrize(("version", "hopes"), [("v1.16", True), ("v1.20", True), ("v1.34", False)])
-def test_evictions_may_help_where_nobody_looked_in_old_versions(version: str, hopes: bool) -> None:
+def test_evictions_may_help_unseen_nodes_in_old_versions(version: str, hopes: bool) -> None:
     """Upstream: nodesWherePreemptionMightHelp(), where an extender refused all that was found."""
     nobody = {"nodes": {"items": []}, "failedNodes": {"n000": "no"}}
     algorithm = _algorithm(version, nobody, filter_verb="f")
@@ -238,9 +238,7 @@ def test_evictions_may_help_where_nobody_looked_in_old_versions(version: str, ho
 
 
 @pytest.mark.parametrize(("version", "told"), [("v1.16", [0, 0]), ("v1.34", [1, 1])])
-def test_v1_16_names_victims_without_the_budgets_that_they_break(
-    version: str, told: list[int]
-) -> None:
+def test_v1_16_names_victims_without_their_broken_budgets(version: str, told: list[int]) -> None:
     """Upstream: v1.16 convertToNodeNameToMetaVictims()."""
     fields: dict[str, Any] = {"preempt_verb": "p", "node_cache_capable": True}
     algorithm = _algorithm(version, {}, **fields)
@@ -267,7 +265,7 @@ def test_v1_16_names_victims_without_the_budgets_that_they_break(
         ("v1.34", "big", None, "the input node list"),
     ],
 )
-def test_in_v1_16_an_extender_may_bring_back_any_node(
+def test_v1_16_lets_an_extender_bring_back_any_node(
     version: str, told: str, node: str | None, text: str
 ) -> None:
     """Upstream: v1.16 extender.go Filter(), which looks names up among all nodes."""
@@ -343,7 +341,7 @@ def test_what_an_extender_refuses_is_explained_as_its(told: Any, text: str) -> N
     assert found.causes[0].plugin == "Extender"
 
 
-def test_a_changed_answer_of_an_extender_is_told_anew() -> None:
+def test_changed_answer_of_an_extender_is_reported_anew() -> None:
     told = {"nodeNames": [], "failedNodes": {"a": "no licence"}}
     fields = {"filterVerb": "filter", "nodeCacheCapable": True}
     cluster = played(cluster_of(told, node("a"), pod("p"), **fields), 5)

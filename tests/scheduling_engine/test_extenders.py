@@ -108,7 +108,7 @@ def test_a_filter_leaves_nodes_out_and_says_why(extender: Extender) -> None:
 
 
 @pytest.mark.parametrize(("names_only", "fit"), [(False, 86), (True, 60)])
-def test_nodes_that_come_back_from_an_extender_are_scored_without_their_pods(
+def test_nodes_from_extenders_are_scored_without_their_pods(
     extender: Extender, names_only: bool, fit: int
 ) -> None:
     extender.replies["filter"] = (
@@ -135,7 +135,7 @@ def test_reasons_of_an_extender_are_in_the_message(extender: Extender) -> None:
     assert extender.asked[0][1]["Nodes"] is None
 
 
-def test_scores_are_weighted_and_brought_up_to_a_hundred(extender: Extender) -> None:
+def test_scores_are_weighted_and_scaled_to_a_hundred(extender: Extender) -> None:
     extender.replies["prioritize"] = lambda body: [
         {"Host": "a", "Score": 0},
         {"Host": "b", "Score": 10},
@@ -148,7 +148,7 @@ def test_scores_are_weighted_and_brought_up_to_a_hundred(extender: Extender) -> 
     assert evidence["scores"]["b"]["plugins"][extender.url] == [10, 100, 300]
 
 
-def test_an_extender_that_fails_fails_the_attempt_unless_it_is_ignorable(
+def test_failing_extender_fails_the_attempt_unless_ignorable(
     extender: Extender,
 ) -> None:
     for ignorable, expected in ((False, ""), (True, "a")):
@@ -173,7 +173,7 @@ def test_extenders_that_may_be_ignored_are_asked_last(extender: Extender) -> Non
     assert [verb for verb, _ in extender.asked] == ["second", "first"]
 
 
-def test_only_pods_that_want_a_managed_resource_are_shown(extender: Extender) -> None:
+def test_only_pods_with_managed_resources_are_shown(extender: Extender) -> None:
     extender.replies["filter"] = _only("a")
     managed = [{"name": "example.com/fpga", "ignoredByScheduler": True}]
     fields = {"filterVerb": "filter", "managedResources": managed}
@@ -215,7 +215,7 @@ def test_an_extender_that_binds_is_asked_instead(extender: Extender) -> None:
     assert extender.asked == [("bind", expected)]
 
 
-def test_a_binding_that_the_extender_refuses_sends_the_pod_round_again(
+def test_binding_refused_by_an_extender_requeues_the_pod(
     extender: Extender,
 ) -> None:
     extender.replies["bind"] = lambda body: {"Error": "not today"}
@@ -225,7 +225,7 @@ def test_a_binding_that_the_extender_refuses_sends_the_pod_round_again(
     assert len(extender.asked) > 1
 
 
-def test_a_binding_that_an_ignorable_extender_refuses_is_left_to_the_others(
+def test_binding_refused_by_ignorable_extenders_goes_to_others(
     extender: Extender,
 ) -> None:
     """Not before v1.31, though. Upstream: schedule_one.go extendersBinding()."""
@@ -235,7 +235,7 @@ def test_a_binding_that_an_ignorable_extender_refuses_is_left_to_the_others(
     assert node_of(cluster, "p") == "a"
 
 
-def test_an_answer_that_takes_too_long_is_an_error(extender: Extender) -> None:
+def test_answer_that_takes_too_long_is_an_error(extender: Extender) -> None:
     def slow(body: dict[str, Any]) -> Any:
         time.sleep(0.5)
         return {}
@@ -247,7 +247,7 @@ def test_an_answer_that_takes_too_long_is_an_error(extender: Extender) -> None:
     assert _message(cluster) == f"Post {extender.url}/filter: timeout after 0.05s"
 
 
-def test_the_time_of_an_answer_is_not_the_time_of_the_run(extender: Extender) -> None:
+def test_time_of_an_answer_is_outside_the_run(extender: Extender) -> None:
     """What was answered is on the record; a replay is told the same and asks nobody."""
     extender.replies["filter"] = _only("b")
     first = played(_cluster(extender, node("a"), node("b"), pod("p"), filterVerb="filter"))

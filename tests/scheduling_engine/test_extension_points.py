@@ -272,7 +272,7 @@ def test_every_point_with_plugins_is_recorded() -> None:
     assert evidence["extension_points"] == {"Reserve": said, "Permit": said}
 
 
-def test_a_refusal_at_reserve_undoes_all_reservations_in_reverse() -> None:
+def test_refusal_at_reserve_undoes_all_reservations_in_reverse() -> None:
     told = everywhere("Ledger", "SecondLedger", SecondLedger={"reserve": "no"})
     cluster = played(cluster_of(node("a"), pod("p"), configuration=told), 1)
     assert node_of(cluster, "p") == ""
@@ -288,7 +288,7 @@ def test_a_refusal_at_reserve_undoes_all_reservations_in_reverse() -> None:
     assert cluster_findings(cluster) == []
 
 
-def test_a_refused_pod_comes_back_when_the_cluster_changes() -> None:
+def test_refused_pod_comes_back_when_the_cluster_changes() -> None:
     told = everywhere("Ledger", Ledger={"reserve": "no"})
     cluster = played(cluster_of(node("a"), pod("p"), configuration=told), 30)
     assert node_of(cluster, "p") == ""
@@ -322,7 +322,7 @@ def test_a_refused_pod_comes_back_when_the_cluster_changes() -> None:
         ({"bind": "no"}, "Unschedulable", "no quota left"),
     ],
 )
-def test_failures_are_told_in_upstreams_words(
+def test_failures_are_reported_in_upstreams_words(
     arguments: Manifest, reason: str, message: str
 ) -> None:
     bind = {"disabled": [{"name": "DefaultBinder"}], "enabled": [{"name": "Ledger"}]}
@@ -335,14 +335,14 @@ def test_failures_are_told_in_upstreams_words(
     assert cluster_findings(cluster) == []
 
 
-def test_a_bind_plugin_binds_in_place_of_the_default_binder() -> None:
+def test_bind_plugin_replaces_the_default_binder() -> None:
     bind = {"disabled": [{"name": "DefaultBinder"}], "enabled": [{"name": "Ledger"}]}
     cluster = played(cluster_of(node("a"), pod("p"), configuration=configured({"bind": bind})), 1)
     assert node_of(cluster, "p") == "a"
     assert plugin(cluster, "Ledger").asked == ["bind a"]
 
 
-def test_a_write_that_is_refused_is_the_bind_plugins_failure() -> None:
+def test_refused_write_is_the_bind_plugins_failure() -> None:
     bind = {"disabled": [{"name": "DefaultBinder"}], "enabled": [{"name": "Ledger"}]}
     told = configured({"bind": bind, "postBind": {"enabled": [{"name": "Ledger"}]}})
     cluster = cluster_of(node("a"), pod("p"), configuration=told)
@@ -369,7 +369,7 @@ def test_a_slow_answer_keeps_post_bind_waiting() -> None:
     assert bound.seq < ran.seq
 
 
-def test_pods_that_are_asked_to_wait_go_on_together() -> None:
+def test_pods_asked_to_wait_continue_together() -> None:
     told = everywhere("Gang", Gang={"size": 3})
     later = {"manifest": pod("c")}
     cluster = cluster_of(
@@ -386,7 +386,7 @@ def test_pods_that_are_asked_to_wait_go_on_together() -> None:
 
 
 @pytest.mark.parametrize(("profile", "node_name"), [("v1.36", "a"), ("v1.35", "a"), ("v1.34", "")])
-def test_who_waits_in_permit_is_nominated_from_v1_35_on(profile: str, node_name: str) -> None:
+def test_pod_waiting_in_permit_is_nominated_since_v1_35(profile: str, node_name: str) -> None:
     """Upstream: bindingCycle(), WillWaitOnPermit()."""
     told = everywhere("Gang", Gang={"size": 2, "timeout": 20 * SECOND})
     cluster = played(cluster_of(node("a"), pod("p"), configuration=told, profile=profile), 10)
@@ -411,14 +411,14 @@ def test_a_permit_timeout_rejects_the_pod() -> None:
     assert kinds.index("PermitDenied") < kinds.index("PodForgotten")
 
 
-def test_nobody_waits_longer_than_a_quarter_of_an_hour() -> None:
+def test_nobody_waits_longer_than_fifteen_minutes() -> None:
     told = everywhere("Gang", Gang={"size": 3, "timeout": 60 * MINUTE})
     cluster = cluster_of(node("a"), pod("p"), configuration=told, until=30 * MINUTE)
     played(cluster, 15 * 60 + 1)
     assert "after waiting 15m0s at" in condition(cluster)["message"]
 
 
-def test_a_pod_that_is_deleted_does_not_wait_any_more() -> None:
+def test_deleted_pod_stops_waiting_at_once() -> None:
     told = everywhere("Gang", Gang={"size": 3})
     gone = {"object": "pod/default/p", "grace_seconds": 0}
     cluster = cluster_of(node("a"), pod("p"), configuration=told, steps=[(2, "delete", gone)])
@@ -461,7 +461,7 @@ def test_a_waiting_pod_survives_a_checkpoint() -> None:
     assert play(lambda one: one) == play(lambda one: Cluster.restore(one.checkpoint()))
 
 
-def test_a_restarted_scheduler_begins_with_plugins_that_know_nothing() -> None:
+def test_restarted_scheduler_begins_with_plugins_that_know_nothing() -> None:
     told = everywhere("Ledger", "Gang", Gang={"size": 2, "timeout": 20 * SECOND})
     cluster = played(cluster_of(node("a"), pod("p"), configuration=told), 2)
     before = plugin(cluster, "Ledger")
@@ -518,7 +518,7 @@ def test_a_pending_pod_skips_the_backoff(says: str, backs_off: bool) -> None:
     assert ("PodBackedOff" in [one.kind for one in told_of]) == backs_off
 
 
-def test_a_post_filter_makes_room_as_it_sees_fit() -> None:
+def test_post_filter_makes_room_as_it_sees_fit() -> None:
     told = configured({"postFilter": {"enabled": [{"name": "Bouncer"}]}}, Bouncer={"node": "b"})
     objects = (
         node("a", cpu="1"),
@@ -564,7 +564,7 @@ def test_post_filter_reasons_end_the_message(says: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(("later", "node_name"), [([], "a"), (["DefaultPreemption"], "")])
-def test_a_later_post_filter_may_take_a_nomination_back(later: list[str], node_name: str) -> None:
+def test_later_post_filter_may_take_a_nomination_back(later: list[str], node_name: str) -> None:
     """Upstream: RunPostFilterPlugins(), the last result that is not ModeNoop."""
     enabled = [{"name": name} for name in ("Bouncer", *later)]
     points = {"postFilter": {"enabled": enabled, "disabled": [{"name": "*"}]}}
@@ -584,7 +584,7 @@ def test_volumes_keep_their_place_among_the_plugins() -> None:
     assert bound < pre_bind
 
 
-def test_a_plugin_that_refuses_after_the_volumes_gives_them_back() -> None:
+def test_refusal_after_the_volumes_releases_them() -> None:
     objects = (*local_disk("data", "a"), host("a"), user_of("data"))
     told = everywhere("Ledger", Ledger={"permit": "no"})
     cluster = played(cluster_of(*objects, configuration=told), 30)
@@ -595,7 +595,7 @@ def test_a_plugin_that_refuses_after_the_volumes_gives_them_back() -> None:
 
 
 @pytest.mark.parametrize("point", ["pre_filter", "permit", "pre_bind"])
-def test_pods_are_tried_at_once_when_a_plugin_wants_it(point: str) -> None:
+def test_pods_are_tried_immediately_when_plugins_want_it(point: str) -> None:
     points = {"preFilter", "permit", "preBind"} if point != "pre_filter" else {"preFilter"}
     enabled = {one: {"enabled": [{"name": "Herald"}]} for one in (*points, "preEnqueue")}
     told = configured(enabled, Herald={"point": point})

@@ -40,11 +40,11 @@ def test_of_several_the_default_scheduler_leaves_its_pods() -> None:
     assert external({"name": "batch"}, {"name": "default-scheduler"}) == [False, True]
 
 
-def test_an_entry_without_a_name_is_the_default_scheduler() -> None:
+def test_entry_without_a_name_is_the_default_scheduler() -> None:
     assert external({"name": "batch"}, {}) == [False, True]
 
 
-def test_without_a_default_scheduler_the_first_leaves_its_pods() -> None:
+def test_without_default_scheduler_the_first_leaves_its_pods() -> None:
     assert external({"name": "batch"}, {"name": "second"}) == [True, False]
 
 

@@ -54,7 +54,7 @@ def test_the_pods_that_fill_a_node_are_named(profile: str) -> None:
     assert "Pod default/big on n holds 1500m cpu." in told
 
 
-def test_a_node_without_a_resource_is_not_the_closest() -> None:
+def test_node_without_a_resource_is_not_the_closest() -> None:
     knows = node("gpu")
     knows["status"]["allocatable"]["example.com/gpu"] = "0"
     wanted = pod("p")
@@ -147,7 +147,7 @@ def test_a_pod_that_keeps_others_away_is_named() -> None:
     assert told == "The pod is kept away by the anti-affinity of default/lone on n."
 
 
-def test_missing_peers_of_an_affinity_are_told() -> None:
+def test_missing_peers_of_an_affinity_are_reported() -> None:
     affinity = {"podAffinity": _anti("cache")["podAntiAffinity"]}
     told = _why(node("n", labels={"kubernetes.io/hostname": "n"}), pod("p", affinity=affinity))
     assert told == (
@@ -163,6 +163,6 @@ def test_a_forbidden_preemption_is_named() -> None:
     assert causes[-1].because[0].field == "spec.preemptionPolicy"
 
 
-def test_no_answer_speaks_of_a_preemption_without_victims() -> None:
+def test_no_answer_mentions_a_preemption_without_victims() -> None:
     causes = _causes(node("n", cpu="1"), pod("p", cpu="2"))
     assert [cause.plugin for cause in causes] == ["NodeResourcesFit"]

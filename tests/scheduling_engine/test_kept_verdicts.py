@@ -323,7 +323,7 @@ def test_every_attempt_can_be_explained_later(
         assert _said_later(explanation, search) == told
 
 
-def test_many_ledgers_tell_the_same_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_ledgers_show_the_same_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger, "_MOST_NUMBERS", 30)
     kept = _run(_twins(1, "v1.34", 100), 150)
     ledgers = {id(explanation.ledger) for _, explanation, _ in kept}
@@ -375,7 +375,7 @@ def test_a_checkpoint_has_explanations_but_no_columns() -> None:
     _run(twins, 60, first=60)
 
 
-def test_every_local_filter_is_told_past_the_first_refusal() -> None:
+def test_every_local_filter_is_reported_past_the_first() -> None:
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
     taint = {"key": "a", "value": "", "effect": "NoSchedule"}
     algorithm.table.add_node(make_node("small", cpu="1", taints=[taint]))
@@ -420,7 +420,7 @@ class FussyEntry:
 
 
 @pytest.mark.parametrize(("percentage", "nodes"), [(100, 15), (0, 280)])
-def test_plugins_of_others_are_asked_once_in_an_attempt(
+def test_plugins_of_others_are_asked_once_per_attempt(
     percentage: int, nodes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda group: [FussyEntry])
@@ -439,7 +439,7 @@ def test_plugins_of_others_are_asked_once_in_an_attempt(
 
 @pytest.mark.parametrize("most", [40, 10**6])
 @pytest.mark.parametrize("seed", range(3))
-def test_columns_are_read_as_they_were_at_any_position(
+def test_columns_are_read_back_at_any_position(
     seed: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger, "_MOST_NUMBERS", most)

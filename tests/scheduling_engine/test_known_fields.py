@@ -90,7 +90,7 @@ def test_a_run_begins_with_what_its_version_knows() -> None:
     assert "schedulingGates" in newer.store.get("Pod", "default/web").raw["spec"]
 
 
-def test_what_a_stored_object_has_is_no_fault_of_a_patch() -> None:
+def test_stored_values_are_no_fault_of_a_patch() -> None:
     # The newest version does not look again at what was loaded, and may have been before it did.
     cluster = played(Cluster.create(scene(node("n"), pod("web", nodeSelektor={}))))
     patch = {"metadata": {"labels": {"a": "b"}}}
@@ -98,7 +98,7 @@ def test_what_a_stored_object_has_is_no_fault_of_a_patch() -> None:
     assert (outcome.applied, outcome.reason) == (True, "")
 
 
-def test_steps_tell_what_they_leave_out() -> None:
+def test_steps_show_what_they_leave_out() -> None:
     created = (1, "create", {"manifest": pod("web", hostPit=True)})
     cluster = played(Cluster.create(scene(node("n"), steps=[created])))
     assert _told(cluster) == [

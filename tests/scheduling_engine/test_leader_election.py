@@ -22,7 +22,7 @@ def _holder(cluster: Cluster) -> str:
     return cluster.store.get("Lease", "kube-system/kube-scheduler").spec["holderIdentity"]
 
 
-def test_only_the_leader_schedules_and_the_run_becomes_quiet() -> None:
+def test_only_the_leader_schedules_and_then_rests() -> None:
     cluster = played(Cluster.create(scene(node("a"), pod("p"), schedulers=_PAIR)))
     assert node_of(cluster, "p") == "a"
     assert _holder(cluster) == "default-scheduler-0"
@@ -32,7 +32,7 @@ def test_only_the_leader_schedules_and_the_run_becomes_quiet() -> None:
     assert cluster.loop.next_at is None
 
 
-def test_a_standby_takes_over_when_the_lease_has_run_out() -> None:
+def test_standby_takes_over_when_the_lease_expires() -> None:
     cluster = played(Cluster.create(scene(node("a"), schedulers=_PAIR)), 11)
     assert _stop(cluster, _FIRST) == ""
     _create(cluster, "p")
@@ -47,7 +47,7 @@ def test_a_standby_takes_over_when_the_lease_has_run_out() -> None:
     assert cluster_findings(cluster) == []
 
 
-def test_without_a_standby_nobody_schedules_until_a_replica_starts() -> None:
+def test_without_standby_nobody_schedules_until_a_replica_starts() -> None:
     cluster = played(Cluster.create(scene(node("a"), schedulers=_PAIR)), 10)
     _stop(cluster, _SECOND)
     _stop(cluster, _FIRST)
@@ -59,7 +59,7 @@ def test_without_a_standby_nobody_schedules_until_a_replica_starts() -> None:
     assert node_of(cluster, "p") == "a"
 
 
-def test_a_dead_leader_loses_what_it_had_only_assumed() -> None:
+def test_dead_leader_loses_what_it_had_only_assumed() -> None:
     bind = scene(node("a"), pod("p"), schedulers=_PAIR).to_dict()
     bind["latencies"] = {"bind": {"shape": "fixed", "low": 5 * SECOND}}
     cluster = Cluster.create(type(scene()).from_dict(bind))
@@ -75,7 +75,7 @@ def test_a_dead_leader_loses_what_it_had_only_assumed() -> None:
     assert node_of(cluster, "p") == "a"
 
 
-def test_what_cannot_be_stopped_is_refused_with_a_reason() -> None:
+def test_unknown_process_to_stop_is_refused_with_reason() -> None:
     cluster = Cluster.create(scene(node("a"), schedulers=_PAIR))
     assert "there is no scheduler scheduler/other" in _stop(cluster, "scheduler/other")
     _stop(cluster, _FIRST)
@@ -108,7 +108,7 @@ def test_a_failover_survives_a_checkpoint() -> None:
     assert parted.digest() == whole.digest()
 
 
-def test_what_left_while_no_scheduler_ran_is_not_shown_any_more() -> None:
+def test_objects_gone_without_scheduler_are_no_longer_shown() -> None:
     gpu = {"example.com/gpu": "1"}
     users = pod("p", nodeName="a", terminationGracePeriodSeconds=0)
     users["spec"]["containers"][0]["resources"] = {"requests": gpu, "limits": gpu}

@@ -51,7 +51,7 @@ def message(cluster: Cluster) -> str:
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20"])
-def test_the_drivers_zone_counts_on_nodes_that_have_the_driver(profile: str) -> None:
+def test_zone_of_the_driver_counts_where_it_runs(profile: str) -> None:
     told_by_driver = node("by-driver", labels={EBS_ZONE: "a"})
     told_by_zone = node("by-zone", labels={ZONE: "a"})
     objects = (*bound_disk(), csi_node("by-driver"), told_by_driver, told_by_zone, user_of("data"))
@@ -60,7 +60,7 @@ def test_the_drivers_zone_counts_on_nodes_that_have_the_driver(profile: str) -> 
     assert node_of(played_with(*objects, profile=profile), "p") == expected
 
 
-def test_a_node_with_the_driver_but_in_another_zone_is_out_of_reach() -> None:
+def test_node_with_the_driver_in_another_zone_fails() -> None:
     there = node("there", labels={ZONE: "a", EBS_ZONE: "b"})
     cluster = played_with(*bound_disk(), csi_node("there"), there, user_of("data"))
     assert message(cluster).startswith(
@@ -68,7 +68,7 @@ def test_a_node_with_the_driver_but_in_another_zone_is_out_of_reach() -> None:
     )
 
 
-def test_labels_of_the_volume_become_the_affinity_of_the_driver() -> None:
+def test_volume_labels_become_affinity_of_the_driver() -> None:
     beta = "failure-domain.beta.kubernetes.io/zone"
     labels = {ZONE: "a", beta: "a"}
     far = node("far", labels={ZONE: "a", EBS_ZONE: "b"})
@@ -78,7 +78,7 @@ def test_labels_of_the_volume_become_the_affinity_of_the_driver() -> None:
     assert node_of(cluster, "p") == "near"
 
 
-def test_a_disk_that_cannot_be_translated_is_an_error_where_it_is_to_be() -> None:
+def test_untranslatable_disk_is_an_error_where_needed() -> None:
     volume, wanted = bound_disk()
     volume["spec"]["awsElasticBlockStore"]["volumeID"] = "aws://a/x"
     migrated, plain = node("migrated", labels={ZONE: "a"}), node("plain", labels={ZONE: "a"})
@@ -101,7 +101,7 @@ def test_a_disk_that_cannot_be_translated_is_an_error_where_it_is_to_be() -> Non
         ("a__b", "zone in unexpected format, expected: {locale}-{region}-{zone}, got: a"),
     ],
 )
-def test_a_disk_in_zones_of_no_one_region_cannot_be_translated(label: str, fault: str) -> None:
+def test_disk_in_zones_of_several_regions_is_untranslatable(label: str, fault: str) -> None:
     volume, wanted = bound_disk(**{ZONE: label})
     del volume["spec"]["awsElasticBlockStore"]
     volume["spec"]["gcePersistentDisk"] = {"pdName": "d"}
@@ -116,7 +116,7 @@ def test_a_disk_in_zones_of_no_one_region_cannot_be_translated(label: str, fault
     )
 
 
-def test_a_disk_that_cannot_be_translated_is_never_done_binding() -> None:
+def test_untranslatable_disk_never_ends_its_binding() -> None:
     """Whoever looks for a free disk does not translate it; who waits for its binding does."""
     volume, _ = bound_disk()
     volume["spec"] |= {

@@ -120,7 +120,7 @@ def test_attachments_below_the_limit_leave_room() -> None:
     assert world.fits(volume_of("c"))
 
 
-def test_what_a_pod_uses_and_an_attachment_holds_counts_once() -> None:
+def test_volume_used_by_pod_and_attachment_counts_once() -> None:
     world = Scene(limit=2)
     world.bound("a", "c")
     world.attach("a")
@@ -128,7 +128,7 @@ def test_what_a_pod_uses_and_an_attachment_holds_counts_once() -> None:
     assert world.fits(volume_of("c"))
 
 
-def test_attachments_at_other_nodes_or_without_a_csi_volume_do_not_count() -> None:
+def test_attachments_elsewhere_or_without_csi_do_not_count() -> None:
     world = Scene(limit=1)
     world.bound("a", "c")
     world.volume("pv-b", awsElasticBlockStore={"volumeID": "vol-b"})
@@ -147,7 +147,7 @@ def test_an_attachment_that_goes_makes_room() -> None:
     assert world.fits(volume_of("c"))
 
 
-def test_a_volume_that_the_new_pod_shares_is_not_added() -> None:
+def test_volume_that_the_new_pod_shares_counts_once() -> None:
     world = Scene(limit=1)
     world.bound("a")
     world.running("there", volume_of("a"))
@@ -165,7 +165,7 @@ def test_a_volume_that_the_new_pod_shares_is_not_added() -> None:
         (2, ("csi",), "in-tree", True),
     ],
 )
-def test_in_tree_disks_count_by_the_driver_that_serves_them(
+def test_in_tree_disks_count_under_their_driver(
     limit: int, there: tuple[str, ...], new: str, fits: bool
 ) -> None:
     world = Scene(limit)
@@ -182,14 +182,14 @@ def test_in_tree_disks_count_by_the_driver_that_serves_them(
     assert world.fits(volumes[new]) is fits
 
 
-def test_an_inline_disk_that_is_also_a_csi_volume_counts_once() -> None:
+def test_inline_disk_that_is_csi_too_counts_once() -> None:
     world = Scene(limit=1)
     world.bound("a")
     world.running("there", volume_of("a"))
     assert world.fits(disk("vol-a"))
 
 
-def test_a_portworx_volume_counts_where_the_node_says_that_it_is_migrated() -> None:
+def test_portworx_volume_counts_where_nodes_report_its_migration() -> None:
     world = Scene(limit=9)
     drivers = [{"name": "pxd.portworx.com", "allocatable": {"count": 0}}]
     wanted = {"name": "v", "portworxVolume": {"volumeID": "x"}}
@@ -209,14 +209,14 @@ def test_a_portworx_volume_counts_everywhere_since_v1_36(version: str, fits: boo
     assert world.fits({"name": "v", "portworxVolume": {"volumeID": "vol2"}}) is fits
 
 
-def test_long_names_of_drivers_are_hashed_in_the_keys_of_their_limits() -> None:
+def test_long_driver_names_are_hashed_in_limit_keys() -> None:
     assert limit_key("csi.example.com") == "attachable-volumes-csi-csi.example.com"
     name = "a-driver-with-a-name-of-forty-characters"
     assert limit_key(name[:39]) == f"attachable-volumes-csi-{name[:39]}"
     assert limit_key(name) == ("attachable-volumes-csi-a-driver-with-a-name-of11c3400a6000612a")
 
 
-def test_a_disk_that_no_driver_serves_does_not_count() -> None:
+def test_disk_that_no_driver_serves_does_not_count() -> None:
     world = Scene(limit=0)
     assert world.fits({"name": "v", "vsphereVolume": {"volumePath": "x"}})
     world.claim("path", volumeName="pv-path")
@@ -244,7 +244,7 @@ def test_pods_without_claims_or_disks_are_skipped() -> None:
     assert not world.skips({"name": "v", "ephemeral": {}})
 
 
-def test_a_claim_that_is_missing_or_somebody_elses_is_told() -> None:
+def test_missing_claim_and_foreign_claim_are_reported() -> None:
     world = Scene(limit=1)
     assert world.reasons(volume_of("a")) == (
         'looking up PVC default/a: persistentvolumeclaim "a" not found',
@@ -263,7 +263,7 @@ def test_a_claim_that_is_missing_or_somebody_elses_is_told() -> None:
     assert world.fits({"name": "v", "ephemeral": {}})
 
 
-def test_a_disk_of_the_pods_own_that_cannot_be_translated_is_an_error() -> None:
+def test_own_disk_that_is_untranslatable_is_an_error() -> None:
     world = Scene(limit=1)
     fault = "kind(Dedicated) is not supported in csi migration"
     azure = {"name": "v", "azureDisk": {"diskURI": "/a", "kind": "Dedicated"}}
@@ -276,7 +276,7 @@ def test_a_disk_of_the_pods_own_that_cannot_be_translated_is_an_error() -> None:
     assert world.fits(azure)
 
 
-def test_a_pod_fails_beside_one_whose_disk_or_claim_is_not_right() -> None:
+def test_pod_beside_one_with_a_faulty_claim_fails() -> None:
     azure = {"name": "v", "azureDisk": {"diskURI": "/a", "kind": "Dedicated"}}
     world = Scene(limit=9)
     world.bound("a")
@@ -302,7 +302,7 @@ def test_a_pod_fails_beside_one_whose_disk_or_claim_is_not_right() -> None:
     assert world.fits(volume_of("a"))
 
 
-def test_a_pod_fails_beside_one_that_is_only_nominated() -> None:
+def test_pod_fails_beside_one_that_is_only_nominated() -> None:
     world = Scene(limit=9)
     world.bound("a")
     world.claim("new-own")
@@ -379,13 +379,13 @@ def test_the_evidence_says_what_attachments_hold() -> None:
         ("portworx-volume", {"portworxVolume": {"volumeID": "y"}}, None, "y"),
     ],
 )
-def test_in_tree_disks_have_the_handles_of_their_drivers(
+def test_in_tree_disks_carry_handles_of_their_drivers(
     plugin: str, spec: Manifest, labels: dict[str, str] | None, handle: str
 ) -> None:
     assert csi_handle(f"kubernetes.io/{plugin}", spec, labels) == handle
 
 
-def test_a_pod_waits_for_the_attachment_of_another_to_go() -> None:
+def test_pod_waits_until_the_other_attachment_goes() -> None:
     """Its pod is gone, its VolumeAttachment is not yet: the slot is still taken."""
     csi_node = {
         "apiVersion": "storage.k8s.io/v1",

@@ -26,7 +26,7 @@ def _facts(cluster: Cluster) -> list[str]:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_preemptor_that_is_deleted_reserves_nothing_any_more(profile: str) -> None:
+def test_preemptor_that_is_deleted_reserves_nothing_any_more(profile: str) -> None:
     low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=30)
     cluster = Cluster.create(scene(node("n", cpu="2"), low, until=100 * SECOND), profile=profile)
     cluster.advance(5 * SECOND)
@@ -40,7 +40,7 @@ def test_a_preemptor_that_is_deleted_reserves_nothing_any_more(profile: str) -> 
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_pod_that_comes_with_a_nomination_has_room_kept_for_it(profile: str) -> None:
+def test_pod_with_a_nomination_has_room_kept(profile: str) -> None:
     """As after a restart of the scheduler, or out of a cluster that was saved."""
     leaving = pod("leaving", cpu="1", nodeName="n", terminationGracePeriodSeconds=60)
     high = {**pod("high", cpu="2", priority=10), "status": {"nominatedNodeName": "n"}}
@@ -71,7 +71,7 @@ def test_a_pod_that_comes_with_a_nomination_has_room_kept_for_it(profile: str) -
         ("v1.16", "4", ""),
     ],
 )
-def test_a_pod_hopes_in_vain_no_longer_than_its_version_lets_it(
+def test_pod_hopes_no_longer_than_its_version_allows(
     profile: str, allocatable: str, expected: str
 ) -> None:
     """Upstream: preemption.go Preempt(); before 1.22 only without potential nodes."""
@@ -86,7 +86,7 @@ def test_a_pod_hopes_in_vain_no_longer_than_its_version_lets_it(
     assert len(cluster.scheduler.queue.nominator) == (expected != "")
 
 
-def test_a_host_port_that_is_kept_for_a_nominated_pod_keeps_others_off_and_is_told() -> None:
+def test_host_port_kept_for_a_nominated_pod_blocks() -> None:
     web = {"name": "main", "image": "app", "ports": [{"containerPort": 80, "hostPort": 80}]}
     boss = {**web, "resources": {"requests": {"cpu": "4"}}}
     old = pod("old", cpu="4", nodeName="n")
@@ -105,7 +105,7 @@ def test_a_host_port_that_is_kept_for_a_nominated_pod_keeps_others_off_and_is_to
     assert node_of(cluster, "other") == ""
 
 
-def test_a_nomination_that_only_the_scheduler_knows_ends_with_the_next_failure() -> None:
+def test_nomination_known_to_schedulers_only_ends_with_failure() -> None:
     """Upstream: nominator.go addNominatedPodUnlocked(), ModeNoop."""
     never = {"priority": 10, "preemptionPolicy": "Never"}
     objects = (node("n", cpu="2"), pod("p", cpu="4", **never))
@@ -120,7 +120,7 @@ def test_a_nomination_that_only_the_scheduler_knows_ends_with_the_next_failure()
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.16"])
-def test_decisions_clear_the_hopes_of_lesser_pods_for_a_node_that_is_made_free(
+def test_decisions_clear_nominations_of_lesser_pods_for_nodes(
     profile: str,
 ) -> None:
     """Upstream: getLowerPriorityNominatedPods()."""
@@ -140,7 +140,7 @@ def test_decisions_clear_the_hopes_of_lesser_pods_for_a_node_that_is_made_free(
 
 
 @pytest.mark.parametrize("explain", [True, False])
-def test_a_pod_that_hopes_for_a_node_that_is_gone_leaves_room_for_others(explain: bool) -> None:
+def test_pod_hoping_for_a_lost_node_leaves_room(explain: bool) -> None:
     algorithm = SchedulingAlgorithm(profiles.PROFILES["v1.34"], Handle())
     algorithm.table.add_node(make_node("n", cpu="1"))
     rules = algorithm.profile.resource_rules

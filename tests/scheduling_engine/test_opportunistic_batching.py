@@ -75,7 +75,7 @@ def _graded(profile: Profile) -> _Scheduler:
 
 
 @pytest.mark.parametrize("version", ["v1.35", "v1.36"])
-def test_a_pod_alike_goes_to_the_next_best_node(version: str) -> None:
+def test_pod_alike_goes_to_the_next_best_node(version: str) -> None:
     scheduler = _graded(_profile(version))
     assert scheduler.schedule("p1").node == "na"
     start = scheduler.handle.next_start
@@ -117,20 +117,20 @@ def test_a_pod_with_another_signature_gets_no_hint() -> None:
     assert scheduler.schedule("p2", labels={"app": "other"}).node_hint == ""
 
 
-def test_no_hint_is_given_while_the_last_node_has_room() -> None:
+def test_no_hint_exists_while_the_last_node_fits() -> None:
     scheduler = _graded(_profile())
     scheduler.schedule("p1", cpu="100m", memory="1Mi")
     assert scheduler.schedule("p2", cpu="100m", memory="1Mi").evaluated == 3
 
 
-def test_no_hint_is_given_once_the_last_node_is_gone() -> None:
+def test_no_hint_exists_once_the_last_node_left() -> None:
     scheduler = _graded(_profile())
     scheduler.schedule("p1")
     scheduler.algorithm.table.remove_node("na")
     assert scheduler.schedule("p2").evaluated == 2
 
 
-def test_a_hinted_node_without_room_is_left_for_all_others() -> None:
+def test_full_hinted_node_is_left_for_all_others() -> None:
     scheduler = _graded(_profile())
     scheduler.schedule("p1")
     other = scheduler.info("other", node="nc", cpu="31")
@@ -139,7 +139,7 @@ def test_a_hinted_node_without_room_is_left_for_all_others() -> None:
     assert (second.node, second.node_hint, second.evaluated) == ("nb", "nc", 3)
 
 
-def test_a_nominated_node_is_tried_in_place_of_the_hint() -> None:
+def test_nominated_node_is_tried_before_the_hint() -> None:
     scheduler = _graded(_profile())
     scheduler.schedule("p1")
     second = scheduler.schedule("p2", status={"nominatedNodeName": "nb"})
@@ -148,7 +148,7 @@ def test_a_nominated_node_is_tried_in_place_of_the_hint() -> None:
     assert scheduler.schedule("p3").node_hint == ""
 
 
-def test_a_decision_outside_of_cycles_leaves_the_batch_as_it_is() -> None:
+def test_decision_outside_of_cycles_keeps_the_batch() -> None:
     scheduler = _graded(_profile())
     scheduler.schedule("p1")
     trial = scheduler.info("trial", cpu="1500m", memory="3Gi", spec=LIKES_GRADES)
@@ -156,7 +156,7 @@ def test_a_decision_outside_of_cycles_leaves_the_batch_as_it_is() -> None:
     assert scheduler.schedule("p2").node == "nc"
 
 
-def test_how_much_is_explained_does_not_change_the_decision() -> None:
+def test_depth_of_explanation_changes_no_decision() -> None:
     scheduler = _graded(_profile())
     for cycle, expected in enumerate(("na", "nc"), 1):
         info = scheduler.info(f"p{cycle}", cpu="1500m", memory="3Gi", spec=LIKES_GRADES)
@@ -203,7 +203,7 @@ def _sign(profile: Profile, handle: Handle | None = None, **fields: Any) -> byte
         {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]},
     ],
 )
-def test_pods_that_depend_on_other_objects_have_no_signature(spec: dict[str, Any]) -> None:
+def test_pods_depending_on_other_objects_have_no_signature(spec: dict[str, Any]) -> None:
     assert _sign(_profile()) is not None
     assert _sign(_profile(), spec=spec) is None
 
@@ -223,13 +223,13 @@ def test_a_signature_has_what_plugins_read(spec: dict[str, Any], differs: bool) 
     assert (_sign(_profile(), spec=spec) != _sign(_profile())) is differs
 
 
-def test_the_order_of_terms_does_not_change_a_signature() -> None:
+def test_order_of_terms_does_not_change_a_signature() -> None:
     kind = "preferredDuringSchedulingIgnoredDuringExecution"
     turned = {"affinity": {"nodeAffinity": {kind: GRADES[::-1]}}}
     assert _sign(_profile(), spec=turned) == _sign(_profile(), spec=LIKES_GRADES)
 
 
-def test_labels_are_signed_unless_preferences_of_others_are_ignored() -> None:
+def test_labels_are_signed_unless_others_preferences_are_ignored() -> None:
     profile = _profile()
     assert _sign(profile, labels={"a": "b"}) != _sign(profile)
     affinity = {
@@ -240,7 +240,7 @@ def test_labels_are_signed_unless_preferences_of_others_are_ignored() -> None:
     assert _sign(profile, labels={"a": "b"}) == _sign(profile)
 
 
-def test_extenders_and_custom_plugins_keep_pods_from_being_signed() -> None:
+def test_extenders_and_custom_plugins_prevent_signatures() -> None:
     profile = _profile()
     assert not PodSigner(profile, Handle(), has_extenders=True).is_enabled
     custom = replace(profile, filters=(*profile.filters, "Custom"))
@@ -292,7 +292,7 @@ def _cluster() -> Cluster:
     )
 
 
-def test_a_run_tells_which_node_was_hinted() -> None:
+def test_a_run_shows_which_node_was_hinted() -> None:
     cluster = played(_cluster(), 5)
     attempts = cluster.take().attempts
     hints = [(attempt.evidence or {}).get("node_hint", "") for attempt in attempts]
@@ -303,7 +303,7 @@ def test_a_run_tells_which_node_was_hinted() -> None:
     assert (last["evaluated"], last["scores"], len(last["not_evaluated"])) == (1, {}, 8)
 
 
-def test_a_run_goes_on_from_a_checkpoint_as_it_would_have() -> None:
+def test_batched_run_resumes_identically_from_a_checkpoint() -> None:
     one = _cluster()
     while not node_of(one, "p2"):
         one.advance(one.now + MILLISECOND)

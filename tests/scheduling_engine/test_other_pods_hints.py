@@ -20,7 +20,7 @@ def _labelled(manifest: dict[str, Any], **labels: str) -> dict[str, Any]:
     return {**manifest, "metadata": {**manifest["metadata"], "labels": labels}}
 
 
-def test_a_namespace_selector_does_not_wake_the_pod_when_the_wanted_one_comes() -> None:
+def test_namespace_selector_does_not_wake_pods_when_wanted() -> None:
     """Upstream: isSchedulableAfterPodChange() matches terms against no namespace labels."""
     term = {
         "topologyKey": "kubernetes.io/hostname",
@@ -41,7 +41,7 @@ def test_a_namespace_selector_does_not_wake_the_pod_when_the_wanted_one_comes() 
     assert node_of(played(cluster, 400), "web") == "n"
 
 
-def test_a_pod_that_goes_wakes_those_that_spread_by_default() -> None:
+def test_leaving_pod_wakes_those_that_spread_by_default() -> None:
     constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
     arguments = {"defaultingType": "List", "defaultConstraints": [constraint]}
     configuration = {
@@ -66,7 +66,7 @@ def test_a_pod_that_goes_wakes_those_that_spread_by_default() -> None:
     assert node_of(played(cluster), "waiting") == "a"
 
 
-def test_a_namespace_bears_its_name_as_a_label_since_1_21() -> None:
+def test_namespace_bears_its_name_as_label_since_1_21() -> None:
     team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
     labels = {
         profile: Cluster.create(scene(team), profile=profile).store.get("Namespace", "team").labels
@@ -120,7 +120,7 @@ def test_new_labels_of_its_own_wake_a_pod(profile: str, wakes: bool) -> None:
     ],
 )
 @pytest.mark.parametrize(("profile", "wakes"), [("v1.36", True), ("v1.35", False)])
-def test_the_end_of_a_nomination_wakes_those_it_kept_out(
+def test_end_of_a_nomination_wakes_excluded_pods(
     field: dict[str, Any], profile: str, wakes: bool
 ) -> None:
     """Upstream: kubernetes#135392."""

@@ -56,7 +56,7 @@ def test_the_first_untolerated_taint_is_named() -> None:
     assert _reasons(algorithm, pod) == {"n": ("node(s) had untolerated taint {b: }",)}
 
 
-def test_a_cordoned_node_takes_pods_that_tolerate_the_cordon() -> None:
+def test_cordoned_node_takes_pods_that_tolerate_the_cordon() -> None:
     algorithm = _cluster()
     algorithm.table.add_node(make_node("n", unschedulable=True))
     tolerations = [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]
@@ -103,7 +103,7 @@ def test_what_is_no_number_is_required_in_vain() -> None:
         ("v1.16", "for 'Gt', 'Lt' operators, the value must be an integer"),
     ],
 )
-def test_what_is_no_number_is_preferred_by_an_error(
+def test_preferring_what_is_no_number_is_an_error(
     profile: str, message: str, explain: bool
 ) -> None:
     algorithm = _cluster(profile)
@@ -146,7 +146,7 @@ def test_1_16_compares_resources_that_are_not_asked_for() -> None:
     assert verdicts == {"v1.34": (), "v1.16": ("Insufficient cpu",)}
 
 
-def test_balanced_allocation_is_left_out_for_pods_without_requests() -> None:
+def test_balanced_allocation_skips_pods_without_requests() -> None:
     algorithm = _cluster()
     algorithm.table.add_node(make_node("n"))
     scores = algorithm.schedule(_info(algorithm, "p")).scores
@@ -171,7 +171,7 @@ def test_the_fit_score_overlooks_pod_level_requests() -> None:
     assert _scores(algorithm, pod, "NodeResourcesBalancedAllocation") == {"n": 50}
 
 
-def test_an_image_is_of_the_size_that_its_last_node_reports() -> None:
+def test_image_has_the_size_its_last_node_reports() -> None:
     """Upstream: cache.go UpdateNode() takes its images out before they go in anew."""
     algorithm = _cluster()
     for name, size in (("first", 2000), ("last", 511)):
@@ -185,7 +185,7 @@ def test_an_image_is_of_the_size_that_its_last_node_reports() -> None:
     assert _scores(algorithm, pod, "ImageLocality") == {"last": 49}
 
 
-def test_images_are_matched_literally_but_for_the_latest_tag() -> None:
+def test_images_match_literally_except_the_latest_tag() -> None:
     algorithm = _cluster()
     images = [{"names": ["app:latest"], "sizeBytes": 2000 * 1024 * 1024}]
     algorithm.table.add_node(make_node("with", images=images))
@@ -196,7 +196,7 @@ def test_images_are_matched_literally_but_for_the_latest_tag() -> None:
     assert _scores(algorithm, other, "ImageLocality") == {"with": 0, "without": 0}
 
 
-def test_a_node_knows_how_many_hold_its_images_from_when_it_last_changed() -> None:
+def test_node_counts_image_holders_as_of_its_change() -> None:
     algorithm = _cluster()
     table = algorithm.table
     images = [{"names": ["app:latest"], "sizeBytes": 1000 * 1024 * 1024}]
@@ -213,7 +213,7 @@ def test_a_node_knows_how_many_hold_its_images_from_when_it_last_changed() -> No
     assert _scores(algorithm, pod, "ImageLocality") == {"a": 100, "b": 100, "c": 100}
 
 
-def test_a_node_is_copied_again_when_only_the_status_of_its_pod_has_changed() -> None:
+def test_changed_pod_status_alone_copies_its_node() -> None:
     scheduler = played(Cluster.create(scene(node("a"), pod("p", nodeName="a"))), 5).scheduler
     cache, table = scheduler.cache, scheduler.handle.table
     images = [{"names": ["app:latest"], "sizeBytes": 1000}]
@@ -230,7 +230,7 @@ def test_a_node_is_copied_again_when_only_the_status_of_its_pod_has_changed() ->
     assert [counted[table.rows[name]] for name in ("a", "b")] == [2, 2]
 
 
-def test_under_v1_20_a_node_knows_how_many_held_its_images_when_it_reported() -> None:
+def test_v1_20_node_counts_image_holders_as_last_reported() -> None:
     algorithm = _cluster("v1.20")
     table = algorithm.table
     images = [{"names": ["app:latest"], "sizeBytes": 1000 * 1024 * 1024}]
@@ -267,7 +267,7 @@ def _scored_by(resources: list[str], plugin: str, **requests: str) -> dict[str, 
     return _scores(algorithm, _info(algorithm, "p", spec={"containers": [container]}), plugin)
 
 
-def test_scores_pass_over_huge_pages_that_the_pod_does_not_ask_for() -> None:
+def test_scores_skip_huge_pages_that_pods_never_request() -> None:
     for plugin in ("NodeResourcesFit", "NodeResourcesBalancedAllocation"):
         plain = _scored_by(["cpu"], plugin, cpu="1")
         assert _scored_by(["cpu", "hugepages-2Mi"], plugin, cpu="1") == plain
@@ -312,7 +312,7 @@ def test_anti_affinity_of_placed_pods_is_symmetrical() -> None:
     assert algorithm.framework.explain(verdicts.state, plugin, code).reasons == reasons
 
 
-def test_first_pod_with_affinity_to_itself_needs_the_label_in_1_34_only() -> None:
+def test_only_v1_34_asks_first_pods_for_the_label() -> None:
     nodes: dict[str, str | None] = {}
     term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "x"}}}
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
@@ -417,7 +417,7 @@ def _namespace(name: str, **labels: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
-def test_a_namespace_selector_of_not_in_selects_every_namespace_in_1_34() -> None:
+def test_not_in_namespace_selector_selects_all_in_v1_34() -> None:
     """Upstream: kubernetes#141526; the selector that was put in is asked again, about no labels."""
     selector = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]}
     term = {
@@ -439,7 +439,7 @@ def test_a_namespace_selector_of_not_in_selects_every_namespace_in_1_34() -> Non
     assert _scores(algorithm, likes, "InterPodAffinity") == {"a": 100, "b": 0}
 
 
-def test_anti_affinity_of_a_nominated_pod_counts_before_plugins_were_skipped() -> None:
+def test_nominated_anti_affinity_counted_before_plugins_were_skipped() -> None:
     """In v1.34 a plugin that had nothing to refuse is left out for the nominated pods, too."""
     nodes: dict[str, str | None] = {}
     for profile in ("v1.34", "v1.20", "v1.16"):
@@ -453,7 +453,7 @@ def test_anti_affinity_of_a_nominated_pod_counts_before_plugins_were_skipped() -
     assert nodes == {"v1.34": "n", "v1.20": None, "v1.16": None}
 
 
-def test_an_empty_selector_of_spreading_counts_nobody_since_1_27() -> None:
+def test_empty_spreading_selector_counts_nobody_since_1_27() -> None:
     nodes: dict[str, str | None] = {}
     for profile in ("v1.34", "v1.20"):
         algorithm = _cluster(profile)
@@ -465,7 +465,7 @@ def test_an_empty_selector_of_spreading_counts_nobody_since_1_27() -> None:
     assert nodes == {"v1.34": "a", "v1.20": None}
 
 
-def test_fields_that_a_version_does_not_know_are_passed_over() -> None:
+def test_fields_unknown_to_a_version_are_skipped() -> None:
     anyone = {"namespaceSelector": {}, "matchLabelKeys": ["app"]}
     affinity = _anti_affinity("web")
     (term,) = affinity["affinity"]["podAntiAffinity"][
@@ -506,7 +506,7 @@ _NO_LABEL = (
         ("v1.16", 'invalid label value: "-1": at key: "gen": '),
     ],
 )
-def test_what_is_no_label_is_preferred_by_an_error(profile: str, before: str) -> None:
+def test_preferring_what_is_no_label_is_an_error(profile: str, before: str) -> None:
     """Upstream: labels.NewRequirement(), which also checks the values of Gt and Lt."""
     algorithm = _cluster(profile)
     for name in ("a", "b"):
@@ -519,7 +519,7 @@ def test_what_is_no_label_is_preferred_by_an_error(profile: str, before: str) ->
 
 
 @pytest.mark.parametrize("explain", [True, False])
-def test_a_label_out_of_values_of_which_one_is_no_label_is_required_in_vain(explain: bool) -> None:
+def test_required_values_with_an_invalid_label_match_nothing(explain: bool) -> None:
     algorithm = _cluster()
     algorithm.table.add_node(make_node("n", labels={"gen": "5"}))
     requirement = {"key": "gen", "operator": "In", "values": ["5", "no/label"]}
@@ -529,7 +529,7 @@ def test_a_label_out_of_values_of_which_one_is_no_label_is_required_in_vain(expl
     assert algorithm.schedule(pod, explain=explain).node is None
 
 
-def test_a_claim_that_fails_the_attempt_is_told_as_the_fault_itself() -> None:
+def test_claim_failing_the_attempt_is_the_named_fault() -> None:
     algorithm = _cluster("v1.16")
     algorithm.table.add_node(make_node("n"))
     claim = {"metadata": {"name": "c", "namespace": "default"}, "spec": {"volumeName": "gone"}}

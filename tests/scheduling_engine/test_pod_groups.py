@@ -94,7 +94,7 @@ def test_a_failed_gang_leaves_room_for_others() -> None:
     assert node_of(cluster, "alone") == "n"
 
 
-def test_a_gang_is_bound_when_a_node_is_added() -> None:
+def test_gang_is_bound_when_a_node_is_added() -> None:
     steps = [(10, "create", {"manifest": node("more", cpu="4")})]
     cluster = _cluster(_group(), node("n", cpu="3"), *_gang(cpu="1"), steps=steps, seconds=60)
     assert "" not in _nodes_of(cluster)
@@ -118,7 +118,7 @@ def test_pods_wait_for_their_group_to_be_created() -> None:
     assert _nodes_of(played(cluster, 20)) == ["n"] * 4
 
 
-def test_pods_of_a_basic_group_go_without_each_other() -> None:
+def test_pods_of_a_basic_group_go_separately() -> None:
     cluster = _cluster(_group(minimum=None), node("n", cpu="3"), *_gang(cpu="1"))
     assert sorted(_nodes_of(cluster)) == ["", "n", "n", "n"]
     assert _condition(cluster)[0] == "True"
@@ -246,7 +246,7 @@ def test_a_member_on_trial_is_no_longer_nominated() -> None:
     assert sum(bool(each) for each in _nodes_of(cluster)) == 4
 
 
-def test_anti_affinity_of_members_on_trial_is_not_seen() -> None:
+def test_anti_affinity_of_tried_members_is_unseen() -> None:
     term = {
         "labelSelector": {"matchLabels": {"app": "quiet"}},
         "topologyKey": "kubernetes.io/hostname",

@@ -27,7 +27,7 @@ def manifest(*containers: Any, init: Any = (), **spec: Any) -> dict[str, Any]:
     return {"spec": {"containers": [*containers], "initContainers": [*init], **spec}}
 
 
-def test_containers_add_up_and_the_biggest_init_container_counts() -> None:
+def test_containers_add_up_beside_the_biggest_init_container() -> None:
     pod = manifest(
         container(cpu="100m", memory="1Gi"),
         container(cpu="200m"),
@@ -37,7 +37,7 @@ def test_containers_add_up_and_the_biggest_init_container_counts() -> None:
     assert (fit.milli_cpu, fit.memory) == (1000, 1024 * MIB)
 
 
-def test_old_versions_forget_init_containers_once_the_pod_is_placed() -> None:
+def test_old_versions_forget_init_containers_of_placed_pods() -> None:
     pod = manifest(container(cpu="100m"), init=[container(cpu="1")])
     occupied = {
         version: pod_resources(pod, VERSIONS[version].resources).requested.milli_cpu
@@ -47,7 +47,7 @@ def test_old_versions_forget_init_containers_once_the_pod_is_placed() -> None:
     assert pod_resources(pod, CLASSIC).fit.milli_cpu == 1000
 
 
-def test_a_sidecar_runs_beside_the_containers_and_later_init_containers() -> None:
+def test_sidecar_runs_beside_containers_and_later_init_ones() -> None:
     pod = manifest(
         container(cpu="100m"),
         init=[container(cpu="250m"), container("Always", cpu="50m"), container(cpu="300m")],
@@ -57,7 +57,7 @@ def test_a_sidecar_runs_beside_the_containers_and_later_init_containers() -> Non
     assert pod_resources(pod, CLASSIC).fit.milli_cpu == 300
 
 
-def test_a_container_without_requests_counts_for_a_little_in_scores() -> None:
+def test_container_without_requests_counts_little_in_scores() -> None:
     pod = manifest(container(), container(cpu="0", memory="1Mi"))
     for rules in (CLASSIC, MIDDLE, MODERN):
         resources = pod_resources(pod, rules)
@@ -74,13 +74,13 @@ def test_overhead_counts_since_it_is_on_by_default() -> None:
     assert pod_resources(pod, MIDDLE).score_milli_cpu == 1001
 
 
-def test_old_versions_round_each_container_up_and_the_new_one_the_sum() -> None:
+def test_old_versions_round_containers_and_new_ones_sums() -> None:
     pod = manifest(container(memory="0.5"), container(memory="0.5"))
     assert pod_resources(pod, CLASSIC).fit.memory == 2
     assert pod_resources(pod, MODERN).fit.memory == 1
 
 
-def test_what_is_finer_than_a_thousandth_the_api_has_rounded_up_before() -> None:
+def test_api_rounds_up_what_is_below_a_thousandth() -> None:
     pod = manifest(container(cpu="0.5m"), container(cpu="0.5m"))
     assert pod_resources(pod, CLASSIC).fit.milli_cpu == 2
     assert pod_resources(pod, MODERN).fit.milli_cpu == 2
@@ -99,7 +99,7 @@ def test_pod_level_requests_replace_those_of_the_containers() -> None:
     assert (resources.score_milli_cpu, resources.score_memory) == (200, 400 * MIB)
 
 
-def test_a_score_defaults_containers_that_leave_it_to_the_pod() -> None:
+def test_score_defaults_containers_that_leave_it_open() -> None:
     """And knows nothing of what the pod asks for as a whole. Upstream: fit.go NewFit()."""
     pod = manifest(
         container(cpu="1", memory="100Mi"), container(), resources={"requests": {"cpu": "2"}}
@@ -118,7 +118,7 @@ def test_a_score_defaults_containers_that_leave_it_to_the_pod() -> None:
         ({"requests": {"cpu": "2"}}, {"cpu": "2"}),
     ],
 )
-def test_a_pod_with_limits_requests_what_its_containers_do(
+def test_pod_with_limits_requests_what_its_containers_do(
     resources: dict[str, Any], requests: dict[str, str]
 ) -> None:
     limited = {"name": "d", "resources": {"limits": {"cpu": "1"}}}
@@ -128,13 +128,13 @@ def test_a_pod_with_limits_requests_what_its_containers_do(
     assert set(found) - set(requests) <= {"memory"}
 
 
-def test_a_pod_with_limits_requests_as_much_where_no_container_requests_any() -> None:
+def test_pod_limits_become_requests_where_no_container_requests() -> None:
     spec = {"resources": {"limits": {"cpu": "2", "memory": "1Gi"}}}
     pod = with_default_requests(make_pod("p", spec=spec))
     assert pod.spec["resources"]["requests"] == {"cpu": "2", "memory": "1Gi"}
 
 
-def test_a_resized_container_counts_for_the_most_of_what_it_has_and_wants() -> None:
+def test_resized_container_counts_the_larger_of_both() -> None:
     status = {"name": "c", "resources": {"requests": {"cpu": "3"}}, "allocatedResources": {}}
     pod = {**manifest(container(cpu="1")), "status": {"containerStatuses": [status]}}
     resources = pod_resources(pod, MODERN)
@@ -157,36 +157,34 @@ def resized_pod(conditions: Any = (), **requests: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("version", "milli"), [("v1.36", 3000), ("v1.35", 1000), ("v1.34", 1000)])
-def test_a_resized_pod_counts_for_the_most_of_what_it_has_and_wants(
-    version: str, milli: int
-) -> None:
+def test_resized_pod_counts_the_larger_of_both(version: str, milli: int) -> None:
     pod = resized_pod(cpu="3", **{"example.com/gpu": "1"})
     resources = pod_resources(pod, VERSIONS[version].resources)
     assert (resources.requested.milli_cpu, resources.fit.milli_cpu) == (milli, 1000)
     assert (resources.non_zero_milli_cpu, resources.requested.scalars) == (milli, ())
 
 
-def test_a_whole_pod_whose_resize_is_infeasible_does_not_count_for_its_spec() -> None:
+def test_whole_pod_with_infeasible_resize_counts_as_allocated() -> None:
     infeasible = {"type": "PodResizePending", "reason": "Infeasible"}
     pod = resized_pod([infeasible], cpu="500m")
     resources = pod_resources(pod, VERSIONS["v1.36"].resources)
     assert (resources.requested.milli_cpu, resources.requested.memory) == (2000, 0)
 
 
-def test_a_whole_pod_is_not_resized_by_what_is_only_allocated() -> None:
+def test_allocation_alone_does_not_resize_a_whole_pod() -> None:
     pod = resized_pod(cpu="3")
     del pod["status"]["resources"]
     assert pod_resources(pod, VERSIONS["v1.36"].resources).requested.milli_cpu == 1000
 
 
-def test_of_two_statuses_of_a_container_the_last_counts() -> None:
+def test_last_of_two_container_statuses_counts() -> None:
     resized = {"name": "c", "resources": {"requests": {"cpu": "3"}}}
     for statuses, milli in (([{"name": "c"}, resized], 3000), ([resized, {"name": "c"}], 1000)):
         pod = {**manifest(container(cpu="1")), "status": {"containerStatuses": statuses}}
         assert pod_resources(pod, MODERN).requested.milli_cpu == milli
 
 
-def test_only_scalar_resources_are_counted_beside_the_three_native_ones() -> None:
+def test_only_scalar_resources_count_beside_the_native_three() -> None:
     pod = manifest(
         container(**{"hugepages-2Mi": "4Mi", "a.b/c": "2", "storage": "1Gi", "foo": "3"})
     )
@@ -198,7 +196,7 @@ def test_only_scalar_resources_are_counted_beside_the_three_native_ones() -> Non
     assert not is_scalar_resource_name("requests.a.b/c")
 
 
-def test_ports_of_sidecars_are_taken_only_where_sidecars_exist() -> None:
+def test_ports_of_sidecars_count_where_sidecars_exist() -> None:
     port = {"ports": [{"containerPort": 1, "hostPort": 9}, {"containerPort": 2}]}
     pod = {
         "spec": {
@@ -222,7 +220,7 @@ def test_pods_of_one_template_share_what_was_parsed() -> None:
     assert not one.affinity.required[0].matches("other", {"app": "db"})
 
 
-def test_match_label_keys_take_their_values_from_the_pod() -> None:
+def test_match_label_keys_take_values_of_the_pod() -> None:
     term = {
         "labelSelector": {"matchLabels": {"app": "web"}},
         "matchLabelKeys": ["hash", "absent"],
@@ -238,7 +236,7 @@ def test_match_label_keys_take_their_values_from_the_pod() -> None:
     assert not parsed.matches("default", {"app": "web", "hash": "1", "tenant": "x"})
 
 
-def test_a_newer_version_is_parsed_again_only_where_it_changed() -> None:
+def test_newer_version_is_parsed_again_where_it_changed() -> None:
     pod = make_pod("a", cpu="1")
     info = PodInfo(pod, MODERN)
     bound = info.updated(pod.patched({"spec": {"nodeName": "n1"}}))
@@ -248,12 +246,12 @@ def test_a_newer_version_is_parsed_again_only_where_it_changed() -> None:
     assert info.updated(pod.patched({"spec": resized})).resources.fit.milli_cpu == 2000
 
 
-def test_a_request_that_is_not_a_quantity_is_an_error() -> None:
+def test_request_without_a_quantity_is_an_error() -> None:
     with pytest.raises(QuantityError):
         pod_resources(manifest(container(cpu="lots")), MODERN)
 
 
-def test_old_versions_do_not_know_what_terms_say_of_namespaces_and_label_keys() -> None:
+def test_old_versions_ignore_namespace_selectors_and_label_keys() -> None:
     term = {
         "topologyKey": "zone",
         "labelSelector": {"matchLabels": {"app": "x"}},
@@ -270,7 +268,7 @@ def test_old_versions_do_not_know_what_terms_say_of_namespaces_and_label_keys() 
         assert found.matches("other", {"app": "x", "version": "2"}) is other
 
 
-def test_a_zero_that_only_an_init_container_names_is_not_asked_for_in_old_versions() -> None:
+def test_old_versions_ignore_zeros_of_init_containers() -> None:
     """Upstream: SetMaxResource()."""
     pod = manifest(container(), init=[container(**{"example.com/gpu": "0"})])
     assert pod_resources(pod, CLASSIC).fit.scalars == ()

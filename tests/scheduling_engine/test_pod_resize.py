@@ -84,7 +84,7 @@ def test_a_resize_that_fits_is_carried_out() -> None:
     assert _events(cluster) == [("Normal", "ResizeStarted"), ("Normal", "ResizeCompleted")]
 
 
-def test_before_v1_35_only_the_completion_is_an_event() -> None:
+def test_before_v1_35_only_completion_is_an_event() -> None:
     cluster = _cluster(node("n", cpu="4"), _sized("web"), profile="v1.34")
     _resize(cluster, cpu="3")
     assert _events(played(cluster)) == [("Normal", "ResizeCompleted")]
@@ -330,7 +330,7 @@ def test_an_infeasible_resize_is_explained() -> None:
     assert [each.kind for each in found.fixes] == ["resize"]
 
 
-def test_a_pending_pod_names_the_resize_in_its_way() -> None:
+def test_pending_pod_names_the_resize_in_its_way() -> None:
     cluster = _cluster(node("n", cpu="4"), _sized("web"), _sized("other", "2"))
     _resize(cluster, cpu="3")
     apply_command(cluster, verb="create", manifest=_sized("late", "500m"))

@@ -81,7 +81,7 @@ def test_a_legacy_name_is_accepted_and_never_asked() -> None:
     assert any("PodFitsPorts is never asked" in warning for warning in setup.warnings)
 
 
-def test_extender_timeouts_are_nanoseconds_with_keys_in_any_case() -> None:
+def test_extender_timeouts_are_nanoseconds_with_caseless_keys() -> None:
     told = {"URLPrefix": "http://127.0.0.1:1/x", "FilterVerb": "f", "HTTPTIMEOUT": 100_000_000}
     extender = _setup(extenders=[told]).extenders[0]
     assert (extender.url("f"), extender.filter_verb) == ("http://127.0.0.1:1/x/f", "f")
@@ -138,7 +138,7 @@ def test_the_last_of_keys_in_different_case_counts() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_path(fields: dict[str, Any], path: str) -> None:
+def test_what_is_wrong_is_reported_with_its_path(fields: dict[str, Any], path: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         _setup(**fields)
     assert caught.value.path == path
@@ -175,7 +175,7 @@ def test_node_labels_can_be_required_or_forbidden() -> None:
     assert _schedule(algorithm).node == "b"
 
 
-def test_service_affinity_keeps_the_zone_of_the_first_pod() -> None:
+def test_service_affinity_keeps_zones_of_the_first_pod() -> None:
     argument = {"serviceAffinity": {"labels": ["zone"]}}
     algorithm = _algorithm(predicates=[{"name": "CheckServiceAffinity", "argument": argument}])
     for name, zone in (("a1", "a"), ("b1", "b"), ("b2", "b")):

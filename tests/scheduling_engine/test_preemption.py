@@ -63,7 +63,7 @@ def test_of_equal_pods_the_last_changed_is_evicted(profile: str, renewed: str, g
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
-def test_a_victim_says_for_whom_it_had_to_go(profile: str) -> None:
+def test_victim_says_for_whom_it_had_to_go(profile: str) -> None:
     """Since 1.26, while it terminates. Upstream: preemption.go PreemptPod()."""
     low = pod("low", cpu="2", nodeName="n")
     steps = ((5, "create", {"manifest": pod("high", cpu="2", priority=10)}),)
@@ -85,7 +85,7 @@ def _facts(cluster: Cluster, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("profile", "told"), [("v1.34", 0), ("v1.20", 1), ("v1.16", 1)])
-def test_a_pod_that_terminates_already_is_not_evicted_again(profile: str, told: int) -> None:
+def test_pod_that_terminates_already_is_not_evicted_again(profile: str, told: int) -> None:
     """Upstream: preemption.go prepareCandidateAsync() of 1.34.1 (#133213)."""
     low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=60)
     cluster = Cluster.create(scene(node("n", cpu="2"), low), profile=profile)
@@ -113,9 +113,7 @@ def _with_a_hope(profile: str) -> Cluster:
 
 
 @pytest.mark.parametrize(("profile", "first"), [("v1.34", True), ("v1.20", False)])
-def test_nominations_of_others_are_cleared_before_anybody_is_evicted(
-    profile: str, first: bool
-) -> None:
+def test_nominations_of_others_are_cleared_before_evictions(profile: str, first: bool) -> None:
     """Since 1.32. Upstream: preemption.go prepareCandidateAsync()."""
     cluster = _with_a_hope(profile)
     apply_command(cluster, verb="create", manifest=pod("high", cpu="3", priority=10))
@@ -125,7 +123,7 @@ def test_nominations_of_others_are_cleared_before_anybody_is_evicted(
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.16"])
-def test_a_cleared_nomination_counts_until_the_watch_shows_it(profile: str) -> None:
+def test_cleared_nomination_counts_until_the_watch_shows_it(profile: str) -> None:
     """Upstream: clearNominatedNodeName() and v1.16 RemoveNominatedNodeName() only write."""
     cluster = _with_a_hope(profile)
     apply_command(cluster, verb="create", manifest=pod("high", cpu="3", priority=10))
@@ -192,7 +190,7 @@ def test_a_failed_eviction_retries_the_preemptor_at_once() -> None:
     assert "ForceActivate" in queued
 
 
-def test_v1_16_tells_the_failure_then_nominates_then_evicts() -> None:
+def test_v1_16_shows_the_failure_then_nominates_then_evicts() -> None:
     """Upstream: v1.16 scheduleOne(), preempt()."""
     low = pod("low", cpu="2", nodeName="n")
     cluster = Cluster.create(scene(node("n", cpu="2"), low), profile="v1.16")
@@ -250,7 +248,7 @@ def test_old_versions_stop_at_the_first_failed_eviction(
     assert ("PodNominated" in told) == hopes
 
 
-def test_the_last_victim_stays_when_another_could_not_be_evicted() -> None:
+def test_last_victim_stays_when_another_eviction_failed() -> None:
     """Its context is cancelled. Upstream: preemption.go prepareCandidateAsync()."""
     lows = [pod(f"low-{i}", cpu="1", nodeName="n", priority=2 - i) for i in range(2)]
     cluster = Cluster.create(scene(node("n", cpu="2"), *lows))
@@ -293,7 +291,7 @@ def test_a_recreated_victim_of_that_name_is_evicted(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("times", "evicted"), [(3, True), (4, False)])
-def test_a_patch_is_sent_again_when_the_server_fails(times: int, evicted: bool) -> None:
+def test_patch_is_sent_again_when_the_server_fails(times: int, evicted: bool) -> None:
     """Upstream: util.PatchPodStatus(), which marks the victim; its deletion is sent but once."""
     low = pod("low", cpu="2", nodeName="n")
     cluster = Cluster.create(scene(node("n", cpu="2"), low))
@@ -307,7 +305,7 @@ def test_a_patch_is_sent_again_when_the_server_fails(times: int, evicted: bool) 
     assert (told.index("Preempted") < told.index("FailedScheduling")) == evicted
 
 
-def test_a_gate_holds_the_preemptor_until_the_last_eviction() -> None:
+def test_gate_holds_the_preemptor_until_the_last_eviction() -> None:
     """Upstream: DefaultPreemption PreEnqueue() (v1.36)."""
     lows = [
         pod(f"low-{i}", cpu="1", nodeName="n", priority=2 - i, terminationGracePeriodSeconds=0)

@@ -74,7 +74,7 @@ def with_gate(name: str) -> Pod:
     return make_pod(name, spec={"schedulingGates": [{"name": "wait"}]})
 
 
-def test_higher_priority_goes_first_and_equals_in_order_of_arrival() -> None:
+def test_higher_priority_leads_and_equals_come_in_order() -> None:
     queue, clock, _ = make_queue()
     for name, priority in (("low", 0), ("b", 5), ("a", 5), ("high", 9)):
         queue.add(make_pod(name, priority=priority))
@@ -108,7 +108,7 @@ def test_each_move_names_its_cause() -> None:
 
 
 @pytest.mark.parametrize(("version", "age"), [(CLASSIC, 60 * SECOND), (MODERN, 5 * MINUTE)])
-def test_a_pod_rescued_by_the_periodic_flush_is_flagged(version: str, age: int) -> None:
+def test_pod_rescued_by_the_periodic_flush_is_flagged(version: str, age: int) -> None:
     queue, clock, moves = make_queue(version)
     queue.add(make_pod("a"))
     fail(queue, "NodeAffinity")
@@ -122,7 +122,7 @@ def test_a_pod_rescued_by_the_periodic_flush_is_flagged(version: str, age: int) 
     assert queue.flush_times.next_leftover_due() is None
 
 
-def test_modern_backoff_doubles_with_each_rejection_and_stops_at_ten_seconds() -> None:
+def test_modern_backoff_doubles_up_to_ten_seconds() -> None:
     queue, clock, _ = make_queue()
     queue.add(make_pod("a"))
     waits: list[int] = []
@@ -138,7 +138,7 @@ def test_modern_backoff_doubles_with_each_rejection_and_stops_at_ten_seconds() -
     assert waits == [2, 3, 5, 9, 11, 11]
 
 
-def test_errors_in_a_row_back_off_apart_from_rejections() -> None:
+def test_errors_in_a_row_have_their_own_backoff() -> None:
     queue, clock, _ = make_queue()
     queue.add(make_pod("a"))
     info = fail(queue, "NodeResourcesFit")
@@ -149,7 +149,7 @@ def test_errors_in_a_row_back_off_apart_from_rejections() -> None:
     assert place_of(queue, info.key) == "backoff"
 
 
-def test_an_idle_modern_scheduler_takes_a_pod_out_of_backoff() -> None:
+def test_idle_modern_scheduler_takes_pods_from_backoff() -> None:
     queue, clock, moves = make_queue()
     queue.add(make_pod("a"))
     fail(queue, "NodeResourcesFit")
@@ -161,7 +161,7 @@ def test_an_idle_modern_scheduler_takes_a_pod_out_of_backoff() -> None:
     assert moves.seen[-1] == ("a", "backoff", "in_flight", "PopFromBackoffQ", False)
 
 
-def test_a_pod_that_failed_by_error_is_not_taken_out_of_backoff() -> None:
+def test_pod_failed_by_error_stays_in_backoff() -> None:
     queue, _, _ = make_queue()
     queue.add(make_pod("a"))
     fail(queue)
@@ -170,7 +170,7 @@ def test_a_pod_that_failed_by_error_is_not_taken_out_of_backoff() -> None:
     assert queue.pop() is None
 
 
-def test_backoff_is_flushed_at_the_tick_the_queue_foretells() -> None:
+def test_backoff_is_flushed_at_the_foretold_tick() -> None:
     for version in (CLASSIC, MODERN):
         queue, clock, _ = make_queue(version)
         clock.now = SECOND // 2
@@ -188,7 +188,7 @@ def test_backoff_is_flushed_at_the_tick_the_queue_foretells() -> None:
         assert place_of(queue, "default/a") == "active"
 
 
-def test_an_event_that_helps_no_rejecting_plugin_moves_nothing() -> None:
+def test_event_that_helps_no_rejecting_plugin_moves_nothing() -> None:
     queue, clock, _ = make_queue()
     queue.add(make_pod("a", cpu="2"))
     fail(queue, "NodeResourcesFit")
@@ -200,7 +200,7 @@ def test_an_event_that_helps_no_rejecting_plugin_moves_nothing() -> None:
     assert place_of(queue, "default/a") == "active"
 
 
-def test_an_event_missed_in_flight_sends_the_pod_to_backoff() -> None:
+def test_event_missed_in_flight_sends_pods_to_backoff() -> None:
     queue, _, _ = make_queue()
     queue.add(make_pod("a"))
     info = queue.pop()
@@ -211,7 +211,7 @@ def test_an_event_missed_in_flight_sends_the_pod_to_backoff() -> None:
     assert place_of(queue, info.key) == "backoff"
 
 
-def test_an_event_missed_in_flight_that_does_not_help_is_forgotten() -> None:
+def test_useless_event_missed_in_flight_is_forgotten() -> None:
     queue, _, _ = make_queue()
     queue.add(make_pod("a"))
     info = queue.pop()
@@ -222,7 +222,7 @@ def test_an_event_missed_in_flight_that_does_not_help_is_forgotten() -> None:
     assert place_of(queue, info.key) == "unschedulable"
 
 
-def test_only_events_since_a_pod_was_popped_count_for_it() -> None:
+def test_only_events_since_its_pop_count_for_pods() -> None:
     queue, _, _ = make_queue()
     queue.add(make_pod("a"))
     queue.add(make_pod("b"))
@@ -239,7 +239,7 @@ def test_only_events_since_a_pod_was_popped_count_for_it() -> None:
     assert counts(queue)["in_flight"] == 0
 
 
-def test_a_pending_plugin_that_says_queue_skips_the_backoff() -> None:
+def test_pending_plugin_that_says_queue_skips_the_backoff() -> None:
     queue, _, _ = make_queue()
     queue.add(make_pod("a"))
     info = queue.pop()
@@ -250,7 +250,7 @@ def test_a_pending_plugin_that_says_queue_skips_the_backoff() -> None:
     assert place_of(queue, info.key) == "active"
 
 
-def test_a_gated_pod_waits_until_its_gates_are_gone() -> None:
+def test_gated_pod_waits_until_its_gates_are_gone() -> None:
     queue, _, moves = make_queue()
     gated = with_gate("a")
     queue.add(gated)
@@ -277,7 +277,7 @@ def test_the_leftover_flush_opens_no_gate() -> None:
     assert place_of(queue, "default/a") == "gated"
 
 
-def test_a_status_update_leaves_an_unschedulable_pod_where_it_is() -> None:
+def test_status_update_leaves_unschedulable_pods_alone() -> None:
     for version in (CLASSIC, MODERN):
         queue, clock, _ = make_queue(version)
         pod = make_pod("a")
@@ -288,7 +288,7 @@ def test_a_status_update_leaves_an_unschedulable_pod_where_it_is() -> None:
         assert place_of(queue, pod.key) == "unschedulable"
 
 
-def test_a_new_toleration_brings_back_a_pod_that_taints_rejected() -> None:
+def test_new_toleration_returns_a_pod_rejected_by_taints() -> None:
     queue, clock, _ = make_queue()
     pod = make_pod("a")
     queue.add(pod)
@@ -298,7 +298,7 @@ def test_a_new_toleration_brings_back_a_pod_that_taints_rejected() -> None:
     assert place_of(queue, pod.key) == "active"
 
 
-def test_an_update_in_flight_is_an_event_to_consider() -> None:
+def test_update_in_flight_is_an_event_to_consider() -> None:
     queue, _, _ = make_queue()
     pod = make_pod("a")
     queue.add(pod)
@@ -324,7 +324,7 @@ def test_a_modern_update_leaves_a_pod_in_backoff() -> None:
         assert place_of(queue, pod.key) == place
 
 
-def test_activation_moves_a_pod_at_once_or_is_remembered_in_flight() -> None:
+def test_activation_moves_a_pod_immediately_or_after_flight() -> None:
     queue, _, moves = make_queue()
     pod = make_pod("a")
     queue.add(pod)
@@ -339,7 +339,7 @@ def test_activation_moves_a_pod_at_once_or_is_remembered_in_flight() -> None:
     assert place_of(queue, pod.key) == "backoff"
 
 
-def test_a_gate_that_has_closed_holds_a_pod_that_is_activated_out_of_backoff() -> None:
+def test_closed_gate_holds_activated_pods_out_of_backoff() -> None:
     """Only who sat its backoff out is not asked again. Upstream: moveToActiveQ()."""
     queue, _, moves = make_queue()
     pod = make_pod("a")
@@ -351,7 +351,7 @@ def test_a_gate_that_has_closed_holds_a_pod_that_is_activated_out_of_backoff() -
     assert moves.seen[-1] == ("a", "backoff", "gated", "ForceActivate", False)
 
 
-def test_a_pod_already_waiting_is_refused_with_upstreams_words() -> None:
+def test_pod_already_waiting_is_refused_with_upstreams_words() -> None:
     for version, text in (
         (CLASSIC, "pod is already present in the activeQ"),
         (MODERN, "Pod default/a is already present in the active queue"),
@@ -384,7 +384,7 @@ def test_a_deleted_pod_is_nowhere_and_not_nominated() -> None:
     assert queue.nominator.pods_for_node("n1") == []
 
 
-def test_old_versions_have_no_handler_for_a_removed_node() -> None:
+def test_old_versions_lack_handlers_for_removed_nodes() -> None:
     for version, place in ((CLASSIC, "unschedulable"), (MODERN, "active")):
         queue, clock, _ = make_queue(version)
         constraint = {"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
@@ -396,7 +396,7 @@ def test_old_versions_have_no_handler_for_a_removed_node() -> None:
         assert place_of(queue, "default/a") == place
 
 
-def test_an_old_version_takes_any_node_update_for_a_move_when_nobody_waits() -> None:
+def test_old_idle_version_takes_node_updates_for_moves() -> None:
     queue, _, _ = make_queue(CLASSIC)
     node = make_node("n1")
     queue.add(make_pod("a"))
@@ -407,7 +407,7 @@ def test_an_old_version_takes_any_node_update_for_a_move_when_nobody_waits() -> 
     assert place_of(queue, info.key) == "backoff"
 
 
-def test_a_node_update_moves_pods_only_by_what_changed() -> None:
+def test_node_update_moves_pods_only_by_what_changed() -> None:
     for version in (CLASSIC, MODERN):
         queue, clock, moves = make_queue(version)
         queue.add(make_pod("a", cpu="4"))
@@ -436,7 +436,7 @@ def test_an_event_may_concern_only_the_less_important() -> None:
     )
 
 
-def test_a_plugin_of_ones_own_says_which_events_help() -> None:
+def test_plugin_of_ones_own_says_which_events_help() -> None:
     clock = ManualClock()
     listens = Registration(ClusterEvent("example.com/Widget", Action.ADD), is_named_after_pod)
     hints = hints_of(Widgets=listens)
@@ -454,7 +454,7 @@ def is_named_after_pod(pod: PodInfo, old: Any, new: Any) -> bool:
     return new.name == pod.pod.name
 
 
-def test_lanes_are_listed_in_order_with_their_sort_keys() -> None:
+def test_lanes_are_listed_by_their_sort_keys() -> None:
     queue, clock, _ = make_queue(CLASSIC)
     for number, name in enumerate(("a", "b", "c")):
         clock.now = number

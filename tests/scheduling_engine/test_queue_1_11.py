@@ -164,7 +164,7 @@ def test_only_unschedulable_pods_are_laid_aside(fits_nowhere: bool, place: str) 
         assert queue.flush_times.next_backoff_expiry() == 100 * MILLISECOND
 
 
-def test_a_move_during_an_attempt_counts_until_the_next() -> None:
+def test_move_during_an_attempt_counts_until_the_next() -> None:
     """Upstream: receivedMoveRequest, which Pop() clears."""
     queue = queue_of()
     for name in "ab":
@@ -222,9 +222,7 @@ def test_any_update_of_a_node_moves_pods(version: str, place: str) -> None:
         (lambda one: one.with_metadata(labels={"a": "b"}), "active"),
     ],
 )
-def test_an_update_moves_a_pod_unless_it_is_status(
-    change: Callable[[Pod], Pod], place: str
-) -> None:
+def test_update_moves_a_pod_unless_it_is_status(change: Callable[[Pod], Pod], place: str) -> None:
     queue, old = queue_of(), make_pod("p")
     queue.add(old)
     info = failed(queue)

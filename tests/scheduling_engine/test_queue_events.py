@@ -55,7 +55,7 @@ def test_events_bear_the_names_of_their_version() -> None:
     assert events.TIMEOUT.label == "UnschedulableTimeout"
 
 
-def test_a_registration_for_pods_hears_of_assigned_and_unschedulable_ones() -> None:
+def test_registration_for_pods_hears_assigned_and_unschedulable_ones() -> None:
     registered = ClusterEvent(events.POD, Action.ADD | Action.DELETE)
     assert registered.covers(ASSIGNED_POD_ADD)
     assert registered.covers(events.UNSCHEDULED_POD_DELETE)
@@ -63,7 +63,7 @@ def test_a_registration_for_pods_hears_of_assigned_and_unschedulable_ones() -> N
     assert not registered.covers(NODE_ADD)
 
 
-def test_an_update_of_a_pod_amounts_to_what_changed() -> None:
+def test_update_of_a_pod_amounts_to_what_changed() -> None:
     old = make_pod("a", cpu="2", labels={"x": "1"})
     smaller = make_pod("a", cpu="1", labels={"x": "2"})
     assert [event.action for event in pod_scheduling_properties_change(smaller, old, RULES)] == [
@@ -82,7 +82,7 @@ def test_an_update_of_a_pod_amounts_to_what_changed() -> None:
     ("profile", "action"),
     [("v1.36", Action.UPDATE_POD_SCALE_DOWN), ("v1.35", Action.UPDATE_POD_OTHER)],
 )
-def test_a_whole_pod_is_scaled_down_in_its_status(profile: str, action: Action) -> None:
+def test_whole_pod_is_scaled_down_in_its_status(profile: str, action: Action) -> None:
     resources = {"requests": {"cpu": "1"}}
     pod = make_pod("a", spec={"nodeName": "n", "resources": resources})
     old, new = (
@@ -92,7 +92,7 @@ def test_a_whole_pod_is_scaled_down_in_its_status(profile: str, action: Action) 
     assert pod_scheduling_properties_change(new, old, rules) == [pod_update(action)]
 
 
-def test_an_update_of_a_node_amounts_to_what_changed() -> None:
+def test_update_of_a_node_amounts_to_what_changed() -> None:
     old, new = make_node("n", unschedulable=True), make_node("n", cpu="8", labels={"a": "b"})
     actions = [event.action for event in node_scheduling_properties_change(new, old)]
     assert actions == [
@@ -106,14 +106,14 @@ def test_an_update_of_a_node_amounts_to_what_changed() -> None:
     assert classic_node_change(old, old) is None
 
 
-def test_a_node_that_is_told_in_other_words_has_not_changed() -> None:
+def test_equivalent_node_in_other_words_has_not_changed() -> None:
     old = make_node("n", cpu="2", taints=[{"key": "k", "effect": "NoSchedule"}])
     taint = {"key": "k", "value": "", "effect": "NoSchedule"}
     new = make_node("n", cpu="2000m", taints=[taint])
     assert node_scheduling_properties_change(new, old) == []
 
 
-def test_what_a_node_declares_is_an_event_where_it_counts() -> None:
+def test_node_declaration_is_an_event_where_it_counts() -> None:
     old, new = make_node("n"), make_node("n")
     new.raw["status"]["declaredFeatures"] = ["RestartAllContainersOnContainerExits"]
     (event,) = node_scheduling_properties_change(new, old, sees_features=True)
@@ -125,7 +125,7 @@ def test_what_a_node_declares_is_an_event_where_it_counts() -> None:
     assert not helps("NodeDeclaredFeatures", other, make_pod("a"), old, new)
 
 
-def test_who_listens_to_one_kind_of_update_does_not_hear_of_all_at_once() -> None:
+def test_listener_to_one_update_hears_no_others() -> None:
     registered = node_update(Action.UPDATE_NODE_LABEL)
     assert registered.covers(node_update(Action.UPDATE_NODE_LABEL))
     assert not registered.covers(node_update(Action.UPDATE))
@@ -157,7 +157,7 @@ def test_a_node_helps_when_it_begins_to_match() -> None:
     assert not helps("NodeAffinity", event, pod, matching, plain)
 
 
-def test_a_node_helps_when_it_has_more_of_what_is_wanted() -> None:
+def test_node_helps_with_more_of_what_is_wanted() -> None:
     pod = make_pod("a", cpu="3")
     event = node_update(Action.UPDATE_NODE_ALLOCATABLE)
     small, big, wide = make_node("n", cpu="2"), make_node("n"), make_node("n", memory="64Gi")
@@ -182,7 +182,7 @@ def wants(**requests: str) -> Pod:
     )
 
 
-def test_a_node_without_what_devices_may_provide_helps_all_the_same() -> None:
+def test_node_without_device_resources_helps_all_the_same() -> None:
     """Upstream: shouldDelegateResourceToDRA()."""
     pod = PodInfo(wants(cpu="3"), VERSIONS["v1.36"].resources)
     grown = node_update(Action.UPDATE_NODE_ALLOCATABLE)
@@ -196,7 +196,7 @@ def test_a_node_without_what_devices_may_provide_helps_all_the_same() -> None:
         assert not hints.queues("NodeResourcesFit", grown, pod, big, small)
 
 
-def test_a_device_class_helps_who_asks_for_what_it_now_stands_for() -> None:
+def test_device_class_helps_pods_asking_its_new_meaning() -> None:
     def stands_for(resource: str = "", name: str = "gpu") -> ApiObject:
         spec = {"extendedResourceName": resource} if resource else {}
         return ApiObject({"kind": "DeviceClass", "metadata": {"name": name}, "spec": spec})
@@ -223,7 +223,7 @@ def test_a_device_class_helps_who_asks_for_what_it_now_stands_for() -> None:
         assert not HINTS.queues("NodeResourcesFit", event, info, old, new)
 
 
-def test_room_on_a_node_helps_who_waits_for_devices() -> None:
+def test_room_on_nodes_helps_pods_awaiting_devices() -> None:
     event = node_update(Action.UPDATE_NODE_ALLOCATABLE)
     pod = PodInfo(make_pod("a"), VERSIONS["v1.36"].resources)
     small, big = make_node("n"), make_node("n", cpu="8")
@@ -231,7 +231,7 @@ def test_room_on_a_node_helps_who_waits_for_devices() -> None:
 
 
 @pytest.mark.parametrize("groups", [True, False])
-def test_a_plugin_that_registers_nothing_hears_of_claims_and_of_groups_where_they_exist(
+def test_plugin_without_registration_hears_of_claims_and_groups(
     groups: bool,
 ) -> None:
     hints = QueueingHints({"Widgets": everything(groups=groups)})
@@ -241,7 +241,7 @@ def test_a_plugin_that_registers_nothing_hears_of_claims_and_of_groups_where_the
     assert ("Widgets" in hints.registered_for(events.POD_GROUP_ADD)) is groups
 
 
-def test_a_pod_that_leaves_its_node_frees_resources_and_its_ports() -> None:
+def test_pod_leaving_its_node_frees_resources_and_ports() -> None:
     def with_port(name: str, number: int, node: str = "") -> Pod:
         ports = [{"containerPort": number, "hostPort": number}]
         return make_pod(name, node=node, spec={"containers": [{"name": "c", "ports": ports}]})
@@ -257,14 +257,14 @@ def test_a_pod_that_leaves_its_node_frees_resources_and_its_ports() -> None:
     assert not helps("NodePorts", ASSIGNED_POD_DELETE, pod, with_port("x", 80), None)
 
 
-def test_a_pod_that_shrinks_frees_only_what_it_gave_up() -> None:
+def test_shrinking_pod_frees_only_what_it_released() -> None:
     event = pod_update(Action.UPDATE_POD_SCALE_DOWN)
     old, new = make_pod("x", node="n", cpu="2"), make_pod("x", node="n", cpu="1")
     assert helps("NodeResourcesFit", event, make_pod("a", cpu="1"), old, new)
     assert not helps("NodeResourcesFit", event, make_pod("a", memory="1Gi"), old, new)
 
 
-def test_what_a_waiting_pod_wants_of_a_shrunk_one_is_read_with_its_status() -> None:
+def test_status_of_the_waiting_pod_says_what_helps() -> None:
     """Upstream: isSchedulableAfterPodScaleDown(), UseStatusResources."""
     old, new = make_pod("x", node="n", cpu="2"), make_pod("x", node="n", cpu="1")
     allocated = {"name": "main", "resources": {"requests": {"cpu": "1"}}}
@@ -282,7 +282,7 @@ def test_what_a_waiting_pod_wants_of_a_shrunk_one_is_read_with_its_status() -> N
         ("podAntiAffinity", ASSIGNED_POD_DELETE, True),
     ],
 )
-def test_wanted_pods_help_by_coming_and_unwanted_by_going(
+def test_wanted_pods_help_coming_and_unwanted_going(
     side: str, event: ClusterEvent, expected: bool
 ) -> None:
     term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
@@ -296,7 +296,7 @@ def test_wanted_pods_help_by_coming_and_unwanted_by_going(
     assert not helps("InterPodAffinity", event, pod, old, new)
 
 
-def test_a_pod_that_was_promised_a_node_frees_its_ports_too() -> None:
+def test_pod_promised_a_node_frees_its_ports() -> None:
     ports = {"containers": [{"name": "c", "ports": [{"hostPort": 80, "containerPort": 80}]}]}
     waiting = make_pod("p", spec=ports)
     gone = make_pod("q", spec=ports, status={"nominatedNodeName": "n"})
@@ -312,7 +312,7 @@ def test_what_cannot_be_read_is_tried_again() -> None:
     assert helps("NodeAffinity", NODE_ADD, pod, None, make_node("n"))
 
 
-def test_a_node_has_to_be_what_the_configuration_enforces() -> None:
+def test_node_has_to_be_what_the_configuration_enforces() -> None:
     term = {"matchExpressions": [{"key": "pool", "operator": "Exists"}]}
     hints = hints_of(arguments={"NodeAffinity": added_affinity(term)})
     pod = PodInfo(make_pod("p"), VERSIONS["v1.34"].resources)
@@ -324,7 +324,7 @@ def test_a_node_has_to_be_what_the_configuration_enforces() -> None:
     assert not hints.queues("NodeAffinity", relabelled, pod, plain, pooled)
 
 
-def test_anti_affinity_is_helped_by_new_nodes_and_nodes_that_leave_their_domain() -> None:
+def test_anti_affinity_is_helped_by_nodes_changing_domains() -> None:
     term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     pod = make_pod("a", spec={"affinity": {"podAntiAffinity": required}})
@@ -335,7 +335,7 @@ def test_anti_affinity_is_helped_by_new_nodes_and_nodes_that_leave_their_domain(
     assert not helps("InterPodAffinity", moved, pod, bare, zoned)
 
 
-def test_spreading_is_helped_by_counted_pods_and_domains_that_change() -> None:
+def test_spreading_is_helped_by_pods_and_changed_domains() -> None:
     constraint = {
         "maxSkew": 1,
         "topologyKey": "zone",
@@ -358,7 +358,7 @@ def test_spreading_is_helped_by_counted_pods_and_domains_that_change() -> None:
     assert not helps(name, moved, pod, zoned, zoned)
 
 
-def test_a_claim_helps_only_the_pods_that_use_it() -> None:
+def test_claim_helps_only_the_pods_that_use_it() -> None:
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     pod = make_pod("a", spec={"volumes": volumes})
 
@@ -392,7 +392,7 @@ def with_volume(**source: Any) -> Pod:
     return make_pod("a", spec={"volumes": [{"name": "v", **source}]})
 
 
-def test_claims_of_ephemeral_volumes_help_only_where_they_are_looked_at() -> None:
+def test_claims_of_ephemeral_volumes_help_where_considered() -> None:
     pod = with_volume(ephemeral={})
     metadata = {"name": "a-v", "namespace": "default"}
     claim = PersistentVolumeClaim({"kind": "PersistentVolumeClaim", "metadata": metadata})
@@ -402,7 +402,7 @@ def test_claims_of_ephemeral_volumes_help_only_where_they_are_looked_at() -> Non
         assert not helps(plugin, CLAIM_ADD, pod, None, claim)
 
 
-def test_an_update_of_a_claim_does_not_free_it_of_its_user() -> None:
+def test_claim_update_does_not_free_its_user() -> None:
     pod = with_volume(persistentVolumeClaim={"claimName": "data"})
     metadata = {"name": "data", "namespace": "default"}
     claim = PersistentVolumeClaim({"kind": "PersistentVolumeClaim", "metadata": metadata})
@@ -426,7 +426,7 @@ def test_an_attachment_that_goes_helps_by_its_driver(source: Any, helped: bool) 
     assert helps("NodeVolumeLimits", event, with_volume(**source), gone, None) is helped
 
 
-def test_a_pod_that_was_promised_a_node_frees_its_attachments() -> None:
+def test_pod_promised_a_node_frees_its_attachments() -> None:
     spec = {"volumes": [{"name": "v", "ephemeral": {}}]}
     promised = make_pod("b", spec=spec, status={"nominatedNodeName": "n"})
     event = events.UNSCHEDULED_POD_DELETE
@@ -434,7 +434,7 @@ def test_a_pod_that_was_promised_a_node_frees_its_attachments() -> None:
     assert not helps("NodeVolumeLimits", event, make_pod("a"), make_pod("b", spec=spec), None)
 
 
-def test_room_helps_by_the_largest_volume_it_has_room_for() -> None:
+def test_room_helps_by_the_largest_fitting_volume() -> None:
     def room(**limits: str) -> ApiObject:
         metadata = {"name": "r", "namespace": "default"}
         return ApiObject({"kind": "CSIStorageCapacity", "metadata": metadata, **limits})
@@ -449,7 +449,7 @@ def test_room_helps_by_the_largest_volume_it_has_room_for() -> None:
     assert not helps("VolumeBinding", event, pod, small, room())
 
 
-def test_a_driver_that_stops_counting_helps_pods_with_its_inline_volumes() -> None:
+def test_uncounted_driver_helps_pods_with_inline_volumes() -> None:
     def driver(**spec: bool) -> ApiObject:
         return ApiObject({"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": spec})
 
@@ -473,7 +473,7 @@ def test_zones_in_another_order_are_the_same_zones() -> None:
     assert helps("VolumeZone", event, pod, volume("a__b"), volume("a"))
 
 
-def test_a_plugin_that_registered_no_hint_is_always_helped() -> None:
+def test_plugin_that_registered_no_hint_is_always_helped() -> None:
     assert helps("NodeName", NODE_ADD, make_pod("a"), None, Node(make_node("n").raw))
     assert not helps("NodeName", NODE_DELETE, make_pod("a"), make_node("n"), None)
 
@@ -512,7 +512,7 @@ def test_hints_ask_the_configuration() -> None:
     assert not hints.queues(spread, NODE_ADD, pod, None, make_node("n"))
 
 
-def test_who_hears_of_new_nodes_hears_of_changed_taints_too() -> None:
+def test_listener_to_new_nodes_hears_of_taints_too() -> None:
     event = node_update(Action.UPDATE_NODE_TAINT)
     cordoned, open_node = make_node("n", unschedulable=True), make_node("n")
     for plugin in ("NodeName", "NodeResourcesFit", "InterPodAffinity", "VolumeBinding"):
@@ -525,7 +525,7 @@ def volume(**source: Any) -> dict[str, Any]:
     return {"name": "data", **source}
 
 
-def test_a_claim_of_an_ephemeral_volume_helps_whom_it_may_have_kept_out() -> None:
+def test_ephemeral_claim_helps_whom_it_kept_out() -> None:
     pod = make_pod("a", spec={"volumes": [volume(ephemeral={})]})
     metadata = {"name": "a-data", "namespace": "default"}
     claim = PersistentVolumeClaim({"kind": "PersistentVolumeClaim", "metadata": metadata})
@@ -543,7 +543,7 @@ def test_volume_restrictions_do_not_hear_of_updated_claims() -> None:
     assert "VolumeRestrictions" not in HINTS.registered_for(events.CLAIM_UPDATE)
 
 
-def test_a_new_csi_node_helps_even_without_drivers_and_an_updated_one_by_its_limits() -> None:
+def test_csi_node_helps_when_new_or_with_limits() -> None:
     def csi_node(*limits: int | None) -> ApiObject:
         drivers = [{"name": "d", "allocatable": {"count": limit}} for limit in limits]
         return ApiObject(
@@ -566,9 +566,7 @@ def test_a_new_csi_node_helps_even_without_drivers_and_an_updated_one_by_its_lim
         ({"gcePersistentDisk": {"pdName": "d"}}, False),
     ],
 )
-def test_a_detached_volume_helps_claims_and_disks_of_its_driver(
-    source: dict[str, Any], helped: bool
-) -> None:
+def test_detached_volume_helps_claims_of_its_driver(source: dict[str, Any], helped: bool) -> None:
     spec = {"attacher": "ebs.csi.aws.com"}
     gone = ApiObject({"kind": "VolumeAttachment", "metadata": {"name": "x"}, "spec": spec})
     pod = make_pod("a", spec={"volumes": [volume(**source)]})
@@ -600,7 +598,7 @@ def test_storage_capacity_helps_when_a_larger_volume_fits(
     assert helps("VolumeBinding", event, make_pod("a"), capacity(old), capacity(new)) is helped
 
 
-def test_a_driver_without_capacity_checks_helps_only_pods_that_name_it() -> None:
+def test_unchecked_driver_helps_only_pods_naming_it() -> None:
     def driver(checks: bool) -> ApiObject:
         spec = {"storageCapacity": checks}
         return ApiObject({"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": spec})

@@ -53,7 +53,7 @@ def with_a_binding_that_waits() -> Cluster:
     return cluster
 
 
-def test_a_pod_deleted_while_its_volumes_are_bound_is_forgotten_at_the_next_look() -> None:
+def test_pod_deleted_during_volume_binding_is_forgotten_later() -> None:
     cluster = with_a_binding_that_waits()
     cluster.apply(Command(verb="delete", object="pod/default/p"))
     cluster.advance(SECOND)
@@ -68,7 +68,7 @@ def test_a_pod_deleted_while_its_volumes_are_bound_is_forgotten_at_the_next_look
     assert cluster_findings(cluster) == []
 
 
-def test_a_pod_of_the_same_name_does_not_wait_for_the_one_that_was_deleted() -> None:
+def test_namesake_does_not_wait_for_its_deleted_pod() -> None:
     cluster = with_a_binding_that_waits()
     cluster.apply(Command(verb="delete", object="pod/default/p"))
     bare = make_pod()
@@ -79,7 +79,7 @@ def test_a_pod_of_the_same_name_does_not_wait_for_the_one_that_was_deleted() -> 
     assert cluster_findings(cluster) == []
 
 
-def test_a_pod_woken_before_the_caches_know_is_tried_with_what_was_known() -> None:
+def test_pod_woken_before_the_caches_sees_old_facts() -> None:
     lag = {"assume_cache": Latency("fixed", 5 * MILLISECOND)}
     bare = make_claim(storage_class="manual")
     outcomes: list[str] = []
@@ -96,7 +96,7 @@ def test_a_pod_woken_before_the_caches_know_is_tried_with_what_was_known() -> No
     ]
 
 
-def test_a_claim_that_names_its_volume_waits_for_the_resync_when_it_is_overtaken() -> None:
+def test_overtaken_claim_naming_its_volume_awaits_the_resync() -> None:
     for overtaken, bound_at, profile in ((0, 0, "v1.20"), (1, 15, "v1.20"), (1, 0, "v1.36")):
         race = {"bind_race": Latency("fixed", overtaken)}
         named = make_claim(storage_class="manual", volumeName="pv")
@@ -125,7 +125,7 @@ def test_failed_syncs_are_repeated_after_doubling_delays() -> None:
     assert at == [1, 2, 1 + 5, 2 + 10, 6 + 20, 12 + 40]
 
 
-def test_a_pod_woken_before_its_claim_is_bound_waits_for_its_backoff() -> None:
+def test_pod_woken_before_its_claim_awaits_its_backoff() -> None:
     for delay, bound_at in ((0, 10), (8 * MILLISECOND, 15)):
         cluster = made(
             *NODES,
@@ -141,7 +141,7 @@ def test_a_pod_woken_before_its_claim_is_bound_waits_for_its_backoff() -> None:
         ]
 
 
-def test_a_pod_released_at_a_tick_is_tried_again_at_one_that_is_its_backoff_later() -> None:
+def test_pod_released_at_a_tick_awaits_another_tick() -> None:
     large = make_pod()
     large["spec"] = {
         "containers": [
@@ -158,7 +158,7 @@ def test_a_pod_released_at_a_tick_is_tried_again_at_one_that_is_its_backoff_late
     assert waits[2:] == [4, 8, 10, 10, 10, 10]
 
 
-def test_a_node_is_tainted_some_milliseconds_after_it_was_cordoned() -> None:
+def test_cordoned_node_is_tainted_some_milliseconds_later() -> None:
     cluster = made(*NODES)
     cluster.advance(SECOND)
     cluster.apply(Command(verb="cordon", object="node/n1"))
@@ -167,7 +167,7 @@ def test_a_node_is_tainted_some_milliseconds_after_it_was_cordoned() -> None:
     assert tainted == SECOND + (1 + 8) * MILLISECOND
 
 
-def test_a_series_of_events_keeps_the_text_of_its_first() -> None:
+def test_event_series_keeps_the_text_of_its_first() -> None:
     cluster = made(*NODES, make_pod())
     cluster.advance(10 * SECOND)
     cluster.apply(Command(verb="create", manifest=make_claim(storage_class="manual")))
@@ -183,7 +183,7 @@ def test_a_series_of_events_keeps_the_text_of_its_first() -> None:
     assert told["note"] == '0/2 nodes are available: 2 persistentvolumeclaim "data" not found.'
 
 
-def test_a_pod_deleted_before_its_binding_is_written_is_told_as_not_found() -> None:
+def test_pod_deleted_before_binding_is_reported_not_found() -> None:
     bare = make_pod()
     del bare["spec"]["volumes"]
     cluster = made(*NODES, bare)
@@ -195,7 +195,7 @@ def test_a_pod_deleted_before_its_binding_is_written_is_told_as_not_found() -> N
     )
 
 
-def test_a_pod_that_is_being_deleted_gets_no_node() -> None:
+def test_pod_that_is_being_deleted_gets_no_node() -> None:
     held = make_pod()
     del held["spec"]["volumes"]
     held["metadata"]["finalizers"] = ["example.com/held"]
@@ -209,7 +209,7 @@ def test_a_pod_that_is_being_deleted_gets_no_node() -> None:
     )
 
 
-def test_a_waiting_pod_that_finalizers_hold_is_skipped_when_it_is_deleted() -> None:
+def test_deleted_waiting_pod_held_by_finalizers_is_skipped() -> None:
     held = make_pod()
     held["metadata"]["finalizers"] = ["example.com/held"]
     cluster = made(*NODES, held)

@@ -16,7 +16,7 @@ def _replace(cluster: Cluster, manifest: dict[str, Any]) -> str:
     return cluster.apply(Command(verb="replace", manifest=manifest)).reason
 
 
-def test_a_pod_may_be_replaced_by_one_with_another_selector() -> None:
+def test_replaced_pod_may_have_another_selector() -> None:
     cluster = played(Cluster.create(scene(node("n"), pod("p", nodeSelector={"disk": "ssd"}))))
     before = cluster.store.get("Pod", "default/p").uid
     assert _replace(cluster, pod("p")) == ""

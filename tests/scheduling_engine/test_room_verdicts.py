@@ -235,9 +235,7 @@ def few_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("seed", sample(range(6), 3))
-def test_what_is_kept_is_what_a_full_search_finds(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kept_room_verdicts_equal_a_full_search(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preemption, "_MANY_ROWS", 1)
     monkeypatch.setattr(room_verdicts, "_MOST_KEPT", 6)
     cluster = Cluster(seed)
@@ -257,7 +255,7 @@ def test_what_is_kept_is_what_a_full_search_finds(
                 cluster.table.remove_pod(found.chosen.row, victim.key)
 
 
-def test_only_some_candidates_are_looked_for_on_many_nodes() -> None:
+def test_few_candidates_are_searched_on_many_nodes() -> None:
     """As upstream: a tenth of the nodes, from a random one on; those that would not do are told."""
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle(), ties=Stream(3))
     rules = replace(algorithm.profile.preemption, min_candidates=10)

@@ -46,7 +46,7 @@ def test_a_pod_keeps_its_own_zone_label() -> None:
     assert _pod(cluster, "p").labels == {ZONE: "mine"}
 
 
-def test_a_pod_created_with_a_node_gets_its_zone() -> None:
+def test_pod_created_with_a_node_gets_its_zone() -> None:
     steps = [(1, "create", {"manifest": pod("p", nodeName="n")})]
     cluster = played(_cluster(node("n", "a"), steps=steps), 2)
     assert _pod(cluster, "p").labels == {ZONE: "a"}
@@ -86,7 +86,7 @@ def test_a_gated_pod_says_so_from_the_start() -> None:
     assert (condition["status"], condition["reason"]) == ("False", "SchedulingGated")
 
 
-def test_a_deleted_pod_in_pre_bind_frees_its_room() -> None:
+def test_deleted_pod_in_pre_bind_frees_its_room() -> None:
     """It does so at once; its binding ends when it next looks for its volume, within a second."""
     objects = (
         node("n", cpu="1"),
@@ -124,7 +124,7 @@ def _tainted(*, tolerations: list[Manifest]) -> Cluster:
         ([{"operator": "Exists", "effect": "NoExecute"}], True),
     ],
 )
-def test_a_device_taint_evicts_what_does_not_tolerate_it(
+def test_device_taint_evicts_what_does_not_tolerate_it(
     tolerations: list[Manifest], lives: bool
 ) -> None:
     cluster = played(_tainted(tolerations=tolerations))

@@ -46,7 +46,7 @@ def test_a_pod_that_names_nobody_stays_pending() -> None:
     assert "conditions" not in cluster.store.get("Pod", "default/p").status
 
 
-def test_two_schedulers_that_fill_one_node_meet_at_the_kubelet() -> None:
+def test_two_schedulers_filling_one_node_meet_at_kubelets() -> None:
     cluster = Cluster.create(
         scene(
             node("a", cpu="1"),

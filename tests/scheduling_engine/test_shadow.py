@@ -70,7 +70,7 @@ def test_the_best_node_agrees() -> None:
     assert cluster.view()["pod/default/p"]["shadow"] == "agrees"
 
 
-def test_a_decision_that_differs_may_be_that_of_an_extender() -> None:
+def test_differing_decision_may_come_from_an_extender() -> None:
     extender = {"urlPrefix": "http://127.0.0.1:9", "prioritizeVerb": "p", "weight": 1}
     configuration = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -127,7 +127,7 @@ def test_bindings_of_one_instant_count_for_each_other() -> None:
     assert cluster.view()["node/a"]["requested"]["cpu"] == 1000
 
 
-def test_a_node_that_was_right_a_moment_ago_is_stale() -> None:
+def test_node_right_a_moment_ago_is_stale() -> None:
     cluster = outside(node("a", cpu="3"), node("b", cpu="2"), pod("p", cpu="2"), pod("q", cpu="1"))
     bind(cluster, "p", "a")
     # Without p on it, a has more left than b.
@@ -136,7 +136,7 @@ def test_a_node_that_was_right_a_moment_ago_is_stale() -> None:
     assert decisions(cluster)[1].message == "a was right before default/p had a node."
 
 
-def test_a_node_that_is_right_after_the_next_binding_is_stale() -> None:
+def test_node_right_after_the_next_binding_is_stale() -> None:
     cluster = outside(node("a", cpu="3"), node("b", cpu="2"), pod("p", cpu="2"), pod("q", cpu="1"))
     # Decided after p, and told before it.
     bind(cluster, "q", "b")
@@ -147,7 +147,7 @@ def test_a_node_that_is_right_after_the_next_binding_is_stale() -> None:
     assert (decisions(cluster)[2].data or {})["instead_of"] == first.seq
 
 
-def test_bindings_that_overtake_each_other_are_taken_in_the_order_of_the_queue() -> None:
+def test_overtaking_bindings_are_taken_in_queue_order() -> None:
     nodes = [node(name, cpu=str(cpu)) for name, cpu in zip("abcd", (5, 4, 3, 2), strict=True)]
     pods = [pod(name, cpu=cpu) for name, cpu in zip("pqrs", ("3", "2", "1", "1"), strict=True)]
     cluster = outside(*nodes, *pods)
@@ -162,7 +162,7 @@ def test_bindings_that_overtake_each_other_are_taken_in_the_order_of_the_queue()
     assert decisions(cluster)[5].message == "b is right if default/p came before it."
 
 
-def test_a_pod_that_is_tried_again_may_have_come_before() -> None:
+def test_pod_tried_again_may_have_come_before() -> None:
     nodes = [node("a", cpu="3"), node("b", cpu="2")]
     cluster = outside(*nodes, pod("p", cpu="2"), pod("q", cpu="1"))
     refuse(cluster, "p", "0/2 nodes are available: 2 Insufficient cpu.")
@@ -172,7 +172,7 @@ def test_a_pod_that_is_tried_again_may_have_come_before() -> None:
     assert decisions(cluster)[-1].message == "b is right if default/p came before it."
 
 
-def test_a_pod_without_place_holds_up_no_other_in_the_order() -> None:
+def test_pod_without_place_delays_no_other_in_order() -> None:
     cluster = outside(
         node("a", cpu="3"),
         node("b", cpu="2"),
@@ -196,7 +196,7 @@ def late_claims(*names: str) -> list[Any]:
     return [storage_class("late", "csi.example.com"), *(claim(name, "late") for name in names)]
 
 
-def test_a_pod_counts_on_the_node_that_was_chosen_for_its_volume() -> None:
+def test_pod_counts_on_the_node_of_its_volume() -> None:
     nodes = [node("a", cpu="4"), node("b", cpu="3")]
     pods = [pod("p", cpu="2", claims=["data"]), pod("q", cpu="1")]
     cluster = outside(*nodes, *late_claims("data"), *pods)
@@ -216,7 +216,7 @@ def nominate(cluster: Cluster, name: str, node: str) -> None:
     change(cluster, f"pod/default/{name}", {"status": {"nominatedNodeName": node}})
 
 
-def test_a_pod_counts_once_on_the_node_to_which_it_will_be_bound() -> None:
+def test_pod_counts_once_on_its_future_node() -> None:
     nodes = [node("a", cpu="4"), node("b", cpu="3")]
     pods = [pod("p", cpu="2", claims=["data"]), pod("q", cpu="1"), pod("r", cpu="2")]
     cluster = outside(*nodes, *late_claims("data"), *pods)
@@ -233,7 +233,7 @@ def test_a_pod_counts_once_on_the_node_to_which_it_will_be_bound() -> None:
     assert cluster.view()["node/a"]["requested"]["cpu"] == 4000
 
 
-def test_a_pod_that_was_to_be_bound_keeps_its_node_free_if_that_fails() -> None:
+def test_unbound_pod_keeps_its_node_free_on_failure() -> None:
     cluster = outside(node("a", cpu="2"), node("b", cpu="1"), pod("p", cpu="2"), pod("q", cpu="1"))
     nominate(cluster, "p", "a")
     bind(cluster, "q", "b")
@@ -244,7 +244,7 @@ def test_a_pod_that_was_to_be_bound_keeps_its_node_free_if_that_fails() -> None:
     assert verdicts(cluster) == ["agrees", "agrees", "differs", "agrees"]
 
 
-def test_a_pod_that_fails_to_bind_its_volume_counts_nowhere() -> None:
+def test_pod_failing_to_bind_its_volume_counts_nowhere() -> None:
     nodes = [node("a", cpu="4"), node("b", cpu="3")]
     pods = [pod("p", cpu="2", claims=["data"]), pod("q", cpu="1")]
     cluster = outside(*nodes, *late_claims("data"), *pods)
@@ -256,7 +256,7 @@ def test_a_pod_that_fails_to_bind_its_volume_counts_nowhere() -> None:
     assert verdicts(cluster) == ["agrees", "agrees"]
 
 
-def test_a_node_that_is_the_best_of_a_sample_is_tied() -> None:
+def test_best_node_of_a_sample_is_tied() -> None:
     # Of 150 nodes, 100 are looked at. All but the second are alike.
     nodes = [node(f"n{number:03}", cpu="8" if number == 1 else "4") for number in range(150)]
     cluster = outside(*nodes, pod("p"), pod("q"))
@@ -290,7 +290,7 @@ def test_a_refusal_of_a_pod_that_fits_differs() -> None:
     assert decisions(cluster)[0].message == "The pod fits a."
 
 
-def test_a_refusal_that_overtakes_the_bindings_before_it_is_stale() -> None:
+def test_refusal_that_overtakes_earlier_bindings_is_stale() -> None:
     cluster = outside(node("a", cpu="1"), pod("p", cpu="1"), pod("q", cpu="1"))
     refuse(cluster, "q", "0/1 nodes are available: 1 Insufficient cpu.")
     first = decisions(cluster)[0]
@@ -301,7 +301,7 @@ def test_a_refusal_that_overtakes_the_bindings_before_it_is_stale() -> None:
     assert explained.message == "The refusal is right if default/p came before it."
 
 
-def test_a_refusal_before_the_news_of_a_deleted_pod_is_stale() -> None:
+def test_refusal_before_news_of_a_deletion_is_stale() -> None:
     cluster = outside(node("a", cpu="1"), pod("p", cpu="1"), pod("q", cpu="1"))
     bind(cluster, "p", "a")
     cluster.advance(10 * SECOND)
@@ -313,7 +313,7 @@ def test_a_refusal_before_the_news_of_a_deleted_pod_is_stale() -> None:
     assert decisions(cluster)[1].message == "The refusal was right before default/p went."
 
 
-def test_a_binding_before_the_news_of_a_changed_node_is_stale() -> None:
+def test_binding_before_news_of_a_node_is_stale() -> None:
     cluster = outside(node("a", cpu="8"), node("b", cpu="4"), pod("p"), pod("q"))
     change(cluster, "node/a", {"spec": {"unschedulable": True}})
     cluster.advance(cluster.now + SECOND)
@@ -324,7 +324,7 @@ def test_a_binding_before_the_news_of_a_changed_node_is_stale() -> None:
     assert decisions(cluster)[0].message.startswith("Node a changed ")
 
 
-def test_a_refusal_before_the_news_of_a_claim_is_stale() -> None:
+def test_refusal_before_news_of_a_claim_is_stale() -> None:
     cluster = outside(node("a"), *late_claims(), pod("p", claims=["data"]))
     command = Command(verb="create", manifest=claim("data", "late"))
     assert cluster.apply(command).applied
@@ -333,7 +333,7 @@ def test_a_refusal_before_the_news_of_a_claim_is_stale() -> None:
     assert verdicts(cluster) == ["stale"]
 
 
-def test_bindings_in_an_order_of_the_clients_own_are_stale() -> None:
+def test_bindings_in_the_order_of_clients_are_stale() -> None:
     nodes = [node(name, cpu=str(cpu)) for name, cpu in zip("ab", (5, 4), strict=True)]
     pods = [pod(name, cpu=cpu) for name, cpu in zip("pqr", ("1", "2", "3"), strict=True)]
     cluster = outside(*nodes, *pods)
@@ -374,7 +374,7 @@ def test_the_run_is_held_open_until_its_duration() -> None:
     assert cluster.next_at is not None
 
 
-def test_a_pending_pod_is_explained_as_if_we_scheduled_it() -> None:
+def test_pending_pod_is_explained_as_ours_would_be() -> None:
     cluster = outside(node("a", cpu="1"), pod("p", cpu="2"))
     cluster.take()
     found = diagnose(cluster, "default/p")
@@ -401,7 +401,7 @@ def test_a_checkpoint_goes_on_with_the_same_decisions() -> None:
     assert again.digest() == cluster.digest()
 
 
-def test_a_run_that_is_held_open_does_not_end_at_its_budget_before_its_time() -> None:
+def test_open_run_does_not_end_before_its_time() -> None:
     cluster = Cluster.create(scene(node("a"), pod("p"), schedulers=EXTERNAL, until=1 << 61))
     cluster.limit(Budget())
     cluster.advance(MINUTE)

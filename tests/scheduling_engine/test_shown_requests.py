@@ -61,7 +61,7 @@ def test_pages_show_the_requests_of_the_scheduler(
     assert shown == pod_resources(stored.raw, VERSIONS[profile].resources).fit.amounts()
 
 
-def test_a_kubelet_admits_by_the_requests_of_the_scheduler() -> None:
+def test_kubelet_admits_by_the_requests_of_the_scheduler() -> None:
     fits_without_sidecar = pod("late", nodeName="n1", containers=[_container("600m")])
     bound = {**SIDECAR, "spec": {**SIDECAR["spec"], "nodeName": "n1"}}
     cluster = _played("v1.34", node("n1", cpu="800m"), bound, fits_without_sidecar)
@@ -70,7 +70,7 @@ def test_a_kubelet_admits_by_the_requests_of_the_scheduler() -> None:
     assert "requested: 600, used: 300, capacity: 800" in status["message"]
 
 
-def test_a_kubelet_counts_a_pod_as_the_cache_does() -> None:
+def test_kubelet_counts_a_pod_as_the_cache_does() -> None:
     first = pod(
         "first", nodeName="n1", containers=[_container("100m")], initContainers=[_container("900m")]
     )

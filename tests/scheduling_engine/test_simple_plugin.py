@@ -141,12 +141,12 @@ def test_a_failed_score_fails_the_attempt() -> None:
     assert message == 'running Score plugins: plugin "Choosy" failed with: it broke'
 
 
-def test_an_error_of_a_plugin_that_may_fail_fails_the_attempt() -> None:
+def test_plugin_error_fails_the_attempt_where_allowed() -> None:
     message = _message(_tried(_configured("Fragile", fits={"b": "error"})))
     assert message == 'running "Fragile" filter plugin: it broke'
 
 
-def test_an_error_of_any_other_plugin_is_a_mistake() -> None:
+def test_error_of_any_other_plugin_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="plugin Choosy: a status of fits is SUCCESS or a refusal"):
         _tried(_configured("Choosy", fits={"b": "error"}))
     # The boundary of a run would have caught it.
@@ -160,12 +160,12 @@ def test_a_plugin_takes_part_where_it_is_enabled() -> None:
     assert node_of(_tried(_configured("Choosy", "filter", **arguments)), "p") == "b"
 
 
-def test_a_plugin_without_fits_cannot_be_enabled_at_filter() -> None:
+def test_plugin_without_fits_cannot_be_enabled_at_filter() -> None:
     with pytest.raises(ConfigurationError, match='"Least" does not extend FilterPlugin plugin'):
         _tried(_configured("Least", "filter"))
 
 
-def test_a_refused_pod_is_tried_again_after_a_checkpoint() -> None:
+def test_refused_pod_is_tried_again_after_a_checkpoint() -> None:
     cluster = _tried(_configured("Choosy", fits={"a": "no"}), node("a"), pod("p"))
     cluster.take()
     cluster = Cluster.restore(cluster.checkpoint())
@@ -183,7 +183,7 @@ def test_a_node_state_reads_the_table() -> None:
     assert (state.requested["cpu"], state.pods) == (0, [])
 
 
-def test_a_class_that_is_not_simple_is_its_own_factory() -> None:
+def test_plugin_class_that_is_not_simple_makes_itself() -> None:
     assert columns_of(Resources) is Resources  # type: ignore[arg-type]
 
 

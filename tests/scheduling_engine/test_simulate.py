@@ -56,7 +56,7 @@ def test_evidence_can_be_left_out(tmp_path: Path) -> None:
     assert (attempt["filters"], attempt["scores"], attempt["node"]) == ({}, {}, "n1")
 
 
-def test_room_is_kept_for_a_pod_that_comes_with_a_nomination(tmp_path: Path) -> None:
+def test_room_is_kept_for_pods_bringing_a_nomination(tmp_path: Path) -> None:
     """Upstream: nominator.go; gated pods are not in it."""
     waiting = POD.replace("web", "waiting").replace("500m", "2").rstrip().removesuffix("}")
     waiting += ", priority: 5, preemptionPolicy: Never%s}\nstatus: {nominatedNodeName: n1}\n"
@@ -78,7 +78,7 @@ def test_run_writes_one_event_per_line(tmp_path: Path) -> None:
     assert "PodBound" in {event["kind"] for event in events}
 
 
-def test_bad_input_is_told_with_file_line_and_field(tmp_path: Path) -> None:
+def test_bad_input_names_file_line_and_field(tmp_path: Path) -> None:
     source = _write(tmp_path, "bad.yaml", POD.replace("500m", "5x"))
     with pytest.raises(CommandError) as told:
         _simulate(source, "--mode", "decisions")
@@ -87,12 +87,12 @@ def test_bad_input_is_told_with_file_line_and_field(tmp_path: Path) -> None:
     assert "requests.cpu" in str(told.value)
 
 
-def test_missing_file_is_told(tmp_path: Path) -> None:
+def test_missing_file_is_reported_clearly(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="no such file or folder"):
         _simulate(tmp_path / "nowhere.yaml")
 
 
-def test_unknown_priority_class_is_told(tmp_path: Path) -> None:
+def test_unknown_priority_class_is_reported(tmp_path: Path) -> None:
     named = POD.replace("spec: {", "spec: {priorityClassName: nope, ")
     source = _write(tmp_path, "one.yaml", NODE, named)
     with pytest.raises(CommandError, match="no PriorityClass with name nope was found"):
@@ -100,9 +100,7 @@ def test_unknown_priority_class_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["run", "decisions"])
-def test_what_admission_refuses_has_a_place_under_a_profile_of_ones_own(
-    mode: str, tmp_path: Path
-) -> None:
+def test_admission_refusal_has_a_place_under_own_profiles(mode: str, tmp_path: Path) -> None:
     spec = 'spec: {priorityClassName: "nope", '
     source = _write(tmp_path, "one.yaml", NODE, POD.replace("spec: {", spec))
     with pytest.raises(CommandError, match=r"document 2, line 8, spec\.priorityClassName: no "):
@@ -110,7 +108,7 @@ def test_what_admission_refuses_has_a_place_under_a_profile_of_ones_own(
 
 
 @pytest.mark.parametrize("mode", ["run", "decisions"])
-def test_a_place_that_cannot_be_written_to_is_told(mode: str, tmp_path: Path) -> None:
+def test_place_that_cannot_be_written_to_is_reported(mode: str, tmp_path: Path) -> None:
     source = _write(tmp_path, "one.yaml", NODE)
     with pytest.raises(CommandError, match="absent/out: No such file or directory"):
         _simulate(source, "--mode", mode, "--until", "1s", "-o", tmp_path / "absent" / "out")
@@ -122,7 +120,7 @@ def test_a_seed_has_64_bits(tmp_path: Path) -> None:
         _simulate(source, "--until", "1s", "--seed", "9" * 20)
 
 
-def test_why_a_pod_waits_is_said_at_the_end(
+def test_reason_of_a_waiting_pod_comes_last(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     large = POD.replace("500m", "3").replace("name: web", "name: large")

@@ -33,7 +33,7 @@ def shown(cluster: Cluster) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("profile", ["v1.11", "v1.16", "v1.20"])
-def test_a_pod_that_an_update_brought_back_during_its_attempt(profile: str) -> None:
+def test_updated_pod_can_return_during_its_attempt(profile: str) -> None:
     cluster = during_the_attempt(node("n"), pod("p"), profile=profile)
     do(cluster, verb="patch", object="pod/default/p", patch=READY)
     found = shown(cluster)
@@ -42,7 +42,7 @@ def test_a_pod_that_an_update_brought_back_during_its_attempt(profile: str) -> N
 
 
 @pytest.mark.parametrize("profile", ["v1.16", "v1.36"])
-def test_a_pod_that_somebody_else_binds_during_its_attempt(profile: str) -> None:
+def test_pod_that_somebody_else_binds_during_its_attempt(profile: str) -> None:
     cluster = during_the_attempt(node("a"), node("b"), pod("p"), profile=profile)
     do(cluster, verb="bind", object="pod/default/p", node="b")
     found = shown(cluster)

@@ -5,7 +5,7 @@ from scheduling.engine.cluster.cluster import Cluster
 from tests.builders import apply_command, node, node_of, pod, scene
 
 
-def test_a_node_that_went_and_came_back_between_two_cycles_keeps_its_place() -> None:
+def test_node_that_returns_between_cycles_keeps_its_place() -> None:
     """Upstream: cache.go UpdateSnapshot(), updateAllLists."""
     nothing_scored = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",

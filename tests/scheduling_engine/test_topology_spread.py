@@ -67,9 +67,7 @@ def _spread(draw: random.Random, handle: Handle, when: str) -> CycleState:
 
 @pytest.mark.parametrize("rounds", [True, False])
 @pytest.mark.parametrize("seed", range(40))
-def test_the_rank_of_a_row_that_speaks_for_many_is_that_of_each_of_them(
-    seed: int, rounds: bool
-) -> None:
+def test_row_of_twins_ranks_like_each_of_them(seed: int, rounds: bool) -> None:
     draw = random.Random(seed)
     handle = _cluster(draw)
     plugin = PodTopologySpread({"rounds": rounds}, handle)
@@ -85,7 +83,7 @@ def test_the_rank_of_a_row_that_speaks_for_many_is_that_of_each_of_them(
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_row_is_judged_alone_as_in_its_column_also_when_pods_have_come(seed: int) -> None:
+def test_lone_row_is_judged_as_in_its_column(seed: int) -> None:
     draw = random.Random(seed)
     handle = _cluster(draw)
     plugin = PodTopologySpread({}, handle)
@@ -99,7 +97,7 @@ def test_a_row_is_judged_alone_as_in_its_column_also_when_pods_have_come(seed: i
         _place(handle.table, draw.randrange(30), f"later-{turn}", "x")
 
 
-def test_what_was_kept_of_one_pod_is_not_said_of_another_with_other_labels() -> None:
+def test_kept_verdict_is_not_reused_for_other_labels() -> None:
     """The pod counts itself where it matches: maxSkew 1 leaves it no room beside another."""
     handle = Handle()
     for zone in "ab":
@@ -119,7 +117,7 @@ def test_what_was_kept_of_one_pod_is_not_said_of_another_with_other_labels() -> 
         assert plugin.fits_row(state, 0) is fits
 
 
-def test_nodes_without_the_labels_of_all_default_constraints_are_not_counted() -> None:
+def test_nodes_lacking_labels_of_default_constraints_are_skipped() -> None:
     """Upstream: processAllNode() of PreScore, requireAllTopologies."""
     handle = Handle()
     handle.table.add_node(make_node("a1", labels={ZONE: "a", RACK: "r1"}))
@@ -164,7 +162,7 @@ def test_an_owner_is_known_by_kind_and_version(version: str, counts: bool) -> No
     assert PodTopologySpread({}, handle).concerns(state) is counts
 
 
-def test_the_labels_of_a_replication_controller_go_before_those_of_a_service() -> None:
+def test_controller_labels_go_before_those_of_a_service() -> None:
     handle = Handle()
     for kind, app in (("Service", "x"), ("ReplicationController", "y")):
         metadata = {"name": "o", "namespace": "default"}
@@ -175,7 +173,7 @@ def test_the_labels_of_a_replication_controller_go_before_those_of_a_service() -
     assert str(default_selector(info, handle.listers)) == "app in (y)"
 
 
-def test_default_constraints_have_policies_and_domains_of_their_own() -> None:
+def test_default_constraints_have_their_own_policies_and_domains() -> None:
     handle = Handle()
     taint = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
     handle.table.add_node(make_node("a", labels={ZONE: "a"}))
@@ -193,7 +191,7 @@ def test_default_constraints_have_policies_and_domains_of_their_own() -> None:
     assert fits == [False, True, False]
 
 
-def test_a_node_without_a_zone_lies_in_the_zone_of_an_empty_name() -> None:
+def test_node_without_zone_lies_in_an_empty_zone() -> None:
     """Upstream: initPreScoreState() and PreScore(), for the system's default constraints."""
     handle = Handle()
     for name, zone in (("n0", ""), ("n1", None), ("n2", "a")):

@@ -78,7 +78,7 @@ def scores_of(result: ScheduleResult) -> dict[str, list[int]]:
         ("DynamicResources", "not found"),
     ],
 )
-def test_a_filter_without_its_pre_filter_fails_every_attempt(plugin: str, error: str) -> None:
+def test_filter_without_its_pre_filter_fails_every_attempt(plugin: str, error: str) -> None:
     result = tried(cluster(("preFilter", plugin)))
     assert result.result == "error"
     assert result.message == f'running "{plugin}" filter plugin: {error}'
@@ -98,16 +98,14 @@ def test_a_filter_without_its_pre_filter_fails_every_attempt(plugin: str, error:
         ),
     ],
 )
-def test_a_score_without_its_pre_score_fails_where_there_is_a_choice(
-    plugin: str, error: str
-) -> None:
+def test_score_without_pre_score_fails_where_choice_exists(plugin: str, error: str) -> None:
     result = tried(cluster(("preScore", plugin)))
     text = f'running Score plugins: plugin "{plugin}" failed with: {error}'
     assert (result.result, result.message) == ("error", text)
     assert tried(cluster(("preScore", plugin), nodes=1)).node == "n0"
 
 
-def test_of_two_scores_that_fail_the_first_is_named() -> None:
+def test_first_of_two_failing_scores_is_named() -> None:
     points = [("preScore", "TaintToleration"), ("preScore", "InterPodAffinity")]
     told = document(*points, score={"enabled": [{"name": "InterPodAffinity"}]})
     result = tried(_cluster_of(read_setup(told, "v1.34").profiles[0]))
@@ -120,18 +118,18 @@ def test_an_explanation_is_kept_where_a_score_fails() -> None:
     assert algorithm.schedule(info, explain=False, keep=True).result == "error"
 
 
-def test_a_preference_that_cannot_be_read_fails_at_pre_score_without_a_score() -> None:
+def test_unreadable_preference_fails_at_pre_score_without_score() -> None:
     result = tried(cluster(("score", "NodeAffinity")), spec={"affinity": UNREADABLE})
     assert result.message.startswith('running PreScore plugin "NodeAffinity": [0].matchExpressions')
 
 
-def test_a_preference_that_cannot_be_read_fails_behind_earlier_scores() -> None:
+def test_unreadable_preference_fails_behind_earlier_scores() -> None:
     points = [("preScore", "TaintToleration"), ("preScore", "NodeAffinity")]
     result = tried(cluster(*points), spec={"affinity": UNREADABLE})
     assert result.message.startswith('running Score plugins: plugin "TaintToleration" failed')
 
 
-def test_node_affinity_and_the_resources_are_scored_without_pre_score() -> None:
+def test_node_affinity_and_resources_need_no_pre_score() -> None:
     points = [
         ("preScore", "NodeAffinity"),
         ("preScore", "NodeResourcesFit"),
@@ -143,7 +141,7 @@ def test_node_affinity_and_the_resources_are_scored_without_pre_score() -> None:
     assert scores_of(best_effort)["NodeResourcesBalancedAllocation"] == [0, 0]
 
 
-def test_what_an_earlier_filter_refuses_does_not_come_to_fail() -> None:
+def test_earlier_refusal_keeps_later_filters_from_failing() -> None:
     algorithm = cluster(("preFilter", "InterPodAffinity"))
     assert tried(algorithm, cpu="64").message.startswith("0/2 nodes are available: 2 Insufficient")
 
@@ -159,7 +157,7 @@ def test_a_dry_run_of_evictions_may_fail_too() -> None:
     )
 
 
-def test_volume_zone_finds_out_at_filter_what_no_pre_filter_did() -> None:
+def test_volume_zone_finds_at_filter_what_pre_lacked() -> None:
     claim = {"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}
     # The others would see that it is gone at PreFilter.
     others = [
@@ -190,7 +188,7 @@ def test_reserve_without_pre_filter_fails_what_fits(plugin: str) -> None:
     assert tried(cluster(*points, ("reserve", plugin), ("preBind", plugin))).node == "n0"
 
 
-def test_post_filter_of_dynamic_resources_ends_the_round_without_its_pre_filter() -> None:
+def test_dynamic_resources_post_filter_ends_unprepared_rounds() -> None:
     algorithm = cluster(("preFilter", "DynamicResources"))
     message = tried(algorithm, cpu="64").message
     assert message == "0/2 nodes are available: 2 Insufficient cpu. not found"
@@ -205,7 +203,7 @@ def test_pre_filters_are_asked_in_their_own_order() -> None:
     assert asked[:2] == ["VolumeZone", "NodeAffinity"]
 
 
-def test_in_a_run_the_pod_backs_off_after_the_error() -> None:
+def test_pod_backs_off_after_errors_in_runs() -> None:
     configuration = document(("preFilter", "NodePorts"))
     ran = Cluster.create(scene(node("n1"), pod("p"), configuration=configuration))
     played(ran, 5)

@@ -24,7 +24,7 @@ def _with_port(name: str, **spec: Any) -> Manifest:
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.16"])
-def test_an_updated_pod_takes_again_the_port_that_another_gave_up_for_both(profile: str) -> None:
+def test_updated_pod_retakes_a_port_another_gave_up(profile: str) -> None:
     """Upstream: cache.go updatePod(), HostPortInfo."""
     both = [_with_port(name, nodeName="n") for name in ("goes", "stays")]
     cluster = Cluster.create(scene(node("n"), *both), profile=profile)
@@ -35,7 +35,7 @@ def test_an_updated_pod_takes_again_the_port_that_another_gave_up_for_both(profi
     assert node_of(cluster, "new") == ""
 
 
-def test_a_node_knows_how_many_hold_its_images_from_the_last_update_of_its_pods() -> None:
+def test_node_counts_image_holders_by_its_pods_update() -> None:
     """Upstream: cache.go updatePod(), UpdateSnapshot()."""
 
     def with_image(name: str) -> Manifest:

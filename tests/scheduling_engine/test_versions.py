@@ -102,7 +102,7 @@ def test_default_scores_have_the_weights_of_upstream(version: str, scores: dict[
     assert VERSIONS[version].plugins.scores == tuple(scores.items())
 
 
-def test_default_predicates_of_1_16_are_in_the_order_of_upstream() -> None:
+def test_default_predicates_of_1_16_follow_upstreams_order() -> None:
     """Upstream: v1.16 predicates.go predicatesOrdering, defaults.go defaultPredicates()."""
     assert VERSIONS["v1.16"].plugins.filters == (
         "PodPassesBasicChecks",

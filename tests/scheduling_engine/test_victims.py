@@ -139,7 +139,7 @@ class _RefusesAll:
         return orjson.dumps({"Nodes": {"items": []}, "FailedNodes": dict.fromkeys(names, "no")})
 
 
-def test_a_covered_node_refused_by_an_extender_needs_no_victims() -> None:
+def test_refused_covered_node_needs_no_victims() -> None:
     """Upstream: DryRunPreemption(), "expected at least one victim pod"."""
     calls = ExtenderCalls()
     calls.transport = _RefusesAll()
@@ -154,7 +154,7 @@ def test_a_covered_node_refused_by_an_extender_needs_no_victims() -> None:
 
 
 @pytest.mark.parametrize("many", [1, 10**9])
-def test_among_equal_victims_those_that_break_a_budget_come_first(
+def test_equal_victims_that_break_budgets_come_first(
     many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They were tried first, and the sort is stable. Upstream: SelectVictimsOnNode()."""

@@ -202,7 +202,7 @@ def test_kept_volumes_decide_as_the_full_path_does(seed: int, percentage: int) -
     assert scheduled > PODS // 4
 
 
-def test_pods_with_one_claim_each_are_decided_cell_by_cell(monkeypatch: Any) -> None:
+def test_pods_with_single_claims_are_decided_by_cell(monkeypatch: Any) -> None:
     draw = random.Random(1)
     twins = Twins(draw, 100)
     asked: list[Any] = []

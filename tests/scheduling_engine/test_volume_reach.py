@@ -42,9 +42,7 @@ def placed(*objects: Manifest, profile: str) -> str:
 @pytest.mark.parametrize(
     ("profile", "where"), [("v1.34", "b"), ("v1.20", "b"), ("v1.16", ""), ("v1.11", "")]
 )
-def test_a_volume_for_a_node_by_name_is_found_for_every_node_or_none(
-    profile: str, where: str
-) -> None:
+def test_named_node_affinity_matches_all_nodes_or_none(profile: str, where: str) -> None:
     volume = by_name(local_volume("disk", "a"), "a")
     objects = (storage_class("local"), volume, claim("data", "local"), host("b"), user_of("data"))
     assert placed(*objects, profile=profile) == where
@@ -58,9 +56,7 @@ def test_labels_count_beside_a_nodes_name(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "where"), [("v1.34", "b"), ("v1.20", "b"), ("v1.16", "")])
-def test_a_bound_volume_for_a_node_by_name_is_within_everybodys_reach_or_nobodys(
-    profile: str, where: str
-) -> None:
+def test_bound_named_volume_matches_all_nodes_or_none(profile: str, where: str) -> None:
     volume = by_name(local_volume("disk", "a"), "a")
     volume["spec"] |= {
         "storageClassName": "",

@@ -101,7 +101,7 @@ def volume(name: str, phase: str = "Available", size: str = "1Gi", **spec: Any) 
 # -- VolumeBinding -------------------------------------------------------------------------------
 
 
-def test_the_first_bound_claim_that_is_not_well_decides() -> None:
+def test_first_bound_claim_that_is_not_well_decides() -> None:
     far = reachable_from(ZONE, "b")
     own = [{"name": name, "ephemeral": {}} for name in ("lost", "far")]
     world = World()
@@ -115,7 +115,7 @@ def test_the_first_bound_claim_that_is_not_well_decides() -> None:
     assert world.reasons(*reversed(own)) == (OUT_OF_REACH,)
 
 
-def test_a_volume_that_does_not_exist_is_told_last() -> None:
+def test_volume_that_does_not_exist_is_reported_last() -> None:
     world = World()
     world.put(make_class("local", "kubernetes.io/no-provisioner", WAITS))
     owner = [{"uid": "p", "controller": True, "kind": "Pod", "name": "p"}]
@@ -128,7 +128,7 @@ def test_a_volume_that_does_not_exist_is_told_last() -> None:
     )
 
 
-def test_a_claim_that_is_made_for_the_pod_is_waited_for() -> None:
+def test_claim_to_be_made_for_pods_is_awaited() -> None:
     world = World()
     own = {"name": "own", "ephemeral": {}}
     assert world.reasons(own) == (
@@ -141,7 +141,7 @@ def test_a_claim_that_is_made_for_the_pod_is_waited_for() -> None:
     assert world.reasons(of("other")) == ('persistentvolumeclaim "other" not found',)
 
 
-def test_a_selected_node_without_a_name_is_no_node() -> None:
+def test_selected_node_without_a_name_is_no_node() -> None:
     world = World()
     world.put(make_class("csi", "csi.example.com", WAITS))
     world.put(claim("data", annotations={SELECTED_NODE: ""}, storageClassName="csi"))
@@ -160,7 +160,7 @@ def _with_room(world: World, **room: Any) -> None:
     world.put(make_class("csi", "d", WAITS), driver, capacity)
 
 
-def test_a_claim_that_asks_for_no_size_needs_no_room() -> None:
+def test_claim_without_a_size_needs_no_room() -> None:
     world = World()
     _with_room(world)
     world.put(claim("small", storageClassName="csi", resources={}))
@@ -176,14 +176,14 @@ def test_no_volume_at_all_may_be_the_largest() -> None:
     assert world.reasons(of("data")) == ("node(s) did not have enough free storage",)
 
 
-def test_room_is_not_looked_at_before_there_were_accounts_of_it() -> None:
+def test_volume_room_is_unchecked_before_capacity_accounts_existed() -> None:
     world = World("v1.16")
     _with_room(world)
     world.put(claim("data", storageClassName="csi"))
     assert world.tried(of("data")).node == "n"
 
 
-def test_of_two_volumes_reserved_for_a_claim_the_first_by_name_is_taken() -> None:
+def test_first_by_name_of_two_reserved_volumes_wins() -> None:
     world = World()
     world.put(make_class("local", "kubernetes.io/no-provisioner", WAITS))
     ref = {"namespace": "default", "name": "data"}
@@ -193,7 +193,7 @@ def test_of_two_volumes_reserved_for_a_claim_the_first_by_name_is_taken() -> Non
     assert world.bindings(of("data")) == {"default/data": "a"}
 
 
-def test_a_reserved_volume_of_another_attributes_class_is_passed_over() -> None:
+def test_reserved_volume_of_other_attributes_class_is_skipped() -> None:
     world = World()
     world.put(make_class("local", "kubernetes.io/no-provisioner", WAITS))
     ref = {"namespace": "default", "name": "data"}
@@ -210,7 +210,7 @@ def test_a_reserved_volume_of_another_attributes_class_is_passed_over() -> None:
     ("label", "fits"), [("a", True), ("b", False), ("", True), ("b____", True)]
 )
 @pytest.mark.parametrize(("version", "key"), [("v1.34", ZONE), ("v1.16", OLD_ZONE)])
-def test_a_zone_label_with_an_empty_part_is_ignored(
+def test_zone_label_with_an_empty_part_is_ignored(
     label: str, fits: bool, version: str, key: str
 ) -> None:
     world = World(version, **{key: "a"})
@@ -231,7 +231,7 @@ def _exclusive(world: World, *names: str) -> None:
         world.put(raw)
 
 
-def test_an_exclusive_claim_that_only_a_nominated_pod_uses_is_free() -> None:
+def test_exclusive_claim_of_a_nominated_pod_is_free() -> None:
     world = World()
     _exclusive(world, "data")
     nominated = with_volumes("nominated", of("data"), priority=9)
@@ -239,14 +239,14 @@ def test_an_exclusive_claim_that_only_a_nominated_pod_uses_is_free() -> None:
     assert world.tried(of("data")).node == "n"
 
 
-def test_an_ephemeral_volume_is_no_use_of_an_exclusive_claim() -> None:
+def test_ephemeral_volume_does_not_use_an_exclusive_claim() -> None:
     world = World()
     _exclusive(world, "other-own")
     world.place("other", {"name": "own", "ephemeral": {}})
     assert world.tried(of("other-own")).node == "n"
 
 
-def test_a_victim_in_another_namespace_frees_an_exclusive_claim_of_the_same_name() -> None:
+def test_victim_elsewhere_frees_an_exclusive_claim_by_name() -> None:
     world = World()
     _exclusive(world, "data")
     world.place("user", of("data"), priority=100)
@@ -259,7 +259,7 @@ def test_a_victim_in_another_namespace_frees_an_exclusive_claim_of_the_same_name
 # -- v1.16 ---------------------------------------------------------------------------------------
 
 
-def test_1_16_errs_only_on_nodes_where_the_missing_volume_is_reached() -> None:
+def test_1_16_errs_only_where_it_reaches_missing_volumes() -> None:
     world = World("v1.16")
     world.bound("far", nodeAffinity=reachable_from(ZONE, "b"))
     world.bound("lost")
@@ -272,7 +272,7 @@ def test_1_16_errs_only_on_nodes_where_the_missing_volume_is_reached() -> None:
 
 
 @pytest.mark.parametrize(("version", "fits"), [("v1.16", False), ("v1.34", True)])
-def test_1_16_finds_no_node_by_the_name_that_a_volume_asks_for(version: str, fits: bool) -> None:
+def test_1_16_finds_no_node_that_volumes_name(version: str, fits: bool) -> None:
     named = {"key": "metadata.name", "operator": "In", "values": ["n"]}
     other = {"key": "metadata.name", "operator": "NotIn", "values": ["n"]}
     world = World(version)
@@ -284,7 +284,7 @@ def test_1_16_finds_no_node_by_the_name_that_a_volume_asks_for(version: str, fit
 
 
 @pytest.mark.parametrize(("version", "fits"), [("v1.16", False), ("v1.34", True)])
-def test_1_16_lists_volumes_by_the_class_of_their_spec(version: str, fits: bool) -> None:
+def test_1_16_lists_volumes_by_their_spec_class(version: str, fits: bool) -> None:
     world = World(version)
     world.put(make_class("local", "kubernetes.io/no-provisioner", WAITS))
     for name in ("annotated", "reserved"):
@@ -300,7 +300,7 @@ def test_1_16_lists_volumes_by_the_class_of_their_spec(version: str, fits: bool)
     assert bool(world.tried(of("annotated")).node) is fits
 
 
-def test_1_16_reads_the_limit_of_a_csi_driver_from_the_node_too() -> None:
+def test_1_16_reads_csi_limits_from_the_node_too() -> None:
     world = World("v1.16")
     told = {"cpu": "4", "pods": "9", "attachable-volumes-csi-d": "1"}
     world.algorithm.table.add_node(make_node("n").patched({"status": {"allocatable": told}}))
@@ -315,7 +315,7 @@ def test_1_16_reads_the_limit_of_a_csi_driver_from_the_node_too() -> None:
     assert world.tried(of("two")).node == "n"
 
 
-def test_1_16_refuses_a_node_over_its_limit_even_to_a_pod_that_shares() -> None:
+def test_1_16_refuses_full_nodes_even_to_sharing_pods() -> None:
     world = World("v1.16")
     told = {"cpu": "4", "pods": "9", "attachable-volumes-gce-pd": "1"}
     world.algorithm.table.add_node(make_node("n").patched({"status": {"allocatable": told}}))

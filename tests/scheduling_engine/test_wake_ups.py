@@ -31,7 +31,7 @@ def _tries(cluster: Cluster, name: str) -> int:
     return sum(one.pod == f"default/{name}" for one in cluster.take().attempts)
 
 
-def test_a_pod_without_room_is_tried_when_any_node_is_uncordoned() -> None:
+def test_pod_without_room_is_tried_after_any_uncordon() -> None:
     cordoned = node("b", cpu="1")
     cordoned["spec"] = {"unschedulable": True}
     big = pod("big", cpu="2", tolerations=[{"operator": "Exists"}])
@@ -43,7 +43,7 @@ def test_a_pod_without_room_is_tried_when_any_node_is_uncordoned() -> None:
     assert _tries(cluster, "big") >= 1
 
 
-def test_the_end_of_a_nomination_wakes_who_had_to_respect_it() -> None:
+def test_end_of_nomination_wakes_those_it_held_back() -> None:
     low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=200)
     slow = {"stop": Latency("fixed", 100 * SECOND)}
     cluster = _run(node("n", cpu="2"), low, latencies=slow)
@@ -59,9 +59,7 @@ def test_the_end_of_a_nomination_wakes_who_had_to_respect_it() -> None:
 
 
 @pytest.mark.parametrize(("profile", "wakes"), [("v1.36", 0), ("v1.35", 0), ("v1.34", 1)])
-def test_until_1_35_a_bound_pod_that_was_nominated_wakes_the_less_important(
-    profile: str, wakes: int
-) -> None:
+def test_until_1_35_bound_nominated_pods_wake_lesser_ones(profile: str, wakes: int) -> None:
     low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=20)
     cluster = _run(node("n", cpu="2"), low, profile=profile)
     cluster.advance(5 * SECOND)
@@ -82,7 +80,7 @@ def test_until_1_35_a_bound_pod_that_was_nominated_wakes_the_less_important(
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
-def test_a_pod_that_changed_while_it_was_tried_comes_back_as_it_is_now(profile: str) -> None:
+def test_pod_changed_during_its_attempt_returns_as_changed(profile: str) -> None:
     tainted = node("n")
     tainted["spec"] = {"taints": [{"key": "k", "effect": "NoSchedule"}]}
     slow = {"schedule": Latency("fixed", 5 * SECOND)}
@@ -96,7 +94,7 @@ def test_a_pod_that_changed_while_it_was_tried_comes_back_as_it_is_now(profile: 
     assert node_of(cluster, "a") == "n"
 
 
-def test_a_resize_that_only_the_status_tells_of_frees_room() -> None:
+def test_resize_known_from_status_alone_frees_room() -> None:
     def status(cpu: str) -> Manifest:
         resources = {"requests": {"cpu": cpu}}
         return {
@@ -120,9 +118,7 @@ def test_a_resize_that_only_the_status_tells_of_frees_room() -> None:
 
 
 @pytest.mark.parametrize(("profile", "host"), [("v1.36", ""), ("v1.35", "n")])
-def test_what_the_status_of_a_whole_pod_says_takes_room_until_it_says_less(
-    profile: str, host: str
-) -> None:
+def test_status_of_a_shrinking_pod_still_takes_room(profile: str, host: str) -> None:
     def status(cpu: str) -> Manifest:
         requests = {"cpu": cpu}
         return {"resources": {"requests": requests}, "allocatedResources": requests}
@@ -140,7 +136,7 @@ def test_what_the_status_of_a_whole_pod_says_takes_room_until_it_says_less(
     assert node_of(cluster, "waiting") == "n"
 
 
-def test_what_an_old_version_missed_counts_from_the_cycle_that_runs_when_a_binding_fails() -> None:
+def test_missed_events_count_from_the_failing_binding_cycle() -> None:
     slow = {"bind": Latency("fixed", 5 * SECOND)}
     cluster = _run(node("n", cpu="4"), pod("first"), profile="v1.16", latencies=slow)
     cluster.advance(1 * SECOND)
@@ -158,7 +154,7 @@ def test_what_an_old_version_missed_counts_from_the_cycle_that_runs_when_a_bindi
 
 
 @pytest.mark.parametrize(("profile", "tries"), [("v1.34", 0), ("v1.20", 1), ("v1.16", 1)])
-def test_until_hints_any_update_of_a_wanted_pod_wakes_its_friends(profile: str, tries: int) -> None:
+def test_until_hints_any_wanted_update_wakes_its_friends(profile: str, tries: int) -> None:
     term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
     wants = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     wanted = pod("wanted", cpu="1", nodeName="n")
@@ -209,9 +205,7 @@ def test_new_storage_capacity_wakes_who_waits_for_storage() -> None:
 
 
 @pytest.mark.parametrize(("profile", "told"), [("v1.34", False), ("v1.20", True), ("v1.16", True)])
-def test_until_hints_a_waiting_pod_is_brought_back_by_its_deletion(
-    profile: str, told: bool
-) -> None:
+def test_until_hints_deletion_returns_a_waiting_pod(profile: str, told: bool) -> None:
     cluster = _run(node("n", cpu="1"), pod("big", cpu="2"), profile=profile)
     cluster.advance(20 * SECOND)
     apply_command(cluster, verb="delete", object="pod/default/big")
@@ -227,9 +221,7 @@ def test_until_hints_a_waiting_pod_is_brought_back_by_its_deletion(
         ({"metadata": {"labels": {"a": "b"}}}, 0),
     ],
 )
-def test_a_feature_that_a_node_declares_wakes_who_needs_features(
-    change: Manifest, tries: int
-) -> None:
+def test_declared_node_feature_wakes_pods_that_need_it(change: Manifest, tries: int) -> None:
     rules = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}]
     container = {"name": "main", "restartPolicy": "Never", "restartPolicyRules": rules}
     cluster = _run(node("n"), pod("a", containers=[container]), profile="v1.36")
@@ -241,7 +233,7 @@ def test_a_feature_that_a_node_declares_wakes_who_needs_features(
     assert node_of(cluster, "a") == ("n" if tries else "")
 
 
-def test_a_node_that_grows_wakes_who_also_asks_for_devices() -> None:
+def test_growing_node_wakes_pods_that_want_devices_too() -> None:
     stands_for = device_class("gpu", DEVICES, extendedResourceName="example.com/gpu")
     requests = {"cpu": "2", "example.com/gpu": "1"}
     wants = pod("a", containers=[{"name": "main", "resources": {"requests": requests}}])
@@ -257,7 +249,7 @@ def test_a_node_that_grows_wakes_who_also_asks_for_devices() -> None:
 
 
 @pytest.mark.parametrize("profile", ["v1.36", "v1.35"])
-def test_a_device_class_wakes_nobody_who_only_lacks_room(profile: str) -> None:
+def test_device_class_wakes_nobody_who_only_lacks_room(profile: str) -> None:
     cluster = _run(node("n", cpu="1"), pod("a", cpu="2"), profile=profile)
     cluster.advance(20 * SECOND)
     cluster.take()

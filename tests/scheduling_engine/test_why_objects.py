@@ -54,7 +54,7 @@ def _class(name: str, **fields: Any) -> Manifest:
     }
 
 
-def test_a_bound_claim_has_nothing_to_tell() -> None:
+def test_bound_claim_has_nothing_to_report() -> None:
     found = _asked(_cluster(_claim(), _volume()), "PersistentVolumeClaim", "default/data")
     assert found.causes == ()
     assert found.state == "Bound"
@@ -72,7 +72,7 @@ def test_a_claim_of_a_missing_class_says_so() -> None:
     assert found.sentence == "Claim default/data wants class gone, which does not exist."
 
 
-def test_a_claim_that_nobody_uses_waits_for_a_pod() -> None:
+def test_claim_that_nobody_uses_waits_for_a_pod() -> None:
     waits = _class("slow", volumeBindingMode="WaitForFirstConsumer")
     found = _asked(
         _cluster(waits, _claim(storageClassName="slow")), "PersistentVolumeClaim", "default/data"
@@ -90,7 +90,7 @@ def test_a_claim_that_nobody_uses_waits_for_a_pod() -> None:
     ],
     ids=["size", "access modes", "mode", "class"],
 )
-def test_a_claim_that_nearly_fits_a_volume_is_helped(volume: Manifest, kind: str) -> None:
+def test_claim_that_nearly_fits_a_volume_is_helped(volume: Manifest, kind: str) -> None:
     cluster = _cluster(_claim(), volume)
     found = _asked(cluster, "PersistentVolumeClaim", "default/data")
     assert any(fact.object == "volume/pv" for cause in found.causes for fact in cause.because)
@@ -109,7 +109,7 @@ def test_a_selector_on_a_provisioned_claim_is_refused() -> None:
     assert "claim Selector is not supported" in found.sentence
 
 
-def test_a_terminating_claim_names_the_pod_that_keeps_it() -> None:
+def test_terminating_claim_names_the_pod_that_keeps_it() -> None:
     user = pod("user", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}])
     cluster = _cluster(node("n"), _claim(), _volume(), user)
     cluster.apply(Command(verb="delete", object="persistentvolumeclaim/default/data"))

@@ -134,7 +134,7 @@ async def test_hsts_is_sent_over_https_alone(
 
 
 @pytest.mark.parametrize("given", ["mine-1", "x" * 65, "two\nlines", ""])
-async def test_a_request_keeps_its_id_if_it_is_one(asgi: Asgi, given: str) -> None:
+async def test_request_keeps_its_id_if_it_is_one(asgi: Asgi, given: str) -> None:
     answer = await asgi.ask(SCRIPT, x_request_id=given)
     found = answer.headers["x-request-id"]
     assert (found == given) == (given == "mine-1")

@@ -197,7 +197,7 @@ PLACES = (OBJECT_ROUTE, "commands/")
 
 
 @pytest.mark.usefixtures("nothing_aside")
-def test_no_page_and_no_rest_answer_shows_a_reader_such_values(run: Run, reader: User) -> None:
+def test_no_answer_shows_such_values_to_readers(run: Run, reader: User) -> None:
     shown = dict(answers(browser_of(reader), run, PLACES))
     assert [path for path, text in shown.items() if HUSH in text or NEVER in text] == []
     object_of_volume = shown[f"/api/runs/{run.pk}/objects/volume/pv1/"]
@@ -206,7 +206,7 @@ def test_no_page_and_no_rest_answer_shows_a_reader_such_values(run: Run, reader:
 
 
 @pytest.mark.usefixtures("nothing_aside")
-def test_who_may_change_the_run_sees_them_in_objects_and_commands(run: Run, owner: User) -> None:
+def test_those_allowed_to_change_see_hidden_values(run: Run, owner: User) -> None:
     shown = dict(answers(browser_of(owner), run))
     assert not any(NEVER in text for text in shown.values())
     places = {path.split("?")[0] for path, text in shown.items() if HUSH in text}
@@ -323,7 +323,7 @@ async def test_a_write_shows_none_either(asgi: Asgi, fork: Run, reader: User) ->
 # The values themselves
 
 
-def test_a_copy_of_the_manifest_in_an_annotation_is_cleaned() -> None:
+def test_manifest_copy_in_an_annotation_is_cleaned() -> None:
     note = "kubectl.kubernetes.io/last-applied-configuration"
     applied = json.dumps({"kind": "PersistentVolume", "spec": LATER["spec"]})
     given = {"kind": "PersistentVolume", "metadata": {"annotations": {note: applied, "a": "b"}}}

@@ -172,7 +172,7 @@ def test_an_unsigned_token_is_refused(provider: Provider) -> None:
     assert refused(provider)
 
 
-def test_a_token_signed_with_a_shared_secret_is_refused(provider: Provider) -> None:
+def test_token_signed_with_a_shared_secret_is_refused(provider: Provider) -> None:
     provider.header = {"alg": "HS256", "kid": "one"}
     assert refused(provider)
 
@@ -213,7 +213,7 @@ def test_a_login_is_finished_once(provider: Provider) -> None:
     assert not is_in(client)
 
 
-def test_a_code_is_of_no_use_without_its_verifier(provider: Provider) -> None:
+def test_code_is_of_no_use_without_its_verifier(provider: Provider) -> None:
     client = Client()
     address = begun(client)
     back = provider.log_in(

@@ -110,7 +110,7 @@ def test_a_new_account_gets_no_bad_password() -> None:
     assert not User.objects.exists()
 
 
-def test_the_admin_makes_no_account_with_a_bad_password() -> None:
+def test_admin_makes_no_account_with_a_bad_password() -> None:
     admin = browser(an_account("boss", Role.ADMIN))
     form = {"username": "new", "password1": "1qaz2wsx3edc", "password2": "1qaz2wsx3edc"}
     assert admin.post("/admin/auth/user/add/", form).status_code == 200
@@ -155,7 +155,7 @@ def test_the_old_password_is_guessed_ten_times(slow_clock: None) -> None:
     assert change(browser(user), PASSWORD, OTHER).status_code == 429
 
 
-def test_the_admin_site_has_no_second_door_for_guesses() -> None:
+def test_admin_site_has_no_second_door_for_guesses() -> None:
     admin = browser(an_account("boss", Role.ADMIN))
     form = {"old_password": "guess", "new_password1": OTHER, "new_password2": OTHER}
     answer = admin.post("/admin/password_change/", form)

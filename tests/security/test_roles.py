@@ -38,7 +38,7 @@ def test_a_flag_alone_gives_no_role(flag: str) -> None:
         assert client.get(address).status_code in (302, 401, 403, 404), address
 
 
-def test_flags_that_are_set_by_hand_are_put_right() -> None:
+def test_flags_set_by_hand_are_corrected() -> None:
     user = an_account()
     user.is_staff = user.is_superuser = True
     user.save()
@@ -46,7 +46,7 @@ def test_flags_that_are_set_by_hand_are_put_right() -> None:
     assert (user.is_staff, user.is_superuser) == (False, False)
 
 
-def test_without_is_staff_an_admin_has_all_but_the_admin_site() -> None:
+def test_without_staff_flag_admins_lack_the_admin_site() -> None:
     user = an_account(role=Role.ADMIN)
     User.objects.filter(pk=user.pk).update(is_staff=False)
     client = browser(user)
@@ -54,7 +54,7 @@ def test_without_is_staff_an_admin_has_all_but_the_admin_site() -> None:
     assert client.get("/api/operations/").status_code == 200
 
 
-def test_who_is_no_admin_any_more_loses_the_flags() -> None:
+def test_former_admin_loses_the_flags() -> None:
     user = an_account(role=Role.ADMIN)
     account_set_role(user=user, role=Role.VIEWER)
     user.refresh_from_db()

@@ -166,7 +166,7 @@ def test_an_unknown_field_has_a_nearest_one(manifest: Manifest, path: str, neare
     }
 
 
-def test_a_field_like_no_other_is_only_left_out() -> None:
+def test_field_like_no_other_is_only_left_out() -> None:
     assert _left_out(_object("Pod", spec={"xyzzy": 1})) == {
         "spec.xyzzy": "unknown field, which is left out"
     }
@@ -228,7 +228,7 @@ def test_only_what_is_on_the_way_is_copied() -> None:
         {"kind": "Node", "spec": {"nodeSelektor": None, "podCIDR": None}},
     ],
 )
-def test_fields_that_are_null_are_found_by_the_check(manifest: dict[str, Any]) -> None:
+def test_null_fields_are_found_by_the_check(manifest: dict[str, Any]) -> None:
     whole = {"apiVersion": "v1", **manifest, "metadata": {"name": "x", "labels": {"a": None}}}
     wanted = clean(deepcopy(whole))
     nulls = check_manifest(whole, (), Report())

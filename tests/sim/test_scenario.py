@@ -408,7 +408,7 @@ def test_an_unknown_operation_of_a_recording_is_refused() -> None:
 # What must not drift apart
 
 
-def test_commands_know_the_verbs_of_steps_and_of_clients() -> None:
+def test_commands_know_verbs_of_steps_and_clients() -> None:
     assert (*STEP_VERBS, "bind", "note") == VERBS
 
 
@@ -428,7 +428,7 @@ def test_a_header_may_name_every_profile() -> None:
         (0, 0),
     ],
 )
-def test_durations_are_exact(text: Any, nanoseconds: int) -> None:
+def test_durations_are_exact_to_the_nanosecond(text: Any, nanoseconds: int) -> None:
     assert parse_duration(text) == nanoseconds
 
 

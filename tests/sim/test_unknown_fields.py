@@ -30,7 +30,7 @@ def _scenario(profile: str = "", **step: Any) -> str:
     )
 
 
-def test_an_unknown_field_is_left_out_with_a_note() -> None:
+def test_unknown_field_is_left_out_with_a_note() -> None:
     found = _load(_TYPO)
     assert found.ok
     assert "nodeSelektor" not in found.manifests[0]["spec"]
@@ -40,7 +40,7 @@ def test_an_unknown_field_is_left_out_with_a_note() -> None:
     ]
 
 
-def test_a_field_of_many_objects_is_told_once() -> None:
+def test_a_field_of_many_objects_is_reported_once() -> None:
     items = [{**_POD, "metadata": {"name": f"p{n}"}, "spec": {**_SPEC, "x1": 1}} for n in range(3)]
     found = _load(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     (note,) = found.warnings

@@ -61,7 +61,7 @@ def test_a_selector_of_an_old_version_may_change() -> None:
         ("Node", {"providerID": "a"}, {}, "spec.providerID: Forbidden: node updates may not chan"),
     ],
 )
-def test_a_field_of_a_spec_that_may_not_change(
+def test_field_of_a_spec_that_may_not_change(
     kind: str, old: Manifest, new: Manifest, said: str
 ) -> None:
     assert said in _spec_error(kind, old, new)
@@ -91,9 +91,7 @@ def test_a_field_of_a_spec_that_may_change(kind: str, old: Manifest, new: Manife
 @pytest.mark.parametrize(
     ("status", "allowed"), [({}, True), ({"startTime": "2026-01-01T00:00:00Z"}, False)]
 )
-def test_a_suspended_job_that_never_started_may_go_elsewhere(
-    status: Manifest, allowed: bool
-) -> None:
+def test_suspended_job_that_never_started_may_go_elsewhere(status: Manifest, allowed: bool) -> None:
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}
     moved = {**TEMPLATE["spec"], "nodeSelector": {"zone": "b"}, "affinity": affinity}
     old = {"suspend": True, "template": TEMPLATE}
@@ -212,7 +210,7 @@ def test_a_negative_grace_period_may_become_a_second() -> None:
     assert pod_updates.update_error(old, {**old, "terminationGracePeriodSeconds": 1}) == ""
 
 
-def test_admission_fills_in_what_an_update_of_a_pod_leaves_out() -> None:
+def test_admission_completes_an_incomplete_pod_update() -> None:
     bears = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}
     old = {**POD, "priority": 7, "tolerations": [{**bears, "tolerationSeconds": 300}]}
     assert pod_updates.with_admitted(old, POD) == old

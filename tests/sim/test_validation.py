@@ -391,7 +391,7 @@ def test_an_expression_of_a_device_is_compiled(expression: str, message: str) ->
     assert all(why.startswith(message) for _, why in found)
 
 
-def test_no_rule_sees_what_the_version_does_not_know() -> None:
+def test_no_rule_sees_fields_unknown_to_versions() -> None:
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
     spec = {"template": WORKLOAD["template"], "backoffLimitPerIndex": {"any": "thing"}}
     report = Report()
@@ -400,7 +400,7 @@ def test_no_rule_sees_what_the_version_does_not_know() -> None:
     assert report.unknown == [("spec", "backoffLimitPerIndex")]
 
 
-def test_a_null_in_a_map_or_a_list_is_refused() -> None:
+def test_null_in_maps_or_lists_is_refused() -> None:
     template = WORKLOAD["template"]
     spec = {"selector": {"app": None}, "template": template}
     ((field, _),) = _problems("ReplicationController", spec=spec)

@@ -31,7 +31,7 @@ def test_asking_binds_and_writes_nothing() -> None:
     assert cluster.store.get("Pod", "default/web").spec.get("nodeName") is None
 
 
-def test_files_win_over_a_model_that_would_run_it() -> None:
+def test_files_win_over_a_model_that_disagrees() -> None:
     web = placed(pod("web"))
     said = event(web, "FailedMount", 'MountVolume.SetUp failed : secret "tls" not found')
     answer = answer_about("Pod", "default/web", node("n1"), web, said)
@@ -79,7 +79,7 @@ def test_workload_gets_the_answer_of_its_pod() -> None:
     assert [each.text for each in of_pod.fixes] == [each.text for each in of_workload.fixes]
 
 
-def test_kind_that_is_not_played_can_be_asked_about() -> None:
+def test_kind_that_is_never_played_can_be_asked() -> None:
     widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
     answer = answer_about("Widget", "w", node("n1"), leaving(widget, "example.com/hold"))
     assert "example.com/hold" in answer.sentence

@@ -99,7 +99,7 @@ def test_limits_of_a_node_pool_are_counted() -> None:
     assert not _added(mine, full, _node_pool({"cpu": "16"}, {"cpu": "4"})).shared
 
 
-def test_node_that_its_pool_never_makes_is_told_so() -> None:
+def test_node_never_made_by_its_pool_says_so() -> None:
     rule = {"key": "disk", "operator": "In", "values": ["slow"]}
     mine = node("n1", labels={_POOL: "general"})
     pool = Pools(Evidence([mine, _node_pool({}, {}, requirements=[rule])])).of(mine)
@@ -108,7 +108,7 @@ def test_node_that_its_pool_never_makes_is_told_so() -> None:
     assert not pool.lacks({"disk": "slow"}, ())
 
 
-def test_machine_that_does_not_come_is_told() -> None:
+def test_machine_that_does_not_come_is_reported() -> None:
     claim = {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodeClaim",

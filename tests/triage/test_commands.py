@@ -105,7 +105,7 @@ def test_missing_object_is_created_by_the_command() -> None:
     assert (body["verb"], body["manifest"]["metadata"]["name"]) == ("create", "tls")
 
 
-def test_no_command_is_offered_for_what_no_run_has() -> None:
+def test_objects_that_runs_never_hold_get_no_command() -> None:
     metadata = {"name": "w", "namespace": "default"}
     widget = {"apiVersion": "acme.io/v1", "kind": "Widget", "metadata": metadata}
     group = only_group(leaving(widget, "acme.io/cleanup"))

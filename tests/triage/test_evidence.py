@@ -100,7 +100,7 @@ def test_newest_kubelet_proposes_the_version(kubelets: list[str], version: str) 
     assert proposed_version(kubelets) == version
 
 
-def test_versions_of_kubelets_are_told_once() -> None:
+def test_versions_of_kubelets_are_reported_once() -> None:
     nodes = [node(name) for name in ("n1", "n2")]
     for each in nodes:
         each["status"]["nodeInfo"] = {"kubeletVersion": "v1.34.1"}

@@ -104,7 +104,7 @@ def test_namespace_names_the_api_that_does_not_answer() -> None:
     )
 
 
-def test_volume_on_a_dead_node_is_put_down_to_the_node() -> None:
+def test_volume_on_a_dead_node_blames_the_node() -> None:
     web = placed(pod("web", claims=["data"]), "n2")
     said = event(web, "FailedAttachVolume", 'Multi-Attach error for volume "v1" Volume is used')
     tie = {
@@ -124,7 +124,7 @@ def test_volume_on_a_dead_node_is_put_down_to_the_node() -> None:
     assert [each.object for each in found.shared_causes] == ["node/n1"]
 
 
-def test_claim_that_names_a_node_that_is_gone_is_freed() -> None:
+def test_claim_naming_a_lost_node_is_freed() -> None:
     chosen = {"volume.kubernetes.io/selected-node": "gone"}
     data = claim("data", "fast")
     data["metadata"]["annotations"] = chosen

@@ -62,14 +62,14 @@ def test_one_webhook_makes_one_group_of_two_workloads() -> None:
     assert group.changes[0].text == "Scale deployment default/acme-hook to 1"
 
 
-def test_secret_that_is_not_there_is_named_without_an_event() -> None:
+def test_missing_secret_is_named_without_an_event() -> None:
     part = {"name": "v", "secret": {"secretName": "cert"}}
     group = only_group(node("n1"), _named("Secret", "other"), placed(pod("a", volumes=[part])))
     assert (group.kind, group.by) == ("placed-but-stuck", "secret default/cert")
     assert "Namespace default has other." in group.cause
 
 
-def test_pods_that_cannot_pull_one_image_are_one_group() -> None:
+def test_pods_that_cannot_pull_one_image_are_grouped() -> None:
     waits = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "shop:2"'}
     statuses = [{"name": "main", "state": {"waiting": waits}}]
     pods = [placed(pod(name), containerStatuses=statuses) for name in ("a", "b")]
@@ -78,7 +78,7 @@ def test_pods_that_cannot_pull_one_image_are_one_group() -> None:
     assert group.conclusion
 
 
-def test_pod_that_has_just_been_placed_is_not_stuck() -> None:
+def test_pod_placed_a_moment_ago_is_not_stuck() -> None:
     just = {"startTime": "2026-11-20T11:59:50Z"}
     assert triage_of(node("n1"), placed(pod("a"), **just)).groups == ()
 
@@ -91,7 +91,7 @@ def test_driver_that_is_not_registered_is_named() -> None:
     assert "CSINode n1 does not contain driver disk.acme.io" in group.predicted
 
 
-def test_attachment_to_a_node_that_is_gone_is_the_only_cause() -> None:
+def test_attachment_to_a_lost_node_is_the_cause() -> None:
     disk = volume("pv", csi={"driver": "disk.acme.io", "volumeHandle": "1"})
     bound = {**claim("data", volumeName="pv"), "status": {"phase": "Bound"}}
     spec = {
@@ -107,7 +107,7 @@ def test_attachment_to_a_node_that_is_gone_is_the_only_cause() -> None:
     assert group.changes[0].loses
 
 
-def test_claim_is_refused_with_the_pods_that_wait_for_it() -> None:
+def test_refused_claim_comes_with_its_waiting_pods() -> None:
     fast = storage_class("fast", "disk.acme.io", mode="Immediate")
     waiting = {**claim("data", "fast"), "status": {"phase": "Pending"}}
     refused = event(waiting, "ProvisioningFailed", "iops 64000 exceeds 500 per GiB")
@@ -142,7 +142,7 @@ def test_pod_on_a_dead_node_cannot_end() -> None:
     assert [bool(each.loses) for each in group.changes] == [True, True, False]
 
 
-def test_claim_of_a_pod_that_no_scheduler_saw_is_stuck() -> None:
+def test_claim_of_a_pod_nobody_scheduled_is_stuck() -> None:
     group = only_group(
         node("n1"),
         storage_class("late", "csi.acme.io"),

@@ -167,7 +167,7 @@ def test_toleration_of_a_node_taint_counts_anew(minutes: int) -> None:
     assert played(cluster, 60).store.find("Pod", "default/p") is None
 
 
-def test_ready_pod_is_available_once_it_was_long_enough() -> None:
+def test_ready_pod_is_available_after_long_enough() -> None:
     brought = make("Deployment", replicas=1, minReadySeconds=600)
     cluster = played(standing(node("n1"), brought), 60)
     assert not cluster.store.get("Deployment", "default/web").status.get("availableReplicas")
@@ -179,7 +179,7 @@ def test_ready_pod_is_available_once_it_was_long_enough() -> None:
     assert again.store.get("Deployment", "default/web").status["availableReplicas"] == 1
 
 
-def test_a_deletion_alone_tells_no_time() -> None:
+def test_deletion_alone_shows_no_time() -> None:
     deleted = {"deletionTimestamp": ELEVEN}
     assert loaded(namespace(**deleted)).instant == ""
     dated = namespace(creationTimestamp=ago(hours=3)).replace("name: a", "name: b")
@@ -205,7 +205,7 @@ def test_later_writes_reach_its_scheduler_late() -> None:
     assert "queue" not in cluster.view()["pod/default/new"]
 
 
-def test_nominated_pod_waits_for_the_rest_of_the_grace() -> None:
+def test_nominated_pod_waits_for_the_remaining_grace() -> None:
     victim = leaving("low", ago(seconds=-10))
     victim["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "4"}}
     waiting = pod("high", cpu="4", priority=1000)

@@ -84,7 +84,7 @@ def test_running_pods_of_a_workload_are_counted() -> None:
     assert (count.running, count.of) == (1, 2)
 
 
-def test_what_changed_before_a_wait_is_told() -> None:
+def test_what_changed_before_a_wait_is_reported() -> None:
     owner = deployment("web", 3, 0)
     message = "Scaled up replica set web-5d9 from 1 to 3"
     scaled = event(owner, "ScalingReplicaSet", message, lastTimestamp=_BEFORE, type="Normal")
@@ -93,7 +93,7 @@ def test_what_changed_before_a_wait_is_told() -> None:
     assert (told.at, told.text) == (_BEFORE, "deployment default/web scaled from 1 to 3")
 
 
-def test_what_changed_long_before_is_not_told() -> None:
+def test_what_changed_long_before_is_not_reported() -> None:
     owner = deployment("web", 3, 0)
     message = "Scaled up replica set web-5d9 from 1 to 3"
     scaled = event(owner, "ScalingReplicaSet", message, lastTimestamp=ELEVEN, type="Normal")

@@ -48,7 +48,7 @@ def test_toleration_comes_before_removing_the_taint() -> None:
     assert [(each.places, bool(each.shared)) for each in group.changes] == [(2, False), (2, True)]
 
 
-def test_rule_about_its_own_kind_is_changed_in_running_pods_too() -> None:
+def test_rule_about_its_kind_changes_running_pods_too() -> None:
     running = {**pod("r", labels={"app": "web"}, affinity=_ANTI_AFFINITY, nodeName="n1")}
     waiting = pod("w", labels={"app": "web"}, affinity=_ANTI_AFFINITY)
     owner = {"kind": "ReplicaSet", "name": "web", "uid": "1", "controller": True}
@@ -115,7 +115,7 @@ def test_one_group_has_nothing_together() -> None:
     assert triage_of(node("n1", taints=[_GPU]), pod("a")).together is None
 
 
-def test_label_that_pods_select_may_be_given_to_a_node() -> None:
+def test_node_may_get_the_label_that_pods_select() -> None:
     found = only_group(node("n1"), pod("a", nodeSelector={"disk": "fast"}))
     assert ("Label n1 disk=fast", 1) in [(each.text, each.places) for each in found.changes]
 

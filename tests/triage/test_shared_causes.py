@@ -7,7 +7,7 @@ from tests.triage.clusters import deployment, event, leaving, only_group, placed
 _UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
 
 
-def test_a_node_behind_two_causes_is_told_once() -> None:
+def test_a_node_behind_two_causes_is_reported_once() -> None:
     down = silent(node("n1", "b", taints=[_UNREACHABLE]))
     caught = leaving(placed(pod("s-0")))
     waiting = pod("a", nodeSelector={ZONE: "b"})
@@ -21,7 +21,7 @@ def test_a_node_behind_two_causes_is_told_once() -> None:
     )
 
 
-def test_a_controller_that_is_held_itself_is_told() -> None:
+def test_a_controller_that_is_held_itself_is_reported() -> None:
     operator = deployment("acme-operator", 1, 0)
     owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "acme-operator", "uid": "1"}
     its_pod = pod("acme-operator-0", cpu="64")
@@ -40,7 +40,7 @@ def test_who_is_behind_a_name_is_a_guess() -> None:
     )
 
 
-def test_who_uses_the_folder_of_a_driver_serves_it() -> None:
+def test_pod_with_a_drivers_folder_serves_the_driver() -> None:
     plugin = deployment("storage-node", 1, 0)
     folder = {"name": "d", "hostPath": {"path": "/var/lib/kubelet/plugins/csi.acme.io"}}
     plugin["spec"]["template"]["spec"]["volumes"] = [folder]

@@ -185,7 +185,7 @@ def test_migrations_keep_every_row_of_a_populated_database(older: None) -> None:
     assert RunEvent.objects.count() == sum(Run.objects.values_list("head_seq", flat=True))
 
 
-def test_an_older_database_becomes_what_a_new_one_is(migrated: str, django_db_blocker: Any) -> None:
+def test_older_database_becomes_what_a_new_one_is(migrated: str, django_db_blocker: Any) -> None:
     """A new one has its tables made at once, an older one step by step."""
     with django_db_blocker.unblock():
         databases = Databases()

@@ -342,7 +342,7 @@ OUT_OF_SERVICE: Manifest = {
 
 
 @pytest.mark.parametrize(("heeds", "left"), [(True, []), (False, ["node-1"])])
-def test_an_out_of_service_nodes_volume_is_detached_at_once(heeds: bool, left: list[str]) -> None:
+def test_volume_of_an_out_of_service_node_detaches(heeds: bool, left: list[str]) -> None:
     machine = Machine(heeds_out_of_service=heeds)
     machine.add_pod("a", "node-1")
     machine.run(5)
@@ -356,7 +356,7 @@ def test_an_out_of_service_nodes_volume_is_detached_at_once(heeds: bool, left: l
     assert len(machine.facts("VolumeDetachForced")) == (1 if heeds else 0)
 
 
-def test_an_out_of_service_node_keeps_volumes_that_pods_use(machine: Machine) -> None:
+def test_out_of_service_node_keeps_volumes_in_use(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     machine.kubelets.stop_kubelet("node-1")
@@ -386,9 +386,7 @@ def test_a_finished_pods_volume_is_detached(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(("keeps", "left"), [(True, ["node-1"]), (False, [])])
-def test_a_node_can_keep_a_finished_pods_volume_in_old_versions(
-    keeps: bool, left: list[str]
-) -> None:
+def test_old_versions_may_keep_a_finished_pods_volume(keeps: bool, left: list[str]) -> None:
     machine = Machine(keeps_terminated=keeps)
     keep = {"volumes.kubernetes.io/keep-terminated-pod-volumes": "true"}
     machine.store.patch("Node", "node-1", {"metadata": {"annotations": keep}}, by="api")

@@ -52,7 +52,7 @@ _NO_CLAIM = "error getting handle for DataSource Type PersistentVolumeClaim by N
         ),
     ],
 )
-def test_a_clone_needs_a_bound_claim_of_its_driver(
+def test_clone_needs_a_bound_claim_of_its_driver(
     size: str, source: dict[str, Any], refusal: str
 ) -> None:
     ref = {"namespace": "default", "name": "src"}
@@ -136,7 +136,7 @@ def test_a_known_driver_refuses_modes_it_lacks(driver: str, block: bool, refusal
     assert made == (refusal and f"rpc error: code = InvalidArgument desc = {refusal}")
 
 
-def test_claims_spread_over_zones_by_the_hash_of_go() -> None:
+def test_claims_spread_over_zones_by_hash() -> None:
     # FNV-1 of "", "a" and "foobar", as its authors list them.
     assert [spread(name) for name in ("", "a", "foobar")] == [0x811C9DC5, 0x050C5D7E, 0x31F0B262]
     assert spread("data-db-2") == spread("logs-db-2") == spread("db") + 2

@@ -49,7 +49,7 @@ def test_a_class_can_forbid_expansion() -> None:
     assert storage.volume(storage.claim("c").volume_name).capacity_bytes == 1024**3
 
 
-def test_a_migrated_volume_is_expanded_by_the_driver_that_the_claim_then_names() -> None:
+def test_migrated_volume_is_expanded_by_the_named_driver() -> None:
     storage = Storage()
     storage.create(make_class("old", "kubernetes.io/gce-pd", allowVolumeExpansion=True))
     disk = {"pdName": "d1"}
@@ -90,7 +90,7 @@ def test_an_offline_driver_waits_for_the_users() -> None:
     assert storage.volume(claim.volume_name).capacity_bytes == 3 * 1024**3
 
 
-def test_an_expansion_of_the_files_waits_while_in_use() -> None:
+def test_expansion_of_the_files_waits_while_in_use() -> None:
     storage = Storage()
     status = {
         "phase": "Bound",

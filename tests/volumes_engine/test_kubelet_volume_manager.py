@@ -52,7 +52,7 @@ def long_wait(options: VolumeManagerOptions) -> Machine:
     return machine
 
 
-def test_a_long_wait_for_volumes_emitted_an_event_in_old_versions() -> None:
+def test_long_volume_waits_emitted_events_in_old_versions() -> None:
     machine = long_wait(VolumeManagerOptions(names_unprocessed=False))
     assert machine.events.messages("FailedMount") == [
         "Unable to attach or mount volumes: unmounted volumes=[v0], unattached volumes=[v0]: "
@@ -60,11 +60,11 @@ def test_a_long_wait_for_volumes_emitted_an_event_in_old_versions() -> None:
     ]
 
 
-def test_a_wait_for_volumes_times_out_without_an_event() -> None:
+def test_wait_for_volumes_times_out_without_an_event() -> None:
     assert long_wait(VolumeManagerOptions()).events.messages("FailedMount") == []
 
 
-def test_a_failed_mount_names_the_volume_that_still_waits_for_its_attachment(
+def test_failed_mount_names_the_volume_awaiting_its_attachment(
     machine: Machine,
 ) -> None:
     machine.plugins.faults.inject(Fault(call="Attach", count=99))
@@ -93,7 +93,7 @@ def deleted_claim(machine: Machine, *finalizers: str) -> None:
 PROTECTION = "kubernetes.io/pvc-protection"
 
 
-def test_a_deleted_claim_is_mounted_while_it_is_protected(machine: Machine) -> None:
+def test_deleted_claim_is_mounted_while_it_is_protected(machine: Machine) -> None:
     deleted_claim(machine, PROTECTION)
     machine.add_pod("a", "node-1")
     machine.run(5)
@@ -112,7 +112,7 @@ def test_a_deleted_claim_is_refused_otherwise(finalizer: str, mounts_protected: 
     assert message.endswith("error processing PVC default/data: PVC is being deleted")
 
 
-def test_a_restarted_kubelet_keeps_the_volume_of_a_deleted_claim(machine: Machine) -> None:
+def test_restarted_kubelet_keeps_volumes_of_deleted_claims(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     deleted_claim(machine, PROTECTION)

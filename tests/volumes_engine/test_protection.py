@@ -70,7 +70,7 @@ def ephemeral_claim(owner: str) -> Storage:
     return storage
 
 
-def test_the_claim_of_an_ephemeral_volume_goes_once_its_pod_is_shut_down() -> None:
+def test_ephemeral_claim_goes_once_its_pod_shuts_down() -> None:
     storage = ephemeral_claim("uid-p")
     assert storage.claim("p-c").deletion_timestamp
     storage.store.delete("Pod", "default/p", by="kubelet", grace_seconds=0)
@@ -80,13 +80,13 @@ def test_the_claim_of_an_ephemeral_volume_goes_once_its_pod_is_shut_down() -> No
     assert storage.store.get("Pod", "default/p").finalizers
 
 
-def test_a_claim_of_another_owner_does_not_wait_for_the_pod() -> None:
+def test_claim_of_another_owner_does_not_await_pods() -> None:
     storage = ephemeral_claim("uid-of-another-pod")
     with pytest.raises(NotFound):
         storage.claim("p-c")
 
 
-def test_a_claim_that_a_pod_names_stays_until_the_pod_is_gone() -> None:
+def test_claim_named_by_a_pod_outlives_the_pod() -> None:
     storage = Storage()
     pod = make_pod("p", "c", node="n", phase="Running")
     pod["metadata"]["finalizers"] = ["example.com/hold"]

@@ -94,7 +94,7 @@ def edit(admin: Client, run: Run, row: Any, **fields: str) -> str:
         "volumes/storageclass",
     ],
 )
-def test_every_list_opens(admin: Client, driven: Run, path: str) -> None:
+def test_every_list_of_the_admin_opens(admin: Client, driven: Run, path: str) -> None:
     assert admin.get(f"/admin/{path}/").status_code == 200
 
 
@@ -161,7 +161,7 @@ def test_an_engine_refusal_is_shown_and_changes_nothing(admin: Client, driven: R
     assert Pod.objects.get(pk=pod.pk).manifest == pod.manifest
 
 
-def test_the_admin_names_the_field_of_a_wrong_type(admin: Client, driven: Run) -> None:
+def test_admin_names_the_field_of_a_wrong_type(admin: Client, driven: Run) -> None:
     node = Node.objects.get(run=driven, key="n1")
     manifest = {**node.manifest, "spec": {"podCIDRs": "10.0.0.0/8"}}
     page = edit(admin, driven, node, manifest=json.dumps(manifest))
@@ -175,7 +175,7 @@ def test_the_admin_notes_what_is_left_out(admin: Client, driven: Run) -> None:
     assert "spec.taint: unknown field, which is left out; the nearest is spec.taints" in page
 
 
-def test_new_requests_of_a_placed_pod_are_a_resize(admin: Client, driven: Run) -> None:
+def test_new_requests_of_a_placed_pod_resize_it(admin: Client, driven: Run) -> None:
     pod = Pod.objects.get(run=driven, key="default/web")
     manifest = json.loads(json.dumps(pod.manifest))
     manifest["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "2"}}
@@ -186,7 +186,7 @@ def test_new_requests_of_a_placed_pod_are_a_resize(admin: Client, driven: Run) -
     assert pod.manifest["metadata"]["generation"] == 2
 
 
-def test_a_resize_is_told_from_another_edit() -> None:
+def test_resize_is_distinguished_from_another_edit() -> None:
     containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]
     manifest = {"spec": {"containers": containers}}
     larger = {"containers": [{"name": "c", "image": "i", "resources": {}}]}

@@ -108,9 +108,7 @@ def test_the_page_shows_both_decisions(client: Client, compared: Run) -> None:
     assert "0/2 nodes: none" not in text
 
 
-def test_the_page_of_a_run_without_decisions_says_so(
-    client: Client, start: Callable[..., Run]
-) -> None:
+def test_page_of_a_run_without_decisions_says_so(client: Client, start: Callable[..., Run]) -> None:
     text = client.get(f"/runs/{start().pk}/agreement/").content.decode()
     assert "No external scheduler has decided yet." in text
 
@@ -127,7 +125,7 @@ def evidence_of(client: Client, run: Run, pod: str) -> list[dict[str, Any]]:
     return [client.get(f"{address}{attempt['id']}/").json() for attempt in attempts]
 
 
-def test_evidence_is_made_on_request_where_there_are_many_nodes(
+def test_evidence_of_many_nodes_is_made_on_request(
     client: Client, compared: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state, "EAGER_EVIDENCE_NODES", 0)

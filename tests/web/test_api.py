@@ -248,7 +248,7 @@ def test_neighbouring_moments_are_replayed_once(
     assert len(replays) == 1
 
 
-def test_an_attempt_tells_its_evidence(client: Client, driven: Run) -> None:
+def test_an_attempt_shows_its_evidence(client: Client, driven: Run) -> None:
     attempts = client.get(f"/api/runs/{driven.pk}/attempts/?pod=default/giant").json()
     evidence = client.get(f"/api/runs/{driven.pk}/attempts/{attempts[-1]['id']}/").json()
     assert evidence["verdicts"]["n1"]["plugin"] == "NodeResourcesFit"
@@ -263,7 +263,7 @@ def test_evidence_that_was_not_kept_is_made_again(client: Client, driven: Run, p
     assert client.get(path).json() == kept
 
 
-def test_scores_are_told_by_node(client: Client, driven: Run) -> None:
+def test_scores_are_reported_by_node(client: Client, driven: Run) -> None:
     _, path = attempt_of(client, driven, "web")
     scores = client.get(path).json()["scores"]
     assert list(scores) == sorted(scores) != []
@@ -272,7 +272,7 @@ def test_scores_are_told_by_node(client: Client, driven: Run) -> None:
         assert score["total"] == sum(weighted)
 
 
-def test_evidence_of_an_older_version_is_told_as_it_was(client: Client, driven: Run) -> None:
+def test_evidence_of_an_older_version_is_shown_unchanged(client: Client, driven: Run) -> None:
     number, path = attempt_of(client, driven, "web")
     told = client.get(path).json()
     stored = zlib.compress(json.dumps(told).encode())
@@ -329,7 +329,7 @@ def test_the_engine_refuses_an_invalid_manifest(client: Client, driven: Run, met
         ),
     ],
 )
-def test_a_command_tells_what_is_wrong_with_fields(
+def test_a_command_shows_what_is_wrong_with_fields(
     client: Client, driven: Run, part: dict[str, Any], status: int, reason: str
 ) -> None:
     spec = {"containers": [{"name": "c"}], **part}

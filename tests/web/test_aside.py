@@ -94,7 +94,7 @@ async def test_another_process_computes_objects_of_the_past(
     assert await answer(engines, process_id) != os.getpid()
 
 
-async def test_a_refusal_is_told_with_its_words(engines: Pool) -> None:
+async def test_a_refusal_is_reported_with_its_words(engines: Pool) -> None:
     with pytest.raises(ApplicationError) as told:
         await engines.ask(question(refuse, arguments={"message": "not so"}), "a")
     assert (told.value.message, told.value.extra, told.value.status) == ("not so", {"head": 7}, 409)

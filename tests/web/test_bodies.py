@@ -297,7 +297,7 @@ async def test_a_body_that_drips_is_refused(anyone: None, monkeypatch: pytest.Mo
     assert sender.scope[REFUSED].status == 408
 
 
-async def test_time_in_which_nothing_is_asked_for_is_free(
+async def test_time_without_a_question_is_free(
     anyone: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gate, "GRACE_SECONDS", 10.0)

@@ -69,7 +69,7 @@ def test_the_scheduler_gets_a_node_and_its_answer(client: Client) -> None:
         assert f"volume/{told['chosen']}" == made.object
 
 
-def test_a_volume_is_told_which_claims_it_fits(client: Client) -> None:
+def test_volume_shows_which_claims_it_fits(client: Client) -> None:
     run = played("smallest-fit")
     seq = RunEvent.objects.get(run=run, kind="ClaimCreated", object="claim/default/claim-2g-b").seq
     address = f"/api/runs/{run.pk}/volumes/{{}}/claimants/?seq={seq}"

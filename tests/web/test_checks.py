@@ -46,7 +46,7 @@ def test_a_changed_event_is_found(driven: Run) -> None:
     assert "view against events: pod/default/web: recorded is {" in printed
 
 
-def test_a_row_that_is_out_of_date_is_found(driven: Run) -> None:
+def test_row_that_is_out_of_date_is_found(driven: Run) -> None:
     Pod.objects.filter(run_id=driven.pk, key="default/web").delete()
     printed, _ = checked(driven)
     assert "view against rows: pod/default/web: recorded is nothing, is {" in printed

@@ -54,7 +54,7 @@ async def test_a_client_that_leaves_is_no_error(problem: Exception) -> None:
     assert await served(raising(problem)) == []
 
 
-async def test_what_breaks_once_the_client_left_is_no_error() -> None:
+async def test_break_after_the_client_left_is_no_error() -> None:
     broken = raising(KeyError("half an answer"), reads=True)
     assert await served(broken, said="http.disconnect") == []
 
@@ -65,7 +65,7 @@ async def test_a_mistake_is_still_raised() -> None:
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-async def test_a_body_that_finds_no_room_is_answered_with_507(number: int) -> None:
+async def test_body_without_room_is_answered_with_507(number: int) -> None:
     full = raising(OSError(number, "No space left on device"))
     start, body = await served(full, path="/api/scenarios/")
     assert start["status"] == 507
@@ -73,7 +73,7 @@ async def test_a_body_that_finds_no_room_is_answered_with_507(number: int) -> No
     assert (await served(full))[1]["body"].startswith(b"The disk of this server is full")
 
 
-def test_a_view_that_finds_no_room_answers_with_507(rf: RequestFactory) -> None:
+def test_view_that_finds_no_room_answers_with_507(rf: RequestFactory) -> None:
     try:
         raise OSError(errno.ENOSPC, "No space left on device")
     except OSError:
@@ -111,7 +111,7 @@ async def test_a_socket_at_an_unknown_address_gets_404() -> None:
     assert sent[0]["status"] == 404
 
 
-def test_a_frame_that_is_no_text_is_one_quiet_line() -> None:
+def test_frame_without_text_is_one_quiet_line() -> None:
     found = logging.makeLogRecord(
         {
             "msg": "Invalid UTF-8 sequence received from client.",
@@ -130,7 +130,7 @@ def test_other_errors_of_the_server_stay_loud() -> None:
 
 
 @pytest.mark.parametrize("problem", [ClientDisconnected(), RuntimeError("after websocket.close")])
-async def test_a_closed_connection_is_a_reader_that_is_gone(
+async def test_closed_connection_is_a_reader_that_is_gone(
     problem: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def closed(*_: Any, **__: Any) -> None:

@@ -193,7 +193,7 @@ def test_a_plugin_that_rejects_the_node_decided() -> None:
     assert comparison.deciding_plugin("n1", "", {}, rejects) == "TaintToleration"
 
 
-def test_nominated_pod_has_its_node_and_whom_it_awaits() -> None:
+def test_nominated_pod_shows_its_node_and_ending_pods() -> None:
     state: dict[str, Any] = {
         "node/n1": {"ready": True},
         "pod/default/urgent": {"nominated": "n1", "queue": "unschedulable"},

@@ -70,7 +70,7 @@ async def received(link: Link) -> bytes:
 @pytest.mark.parametrize(
     "head", [b"", b"GET / HT", HEAD, b"\r\n\r\n", HEAD + UPGRADE.removesuffix(b"\r\n")]
 )
-async def test_a_head_that_does_not_come_is_not_awaited(
+async def test_head_that_does_not_come_is_not_awaited(
     head: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "HEAD_SECONDS", 0.01)

@@ -55,12 +55,12 @@ def test_only_a_client_decides_in_an_external_run(outside: Run) -> None:
     assert shadow_decisions(outside) == ["tied"]
 
 
-def test_a_run_is_not_external_unless_it_is_asked_for(start: Callable[..., Run]) -> None:
+def test_run_is_external_only_when_asked_for(start: Callable[..., Run]) -> None:
     run = start()
     assert (run.external_scheduler, run.speed) == (False, Run.Speed.TEN)
 
 
-def test_an_external_run_plays_in_the_time_of_the_wall(start: Callable[..., Run]) -> None:
+def test_external_run_plays_in_wall_clock_time(start: Callable[..., Run]) -> None:
     assert start(external_scheduler=True).speed == Run.Speed.REAL
     assert start(external_scheduler=True, speed="100").speed == Run.Speed.HUNDRED
 
@@ -81,7 +81,7 @@ def test_a_fork_is_external_as_its_parent_is(outside: Run) -> None:
     assert nodes(fork) == nodes(outside)
 
 
-def test_commands_of_a_client_are_replayed_under_another_profile(outside: Run) -> None:
+def test_client_commands_are_replayed_under_another_profile(outside: Run) -> None:
     fork = driven(services.run_fork(run=outside, profile="v1.34"))
     assert (fork.external_scheduler, fork.error) == (True, "")
     assert nodes(fork) == nodes(outside)
@@ -101,7 +101,7 @@ def test_a_fork_that_is_to_differ_is_refused(
     assert made.json()["external_scheduler"] is False
 
 
-def test_an_external_run_is_compared_with_one_that_is_not(
+def test_external_run_is_compared_with_an_internal_one(
     client: Client, outside: Run, start: Callable[..., Run]
 ) -> None:
     other = driven(start(play=True, speed="max"))

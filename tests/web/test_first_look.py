@@ -75,7 +75,7 @@ def test_a_first_look_names_the_cause(client: Client, brought: Run) -> None:
     assert {"subject": "refusals", "same": 1, "of": 1, "all": 1} in look["trust"]
 
 
-def test_it_tells_what_was_left_aside_and_why(client: Client, brought: Run) -> None:
+def test_it_shows_what_was_left_aside_and_why(client: Client, brought: Run) -> None:
     report = look_at(client, brought)["report"]
     [file] = report["files"]
     assert (file["name"], file["bytes"]) == ("brought.yaml", len(BROUGHT))

@@ -79,7 +79,7 @@ def test_a_driver_that_computes_keeps_its_run(start: Start, clocks: Clocks) -> N
     assert clocks.ended == 0
 
 
-def test_a_driver_that_waits_lets_others_take_its_run(start: Start, clocks: Clocks) -> None:
+def test_driver_that_waits_lets_others_take_its_run(start: Start, clocks: Clocks) -> None:
     run = start(play=True)
     kept = owned(run)
     clocks.pass_by(kept, 10, cpu=0)
@@ -111,7 +111,7 @@ def test_progress_gives_a_driver_new_time(start: Start, clocks: Clocks) -> None:
     assert clocks.ended == 0
 
 
-def test_a_build_that_gets_no_further_is_an_error_of_the_run(start: Start, clocks: Clocks) -> None:
+def test_stuck_build_is_an_error_of_the_run(start: Start, clocks: Clocks) -> None:
     run = start(play=True)
     kept = owned(run)
     clocks.pass_by(kept, 10_000, cpu=stuck.STUCK_CPU_SECONDS + 1)
@@ -121,7 +121,7 @@ def test_a_build_that_gets_no_further_is_an_error_of_the_run(start: Start, clock
     assert "no further for 300 s of CPU time while its first state was built" in run.error
 
 
-def test_a_database_that_writes_for_long_ends_no_driver(
+def test_database_that_writes_for_long_ends_no_driver(
     start: Start, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = owned(start(play=True))
@@ -132,7 +132,7 @@ def test_a_database_that_writes_for_long_ends_no_driver(
     assert clocks.ended == 1
 
 
-def test_a_row_that_is_written_is_neither_kept_nor_taken(start: Start) -> None:
+def test_row_being_written_is_neither_kept_nor_taken(start: Start) -> None:
     run = start(play=True)
     kept = owned(run)
     forget_lease(run)
@@ -146,14 +146,14 @@ def test_a_row_that_is_written_is_neither_kept_nor_taken(start: Start) -> None:
     assert slices.lease_keep(run.pk, kept._epoch, None) == "kept"
 
 
-def test_a_keeper_leaves_a_longer_lease_as_it_is(start: Start) -> None:
+def test_keeper_leaves_a_longer_lease_as_it_is(start: Start) -> None:
     run = start(play=True)
     kept = owned(run)
     assert slices.lease_keep(run.pk, kept._epoch, None) == "kept"
     assert seconds_left(run) > 20
 
 
-def test_a_driver_whose_run_was_taken_builds_no_further(start: Start, clocks: Clocks) -> None:
+def test_driver_whose_run_was_taken_builds_no_further(start: Start, clocks: Clocks) -> None:
     run = start(play=True)
     kept = owned(run)
     forget_lease(run)
@@ -162,7 +162,7 @@ def test_a_driver_whose_run_was_taken_builds_no_further(start: Start, clocks: Cl
     assert kept.is_lost
 
 
-def test_the_run_says_how_far_its_first_state_is(start: Start, clocks: Clocks) -> None:
+def test_run_says_how_far_its_first_state_is(start: Start, clocks: Clocks) -> None:
     run = start(play=True)
     kept = owned(run)
     kept.build.objects, kept.build.of = 40_000, 155_000  # type: ignore[union-attr]
@@ -207,7 +207,7 @@ def test_a_stopping_worker_leaves_a_build(
     assert (run.status, run.lease_until, run.head_seq) == ("playing", None, 0)
 
 
-def test_a_build_that_needs_too_much_memory_says_so(
+def test_build_that_needs_too_much_memory_says_so(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = start(play=True)
@@ -232,11 +232,11 @@ def test_a_build_is_not_begun_again_for_ever(start: Start) -> None:
     assert "after 60 s, at object 90 of 100, with 2,048 MiB" in run.error
 
 
-def test_a_build_that_was_killed_soon_is_not_counted() -> None:
+def test_build_that_was_killed_soon_is_not_counted() -> None:
     assert Build({"lost": 2, "objects": 0, "of": 9, "seconds": 9.0, "memory": 1}).why_not == ""
 
 
-def test_no_garbage_is_looked_for_while_a_run_is_made(
+def test_no_garbage_is_collected_while_runs_are_made(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[bool] = []
@@ -259,7 +259,7 @@ def test_garbage_is_looked_for_as_memory_grows(monkeypatch: pytest.MonkeyPatch) 
     assert 5 < len(collected) < 20
 
 
-def test_the_thread_of_a_keeper_ends_with_its_driver(start: Start) -> None:
+def test_thread_of_a_keeper_ends_with_its_driver(start: Start) -> None:
     run = start(play=True, speed="max")
     runner.run_drive(run.pk)
     assert not [one for one in threading.enumerate() if one.name == f"keep-{run.pk}"]

@@ -93,7 +93,7 @@ async def test_exports_of_one_account_leave_places(start: Start) -> None:
     await sync_to_async(connections.close_all)()
 
 
-def test_a_new_run_leaves_the_objects_of_its_scenario(start: Start, scenario: Scenario) -> None:
+def test_new_run_leaves_the_objects_of_its_scenario(start: Start, scenario: Scenario) -> None:
     lean = Scenario.objects.defer("document").get(pk=scenario.pk)
     run = services.run_create(scenario=lean)
     assert lean.get_deferred_fields() == {"document"}

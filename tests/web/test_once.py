@@ -32,7 +32,7 @@ def new_run(scenario: Scenario, key: str = "k", **options: Any) -> Any:
     return send("/api/runs/", {"scenario": scenario.pk, **options}, key)
 
 
-def test_two_equal_bodies_without_a_key_are_two_writes(scenario: Scenario) -> None:
+def test_two_equal_bodies_without_key_are_two_writes(scenario: Scenario) -> None:
     made = [new_run(scenario, "").json()["id"] for _ in range(2)]
     assert len(set(made)) == Run.objects.count() == 2
 
@@ -44,7 +44,7 @@ def test_a_repetition_gets_the_first_answer(scenario: Scenario) -> None:
     assert Run.objects.count() == 1
 
 
-def test_a_quoted_key_is_the_same_as_a_bare_one(scenario: Scenario) -> None:
+def test_quoted_key_is_the_same_as_bare(scenario: Scenario) -> None:
     assert new_run(scenario, "k").content == new_run(scenario, '"k"').content
 
 
@@ -65,7 +65,7 @@ def test_another_request_with_the_same_key_is_refused(scenario: Scenario, start:
         assert (answer.status_code, answer.json()["message"]) == (422, write_keys.REUSED)
 
 
-def test_a_lasting_refusal_is_kept_and_others_are_not(
+def test_lasting_refusal_is_kept_and_others_are_not(
     scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert new_run(scenario, profile="v0").status_code == 400
@@ -84,7 +84,7 @@ def test_a_lasting_refusal_is_kept_and_others_are_not(
     assert Run.objects.count() == 1
 
 
-def test_a_command_is_carried_out_once_and_answered_again(start: Callable[..., Run]) -> None:
+def test_command_is_carried_out_once_and_answered_again(start: Callable[..., Run]) -> None:
     run = start()
     with driving(run):
         answers = [send(f"/api/runs/{run.pk}/commands/", DELETE) for _ in range(2)]
@@ -93,7 +93,7 @@ def test_a_command_is_carried_out_once_and_answered_again(start: Callable[..., R
     assert Command.objects.count() == 1
 
 
-def test_a_repetition_waits_for_the_command_of_a_lost_process(
+def test_repetition_waits_for_commands_of_lost_processes(
     start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, path = start(), "commands"

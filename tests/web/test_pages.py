@@ -35,7 +35,7 @@ def test_the_api_page_is_complete_and_self_contained(
     assert not re.findall(r"""(?:src|href)=["'](?:https?:)?//""", text)
 
 
-def test_the_api_page_tells_parameters_bodies_and_answers() -> None:
+def test_the_api_page_shows_parameters_bodies_and_answers() -> None:
     by_name = {(each.method, each.path): each for each in operations()}
     transport = by_name["POST", "/api/runs/{run_id}/transport/"]
     fields = {each.name: each for each in transport.body}
@@ -211,7 +211,7 @@ def test_the_question_of_a_fork_is_not_hidden(client: Client) -> None:
     assert f'<p class="question">{question}</p>' in page(client, f"/runs/{run.pk}/")
 
 
-def test_the_import_shows_the_command_that_prints_a_cluster(client: Client) -> None:
+def test_import_shows_the_command_that_prints_a_cluster(client: Client) -> None:
     for path in ("/", "/scenarios/upload/"):
         shown = html.unescape(page(client, path))
         assert recipe() in shown

@@ -37,7 +37,7 @@ def table() -> RunTable:
 
 
 @pytest.mark.parametrize("few", [0, 100])
-def test_rows_are_kept_as_they_are_given_few_or_many(
+def test_rows_are_kept_as_given_few_or_many(
     table: RunTable, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_table, "FEW_ROWS", few)

@@ -72,7 +72,7 @@ def test_stepping_one_cycle_adds_one_attempt(start: Callable[..., Run]) -> None:
     assert SchedulingAttempt.objects.filter(run=run).count() == 1
 
 
-def test_commands_of_one_slice_keep_what_each_of_them_left(
+def test_commands_of_one_slice_keep_their_own_results(
     start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[list[Outcome]] = []
@@ -93,7 +93,7 @@ def test_commands_of_one_slice_keep_what_each_of_them_left(
         assert kept == (outcome.left or (None, None, None))
 
 
-def test_what_a_command_leads_to_is_written_after_its_outcome(
+def test_consequences_of_commands_are_written_after_their_outcome(
     start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slices_written: list[tuple[bool, set[str]]] = []
@@ -155,7 +155,7 @@ def test_a_second_driver_leaves_an_owned_run_alone(start: Callable[..., Run]) ->
     assert Run.objects.get(pk=run.pk).head_seq == 0
 
 
-def test_commands_that_take_longer_than_a_slice_are_spread_over_commits(
+def test_commands_longer_than_slices_spread_over_commits(
     start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = start()

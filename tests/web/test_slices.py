@@ -70,7 +70,7 @@ def test_slices_follow_each_other(writing: Writing, count: int) -> None:
 
 
 @few_or_many
-def test_a_slice_that_does_not_follow_the_head_writes_nothing(writing: Writing, count: int) -> None:
+def test_slice_not_following_the_head_writes_nothing(writing: Writing, count: int) -> None:
     writing.write(count)
     right = writing.head
     writing.head = Head(seq=count - 1, at=0, steps=count - 1, commands=0, digest="", next_at=None)
@@ -96,7 +96,7 @@ def test_another_owner_lets_nothing_be_written(writing: Writing, count: int) -> 
     assert kept(writing)[0] == 2 * count
 
 
-def test_nothing_is_written_of_a_run_that_is_gone(writing: Writing) -> None:
+def test_nothing_is_written_of_a_deleted_run(writing: Writing) -> None:
     Run.objects.all().delete()
     with pytest.raises(LostLease, match="is gone"):
         writing.write(3)
@@ -173,7 +173,7 @@ def test_the_connection_keeps_nothing_of_what_was_written(writing: Writing) -> N
     assert sum(len(query) for query, _ in known) < 10_000
 
 
-def test_a_statement_that_fits_the_tables_no_more_counts_as_a_broken_connection(
+def test_statement_failing_on_tables_counts_as_broken_connection(
     writing: Writing,
 ) -> None:
     def read() -> slices.Controls:

@@ -35,7 +35,7 @@ async def _asked(
     return sent[0]["status"], found, sent[1]["body"]
 
 
-async def test_a_script_comes_with_its_type_and_nothing_may_be_guessed_from_it() -> None:
+async def test_script_has_its_type_and_forbids_sniffing() -> None:
     status, headers, body = await _asked(SCRIPT)
     assert (status, int(headers["content-length"])) == (200, len(body))
     assert headers["content-type"].startswith("text/javascript")
@@ -70,7 +70,7 @@ async def test_what_the_browser_has_is_not_sent_again() -> None:
     assert (status, body) == (304, b"")
 
 
-async def test_only_the_head_is_sent_where_only_that_is_asked_for() -> None:
+async def test_head_requests_get_the_head_alone() -> None:
     status, headers, body = await _asked(SCRIPT, "HEAD")
     assert (status, body) == (200, b"")
     assert int(headers["content-length"]) > 0
@@ -93,6 +93,6 @@ async def test_files_take_no_writes() -> None:
         "/static/of-another-version/js/theme.js",
     ],
 )
-async def test_whatever_is_no_static_file_is_left_to_django(path: str) -> None:
+async def test_unknown_static_file_is_left_to_django(path: str) -> None:
     status, _, body = await _asked(path)
     assert (status, body) == (200, b"from Django")

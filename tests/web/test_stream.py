@@ -525,7 +525,7 @@ async def told_of(socket: ApplicationCommunicator, worker: str) -> None:
         pass
 
 
-async def test_a_run_without_a_worker_is_shown_as_waiting(start: Callable[..., Run]) -> None:
+async def test_run_without_a_worker_is_shown_as_waiting(start: Callable[..., Run]) -> None:
     run = await sync_to_async(start)(play=True)
     async with watching(run) as socket:
         assert (await message(socket, "snapshot"))["run"]["worker"] == "waiting"
@@ -538,7 +538,7 @@ async def test_a_run_without_a_worker_is_shown_as_waiting(start: Callable[..., R
         await told_of(socket, "waiting")
 
 
-def test_a_run_between_two_turns_is_not_shown_as_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_between_two_turns_is_not_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     hub, now = new_hub(), [100.0]
     monkeypatch.setattr(streaming.time, "monotonic", lambda: now[0])
     assert hub._worker("waiting", was_given_back=True) == "driving"

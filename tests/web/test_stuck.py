@@ -46,7 +46,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return clock
 
 
-def test_a_process_that_moves_on_is_given_more_time(clock: dict[str, Any]) -> None:
+def test_process_that_moves_on_is_given_more_time(clock: dict[str, Any]) -> None:
     with stuck.ended_when_stuck():
         for _ in range(10):
             clock["now"] += 0.9 * stuck.STUCK_SECONDS
@@ -54,7 +54,7 @@ def test_a_process_that_moves_on_is_given_more_time(clock: dict[str, Any]) -> No
             stuck.moved_on()
 
 
-def test_a_process_whose_task_is_over_is_left_alone(clock: dict[str, Any]) -> None:
+def test_process_whose_task_is_over_is_left_alone(clock: dict[str, Any]) -> None:
     with stuck.ended_when_stuck():
         clock["now"] += 5
     stuck.moved_on()

@@ -169,7 +169,7 @@ def test_starting_a_scenario_leads_to_its_board(client: Client) -> None:
     assert client.get(f"/runs/{run.pk}/").status_code == 200
 
 
-def test_the_api_tells_the_same_problems_as_data(client: Client) -> None:
+def test_the_api_shows_the_same_problems_as_data(client: Client) -> None:
     given = SimpleUploadedFile("bad.yaml", BAD.encode())
     answer = client.post("/api/scenarios/", {"files": [given]})
     assert answer.status_code == 422
@@ -252,7 +252,7 @@ async def told(*files: tuple[str, str]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_page_is_told_what_is_being_done() -> None:
+async def test_page_hears_what_is_being_done() -> None:
     *doing, last = await told(("a.yaml", NODE), ("b.yaml", NODE.replace("n1", "n2")))
     assert doing == [
         {"doing": "waiting"},
@@ -266,7 +266,7 @@ async def test_a_page_is_told_what_is_being_done() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_page_is_told_why_nothing_was_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_page_hears_why_nothing_was_saved(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask(*_: Any) -> bytes:
         raise ApplicationError("That takes too much.", status=503)
 
@@ -276,7 +276,7 @@ async def test_a_page_is_told_why_nothing_was_saved(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("status", [503, 504])
-def test_an_upload_that_takes_too_much_is_told(
+def test_an_upload_that_takes_too_much_is_reported(
     client: Client, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     async def ask(*_: Any) -> bytes:
@@ -293,7 +293,7 @@ def test_an_upload_that_takes_too_much_is_told(
     assert not Scenario.objects.exists()
 
 
-def test_a_file_lies_on_the_disk_until_it_was_read(
+def test_file_lies_on_disk_until_it_was_read(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[tuple[str, bytes]] = []

@@ -104,7 +104,7 @@ TABLE: dict[Callable[[], None], int] = {
 
 @pytest.mark.parametrize("work", TABLE, ids=lambda work: work.__name__)
 @pytest.mark.parametrize("path", ["/api/runs/", "/upload/"])
-def test_a_time_to_try_again_means_nothing_is_stored(
+def test_time_to_try_again_means_nothing_is_stored(
     rf: RequestFactory, path: str, work: Callable[[], None]
 ) -> None:
     def respond(request: HttpRequest) -> HttpResponse:

@@ -59,7 +59,7 @@ def test_a_dependent_with_another_owner_survives() -> None:
 # Nodes
 
 
-def test_pods_of_a_deleted_node_go_after_40_seconds() -> None:
+def test_pods_of_deleted_nodes_go_after_40_seconds() -> None:
     world = World(*NODES, make_pod("p", "n1"))
     world.run(7)
     world.do("delete", "node/n1")
@@ -80,7 +80,7 @@ def terminating_on(taint: str, profile: str) -> World:
     return world
 
 
-def test_pods_terminating_on_an_out_of_service_node_are_forced_out() -> None:
+def test_terminating_pods_on_failed_nodes_are_forced_out() -> None:
     world = terminating_on("node.kubernetes.io/out-of-service", "v1.36")
     assert world.facts("PodDeleted") == [20.0]
     (failed,) = [e for e in world.cluster.recorder.pending if e.kind == "PodFailed"]
@@ -179,7 +179,7 @@ def test_a_second_tolerated_taint_keeps_the_first_deletion(later: int) -> None:
     ]
 
 
-def test_a_node_that_recovers_in_time_keeps_its_pods() -> None:
+def test_node_that_recovers_in_time_keeps_its_pods() -> None:
     world = World(*NODES, make_pod("p", "n1"))
     world.patch("node/n1", status=not_ready("Unknown"))
     world.run(60)

@@ -67,7 +67,7 @@ def test_an_ended_pod_that_is_deleted_stays_counted() -> None:
     assert _created(world) == 2
 
 
-def test_a_deleted_pod_of_a_job_counts_as_failed() -> None:
+def test_deleted_pod_of_a_job_counts_as_failed() -> None:
     world = _world(_job(seconds=100))
     world.run(5)
     world.do("delete", f"pod/default/{world.pods()[0].name}")
@@ -83,7 +83,7 @@ def test_a_deleted_job_releases_its_pods() -> None:
     assert world.store.objects("Pod") == []
 
 
-def test_a_fail_job_rule_ends_the_job_at_once() -> None:
+def test_fail_job_rule_ends_the_job_at_once() -> None:
     policy = _policy("FailJob", **_on_code(42))
     world = _world(_job("42", podFailurePolicy=policy))
     world.run(60)
@@ -125,7 +125,7 @@ def test_ignored_failures_do_not_use_up_the_limit() -> None:
     assert _conditions(world) == []
 
 
-def test_a_limit_by_index_lets_the_others_go_on() -> None:
+def test_limit_by_index_lets_the_others_go_on() -> None:
     job = _job(
         "0,1,0", completionMode="Indexed", completions=3, parallelism=3, backoffLimitPerIndex=1
     )

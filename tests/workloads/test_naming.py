@@ -38,7 +38,7 @@ RECORDED = {
 }
 
 
-def test_a_revision_has_the_hash_that_kubernetes_gives_it() -> None:
+def test_revision_has_the_hash_that_kubernetes_gives_it() -> None:
     assert revision_hash(RECORDED, 0) == "fcf88db9"
 
 

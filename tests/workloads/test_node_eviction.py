@@ -90,7 +90,7 @@ def test_eviction_starts_five_minutes_after_the_observation() -> None:
     assert world.facts("DeletingAllPods") == [320.1]
 
 
-def test_a_node_that_recovers_in_time_keeps_its_pods() -> None:
+def test_node_that_recovers_in_time_keeps_its_pods() -> None:
     world = world_of(*PAIR, make_pod("p", "n1"))
     world.patch("node/n1", status=ready("False"))
     world.run(295)
@@ -216,7 +216,7 @@ def test_a_run_continues_from_a_checkpoint_during_eviction() -> None:
     assert play(lambda one: one) == play(lambda one: Cluster.restore(one.checkpoint()))
 
 
-def test_a_failed_write_is_repeated_at_the_next_turn() -> None:
+def test_failed_write_is_repeated_at_the_next_turn() -> None:
     world = world_of(*PAIR, make_pod("p", "n1"), make_pod("q", "n1"))
     world.patch("node/n1", status=ready("False"))
     world.run(304)
@@ -261,7 +261,7 @@ def _evicting_taints(world: World) -> list[float]:
     ]
 
 
-def test_nodes_of_a_zone_are_tainted_one_by_one() -> None:
+def test_nodes_of_a_zone_are_tainted_in_turn() -> None:
     nodes = [make_node(f"{zone}{number}", **{ZONE: zone}) for zone in "ab" for number in range(4)]
     world = World(*nodes, profile="v1.16")
     for name in ("a0", "a1", "b0"):

@@ -44,7 +44,7 @@ def test_scaling_down_removes_unscheduled_then_young_pods() -> None:
     assert world.names() == ["old", "older"]
 
 
-def test_a_pod_that_costs_less_to_delete_goes_first() -> None:
+def test_pod_that_costs_less_to_delete_goes_first() -> None:
     replica_set = make("ReplicaSet", replicas=1)
     replica_set["metadata"]["uid"] = "rs"
     cost = "controller.kubernetes.io/pod-deletion-cost"
@@ -99,7 +99,7 @@ def test_stateful_sets_scale_by_ordinal() -> None:
     assert ended == ["pod/default/web-2", "pod/default/web-1"]
 
 
-def test_a_parallel_stateful_set_makes_all_pods_at_once() -> None:
+def test_parallel_stateful_set_makes_all_pods_at_once() -> None:
     world = World(*NODES, make("StatefulSet", replicas=3, podManagementPolicy="Parallel"))
     world.run(10)
     assert len({*world.facts("PodCreated")}) == 1
@@ -241,7 +241,7 @@ def test_a_daemon_leaves_a_node_after_relabeling() -> None:
     assert [pod.node_name for pod in world.pods()] == ["n2"]
 
 
-def test_a_daemons_update_replaces_one_pod_at_a_time() -> None:
+def test_daemons_update_replaces_one_pod_at_a_time() -> None:
     world = World(*NODES, make_node("n3"), make("DaemonSet"))
     world.run(3)
     changed = {"template": {"metadata": {"annotations": {"v": "2"}}}}
@@ -291,7 +291,7 @@ def test_a_failing_job_backs_off_and_gives_up() -> None:
     assert condition["message"] == "Job has reached the specified backoff limit"
 
 
-def test_until_1_20_the_first_job_retry_is_immediate() -> None:
+def test_until_v1_20_the_first_job_retry_is_immediate() -> None:
     made = make("Job", backoffLimit=3)
     made["spec"]["template"]["metadata"]["annotations"] = running_for(3, code=1)
     world = World(*NODES, made, profile="v1.20")

@@ -147,7 +147,7 @@ def test_stateful_set_reports_the_refused_claim() -> None:
     ) in world.said()
 
 
-def test_daemon_set_tries_no_more_nodes_after_a_refusal() -> None:
+def test_daemon_set_tries_no_nodes_after_a_refusal() -> None:
     nodes = [make_node(f"n{place}") for place in range(8)]
     world = World(*nodes, _quota({"pods": "1"}), make("DaemonSet", template=_template()))
     world.run(0.001)
@@ -330,7 +330,7 @@ def test_limit_range_refuses_pods_out_of_bounds() -> None:
     assert outcome.reason == f'Forbidden: pods "p" is forbidden: {wrong}'
 
 
-def test_pod_that_a_limit_range_refuses_is_not_charged() -> None:
+def test_pod_refused_by_limit_ranges_is_not_charged() -> None:
     world = World(make_node("a"), _limit_range(max={"cpu": "1"}), _quota({"pods": "5"}))
     deployment = make("ReplicaSet", template=_template(limits={"cpu": "2"}))
     world.do("create", manifest=deployment)

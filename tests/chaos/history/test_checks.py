@@ -70,7 +70,7 @@ def test_a_sound_history_has_no_faults() -> None:
     assert checks.faults(sound()) == []
 
 
-def test_an_order_is_found_for_operations_at_the_same_time() -> None:
+def test_simultaneous_operations_are_put_into_an_order() -> None:
     writes = [op(0, 1, "create", "v0", 1)]
     writes += [op(2, 9, "patch", f"v{n}", 10 - n) for n in range(1, 8)]
     assert is_linear([*writes, op(3, 4, "get", "v5", 5), op(10, 11, "get", "v1", 9)])
@@ -153,7 +153,7 @@ def test_watches_with_gaps_and_repetitions_are_found(fault: str) -> None:
     assert [*checks.watches_tell_all_once(history)]
 
 
-def test_a_write_that_is_told_as_a_later_one_is_left_out() -> None:
+def test_write_reported_as_a_later_one_is_omitted() -> None:
     history = sound()
     history.operations[8] = op(12.2, 13, "create", "v6a", 18)
     history.operations.append(op(12.6, 14, "patch", "v6", 20))
@@ -161,7 +161,7 @@ def test_a_write_that_is_told_as_a_later_one_is_left_out() -> None:
     assert [*checks.watches_tell_all_once(history)] == [f"watch {n}: {left_out}" for n in (0, 1)]
 
 
-def test_a_watch_that_has_not_come_that_far_leaves_nothing_out() -> None:
+def test_watch_that_lags_behind_leaves_nothing_out() -> None:
     history = sound()
     history.followings[0] = Following(history.followings[0].began, CHANGES[:4], 15)
     assert [*checks.watches_tell_all_once(history)] == []
@@ -172,7 +172,7 @@ def test_a_watch_that_has_not_come_that_far_leaves_nothing_out() -> None:
     [("acknowledged", 0), ("acknowledged", 2), ("unanswered", 2), ("keyed", 0), ("keyed", 2)]
     + [("refused", 1)],
 )
-def test_a_write_that_is_there_too_often_or_seldom_is_found(mark: str, pods: int) -> None:
+def test_writes_missing_or_stored_twice_are_found(mark: str, pods: int) -> None:
     tally = Tally(["acknowledged"], ["unanswered"], ["keyed"], ["refused"])
     right = Counter(acknowledged=1, unanswered=1, keyed=1)
     assert tally.faults(right) == tally.faults(Counter(acknowledged=1, keyed=1)) == []

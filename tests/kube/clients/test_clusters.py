@@ -68,7 +68,7 @@ def test_pods_run_once_time_has_moved_on() -> None:
         assert phases(api) == ["Running"] * 3
 
 
-def test_a_client_decides_in_a_cluster_with_an_external_scheduler(
+def test_client_decides_in_a_cluster_with_external_scheduler(
     kscope_cluster: Callable[..., Cluster],
 ) -> None:
     running = kscope_cluster([NODE], external_scheduler=True)
@@ -93,7 +93,7 @@ def test_time_moves_on_where_nothing_is_due(kscope_cluster: Callable[..., Cluste
     assert late - early == timedelta(hours=1)
 
 
-def test_a_watch_tells_what_happens_meanwhile(kscope_cluster: Callable[..., Cluster]) -> None:
+def test_a_watch_shows_what_happens_meanwhile(kscope_cluster: Callable[..., Cluster]) -> None:
     running = kscope_cluster([NODE])
     with connected(running.kubeconfig) as api:
         core, watched = client.CoreV1Api(api), watch.Watch()
@@ -106,7 +106,7 @@ def test_a_watch_tells_what_happens_meanwhile(kscope_cluster: Callable[..., Clus
         assert event["object"].metadata.name == "one"
 
 
-def test_events_stay_as_they_are_when_a_node_returns(
+def test_events_stay_unchanged_when_a_node_returns(
     kscope_cluster: Callable[..., Cluster],
 ) -> None:
     running = kscope_cluster([NODE])
@@ -155,7 +155,7 @@ def test_clusters_know_nothing_of_each_other(kscope_cluster: Callable[..., Clust
     assert (busy.now, idle.now) == (30.0, 0.0)
 
 
-def test_the_same_test_is_decided_in_the_same_way(kscope_cluster: Callable[..., Cluster]) -> None:
+def test_same_test_is_decided_in_the_same_way(kscope_cluster: Callable[..., Cluster]) -> None:
     def played() -> list[Any]:
         running = kscope_cluster(ROOM / "scenarios" / "all-or-none.yaml", seed=7)
         running.advance(seconds=5)

@@ -46,7 +46,7 @@ def test_watches_leave_room_for_writes(kscope_cluster: Callable[..., Cluster]) -
         one.join()
 
 
-def test_an_informer_lists_again_when_it_is_told_to() -> None:
+def test_informer_lists_again_when_it_is_reported_to() -> None:
     informer = Informer("/api/v1/pods")
     informer.replace({"items": [], "metadata": {"resourceVersion": "7"}})
     informer.take({"type": "ERROR", "object": {"code": 410, "metadata": {}}})

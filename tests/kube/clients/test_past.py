@@ -70,7 +70,7 @@ def columns_of(table: dict[str, Any], *names: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.slow
-def test_the_api_and_the_pages_agree_on_every_instant(http: Http) -> None:
+def test_api_and_the_pages_agree_on_every_instant(http: Http) -> None:
     paths, draw = held(http), Random(6)
     others = [path for path in paths if paths[path].kind not in ALWAYS]
     for name, page in instants(http):
@@ -138,7 +138,7 @@ def discovered(http: Http) -> dict[str, set[str]]:
     return found
 
 
-def test_discovery_of_the_past_names_what_can_be_read(http: Http) -> None:
+def test_discovery_of_the_past_names_what_is_readable(http: Http) -> None:
     now, past = discovered(http), discovered(http.at("1"))
     reading = {"get", "list", "watch"}
     assert now["pods"] > past["pods"] == reading

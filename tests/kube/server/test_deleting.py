@@ -37,7 +37,7 @@ def eviction(**parts: Any) -> dict[str, Any]:
     return {"kind": "Eviction", "apiVersion": "policy/v1", "metadata": {"name": "web"}, **parts}
 
 
-async def test_a_deletion_is_tried_where_its_body_says_so(kube: Kube, driven: Run) -> None:
+async def test_deletion_is_tried_where_its_body_says_so(kube: Kube, driven: Run) -> None:
     for path in (f"{PODS}/web", PODS):
         assert (await kube.ask("DELETE", path, DRY_RUN)).status == 200
     assert (await kube.ask("DELETE", f"{PODS}/web?dryRun=All")).status == 200
@@ -53,7 +53,7 @@ async def test_a_dry_run_of_another_kind_is_refused(kube: Kube) -> None:
     assert (await kube.get(f"{PODS}/web")).status == 200
 
 
-async def test_the_options_of_a_body_outweigh_those_of_the_query(kube: Kube) -> None:
+async def test_options_in_a_body_outweigh_those_in_queries(kube: Kube) -> None:
     options = {"gracePeriodSeconds": 0}
     await kube.ask("DELETE", f"{PODS}/web?gracePeriodSeconds=600", options)
     assert (await kube.get(f"{PODS}/web")).status == 404
@@ -98,7 +98,7 @@ async def test_an_eviction_heeds_its_name_and_its_preconditions(kube: Kube) -> N
         ("DELETE", "/api/v1/pods/web", 404),
     ],
 )
-async def test_what_is_in_all_namespaces_can_only_be_listed(
+async def test_resources_across_all_namespaces_can_only_be_listed(
     kube: Kube, driven: Run, method: str, path: str, status: int
 ) -> None:
     body = {"metadata": {"name": "mine"}} if method == "POST" else None

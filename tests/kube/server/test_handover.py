@@ -108,7 +108,7 @@ async def test_a_statement_that_is_lost_may_be_done(
     assert await sync_to_async(commands)() > len(WRITES)
 
 
-async def test_a_write_that_the_engine_has_not_answered_is_open(
+async def test_write_that_the_engine_left_unanswered_is_open(
     kube: Kube, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_line, "WAIT_SECONDS", 0.05)
@@ -116,7 +116,7 @@ async def test_a_write_that_the_engine_has_not_answered_is_open(
     assert found == dict.fromkeys(WRITES, (504, False))
 
 
-async def test_a_database_lost_while_the_engine_works_leaves_a_write_open(
+async def test_database_lost_during_a_write_leaves_it_open(
     kube: Kube,
     faults: Faults,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
@@ -127,7 +127,7 @@ async def test_a_database_lost_while_the_engine_works_leaves_a_write_open(
     assert await told(kube, "create") == (504, False, 1)
 
 
-async def test_a_done_write_whose_object_cannot_be_read_is_open(
+async def test_done_write_with_an_unreadable_object_is_open(
     kube: Kube,
     faults: Faults,  # noqa: F811
     driven: Run,
@@ -184,7 +184,7 @@ FAILURES: dict[str, tuple[Exception, tuple[int, bool], tuple[int, bool]]] = {
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_each_failure_is_told_by_what_is_stored(failure: str) -> None:
+def test_each_failure_is_known_by_what_is_stored(failure: str) -> None:
     problem, before, after = FAILURES[failure]
     for is_open, wanted in ((False, before), (True, after)):
         error = Handover("a request", is_open).refusal(problem)

@@ -109,7 +109,7 @@ async def test_watches_that_are_dropped_leave_nothing(
     assert len(asyncio.all_tasks()) <= before
 
 
-async def test_a_client_that_leaves_while_it_writes_is_let_go(
+async def test_client_that_leaves_while_writing_is_let_go(
     kube_of: Callable[..., Kube], driven: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
     kube = kube_of(driven)
@@ -119,7 +119,7 @@ async def test_a_client_that_leaves_while_it_writes_is_let_go(
     assert caplog.records == []
 
 
-async def test_addresses_that_make_no_sense_are_refused_in_words(kube: Kube) -> None:
+async def test_senseless_addresses_are_refused_in_words(kube: Kube) -> None:
     paths = (
         "/api/v1/pods?labelSelector=((",
         "/api/v1/pods?fieldSelector=spec.nonsense=1",

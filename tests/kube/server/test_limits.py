@@ -131,7 +131,7 @@ async def test_a_long_list_lets_others_run() -> None:
     assert (lengths, len(turns)) == ([TURN] * 3, 3)
 
 
-async def test_a_body_is_as_long_as_an_api_server_takes(kube: Kube) -> None:
+async def test_body_is_limited_as_by_an_api_server(kube: Kube) -> None:
     sender = Sender(4 * 1_048_576, path=f"{kube.root}{PODS}")
     sender.headers["content-type"] = "application/json"
     await sender.ask(bodies(kubernetes_api(not_ours, kube.server)))
@@ -139,7 +139,7 @@ async def test_a_body_is_as_long_as_an_api_server_takes(kube: Kube) -> None:
     assert "Request entity is too large: limit is 3145728" in sender.text
 
 
-async def test_a_body_is_read_by_those_who_may_write(kube: Kube, settings: Any) -> None:
+async def test_body_is_read_by_those_who_may_write(kube: Kube, settings: Any) -> None:
     settings.LOGIN_REQUIRED = True
     sender = Sender(1_048_576, path=f"{kube.root}{PODS}")
     await sender.ask(bodies(kubernetes_api(not_ours, kube.server)))
@@ -194,7 +194,7 @@ async def test_watches_count_as_sockets(kube: Kube, settings: Any) -> None:
         assert (answer.status, answer.json["reason"]) == (429, "TooManyRequests")
 
 
-async def test_an_engine_that_does_not_answer_is_told(
+async def test_an_engine_that_does_not_answer_is_reported(
     kube_of: Callable[..., Kube], start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_line, "WAIT_SECONDS", 0.01)

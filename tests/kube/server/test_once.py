@@ -45,7 +45,7 @@ def stored() -> int:
     return Command.objects.count()
 
 
-async def test_two_equal_bodies_without_a_key_are_two_writes(kube: Kube, driven: Run) -> None:
+async def test_two_equal_bodies_without_key_are_two_writes(kube: Kube, driven: Run) -> None:
     with driving(driven):
         names = {(await send(kube, key="")).json["metadata"]["name"] for _ in range(2)}
     assert len(names) == await stored() == 2
@@ -68,7 +68,7 @@ async def test_repetitions_at_the_same_time_are_one_write(kube: Kube, driven: Ru
     assert len({each.body for each in answers}) == await stored() == 1
 
 
-async def test_a_write_whose_answer_is_lost_is_found_again(
+async def test_write_whose_answer_is_lost_is_found_again(
     kube: Kube,
     faults: Faults,  # noqa: F811
     driven: Run,
@@ -86,7 +86,7 @@ async def test_a_write_whose_answer_is_lost_is_found_again(
         assert await stored() == count
 
 
-async def test_a_write_is_answered_as_it_left_the_object(
+async def test_write_is_answered_as_it_left_the_object(
     kube: Kube,
     faults: Faults,  # noqa: F811
     driven: Run,
@@ -105,7 +105,7 @@ async def test_a_write_is_answered_as_it_left_the_object(
     assert int(mine["resourceVersion"]) < int(later["resourceVersion"])
 
 
-async def test_a_write_that_was_not_stored_is_done_by_its_repetition(
+async def test_repetition_does_a_write_that_was_not_stored(
     kube: Kube,
     faults: Faults,  # noqa: F811
     driven: Run,
@@ -118,7 +118,7 @@ async def test_a_write_that_was_not_stored_is_done_by_its_repetition(
     assert await stored() == 1
 
 
-async def test_a_done_write_whose_answer_is_not_kept_is_open(
+async def test_done_write_without_a_kept_answer_is_open(
     kube: Kube,
     faults: Faults,  # noqa: F811
     driven: Run,
@@ -154,7 +154,7 @@ async def test_a_server_that_was_overtaken_writes_nothing(
     assert (again.status, await stored()) == (201, 1)
 
 
-async def test_a_refusal_is_kept_unless_it_is_for_the_time_being(
+async def test_refusal_is_kept_unless_it_is_temporary(
     kube: Kube,
     faults: Faults,  # noqa: F811
     driven: Run,

@@ -24,7 +24,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 PODS = "/api/v1/namespaces/default/pods"
 
 
-async def test_a_list_has_the_version_of_the_newest_event(kube: Kube, driven: Run) -> None:
+async def test_list_has_the_version_of_the_newest_event(kube: Kube, driven: Run) -> None:
     answer = await kube.get(PODS)
     assert answer.status == 200
     assert answer.json["kind"] == "PodList"
@@ -32,16 +32,14 @@ async def test_a_list_has_the_version_of_the_newest_event(kube: Kube, driven: Ru
     assert answer.names == ["giant", "late", "web"]
 
 
-async def test_an_object_has_the_version_of_the_event_that_wrote_it(
-    kube: Kube, driven: Run
-) -> None:
+async def test_object_has_the_version_of_its_last_event(kube: Kube, driven: Run) -> None:
     web = (await kube.get(f"{PODS}/web")).json
     events = RunEvent.objects.filter(run=driven, seq=int(web["metadata"]["resourceVersion"]))
     event = await events.aget()
     assert (event.object, event.kind) == ("pod/default/web", "PodRunning")
 
 
-async def test_objects_come_with_the_defaults_of_an_api_server(kube: Kube) -> None:
+async def test_objects_carry_the_defaults_of_an_api_server(kube: Kube) -> None:
     web = (await kube.get(f"{PODS}/web")).json
     assert web["spec"]["schedulerName"] == "default-scheduler"
     assert web["spec"]["containers"][0]["imagePullPolicy"] == "IfNotPresent"
@@ -66,7 +64,7 @@ async def test_a_list_left_early_disturbs_no_later_one(
     assert len([first, *rest]) == 3
 
 
-async def test_a_client_that_leaves_gives_its_connection_back_clean(driven: Run) -> None:
+async def test_client_that_leaves_gives_its_connection_back_clean(driven: Run) -> None:
     pods, links = found("", "v1", "pods"), SnapshotLinks()
     assert pods is not None
     with CancelScope() as left:
@@ -97,14 +95,14 @@ async def test_kubectl_gets_the_rows_that_it_prints(kube: Kube) -> None:
     assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
 
 
-async def test_selectors_choose_objects(kube: Kube) -> None:
+async def test_selectors_choose_objects_of_lists(kube: Kube) -> None:
     placed = await kube.get(f"{PODS}?fieldSelector=spec.nodeName!=")
     assert placed.names == ["late", "web"]
     zone = await kube.get("/api/v1/nodes?labelSelector=topology.kubernetes.io/zone in (zb)")
     assert zone.names == ["n2"]
 
 
-async def test_events_tell_what_was_said_of_an_object(kube: Kube) -> None:
+async def test_events_show_what_was_said_of_an_object(kube: Kube) -> None:
     selector = "involvedObject.name=giant,reason=FailedScheduling"
     answer = await kube.get(f"/api/v1/namespaces/default/events?fieldSelector={selector}")
     [event] = answer.json["items"]

@@ -69,7 +69,7 @@ async def test_an_immutable_field_is_refused(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?dryRun=All"])
-async def test_the_requests_of_a_pod_are_not_changed_by_a_patch(kube: Kube, query: str) -> None:
+async def test_patch_does_not_change_requests_of_a_pod(kube: Kube, query: str) -> None:
     [container] = (await kube.get(f"{PODS}/web")).json["spec"]["containers"]
     asks = {"name": container["name"], "resources": {"requests": {"cpu": "7m"}}}
     answer = await kube.ask(
@@ -90,7 +90,7 @@ async def test_the_image_of_a_pod_may_change(kube: Kube) -> None:
     assert answer.json["spec"]["containers"][0]["image"] == "app:2"
 
 
-async def test_a_pod_is_replaced_by_the_file_that_made_it(kube: Kube) -> None:
+async def test_pod_is_replaced_by_its_own_file(kube: Kube) -> None:
     pod = _pod("big", nodeSelector={"no": "where"})
     pod["spec"]["containers"][0] |= {"command": ["run"], "env": [{"name": "A", "value": "b"}]}
     assert (await kube.ask("POST", PODS, pod)).status == 201
@@ -100,7 +100,7 @@ async def test_a_pod_is_replaced_by_the_file_that_made_it(kube: Kube) -> None:
     assert answer.json["metadata"]["labels"] == {"a": "b"}
 
 
-async def test_a_job_may_be_written_again_with_what_a_run_does_not_keep(kube: Kube) -> None:
+async def test_job_may_be_written_again_with_dropped_fields(kube: Kube) -> None:
     jobs = "/apis/batch/v1/namespaces/default/jobs"
     pod = {"spec": _pod("", restartPolicy="Never")["spec"]}
     pod["spec"]["containers"][0]["command"] = ["run"]

@@ -66,7 +66,7 @@ async def breaks_until(kube: Kube, path: str, seq: int, before: Cache, after: Ca
     return breaks
 
 
-async def test_a_watch_tells_all_that_happens_while_a_run_plays(
+async def test_watch_reports_all_events_of_a_playing_run(
     kube_of: Callable[..., Kube], start: Callable[..., Run]
 ) -> None:
     run = await sync_to_async(start)(play=True, speed="max")
@@ -92,7 +92,7 @@ async def test_a_watch_goes_on_from_any_version(kube: Kube, driven: Run) -> None
         assert versions == sorted(set(versions), key=int)
 
 
-async def test_what_is_removed_is_told_with_its_last_version(
+async def test_removed_object_is_reported_with_its_last_version(
     kube_of: Callable[..., Kube], driven: Run
 ) -> None:
     kube = kube_of(driven)
@@ -107,7 +107,7 @@ async def test_what_is_removed_is_told_with_its_last_version(
     assert cache == await listed(kube)
 
 
-async def test_an_object_that_is_selected_no_more_is_deleted(
+async def test_object_that_is_selected_no_more_is_deleted(
     kube_of: Callable[..., Kube], driven: Run
 ) -> None:
     kube = kube_of(driven)
@@ -124,7 +124,7 @@ async def test_an_object_that_is_selected_no_more_is_deleted(
             assert (await anext(events))["type"] == "DELETED"
 
 
-async def test_what_was_selected_once_and_went_meanwhile_is_deleted(
+async def test_object_selected_once_and_removed_since_is_deleted(
     kube_of: Callable[..., Kube], driven: Run
 ) -> None:
     kube = kube_of(driven)
@@ -140,7 +140,7 @@ async def test_what_was_selected_once_and_went_meanwhile_is_deleted(
     assert (deleted["type"], deleted["object"]["metadata"]["name"]) == ("DELETED", "giant")
 
 
-async def test_what_went_after_a_change_that_is_remembered_was_there(
+async def test_object_removed_after_a_known_change_was_there(
     kube_of: Callable[..., Kube], driven: Run
 ) -> None:
     kube = kube_of(driven)
@@ -174,7 +174,7 @@ async def test_a_watch_ends_when_its_time_is_up(kube: Kube) -> None:
         assert len([event async for event in events]) == 3
 
 
-async def test_a_watch_of_events_tells_what_is_said(
+async def test_a_watch_of_events_shows_what_is_said(
     kube_of: Callable[..., Kube], driven: Run
 ) -> None:
     kube = kube_of(driven)
@@ -216,7 +216,9 @@ async def test_a_watch_goes_on_in_small_ranges(
     assert versions == sorted(set(versions), key=int)
 
 
-async def test_what_came_and_went_is_told_twice(kube_of: Callable[..., Kube], driven: Run) -> None:
+async def test_what_came_and_went_is_reported_twice(
+    kube_of: Callable[..., Kube], driven: Run
+) -> None:
     kube = kube_of(driven)
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     path = f"{PODS}?watch=1&fieldSelector=metadata.name=p"
@@ -246,7 +248,7 @@ async def test_a_watch_may_break_off_after_any_event(
     assert await breaks_until(kube, PODS, driven.head_seq, before, await listed(kube)) >= 4
 
 
-async def test_a_watch_of_events_may_break_off_after_any_event(
+async def test_watch_of_events_may_end_after_any_event(
     kube_of: Callable[..., Kube], driven: Run
 ) -> None:
     kube, path = kube_of(driven), "/api/v1/namespaces/default/events"
@@ -260,7 +262,7 @@ async def test_a_watch_of_events_may_break_off_after_any_event(
     assert await breaks_until(kube, path, driven.head_seq, before, after) >= 3
 
 
-async def test_a_fork_goes_on_with_the_versions_of_its_parent(
+async def test_fork_continues_the_versions_of_its_parent(
     kube_of: Callable[..., Kube], driven: Run
 ) -> None:
     kube = kube_of(driven)
@@ -291,7 +293,7 @@ async def test_events_of_both_groups_are_watched_alike(
     assert {one[about]["kind"] for one in found.values()} == {"Node", "Pod"}
 
 
-async def test_a_name_that_is_used_again_is_told_in_order(
+async def test_reused_name_is_reported_in_order(
     kube_of: Callable[..., Kube], driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kube.server.watches.feed.MOST_EVENTS", 1)
@@ -318,7 +320,7 @@ async def written(kube: Kube, value: str, name: str = "c") -> dict[str, Any]:
     return answer.json
 
 
-async def test_each_version_is_told_as_it_was_written(
+async def test_each_version_is_reported_as_it_was_written(
     kube_of: Callable[..., Kube], driven: Run
 ) -> None:
     """Also from the first look at what happened long ago, in which an object was written often."""
@@ -336,7 +338,7 @@ async def test_each_version_is_told_as_it_was_written(
     assert [one["object"] for one in told if one["type"] != "DELETED"] == answers
 
 
-async def test_a_watch_of_a_fork_tells_what_was_written_before_it(
+async def test_watch_of_a_fork_reports_earlier_writes(
     kube_of: Callable[..., Kube], driven: Run
 ) -> None:
     kube = kube_of(driven)

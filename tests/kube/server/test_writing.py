@@ -49,7 +49,7 @@ async def kube(kube_of: Callable[..., Kube], driven: Run) -> AsyncIterator[Kube]
         yield kube_of(driven)
 
 
-async def test_a_created_object_is_answered_as_it_is_stored(kube: Kube) -> None:
+async def test_created_object_is_answered_as_it_is_stored(kube: Kube) -> None:
     answer = await kube.ask("POST", PODS, POD)
     assert answer.status == 201
     created = answer.json
@@ -60,7 +60,7 @@ async def test_a_created_object_is_answered_as_it_is_stored(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize("longest", [0, nudges.LONGEST_MESSAGE], ids=["asked", "told"])
-async def test_a_write_is_answered_with_the_object_as_it_left_it(
+async def test_write_is_answered_with_its_own_result(
     kube: Kube, longest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(nudges, "LONGEST_MESSAGE", longest)
@@ -75,7 +75,7 @@ async def test_a_write_is_answered_with_the_object_as_it_left_it(
     assert int(changed["metadata"]["resourceVersion"]) > int(created["metadata"]["resourceVersion"])
 
 
-async def test_a_field_that_does_not_exist_is_a_warning_unless_it_is_to_be_refused(
+async def test_unknown_field_is_a_warning_or_a_refusal(
     kube: Kube,
 ) -> None:
     odd = {**POD, "spec": {**POD["spec"], "nodeNam": "n1", "kö\n": 1}}
@@ -97,7 +97,7 @@ async def test_a_field_that_does_not_exist_is_a_warning_unless_it_is_to_be_refus
     assert "nodeNam" not in warned
 
 
-async def test_a_field_that_does_not_exist_is_not_stored(kube: Kube) -> None:
+async def test_field_that_does_not_exist_is_not_stored(kube: Kube) -> None:
     made = (await kube.ask("POST", PODS, {**POD, "spec": {**POD["spec"], "nodeNam": "n1"}})).json
     assert "nodeNam" not in made["spec"]
     # Without a version: the scheduler writes the pod's condition at any time.
@@ -152,7 +152,7 @@ async def test_a_wrong_type_is_refused_by_every_method(
     assert (answer.status, said in answer.json["message"]) == (code, True), answer.json["message"]
 
 
-async def test_the_version_of_the_run_says_which_fields_there_are(
+async def test_version_of_the_run_says_which_fields_exist(
     kube_of: Callable[..., Kube], driven: Run
 ) -> None:
     gated = {**POD, "spec": {**POD["spec"], "schedulingGates": [{"name": "a"}]}}
@@ -162,7 +162,7 @@ async def test_the_version_of_the_run_says_which_fields_there_are(
         assert (await kube_of(driven).ask("POST", strict, gated)).status == status
 
 
-async def test_a_name_is_made_where_a_prefix_is_given(kube: Kube) -> None:
+async def test_name_is_made_where_a_prefix_is_given(kube: Kube) -> None:
     prefixed = {**POD, "metadata": {"generateName": "mine-"}}
     name = (await kube.ask("POST", PODS, prefixed)).json["metadata"]["name"]
     assert name.startswith("mine-")
@@ -180,7 +180,7 @@ async def test_what_makes_no_sense_is_refused(kube: Kube) -> None:
     assert unread.status == 415
 
 
-async def test_what_cannot_be_read_is_refused_before_it_is_looked_at(kube: Kube) -> None:
+async def test_unreadable_body_is_refused_before_it_is_decoded(kube: Kube) -> None:
     container = {"name": "c", "resources": {"requests": {"cpu": "1x"}}}
     wrong = {"metadata": {"name": "mine"}, "spec": {"containers": [container]}}
     refused = await kube.ask("POST", PODS, wrong)
@@ -242,7 +242,7 @@ async def test_a_workload_is_scaled(kube: Kube) -> None:
     ],
     ids=["version", "uid", "name", "no name"],
 )
-async def test_a_scale_is_that_of_the_object_it_names(
+async def test_scale_is_that_of_the_object_it_names(
     kube: Kube, metadata: dict[str, str], status: int
 ) -> None:
     await kube.ask("POST", DEPLOYMENTS, DEPLOYMENT)
@@ -283,7 +283,7 @@ async def test_patches_of_one_object_wait_for_each_other(kube: Kube) -> None:
     assert len(found["data"]) == 20
 
 
-async def test_apply_takes_away_what_the_file_no_longer_has(kube: Kube) -> None:
+async def test_apply_removes_what_the_file_no_longer_has(kube: Kube) -> None:
     noted = {**DEPLOYMENT["metadata"], "annotations": {LAST_APPLIED: '{"kind":"Deployment"}'}}
     created = await kube.ask("POST", DEPLOYMENTS, {**DEPLOYMENT, "metadata": noted})
     assert LAST_APPLIED in created.json["metadata"]["annotations"]
@@ -365,7 +365,7 @@ async def test_events_of_clients_are_kept(kube: Kube) -> None:
     assert [one["message"] for one in listed.json["items"]] == ["by a controller"]
 
 
-async def test_leases_of_clients_are_no_part_of_the_run(kube: Kube, driven: Run) -> None:
+async def test_leases_of_clients_stay_outside_the_run(kube: Kube, driven: Run) -> None:
     address = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
     lease = {"metadata": {"name": "mine"}, "spec": {"holderIdentity": "a"}}
     created = (await kube.ask("POST", address, lease)).json
@@ -400,7 +400,7 @@ def digests(run: Run) -> tuple[str, str]:
     return recorded.head_digest, engine.digest()
 
 
-async def test_a_write_on_which_the_run_ends_is_answered_at_once(
+async def test_write_that_ends_the_run_is_answered_immediately(
     kube: Kube, driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> None:
