@@ -62,13 +62,13 @@ def test_event_older_than_the_status_is_over() -> None:
     assert _phase(_played(event, conditions=[scheduled])) == "Running"
 
 
-def test_event_of_another_pod_of_that_name_is_over() -> None:
+def test_event_of_an_earlier_pod_is_over() -> None:
     event = _event("FailedCreatePodSandBox")
     event["involvedObject"]["uid"] = "another"
     assert _phase(_played(event)) == "Running"
 
 
-def test_failure_of_what_the_model_looks_up_is_played() -> None:
+def test_failure_that_the_model_knows_is_played() -> None:
     assert _phase(_played(_event("Failed", 'Error: secret "tls" not found'))) == "Running"
 
 

@@ -67,7 +67,7 @@ def _rolling(generation: int) -> tuple[Manifest, Manifest]:
     return made, found
 
 
-def test_rollout_in_its_own_way_takes_no_other_port() -> None:
+def test_blocked_rollout_takes_no_other_port() -> None:
     owner = deployment("web", 1, 1)
     (old, before), (new, after) = _rolling(1), _rolling(2)
     running = placed(before, phase="Running")
@@ -131,7 +131,7 @@ def test_driver_behind_a_migrated_volume_is_looked_for() -> None:
     assert group.by == "driver pd.csi.storage.gke.io"
 
 
-def test_devices_that_are_not_played_are_not_called_placed() -> None:
+def test_devices_outside_the_model_place_no_pod() -> None:
     train = pod("train", resourceClaims=[{"name": "g", "resourceClaimName": "gpu"}])
     refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     train["status"] = {"conditions": [{**refused, "lastTransitionTime": ELEVEN}]}

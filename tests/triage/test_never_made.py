@@ -131,7 +131,7 @@ def test_webhook_that_nobody_serves_is_named() -> None:
     ],
     ids=["ignored", "elsewhere", "others"],
 )
-def test_webhook_that_a_pod_does_not_meet_is_not_named(fields: Manifest) -> None:
+def test_webhook_for_other_pods_is_not_named(fields: Manifest) -> None:
     assert not triage_of(node("n1"), _hook(**fields), *_SERVED, *_silent_set()).groups
 
 
@@ -210,7 +210,7 @@ def test_only_a_queue_suspends_a_job_unmeant() -> None:
     assert only_group(node("n1"), job).pods_missing == 3
 
 
-def test_daemon_set_says_which_nodes_are_not_for_it() -> None:
+def test_daemon_set_names_nodes_it_leaves_out() -> None:
     made = deployment("logs", 1, 0)
     logs = {**made, "kind": "DaemonSet"}
     taint = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}

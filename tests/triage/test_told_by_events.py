@@ -21,7 +21,7 @@ def _running(**ready: Any) -> Manifest:
     return placed(pod("web"), phase="Running", conditions=[condition])
 
 
-def test_image_is_named_by_the_event_that_says_most() -> None:
+def test_most_telling_event_names_the_image() -> None:
     web = _creating()
     pulled = event(web, "Failed", 'Failed to pull image "r/app:2": not found')
     last = event(web, "Failed", "Error: ErrImagePull", lastTimestamp="2026-11-20T11:59:30Z")
@@ -74,7 +74,7 @@ def test_probe_that_fails_keeps_a_pod_unready() -> None:
 @pytest.mark.parametrize(
     "ready", [{"lastTransitionTime": "2026-11-20T11:58:00Z"}, {"status": "True"}]
 )
-def test_pod_that_is_unready_for_a_moment_is_not_stuck(ready: Manifest) -> None:
+def test_pod_unready_for_a_moment_is_not_stuck(ready: Manifest) -> None:
     web = _running(**ready)
     assert not triage_of(node("n1"), web, event(web, "Unhealthy", "Readiness probe failed")).groups
 
@@ -96,7 +96,7 @@ def test_driver_of_an_inline_volume_is_looked_for() -> None:
     assert not group.contradicts
 
 
-def test_pod_of_a_node_that_is_not_there_waits() -> None:
+def test_pod_of_an_absent_node_waits() -> None:
     group = only_group(node("n1"), placed(pod("web"), node="n7"))
     assert group.by == "node n7"
 

@@ -114,7 +114,7 @@ def test_causes_come_before_changes_were_tried(brought: Run) -> None:
     assert last == {"together": None}
 
 
-def test_a_triage_is_kept_for_the_next_who_asks(client: Client, brought: Run) -> None:
+def test_triage_is_kept_for_the_next_who_asks(client: Client, brought: Run) -> None:
     assert client.get(f"/api/runs/{brought.pk}/").json()["stuck"] is None
     told = client.get(f"/api/runs/{brought.pk}/triage/").json()
     assert Triage.objects.get().document["groups"] == told["groups"]
@@ -125,7 +125,7 @@ def test_a_triage_is_kept_for_the_next_who_asks(client: Client, brought: Run) ->
     assert (listed["stuck"], listed["standing"]) == (2, True)
 
 
-def test_why_tells_what_was_observed_after_playing(client: Client, brought: Run) -> None:
+def test_why_shows_what_was_observed_after_playing(client: Client, brought: Run) -> None:
     told = client.get(f"/api/runs/{brought.pk}/why/pod/default/giant/").json()
     assert any("Insufficient cpu" in each for each in told["observed"])
     services.run_transport(run=brought, action="play", speed="max")

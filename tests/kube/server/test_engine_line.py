@@ -83,7 +83,7 @@ def started(line: EngineLine) -> "asyncio.Task[Outcome]":
     return asyncio.create_task(carried_out())
 
 
-async def test_the_message_of_a_slice_answers_without_the_database(
+async def test_message_of_a_slice_answers_without_the_database(
     server: Server, line: EngineLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = started(line)
@@ -105,7 +105,7 @@ def published(monkeypatch: pytest.MonkeyPatch, *outcomes: Outcome) -> bytes:
     return said[0].encode()
 
 
-def test_a_message_leaves_out_objects_that_would_make_it_long(
+def test_long_messages_leave_out_their_objects(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     long = Outcome(1, True, "", 12, (12, 12, {"data": "x" * nudges.LONGEST_MESSAGE}))
@@ -113,7 +113,7 @@ def test_a_message_leaves_out_objects_that_would_make_it_long(
     assert nudges.outcomes_of(message) == [Outcome(1, True, "", 12)]
 
 
-async def test_a_slice_may_be_quicker_than_the_number_of_its_command(
+async def test_slice_may_arrive_before_its_command_is_numbered(
     server: Server, line: EngineLine
 ) -> None:
     server.numbered.clear()
@@ -136,9 +136,7 @@ async def test_the_database_is_asked_when_no_message_comes(
     assert server.asked == 1
 
 
-async def test_a_message_about_the_run_itself_makes_the_line_ask(
-    server: Server, line: EngineLine
-) -> None:
+async def test_message_about_the_run_makes_the_line_ask(server: Server, line: EngineLine) -> None:
     client = started(line)
     await server.stored.wait()
     server.rows = [(1, "applied", "", 9)]
