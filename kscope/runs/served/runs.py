@@ -15,7 +15,7 @@ __all__ = ["Run", "account_name", "event_time", "run_exists", "runs_read"]
 
 Link = psycopg.AsyncConnection[Any]
 
-# What is read of a run, in the order of the model; its number comes first.
+# The columns that are read of a run, in the order of the model; its number comes first.
 _COLUMNS = (
     *("id", "owner_id", "visibility", "profile", "ahead", "status"),
     *("head_seq", "head_at", "differs_from", "differs_for", "forked_at", "created"),

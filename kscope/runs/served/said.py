@@ -9,7 +9,7 @@ from kscope.runs.served.objects import rows_of
 
 Link = psycopg.AsyncConnection[Any]
 
-# Of virtual time are the events, of the clock the Kubernetes Events.
+# Events have virtual time, Kubernetes Events the time of the clock.
 _AHEAD = "(SELECT coalesce(ahead, 0) FROM runs_run WHERE id = %(run)s)"
 _SELECT = (
     "SELECT object, coalesce(data->>'reason', kind), component, coalesce(data->>'note', message),"

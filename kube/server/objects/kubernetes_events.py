@@ -1,7 +1,7 @@
 """The Kubernetes Events of a run, made of what its history recorded.
 
-What was said of one object with the same reason and words is one Event with a count, as an API
-server keeps it. Like there, an Event is kept for an hour after it was last seen.
+Messages about one object with the same reason and words become one Event with a count, as in an API
+server. Like there, an Event is kept for an hour after it was last seen.
 """
 
 from typing import Any
@@ -69,7 +69,7 @@ for _resource in SERVED:
 def _life(said: Said, lives: dict[str, list[Life]]) -> Life | None:
     """The object that it was said of: the newest that had been created by then.
 
-    What is said after an object is gone is about that one, also when it is made again.
+    Messages after a deletion are about the deleted object, also when it is made again.
     """
     known = reversed(lives.get(said.object, ()))
     return next((one for one in known if one.created <= said.last_seq), None)

@@ -1,10 +1,10 @@
-"""What changed in a run between two events, as watchers are told it.
+"""The changes in a run between two events, as watchers get them.
 
-What a command wrote is told as the command left it, whatever was written afterwards: clients are
-promised every change. Of what controllers wrote to one object within a range only the newest version
-is known, and told as one change. An object that went within the range is told with its last manifest.
+A watch sends each write of a command as the command left the object, whatever was written afterwards:
+clients are promised every change. Several writes of controllers to one object within a range are one
+change, with the newest version. A deletion within the range comes with the last manifest.
 
-A client may come back after any change that it was told of, and has to know all that came before.
+A client may come back after any change that it got, and has to know all that came before.
 An object that came before that change and was written again after it is therefore two changes.
 """
 
@@ -70,7 +70,7 @@ async def read(
     async for row in written_since(link, run_id, entities, after):
         if row.seq <= upto and row.seq not in seqs:
             changes.append(_change(row))
-        # What was written again later is told then, but that it came is told here.
+        # A later change sends the object as it was written then; its arrival is sent here.
         elif (
             row.seq > upto
             and after < row.created <= upto
@@ -78,7 +78,7 @@ async def read(
         ):
             changes.append(_change(row._replace(seq=row.created)))
     for row in await removed_since(link, run_id, after, upto):
-        # What came and went is two changes, each of an event of its own: a client may have heard
+        # An object that came and went is two changes, each of its own event: a client may have heard
         # of the first only, when it comes back.
         if row.created > after and (row.entity, row.created) not in lives:
             changes.append(_change(row._replace(seq=row.created)))
@@ -97,7 +97,7 @@ def _change(row: Row, *, is_gone: bool = False) -> Change:
 
 
 def _with_arrivals(changes: Sequence[Change], after: int) -> list[Change]:
-    """The changes in order, with one more for each object that came before another was told.
+    """The changes in order, with one more for each object that came before another change.
 
     Only objects of the same kind matter, because a watch is of one kind.
     """

@@ -145,7 +145,7 @@ class Changer:
     ) -> Response:
         """Write what *change* makes of the object; *version* is the one that the client names.
 
-        Unless it names one, this is done again until nobody writes the object meanwhile.
+        Unless it names one, this is repeated until no other write comes between.
         Upstream: apiserver/pkg/storage/etcd3/store.go, GuaranteedUpdate().
         """
         give_up_at = monotonic() + engine_line.WAIT_SECONDS

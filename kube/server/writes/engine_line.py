@@ -137,7 +137,7 @@ class EngineLine(Follower):
             if self._sent:
                 await self._ask()
         except psycopg.Error:
-            # What came of them is there when the database is; who waits has its own patience.
+            # Their outcome is there when the database is; each waiting request has its own patience.
             raise
         except Exception as problem:  # noqa: BLE001  # each of them is told
             for each in self._sent.values():
@@ -162,7 +162,7 @@ class EngineLine(Follower):
                     self._sent[key] = outcome
                 else:
                     _answer(outcome, early)
-            # What is left are commands of others.
+            # The rest are commands of other processes.
             self._early.clear()
 
     def _next(self) -> list[_Waiting]:

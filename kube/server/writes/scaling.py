@@ -36,7 +36,7 @@ def with_scale(target: Target, old: Manifest, scale: Any) -> Manifest:
             [("FieldValueInvalid", "must be greater than or equal to 0", "spec.replicas")],
             "Scale",
         )
-    # Of a Scale's metadata, what names the object that it is meant for.
+    # The fields of a Scale's metadata that name its object.
     given = part_of(scale, "metadata")
     named = {name: given.get(name) for name in ("name", "uid", "resourceVersion")}
     return {

@@ -55,7 +55,7 @@ def prepare_for_create(manifest: Manifest, permission: Permission) -> Manifest:
 
 
 def permitted(patch: Manifest, permission: Permission) -> Manifest:
-    """What of a merge patch its writer may change; a server leaves the rest as it is.
+    """The part of a merge patch that its writer may change; a server leaves the rest as it is.
 
     Upstream: PrepareForUpdate(), such as that of podStatusStrategy.
     """

@@ -130,7 +130,7 @@ def _fill_field(source: Manifest | None) -> None:
 
 
 def _request_limits(container: Manifest) -> None:
-    """What is limited is requested, too. Upstream: SetDefaults_Pod()."""
+    """A limit becomes the request as well. Upstream: SetDefaults_Pod()."""
     resources: Any = container["resources"]
     if not isinstance(resources, dict):
         return
