@@ -150,6 +150,16 @@ def test_why_needs_a_run(tmp_path: Path) -> None:
         _simulate(source, "--mode", "decisions", "--why", "web")
 
 
+def test_a_run_is_checked_for_determinism(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = _write(tmp_path, "one.yaml", NODE, POD)
+    _simulate(source, "--until", "10s", "--check-determinism")
+    assert capsys.readouterr().out == "The run has one history, however it is cut.\n"
+    with pytest.raises(CommandError, match="--check-determinism needs a run"):
+        _simulate(source, "--mode", "decisions", "--check-determinism")
+
+
 _MANY = """
 apiVersion: apps/v1
 kind: Deployment

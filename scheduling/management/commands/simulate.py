@@ -26,6 +26,7 @@ from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.documents import DocumentError, Limits, read_documents
 from kscope.sim.objects.objects import Manifest, from_manifest
 from scheduling.engine.api_server.first_objects import refused_objects
+from scheduling.engine.checks.determinism import check_determinism
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.extenders import Extender, ExtenderCalls
@@ -96,6 +97,12 @@ class Command(BaseCommand):
         )
         parser.add_argument("--json", action="store_true", help="the answer to --why as JSON")
         parser.add_argument(
+            "--check-determinism",
+            action="store_true",
+            help="run twice, once cut at random into slices, checkpoints and forks, and say where "
+            "the two histories part; instead of the timeline",
+        )
+        parser.add_argument(
             "--no-evidence",
             action="store_true",
             help="decisions without filters, scores and candidates; events without data",
@@ -114,8 +121,10 @@ class Command(BaseCommand):
             options["feature_gates"] = parse_gates(options["feature_gates"])
         except ValueError as error:
             raise bad_input(f"--feature-gates: {error}") from error
-        if decides and options["why"]:
-            raise bad_input("--why needs a run; --mode decisions has none")
+        for option in ("why", "check_determinism"):
+            if decides and options[option]:
+                name = option.replace("_", "-")
+                raise bad_input(f"--{name} needs a run; --mode decisions has none")
         try:
             with uncollected():
                 (self._decisions if decides else self._run)(paths, options)
@@ -178,6 +187,9 @@ class Command(BaseCommand):
             )
         except (SimError, ValueError) as refusal:
             raise bad_input(str(refusal)) from refusal
+        if options["check_determinism"]:
+            self._check_determinism(scenario, cluster, until, options)
+            return
         cluster.extender_calls.transport = HttpTransport.from_environment()
         budget = _budget(scenario, options)
         cluster.limit(budget)
@@ -198,6 +210,24 @@ class Command(BaseCommand):
         if stop is not None:
             advice = f"Raise it with --max-{stop.part} to go on."
             raise CommandError(f"{stop.reason} {advice}", returncode=_STOPPED)
+
+    def _check_determinism(
+        self, scenario: Scenario, cluster: Cluster, until: int, options: dict[str, Any]
+    ) -> None:
+        if cluster.asks_extenders:
+            raise bad_input(
+                "--check-determinism cannot be used with extenders: they may answer otherwise"
+            )
+        parting = check_determinism(
+            scenario,
+            _seed(scenario, options),
+            profile=cluster.profile,
+            until=until,
+            budget=_budget(scenario, options),
+        )
+        if parting is not None:
+            raise CommandError(f"The run has two histories: {parting}")
+        self.stdout.write("The run has one history, however it is cut.")
 
     def _explain(self, cluster: Cluster, evidence: Evidence, options: dict[str, Any]) -> None:
         kind, key = _asked_object(options["why"], evidence)
