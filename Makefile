@@ -71,7 +71,7 @@ fuzz: setup-dev ## 20,000 broken inputs of each kind; FUZZ_KIND, FUZZ_FIRST and 
 	@FUZZ_COUNT=$${FUZZ_COUNT:-20000} FUZZ_SECONDS=$${FUZZ_SECONDS:-7200} \
 	    $(PY) -m pytest -n 2 -rP --show-capture=stdout tests/fuzz
 
-check: setup-dev ## format, lint, types, import contracts, unused code, names of tests, migrations, documents
+check: setup-dev ## format, lint, types, import contracts, unused code, numbers of STYLE.md, names of tests, migrations, documents
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(ESLINT) $(FRONT_END)
@@ -81,6 +81,7 @@ check: setup-dev ## format, lint, types, import contracts, unused code, names of
 	$(PY) -m pyright
 	.venv/bin/lint-imports --no-cache
 	$(PY) .ci/unused.py
+	$(PY) .ci/style.py
 	$(PY) .ci/test_names.py
 	$(PY) manage.py check
 	$(PY) manage.py makemigrations --check --dry-run

@@ -15,7 +15,7 @@ from bench.table import Row, seconds
 from kscope.sim.kernel.rng import Streams
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.decisions import decide
+from scheduling.engine.cycle.decisions_mode.decide import decide
 
 GPU = "example.com/gpu-milli"
 MODEL = "gpu-model"

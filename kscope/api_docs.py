@@ -28,7 +28,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """The response under one HTTP status."""
 
     status: str
@@ -45,7 +45,7 @@ class Operation:
     text: str
     parameters: list[Field]
     body: list[Field]
-    answers: list[Answer]
+    answers: list[Response]
 
 
 @require_GET
@@ -78,7 +78,7 @@ def _operation(schema: Schema, path: str, method: str, described: Schema) -> Ope
         parameters=parameters,
         body=_fields(schema, described.get("requestBody", {})),
         answers=[
-            Answer(status, answer.get("description", ""), _fields(schema, answer))
+            Response(status, answer.get("description", ""), _fields(schema, answer))
             for status, answer in described["responses"].items()
         ],
     )

@@ -29,13 +29,13 @@ if settings.DATABASE_POOL:
 # The routes reach models, which exist only once Django is set up.
 from kscope import database_format  # noqa: E402
 from kscope.accounts.sockets import own_origin_only  # noqa: E402
-from kscope.clean_ends import clean_ends  # noqa: E402
+from kscope.failures.clean_ends import clean_ends  # noqa: E402
 from kscope.operations import presence  # noqa: E402
 from kscope.operations.headers import Application, answer_headers  # noqa: E402
-from kscope.runs.capacity.admission import admission  # noqa: E402
+from kscope.runs.capacity.requests_at_once import admission  # noqa: E402
 from kscope.runs.stream.routing import websocket_urlpatterns  # noqa: E402
 from kscope.runs.web.bodies import bodies  # noqa: E402
-from kscope.static_files import static_files  # noqa: E402
+from kscope.static.files import static_files  # noqa: E402
 from kube.server.application import Server, kubernetes_api  # noqa: E402
 
 database_format.check_start()

@@ -23,7 +23,7 @@ from django.conf import settings
 from structlog.contextvars import bind_contextvars, unbind_contextvars
 
 from kscope import database_format
-from kscope.runs.drive.stopping import is_stopping, stop_ask, stop_unask
+from kscope.runs.drive.ending.stopping import is_stopping, stop_ask, stop_unask
 from kscope.up.children import die_with_parent
 from kscope.worker_steps import GoneSoon, ReadsDatabase, TakesTasks
 

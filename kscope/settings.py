@@ -64,7 +64,7 @@ from csp.constants import NONCE, NONE, SELF
 
 from kscope import env, logs
 from kscope.accounts.oidc.options import provider_of
-from kscope.static_version import static_version
+from kscope.static.version import static_version
 from kscope.steady_clock import steady_now
 from kscope.up.address import known_servers
 
@@ -115,7 +115,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     # The last one: see there.
-    "kscope.runs.capacity.admission.OneThreadMiddleware",
+    "kscope.runs.capacity.requests_at_once.OneThreadMiddleware",
 ]
 
 ROOT_URLCONF = "kscope.urls"
@@ -231,7 +231,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "kscope.static_finder.ModuleFinder",
+    "kscope.static.finder.ModuleFinder",
 ]
 # Files are served from where they lie, so that a fresh clone needs no collectstatic.
 WHITENOISE_USE_FINDERS = True

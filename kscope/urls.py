@@ -8,8 +8,8 @@ from drf_spectacular.views import SpectacularAPIView
 
 import kscope.accounts.schema  # noqa: F401  # the schema names our ways to authenticate
 from kscope.api_docs import api_docs
+from kscope.failures.unavailable import handle_server_error
 from kscope.glossary import glossary
-from kscope.unavailable import handle_server_error
 
 handler500 = handle_server_error
 

@@ -16,7 +16,7 @@ from celery.worker import state
 from kombu.connection import Connection
 
 from kscope import database_format
-from kscope.runs.drive.stopping import stop_ask
+from kscope.runs.drive.ending.stopping import stop_ask
 
 LONGEST_STOP_S = 10.0
 LOOK_EVERY_S = 5.0

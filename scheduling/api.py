@@ -21,9 +21,9 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineParts, EngineView
 from kscope.runs.web.api.parameters import whole_number
 from kscope.runs.web.rest import RestView
-from scheduling.agreement import VERDICTS, agreement
 from scheduling.drain import drain_preview
 from scheduling.engine.diagnosis.why import KIND_OF
+from scheduling.findings.agreement import VERDICTS, agreement
 from scheduling.models import SchedulingAttempt
 from scheduling.selectors import (
     attempt_evidence_by_id,

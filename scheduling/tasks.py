@@ -12,9 +12,9 @@ from kombu.exceptions import OperationalError
 
 from kscope.database_format import WrongFormat, check_connection
 from kscope.runs import nudges
+from kscope.runs.drive.ending.stuck import ended_when_stuck
 from kscope.runs.drive.runner import run_drive
 from kscope.runs.drive.slices import run_needs_driver
-from kscope.runs.drive.stuck import ended_when_stuck
 
 log = logging.getLogger(__name__)
 

@@ -5,9 +5,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from kscope.runs.access import found_run
-from scheduling.agreement import SHOWN, VERDICTS, agreement
 from scheduling.engine.versions.differences import rules
 from scheduling.engine.versions.registry import VERSIONS
+from scheduling.findings.agreement import SHOWN, VERDICTS, agreement
 
 
 @require_safe

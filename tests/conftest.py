@@ -42,7 +42,7 @@ def checked_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     # Tests without a database need not wait until all this is loaded.
     from kscope.runs.drive import runner
     from kscope.runs.models import Run
-    from scheduling.record_checks import run_findings
+    from scheduling.findings.record_checks import run_findings
 
     keep, wrong = runner.engine_keep, list[str]()
 

@@ -153,7 +153,7 @@ def start_function(call: Call, *, stdin: int, stdout: int) -> Process:
     if loader:
         with suppress(OSError):
             return forked(Path(loader), call, (stdin, stdout, sys.stderr.fileno()))
-    command = [sys.executable, "-m", "kscope.loader", call.to_text()]
+    command = [sys.executable, "-m", "kscope.process_loader", call.to_text()]
     return subprocess.Popen(command, stdin=stdin, stdout=stdout, cwd=ROOM)
 
 

@@ -23,7 +23,7 @@ def start_loader(address: Path, env: Mapping[str, str], *, room: Path, log: Path
         address.chmod(0o600)
         return start_child(
             "loader",
-            [sys.executable, "-m", "kscope.loader"],
+            [sys.executable, "-m", "kscope.process_loader"],
             log=log,
             context=ProcessContext({**env, LOADER: str(address)}, room),
             stdin=listener.fileno(),

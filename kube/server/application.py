@@ -20,8 +20,8 @@ from starlette.websockets import WebSocket
 from kscope.accounts.access import Visitor
 from kscope.accounts.sockets import address_of as address_of_client
 from kscope.runs import leases
-from kscope.runs.capacity.admission import request_key
 from kscope.runs.capacity.places import Places
+from kscope.runs.capacity.requests_at_once import request_key
 from kscope.runs.errors import ApplicationError
 from kscope.runs.selectors import run_worker
 from kscope.runs.served.links import DATABASE_ERRORS, SnapshotLinks

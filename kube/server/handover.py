@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import psycopg
 
+from kscope.failures.unavailable import what_is_away
 from kscope.runs.engine import Manifest
 from kscope.runs.errors import ApplicationError
 from kscope.runs.served.links import DATABASE_ERRORS
 from kscope.runs.write_keys import Held, is_undone
-from kscope.unavailable import what_is_away
 from kube.status import ApiError, internal_error, timed_out, unavailable
 
 _AWAY = "The database does not answer."

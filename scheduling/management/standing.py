@@ -23,7 +23,7 @@ BAD_INPUT = 2
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
-class Answer(Protocol):
+class Writable(Protocol):
     """What a command was asked for."""
 
     def to_dict(self) -> dict[str, Any]: ...
@@ -87,7 +87,7 @@ def standing_cluster(loaded: LoadResult, profile: str | None) -> Standing:
     return Standing(cluster, evidence)
 
 
-def write_answer(command: BaseCommand, answer: Answer, *, as_json: bool) -> None:
+def write_answer(command: BaseCommand, answer: Writable, *, as_json: bool) -> None:
     """Print an answer as a text, or as indented JSON."""
     if as_json:
         text = orjson.dumps(answer.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"

@@ -12,8 +12,8 @@ from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.extenders import Extender, ExtenderCalls
 from scheduling.engine.configuration.scenario_schedulers import setup_without_configuration
-from scheduling.engine.cycle.decisions import decide
-from scheduling.engine.versions.feature_gates import with_gates
+from scheduling.engine.cycle.decisions_mode.decide import decide
+from scheduling.engine.versions.kubernetes_version import with_gates
 from scheduling.engine.versions.registry import VERSIONS
 from tests.conformance.extender_answers import Answers
 from tests.conformance.vectors import parametrised

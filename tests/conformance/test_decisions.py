@@ -23,7 +23,7 @@ from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.decisions import decide
+from scheduling.engine.cycle.decisions_mode.decide import decide
 from scheduling.engine.diagnosis import diagnose
 from tests.conformance.vectors import parametrised
 from tests.samples import sample

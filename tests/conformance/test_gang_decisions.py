@@ -25,7 +25,7 @@ from scheduling.engine.configuration.scenario_schedulers import (
 )
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.attempt import Attempt
-from scheduling.engine.cycle.decisions import Decisions
+from scheduling.engine.cycle.decisions_mode.decide import Decisions
 from scheduling.engine.cycle.decisions_mode.decided_cluster import DecidedCluster
 from scheduling.engine.cycle.decisions_mode.stored_objects import admitted
 from scheduling.engine.cycle.group_cycle import GroupAttempt, GroupCycle, Outcome
@@ -35,7 +35,7 @@ from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.pod_groups.groups import PodGroups, group_of
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
-from scheduling.engine.versions.feature_gates import with_gates
+from scheduling.engine.versions.kubernetes_version import with_gates
 from scheduling.engine.versions.registry import VERSIONS
 from tests.conformance.vectors import Json, parametrised
 from tests.vectors import vector_set

@@ -7,7 +7,7 @@ import pytest
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.decisions import decide
+from scheduling.engine.cycle.decisions_mode.decide import decide
 from tests.builders import (
     claims_in_pod,
     device,

@@ -10,8 +10,8 @@ from kscope.operations import health
 from kscope.runs import write_keys
 from kscope.runs.aside import pool, process
 from kscope.runs.aside.question import QUERY_SECONDS, REPLAY_SECONDS
-from kscope.runs.capacity import admission, connections, places, waiting
-from kscope.runs.drive import stuck
+from kscope.runs.capacity import connections, places, requests_at_once, waiting
+from kscope.runs.drive.ending import stuck
 from kscope.runs.services import ANSWER_SECONDS
 from kscope.runs.stream import consumers, export, stream_room
 from kscope.runs.web import bodies, uploads
@@ -30,7 +30,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "such places of one address": PLACES[1:],
     "requests that read much of a run or ask an engine about it": ("a quarter",),
     "`/healthz`": ("none",),
-    "`/readyz`": (f"{admission.READY_PLACES}, besides",),
+    "`/readyz`": (f"{requests_at_once.READY_PLACES}, besides",),
     "requests that wait": (f"{places.WAITING}, each for {places.WAIT_SECONDS:.0f} s",),
     "connections": ("4,096, three quarters",),
     "the head of a request": (

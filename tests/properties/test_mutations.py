@@ -18,7 +18,7 @@ from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.decisions import decide
+from scheduling.engine.cycle.decisions_mode.decide import decide
 from tests.properties.examples import examples
 from tests.properties.mutations import mutated
 from tests.vectors import vector_set

@@ -14,7 +14,7 @@ from kscope.sim.kernel.recorder import Event
 from kscope.sim.kernel.units import MINUTE, SECOND
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.api_server.admission import Admission
-from scheduling.engine.api_server.quota.admission import QuotaAdmission
+from scheduling.engine.api_server.quota.quota_admission import QuotaAdmission
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cluster.known_fields import KnownFields

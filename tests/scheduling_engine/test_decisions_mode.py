@@ -5,7 +5,7 @@ from typing import Any
 
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.decisions import decide
+from scheduling.engine.cycle.decisions_mode.decide import decide
 from tests.scheduling_engine.builders import make_node, make_pod
 
 ZONE = "topology.kubernetes.io/zone"

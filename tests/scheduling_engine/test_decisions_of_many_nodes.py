@@ -10,7 +10,7 @@ import pytest
 from kscope.sim.input.loader import load_paths
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.decisions import decide
+from scheduling.engine.cycle.decisions_mode.decide import decide
 
 Manifest = dict[str, Any]
 

@@ -11,8 +11,8 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.profiles import default_profile
 from scheduling.engine.configuration.scenario_schedulers import check_setup
-from scheduling.engine.versions.feature_gates import with_gates
 from scheduling.engine.versions.gates import GATES
+from scheduling.engine.versions.kubernetes_version import with_gates
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import Manifest, node, node_of, played, pod, scene
 

@@ -7,7 +7,7 @@ from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration import profiles
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
-from scheduling.engine.cycle.decisions import decide
+from scheduling.engine.cycle.decisions_mode.decide import decide
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.builders import apply_command, node, node_of, pod, scene

@@ -17,7 +17,7 @@ from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.decision.signatures import PodSigner
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.versions.feature_gates import with_gates
+from scheduling.engine.versions.kubernetes_version import with_gates
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import device_class, node, node_of, played, pod, scene
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod

@@ -11,7 +11,7 @@ from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.report import Diagnosis
 from scheduling.engine.diagnosis.why import explain_object
-from scheduling.engine.versions.feature_gates import with_gates
+from scheduling.engine.versions.kubernetes_version import with_gates
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import node, pod
 from tests.builders.clusters import Manifest, apply_command, node_of, played, scene

@@ -17,7 +17,7 @@ import pytest
 
 from kscope.sim.objects.objects import ApiObject, Manifest, from_manifest
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.decisions import decide
+from scheduling.engine.cycle.decisions_mode.decide import decide
 from scheduling.engine.preemption.go_sort import go_sorted
 from tests.samples import sample
 from tests.scheduling_engine.builders import make_node

@@ -13,7 +13,7 @@ from kscope.sim.errors import Forbidden
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.objects import ApiObject, from_manifest
-from scheduling.engine.api_server.quota.admission import QuotaAdmission
+from scheduling.engine.api_server.quota.quota_admission import QuotaAdmission
 from scheduling.engine.versions.registry import VERSIONS
 
 Json = dict[str, Any]

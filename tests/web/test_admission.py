@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from kscope.runs.capacity import admission as gate
 from kscope.runs.capacity import askers, places
-from kscope.runs.capacity.admission import admission, request_key
+from kscope.runs.capacity import requests_at_once as gate
 from kscope.runs.capacity.places import Places
+from kscope.runs.capacity.requests_at_once import admission, request_key
 from kscope.runs.capacity.sending import Sending
 from kscope.runs.errors import ApplicationError
 from tests.waiting import HANG_SECONDS
@@ -347,7 +347,7 @@ def test_the_slowest_readers_are_cut_off_first() -> None:
 
 def test_all_middleware_runs_in_one_go() -> None:
     """The last one decides whether Django changes threads between them."""
-    assert settings.MIDDLEWARE[-1] == "kscope.runs.capacity.admission.OneThreadMiddleware"
+    assert settings.MIDDLEWARE[-1] == "kscope.runs.capacity.requests_at_once.OneThreadMiddleware"
     assert not gate.OneThreadMiddleware.async_capable
 
 

@@ -14,7 +14,7 @@ from django.db import connection, connections
 
 from kscope.runs import aside
 from kscope.runs.aside import OnPart, Question
-from kscope.runs.capacity.admission import admission
+from kscope.runs.capacity.requests_at_once import admission
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
 

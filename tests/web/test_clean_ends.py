@@ -14,12 +14,12 @@ from django.test import RequestFactory
 from starlette.requests import ClientDisconnect
 from uvicorn.protocols.utils import ClientDisconnected
 
-from kscope.clean_ends import clean_ends
+from kscope.failures.clean_ends import clean_ends
+from kscope.failures.unavailable import handle_server_error
 from kscope.logs import ClientsFaults
 from kscope.runs.capacity.sending import abort_of
 from kscope.runs.stream import consumers
 from kscope.runs.stream.routing import websocket_urlpatterns
-from kscope.unavailable import handle_server_error
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 

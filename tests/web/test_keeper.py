@@ -9,10 +9,10 @@ import pytest
 from django.db import connection
 
 from kscope.runs.drive import driver, engines, keeper, memory, runner, slices, stuck
+from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.garbage import GROWTH_BYTES, GrowthCollector
 from kscope.runs.drive.keeper import Build, Keeper
 from kscope.runs.drive.replay import Progress
-from kscope.runs.drive.stopping import stop_ask, stop_unask
 from kscope.runs.models import Run
 from scheduling.engine.cluster import initial_objects
 

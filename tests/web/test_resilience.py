@@ -15,7 +15,7 @@ from kscope.celery import app as celery
 from kscope.runs import services
 from kscope.runs.drive import driver, engines, slices
 from kscope.runs.drive import driver as driving
-from kscope.runs.drive.stopping import stop_ask, stop_unask
+from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Run, RunEvent, Scenario
 from kscope.runs.stream import streaming

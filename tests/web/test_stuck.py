@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kscope.runs.drive import stuck
+from kscope.runs.drive.ending import stuck
 from kscope.up.processes import ROOM
 
 HANGS = """
 import time
-from kscope.runs.drive import stuck
+from kscope.runs.drive.ending import stuck
 
 def wait_for_ever():
     time.sleep(3600)

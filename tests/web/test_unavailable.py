@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test import Client, RequestFactory
 
-from kscope.unavailable import handle_server_error
+from kscope.failures.unavailable import handle_server_error
 
 
 @pytest.fixture

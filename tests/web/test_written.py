@@ -8,9 +8,9 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
+from kscope.failures.unavailable import handle_server_error
 from kscope.runs.models import Run
 from kscope.runs.web.written import WrittenMiddleware
-from kscope.unavailable import handle_server_error
 from tests.kube.server.faults import refused_by_the_database
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,7 +6,7 @@ from threading import BoundedSemaphore
 
 from django.db import close_old_connections
 
-from kscope.runs.capacity import admission
+from kscope.runs.capacity import requests_at_once
 
 MOST = 32  # threads that wait; further ones do not wait
 _SHORTEST, _LONGEST, _GROWTH = 0.03, 0.25, 1.3
@@ -23,7 +23,7 @@ def moments(seconds: float) -> Iterator[None]:
     try:
         deadline, pause = time.monotonic() + seconds, _SHORTEST
         yield
-        admission.leave()
+        requests_at_once.leave()
         while time.monotonic() < deadline:
             close_old_connections()
             time.sleep(pause)

@@ -18,14 +18,14 @@ from kscope.runs.drive import slices
 from kscope.runs.drive.checkpoints import CheckpointSchedule
 from kscope.runs.drive.committer import Committer
 from kscope.runs.drive.decided import Attempts
+from kscope.runs.drive.ending.stopping import Stopping, is_stopping
+from kscope.runs.drive.ending.stuck import moved_on
 from kscope.runs.drive.engines import Progress, engine_for
 from kscope.runs.drive.forks import GoalReplay, follows_another_engine, parting_seq, replay_to_goal
 from kscope.runs.drive.garbage import GrowthCollector, uncollected
 from kscope.runs.drive.keeper import Build, Keeper
 from kscope.runs.drive.memory import BudgetGuard, Memory
 from kscope.runs.drive.replay import Diverged, RecordedOtherwise
-from kscope.runs.drive.stopping import Stopping, is_stopping
-from kscope.runs.drive.stuck import moved_on
 from kscope.runs.engine import Engine, Manifest, wiring
 from kscope.runs.models import Run
 from kscope.runs.nudges import WakeListener, publish_head
@@ -76,14 +76,7 @@ class Driver:
         self.controls = _controls(run)
         self._attempts = Attempts(run_id)
         self._checkpoints = CheckpointSchedule(run_id, run.head_seq)
-        self._head = slices.Head(
-            seq=run.head_seq,
-            at=run.head_at,
-            steps=run.head_steps,
-            commands=run.head_commands,
-            digest=run.head_digest,
-            next_at=run.next_at,
-        )
+        self._head = _head_on_record(run)
         self._committed = self._began = time.monotonic()
         self._memory = Memory()
         self._keeper = Keeper(run_id, epoch, None if run.is_started else Build(run.building))
@@ -179,11 +172,7 @@ class Driver:
             self._rest(listener)
 
     def _sleep(self, listener: WakeListener, seconds: float) -> None:
-        try:
-            listener.sleep(seconds)
-        except redis.RedisError as problem:
-            log.warning("no nudges: %s", problem)
-            time.sleep(min(seconds, 0.2))
+        _sleep_until_woken(listener, seconds)
         self._look()
 
     def _rest(self, listener: WakeListener) -> None:
@@ -400,16 +389,7 @@ class Driver:
         measures.UNEXPECTED.inc(engine.unexpected - self._unexpected)
         self._unexpected = engine.unexpected
         piece = engine.take()
-        head = slices.Head(
-            seq=engine.seq,
-            at=engine.now,
-            steps=engine.steps,
-            commands=self.commands,
-            digest=engine.digest(),
-            next_at=engine.next_at,
-            objects=engine.objects,
-            memory=self._budget.memory.used,
-        )
+        head = _head_of(engine, self.commands, self._budget.memory.used)
         before, self._head = self._head, head
         commit = slices.Commit(
             packed=slices.slice_packed(piece),
@@ -435,6 +415,38 @@ class Driver:
 
 
 _FAR = 2**62
+
+
+def _head_on_record(run: Run) -> slices.Head:
+    return slices.Head(
+        seq=run.head_seq,
+        at=run.head_at,
+        steps=run.head_steps,
+        commands=run.head_commands,
+        digest=run.head_digest,
+        next_at=run.next_at,
+    )
+
+
+def _head_of(engine: Engine, commands: int, memory: int) -> slices.Head:
+    return slices.Head(
+        seq=engine.seq,
+        at=engine.now,
+        steps=engine.steps,
+        commands=commands,
+        digest=engine.digest(),
+        next_at=engine.next_at,
+        objects=engine.objects,
+        memory=memory,
+    )
+
+
+def _sleep_until_woken(listener: WakeListener, seconds: float) -> None:
+    try:
+        listener.sleep(seconds)
+    except redis.RedisError as problem:
+        log.warning("no nudges: %s", problem)
+        time.sleep(min(seconds, 0.2))
 
 
 def _others_wait() -> bool:

@@ -22,7 +22,8 @@ from typing import Any
 from django.db import Error, connection
 
 from kscope.runs import leases
-from kscope.runs.drive import slices, stuck
+from kscope.runs.drive import slices
+from kscope.runs.drive.ending import stuck
 from kscope.runs.drive.memory import resident_bytes
 from kscope.runs.engine import Engine
 

@@ -15,9 +15,9 @@ from django.db import DatabaseError, InterfaceError, connection
 
 from kscope.runs import measures
 from kscope.runs.drive.checkpoints import checkpoints_usable, engine_bytes
+from kscope.runs.drive.ending.stopping import Stopping
 from kscope.runs.drive.garbage import uncollected
 from kscope.runs.drive.slices import LostLease
-from kscope.runs.drive.stopping import Stopping
 from kscope.runs.engine import Engine, wiring
 from kscope.runs.models import Checkpoint, Command, Run
 from kscope.sim.errors import SimError

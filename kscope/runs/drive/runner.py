@@ -16,10 +16,10 @@ from kscope.logs import bound
 from kscope.runs import measures
 from kscope.runs.drive import slices
 from kscope.runs.drive.driver import Driver, EngineEnded
+from kscope.runs.drive.ending.stopping import Stopping
 from kscope.runs.drive.engines import Live, engine_forget, engine_keep
 from kscope.runs.drive.garbage import Collector
 from kscope.runs.drive.replay import RecordedOtherwise
-from kscope.runs.drive.stopping import Stopping
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 from kscope.runs.nudges import note_if_full, publish_head

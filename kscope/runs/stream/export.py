@@ -11,9 +11,9 @@ import orjson
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 
-from kscope.runs.capacity.admission import NOBODY
 from kscope.runs.capacity.fair_queue import Key
 from kscope.runs.capacity.places import Places
+from kscope.runs.capacity.requests_at_once import NOBODY
 from kscope.runs.models import Run
 from kscope.runs.selectors import EventFilter
 from kscope.runs.stream.streaming import connect

@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 
 from kscope.runs import aside
 from kscope.runs.aside import Question
-from kscope.runs.capacity import admission
+from kscope.runs.capacity import requests_at_once
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.rest import RestView
 
@@ -128,7 +128,7 @@ def filled(view: Callable[..., Any]) -> Callable[..., Any]:
         response = await sync_to_async(view)(request, *args, **kwargs)
         if isinstance(response, EngineAnswer | EngineParts):
             asker = await sync_to_async(_leave)(request)
-            admission.leave()
+            requests_at_once.leave()
             if isinstance(response, EngineParts):
                 return await response.begin(asker)
             await response.fill(asker)

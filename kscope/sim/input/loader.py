@@ -184,7 +184,7 @@ class Loader:
             problem = Problem(file=_names(list(result.files)), message=message)
             return LoadResult(problems=[problem], files=result.files)
         self._leave_out_fields(profile)
-        result.left_out = left_out(self._unread(read))
+        result.left_out = left_out(_unread(result, read))
         result.warnings += [str(one) for one in result.left_out]
         if self._repeated:
             result.warnings.append(
@@ -217,21 +217,6 @@ class Loader:
             steps = self._unknown_fields.leave_out_of_steps(scenario["steps"], profile, origin)
             result.scenario = {**scenario, "steps": steps}
         result.warnings += self._unknown_fields.notes()
-
-    def _unread(self, read: frozenset[str]) -> list[Manifest]:
-        """The objects of kinds that the run does nothing with, in files and in steps.
-
-        *read* are the kinds of `OPTIONAL` that it does act on.
-        """
-        steps = (self._result.scenario or {}).get("steps") or ()
-        made = [step["manifest"] for step in steps if "manifest" in step]
-        aside = [one.manifest for one in self._result.kept_aside]
-        unread = [*aside, *(each for each in made if not is_known(each))]
-        ignored = OPTIONAL - read
-        if ignored:
-            given = (*self._result.manifests, *(each for each in made if is_known(each)))
-            unread += [each for each in given if each["kind"] in ignored]
-        return unread
 
     def _setup_problem(self, fault: SetupFault) -> Problem:
         if fault.part == "object":
@@ -448,6 +433,22 @@ class Loader:
             "resourceVersions"
         )
         report.add((*path, "metadata", "name"), name, problem)
+
+
+def _unread(result: LoadResult, read: frozenset[str]) -> list[Manifest]:
+    """The objects of kinds that the run does nothing with, in files and in steps.
+
+    *read* are the kinds of `OPTIONAL` that it does act on.
+    """
+    steps = (result.scenario or {}).get("steps") or ()
+    made = [step["manifest"] for step in steps if "manifest" in step]
+    aside = [one.manifest for one in result.kept_aside]
+    unread = [*aside, *(each for each in made if not is_known(each))]
+    ignored = OPTIONAL - read
+    if ignored:
+        given = (*result.manifests, *(each for each in made if is_known(each)))
+        unread += [each for each in given if each["kind"] in ignored]
+    return unread
 
 
 def _names(files: list[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from kscope.runs.capacity import admission
+from kscope.runs.capacity import requests_at_once
 from kscope.runs.engine import Manifest
 from kscope.runs.errors import ApplicationError
 from kscope.runs.nudges import Outcome, outcomes_of
@@ -104,7 +104,7 @@ class EngineLine(Follower):
         waiting = _Waiting(commands, [loop.create_future() for _ in commands], pledge)
         self._unsent.append(waiting)
         self._sending = _going_on(self._sending, self._send)
-        admission.leave()
+        requests_at_once.leave()
         try:
             async with asyncio.timeout(WAIT_SECONDS):
                 return await asyncio.gather(*waiting.outcomes)

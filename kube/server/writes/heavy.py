@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 
 from starlette.requests import Request
 
-from kscope.runs.capacity.admission import request_key
 from kscope.runs.capacity.places import Places
+from kscope.runs.capacity.requests_at_once import request_key
 
 LARGE_BYTES = 65_536
 LARGE_PARTS = 2_000  # fields and items; a pod has one or two hundred

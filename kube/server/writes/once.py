@@ -19,7 +19,7 @@ from kscope.accounts.access import Visitor
 from kscope.accounts.limits import visitor_key
 from kscope.accounts.sockets import address_of
 from kscope.runs import write_keys
-from kscope.runs.capacity import admission
+from kscope.runs.capacity import requests_at_once
 from kscope.runs.nudges import Outcome
 from kscope.runs.served.commands import RunFailed, outcomes_of_all
 from kscope.runs.served.keys import (
@@ -71,7 +71,7 @@ class WriteOnce:
 
     async def answer(self, write: Write) -> Response:
         """The answer of *write*, or of the request that this one repeats. Raises ApiError."""
-        admission.leave()
+        requests_at_once.leave()
         give_up_at = monotonic() + WAIT_SECONDS
         held, may_take_over = await self._taken(), True
         while monotonic() < give_up_at:

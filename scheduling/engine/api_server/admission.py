@@ -30,8 +30,8 @@ from scheduling.engine.api_server.defaulting import (
 )
 from scheduling.engine.api_server.limit_ranger import KIND as LIMIT_RANGE
 from scheduling.engine.api_server.limit_ranger import LimitRanger, with_item_defaults
-from scheduling.engine.api_server.quota.admission import KIND as RESOURCE_QUOTA
-from scheduling.engine.api_server.quota.admission import QuotaAdmission
+from scheduling.engine.api_server.quota.quota_admission import KIND as RESOURCE_QUOTA
+from scheduling.engine.api_server.quota.quota_admission import QuotaAdmission
 from scheduling.engine.api_server.refusals import forbidden_unnamed
 from scheduling.engine.api_server.rules import AdmissionRules
 from scheduling.engine.api_server.topology_labels import topology_labels

@@ -36,7 +36,7 @@ from scheduling.engine.configuration.scenario_schedulers import read_schedulers
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings
-from scheduling.engine.versions.feature_gates import with_gates
+from scheduling.engine.versions.kubernetes_version import with_gates
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.engine.workloads.actors import WorkloadActors
 from scheduling.engine.workloads.controller import ControllerContext
@@ -130,7 +130,6 @@ class Cluster:
         )
         injector = FaultInjector(self.store, self.recorder, self.streams, self.volumes)
         self._executor = CommandExecutor(
-            self.loop,
             self.store,
             self.recorder,
             self.admission,

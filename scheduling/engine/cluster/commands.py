@@ -10,7 +10,6 @@ from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
 from kscope.sim.input.cleaning import clean, clean_command, without_nulls
 from kscope.sim.input.scenario import STEP_VERBS, Step, grace_fault
-from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.kinds import split_entity_id
 from kscope.sim.objects.objects import (
@@ -202,7 +201,6 @@ class CommandExecutor:
         "_faults",
         "_fields",
         "_kubelets",
-        "_loop",
         "_recorder",
         "_store",
         "_successors",
@@ -212,7 +210,6 @@ class CommandExecutor:
 
     def __init__(
         self,
-        loop: EventLoop,
         store: ObjectStore,
         recorder: Recorder,
         admission: Admission,
@@ -220,7 +217,6 @@ class CommandExecutor:
         faults: FaultInjector,
         fields: KnownFields,
     ) -> None:
-        self._loop = loop
         self._store = store
         self._recorder = recorder
         self._admission = admission

@@ -37,8 +37,7 @@ from scheduling.engine.configuration.profiles import Profile, default_profile
 from scheduling.engine.configuration.registry import IN_TREE, UnknownPlugin
 from scheduling.engine.configuration.setup import LeaderElection, SchedulerSetup
 from scheduling.engine.versions.cycle_rules import CycleRules
-from scheduling.engine.versions.feature_gates import with_gates
-from scheduling.engine.versions.kubernetes_version import KubernetesVersion
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion, with_gates
 from scheduling.engine.versions.registry import VERSIONS
 from volumes.engine.binding.binder import DEFAULT_BIND_TIMEOUT
 

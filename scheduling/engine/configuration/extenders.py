@@ -108,7 +108,7 @@ class ExtenderTransport(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ExtenderAnswer:
     """The result of one call: the body of the answer, or why there is none."""
 
     body: str = ""
@@ -126,14 +126,16 @@ class ExtenderCalls:
         self._recorder = recorder
         self.number = 0
         self.transport: ExtenderTransport | None = None
-        self.answers: dict[int, Answer] = {}
+        self.answers: dict[int, ExtenderAnswer] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "transport": None, "answers": {}}
 
     def remember(self, data: Mapping[str, Any]) -> None:
         """Answer call `data["call"]` as the ExtenderCalled event with this *data* says."""
-        self.answers[int(data["call"])] = Answer(data.get("answer") or "", data.get("error") or "")
+        self.answers[int(data["call"])] = ExtenderAnswer(
+            data.get("answer") or "", data.get("error") or ""
+        )
 
     def post(self, extender: ExtenderSettings, verb: str, pod: PodInfo, body: Manifest) -> Any:
         """The decoded answer. Raises ExtenderError."""
@@ -154,17 +156,19 @@ class ExtenderCalls:
         except orjson.JSONDecodeError as error:
             raise ExtenderError(f"extender at URL {url} did not answer in JSON: {error}") from error
 
-    def _really_post(self, url: str, body: Manifest, timeout: int) -> Answer:
+    def _really_post(self, url: str, body: Manifest, timeout: int) -> ExtenderAnswer:
         if self.transport is None:
-            return Answer(error=f"Post {url}: no extender may be called from here")
+            return ExtenderAnswer(error=f"Post {url}: no extender may be called from here")
         try:
             text = self.transport.post(url, orjson.dumps(body), timeout).decode()
         except (ExtenderError, UnicodeDecodeError) as error:
-            return Answer(error=str(error))
+            return ExtenderAnswer(error=str(error))
         if any(nul in text for nul in _NUL):
             # The database cannot store U+0000.
-            return Answer(error=f"extender at URL {url} answered with a text that has U+0000 in it")
-        return Answer(body=_trimmed(text))
+            return ExtenderAnswer(
+                error=f"extender at URL {url} answered with a text that has U+0000 in it"
+            )
+        return ExtenderAnswer(body=_trimmed(text))
 
 
 @dataclass(slots=True)

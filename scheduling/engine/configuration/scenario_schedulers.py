@@ -18,8 +18,7 @@ from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.configuration.registry import factory_of
 from scheduling.engine.configuration.setup import SchedulerSetup, default_setup
 from scheduling.engine.framework.handle import Handle
-from scheduling.engine.versions.feature_gates import with_gates
-from scheduling.engine.versions.kubernetes_version import KubernetesVersion
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion, with_gates
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 
 # A scenario can have this many schedulers, each with a queue and a cache of its own.

@@ -1,4 +1,7 @@
-"""One version of Kubernetes, as a value."""
+"""One version of Kubernetes, as a value, and under other values of its feature gates.
+
+Upstream: component-base/featuregate/feature_gate.go.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, cast
 
+from kscope.sim.input.reading import ConfigurationError
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine.api_server.rules import AdmissionRules
 from scheduling.engine.framework.wording import Wording
@@ -111,3 +115,46 @@ def _switched(version: KubernetesVersion, name: str, on: bool) -> KubernetesVers
     for area, rule in gate.rules:
         version = replace(version, **{area: _changed(getattr(version, area), {rule: on})})
     return version
+
+
+def with_gates(
+    version: KubernetesVersion, gates: Mapping[str, Any], path: str = "featureGates"
+) -> KubernetesVersion:
+    """*version* with these gates on or off; *version* itself if nothing differs.
+
+    Raises ConfigurationError naming a gate that the version does not have or that cannot be set.
+    """
+    chosen = {name: _checked(version, name, value, path) for name, value in gates.items()}
+    known = version.feature_gates
+    changed = {
+        name: known[name]._replace(default=on)
+        for name, on in chosen.items()
+        if on != known[name].default
+    }
+    if not changed:
+        return version
+    for name, gate in {**known, **changed}.items():
+        needed = GATES[name].needs
+        if gate.default and needed and not {**known, **changed}[needed].default:
+            problem = f"feature gate {name} requires {needed} to be on"
+            raise ConfigurationError(f"{path}.{name}", True, problem)
+    return version.but(feature_gates=changed)
+
+
+def _checked(version: KubernetesVersion, name: str, value: Any, path: str) -> bool:
+    where = f"{path}.{name}"
+    gate = version.feature_gates.get(name)
+    if gate is None:
+        known = ", ".join(version.feature_gates) or "none"
+        if name in GATES:
+            problem = f"{version.name} does not have this feature gate"
+        else:
+            problem = "unrecognized feature gate"
+        raise ConfigurationError(where, value, f"{problem}; kscope has for {version.name}: {known}")
+    if not isinstance(value, bool):
+        raise ConfigurationError(where, value, "expected true or false")
+    if gate.is_locked and value != gate.default:
+        locked = f"feature is locked to {str(gate.default).lower()}"
+        problem = f"cannot set feature gate {name} to {str(value).lower()}, {locked}"
+        raise ConfigurationError(where, value, problem)
+    return value

@@ -36,12 +36,12 @@ from scheduling.engine.configuration.scenario_schedulers import (
     unknown_profile,
 )
 from scheduling.engine.configuration.setup import SchedulerSetup
-from scheduling.engine.cycle.decisions import decide
+from scheduling.engine.cycle.decisions_mode.decide import decide
 from scheduling.engine.diagnosis.report import Diagnosis
 from scheduling.engine.diagnosis.why import KIND_OF
 from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.after_play import explain_after_play
-from scheduling.engine.versions.feature_gates import with_gates
+from scheduling.engine.versions.kubernetes_version import with_gates
 from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.extender_client import HttpTransport
 from scheduling.management.standing import bad_input, expand, write_answer

@@ -11,9 +11,9 @@ from kscope.sim.kernel.units import SECOND, nanoseconds_of, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.objects.pod_resources import ResourceRules, may_resize
 from kscope.sim.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices
-from volumes.engine.kubelet.admission import NodeResources, Rejection
 from volumes.engine.kubelet.context import KubeletContext
 from volumes.engine.kubelet.device_preparation import DevicePreparation
+from volumes.engine.kubelet.pod_admission import NodeResources, Rejection
 from volumes.engine.kubelet.pod_status import (
     CONFIG_ERROR,
     SYNC_PERIOD,
@@ -301,17 +301,7 @@ class PodWorkers:
     def _started(self, worker: Worker) -> None:
         worker.timer = None
         worker.stage = Stage.RUNNING
-        now = timestamp(self._loop.clock)
-        running = {"running": {"startedAt": now}}
-        status: Manifest = {
-            "phase": "Running",
-            "conditions": running_conditions(worker.pod, now),
-            "startTime": worker.pod.status.get("startTime") or now,
-            "containerStatuses": container_statuses(worker.pod, running),
-        }
-        if worker.allocated is not None:
-            statuses = status["containerStatuses"]
-            status["containerStatuses"] = with_reported_resources(worker.allocated, statuses)
+        status = _running_status(worker, timestamp(self._loop.clock))
         self._status.write(worker, status, "PodRunning", f"runs on {worker.node}")
         self._set_end(worker)
 
@@ -409,6 +399,19 @@ class PodWorkers:
             self._resources[worker.node].release(worker.pod.uid)
             self._resizer.forget(worker)
             self._resizer.room_freed(worker.node)
+
+
+def _running_status(worker: Worker, now: str) -> Manifest:
+    running = {"running": {"startedAt": now}}
+    statuses = container_statuses(worker.pod, running)
+    if worker.allocated is not None:
+        statuses = with_reported_resources(worker.allocated, statuses)
+    return {
+        "phase": "Running",
+        "conditions": running_conditions(worker.pod, now),
+        "startTime": worker.pod.status.get("startTime") or now,
+        "containerStatuses": statuses,
+    }
 
 
 def _run_for(pod: Pod) -> int | None:

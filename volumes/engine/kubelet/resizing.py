@@ -16,8 +16,8 @@ from kscope.sim.objects.objects import Manifest, Node, Pod
 from kscope.sim.objects.pod_resources import NEWEST, ResourceRules, pod_resources
 from kscope.sim.objects.qos import GUARANTEED, qos_class
 from kscope.sim.objects.quantity import parse
-from volumes.engine.kubelet.admission import NodeResources
 from volumes.engine.kubelet.context import KubeletContext
+from volumes.engine.kubelet.pod_admission import NodeResources
 from volumes.engine.kubelet.pod_status import PodStatusWriter
 from volumes.engine.kubelet.pod_worker import Stage, Worker
 from volumes.engine.ports import NORMAL, WARNING

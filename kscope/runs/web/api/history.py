@@ -18,7 +18,7 @@ from kscope.accounts.access import visitor_of
 from kscope.runs import selectors
 from kscope.runs.access import found_run, may_see_values
 from kscope.runs.aside import Question
-from kscope.runs.capacity import admission
+from kscope.runs.capacity import requests_at_once
 from kscope.runs.errors import ApplicationError
 from kscope.runs.hidden_values import without_hidden
 from kscope.runs.manifest_edits import without_managers
@@ -100,7 +100,7 @@ class RunEvents(RestView):
         if form == "json":
             return Response(_event_page(run, wanted, descending=descending, limit=limit))
         query = event_query(run, wanted, descending=descending, limit=limit)
-        lines = event_lines(query, form, admission.asker())
+        lines = event_lines(query, form, requests_at_once.asker())
         response = StreamingHttpResponse(lines, content_type=CONTENT_TYPES[form])
         # A name may hold what a header may not.
         name = re.sub(r"[^\w.-]+", "-", f"{run.name}-{run.pk}-events.{form}")

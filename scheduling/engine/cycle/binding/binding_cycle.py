@@ -26,7 +26,7 @@ from scheduling.engine.cycle.attempt import Attempt, Binding
 from scheduling.engine.cycle.binding.bind_queue import BindQueue
 from scheduling.engine.cycle.binding.binder import Binder
 from scheduling.engine.cycle.binding.plugin_calls import WAIT_FOR_VOLUMES, PluginCalls
-from scheduling.engine.cycle.chronicle import COMPONENT
+from scheduling.engine.cycle.chronicle import COMPONENT, Chronicle
 from scheduling.engine.cycle.decision.result import ERROR, UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.cycle.device_work import WAIT_FOR_DEVICES, DeviceWork
 from scheduling.engine.cycle.explain import summary
@@ -199,19 +199,7 @@ class BindingCycle:
         self._gauges.assumed(node, info)
         self._bindings[info.key] = binding
         self._queue.nominator.delete(info.uid)
-        return self._chronicle.record_pod(
-            "PodAssumed",
-            info.pod,
-            f"to {node}, {decision.feasible} of {decision.evaluated} nodes fit",
-            summary(decision),
-            {
-                "queue": None,
-                "queue_since": None,
-                "cache": "assumed",
-                "assumed": node,
-                "blocker": None,
-            },
-        )
+        return _record_assumed(self._chronicle, binding, decision)
 
     def _reserve_and_permit(self, binding: Binding, attempt: Attempt) -> Failure | None:
         """Reserve and Permit with custom plugins; why the pod failed, or None."""
@@ -415,3 +403,19 @@ class BindingCycle:
             binding.has_room = False
             self._state.change_cache(binding.info.pod.id, self._cache.forget_pod, binding.info)
             self._gauges.settled(binding.node, binding.info)
+
+
+def _record_assumed(chronicle: Chronicle, binding: Binding, decision: ScheduleResult) -> int:
+    return chronicle.record_pod(
+        "PodAssumed",
+        binding.info.pod,
+        f"to {binding.node}, {decision.feasible} of {decision.evaluated} nodes fit",
+        summary(decision),
+        {
+            "queue": None,
+            "queue_since": None,
+            "cache": "assumed",
+            "assumed": binding.node,
+            "blocker": None,
+        },
+    )

@@ -14,8 +14,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.template.loader import render_to_string
 from django.views.defaults import server_error
 
-from kscope.clean_ends import FULL, is_disk_full
 from kscope.database_format import WrongFormat
+from kscope.failures.clean_ends import FULL, is_disk_full
 from kscope.runs.nudges import note_if_full
 from kscope.runs.web.written import may_be_stored
 

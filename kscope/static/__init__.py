@@ -1,0 +1,1 @@
+"""Static files: where they come from, how they are served, and their version."""
