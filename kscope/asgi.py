@@ -35,7 +35,7 @@ from kscope.operations.headers import Application, answer_headers  # noqa: E402
 from kscope.runs.capacity.requests_at_once import admission  # noqa: E402
 from kscope.runs.stream.routing import websocket_urlpatterns  # noqa: E402
 from kscope.runs.web.bodies import bodies  # noqa: E402
-from kscope.static.files import static_files  # noqa: E402
+from kscope.static_files.files import static_files  # noqa: E402
 from kube.server.application import Server, kubernetes_api  # noqa: E402
 
 database_format.check_start()

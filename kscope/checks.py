@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core import checks
 
-from kscope.static.finder import node_modules, static_names
+from kscope.static_files.finder import node_modules, static_names
 
 
 @checks.register(checks.Tags.files)

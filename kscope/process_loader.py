@@ -38,7 +38,7 @@ MODULES = (
     "kscope.runs.drive.writer",
     "kscope.runs.stream.routing",
     "kscope.runs.web.body_limit",
-    "kscope.static.files",
+    "kscope.static_files.files",
     "kscope.urls",
     "kube.server.application",
     "uvicorn.loops.auto",

@@ -64,7 +64,7 @@ from csp.constants import NONCE, NONE, SELF
 
 from kscope import env, logs
 from kscope.accounts.oidc.options import provider_of
-from kscope.static.version import static_version
+from kscope.static_files.version import static_version
 from kscope.steady_clock import steady_now
 from kscope.up.address import known_servers
 
@@ -231,7 +231,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "kscope.static.finder.ModuleFinder",
+    "kscope.static_files.finder.ModuleFinder",
 ]
 # Files are served from where they lie, so that a fresh clone needs no collectstatic.
 WHITENOISE_USE_FINDERS = True

@@ -23,9 +23,9 @@ from scheduling.engine.diagnosis.subjects.goals import Goal
 from scheduling.engine.diagnosis.why import ASKED, explain_in_steps
 from scheduling.engine.observed.evidence import Evidence
 from scheduling.engine.triage.after_play import Observed, observed_after_play, unplayed
+from scheduling.findings.record_checks import NAMES, run_findings
 from scheduling.models import SchedulingAttempt
 from scheduling.process_forks import forks_of
-from scheduling.findings.record_checks import NAMES, run_findings
 from scheduling.triages import answer_as_it_stands, evidence_of
 
 # A diagnosis holds a whole engine and its forks in memory, so only one may run at a time.

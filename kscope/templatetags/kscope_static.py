@@ -9,7 +9,7 @@ from django import template
 from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
 
-from kscope.static.finder import import_map_names, imported_names
+from kscope.static_files.finder import import_map_names, imported_names
 
 register = template.Library()
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.template import Context, Template
 
-from kscope.static.finder import MODULES, ModuleFinder, static_names
+from kscope.static_files.finder import MODULES, ModuleFinder, static_names
 
 
 def test_the_import_map_names_existing_files() -> None:

@@ -8,8 +8,8 @@ from django.conf import settings
 from starlette.responses import PlainTextResponse
 
 from kscope.operations.headers import answer_headers
-from kscope.static.files import static_files
-from kscope.static.version import static_version
+from kscope.static_files.files import static_files
+from kscope.static_files.version import static_version
 
 STATIC = settings.STATIC_URL
 SCRIPT = f"{STATIC}js/theme.js"
