@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cache
-from typing import Any
+from typing import Any, LiteralString
 
 import orjson
 import psycopg
@@ -81,7 +81,7 @@ async def namespaces_used(link: Link, run_id: int) -> list[str]:
 
 
 async def rows_of(
-    link: Link, run_id: int, entities: Sequence[str], columns: str, newer: int = -1
+    link: Link, run_id: int, entities: Sequence[str], columns: LiteralString, newer: int = -1
 ) -> AsyncIterator[tuple[str, tuple[Any, ...]]]:
     """The ids of *entities* that there are and were written after event *newer*, with *columns*."""
     for table, keys in _keys_by_table(entities).items():
