@@ -42,7 +42,7 @@ test-js: setup-dev
 	@$(NODE) --test $(sort $(wildcard tests/js/*/*/*.test.js))
 
 test-kubectl: setup-dev ## the commands of every kubectl that is found; writes docs/kubectl.md
-	@$(PY) -u -m pytest -rs -o addopts="-p tests.plugin -p kscope.kube.plugin --import-mode=importlib" tests/kubectl
+	@$(PY) -u -m pytest -rs -o addopts="-p tests.plugin -p kube.clusters.plugin --import-mode=importlib" tests/kubectl
 
 test-e2e: setup-dev
 	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -u -m pytest -rs -o addopts="-p tests.plugin --import-mode=importlib" tests/e2e

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists functions, methods and classes of kscope/, scheduling/, volumes/ and kube/ that no run uses.
+"""Lists functions, methods and classes of engine/, kscope/, scheduling/, volumes/ and kube/ that no run uses.
 
 Starting from what is executed when a module is imported, from decorated functions (routes, tasks,
 signals, commands) and from methods that override a library's, it follows names through the code.
@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("kscope", "scheduling", "volumes", "kube")
+PACKAGES = ("engine", "kscope", "scheduling", "volumes", "kube")
 EXCEPTIONS = Path(__file__).with_name("unused.txt")
 
 # Decorators that leave a function as it is: only what calls it makes it used.

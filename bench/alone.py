@@ -4,24 +4,24 @@ What the real scheduler's figures were measured with, too: the scheduler in one 
 kubelets and controllers that hear of every step.
 """
 
-from kscope.sim.api_server.store import ObjectStore
-from kscope.sim.input.scenario import Scenario
-from kscope.sim.kernel.latency import Latencies
-from kscope.sim.kernel.loop import EventLoop
-from kscope.sim.kernel.recorder import Recorder
-from kscope.sim.kernel.rng import Streams
-from kscope.sim.objects.objects import from_manifest
-from scheduling.engine.api_server.admission import Admission
-from scheduling.engine.cluster.cluster import Slice
-from scheduling.engine.cluster.commands import Manifest
-from scheduling.engine.cluster.replicas import SchedulerReplicas
-from scheduling.engine.configuration.extenders import ExtenderCalls
-from scheduling.engine.configuration.scenario_schedulers import read_schedulers
-from scheduling.engine.cycle.scheduler import Scheduler
-from scheduling.engine.cycle.state import Surroundings
-from scheduling.engine.versions.registry import VERSIONS
-from volumes.engine.actors import VolumeActors
-from volumes.engine.phases import settled
+from engine.api_server.admission.admission import Admission
+from engine.api_server.store.store import ObjectStore
+from engine.cluster.cluster import Slice
+from engine.cluster.commands import Manifest
+from engine.cluster.replicas import SchedulerReplicas
+from engine.cluster.storage_actors import VolumeActors
+from engine.input.scenario import Scenario
+from engine.kernel.latency import Latencies
+from engine.kernel.loop import EventLoop
+from engine.kernel.recorder import Recorder
+from engine.kernel.rng import Streams
+from engine.objects.objects import from_manifest
+from engine.objects.phases import settled
+from engine.scheduler.configuration.extenders import ExtenderCalls
+from engine.scheduler.configuration.scenario_schedulers import read_schedulers
+from engine.scheduler.cycle.scheduler import Scheduler
+from engine.scheduler.cycle.state import Surroundings
+from engine.versions.registry import VERSIONS
 
 
 class SchedulerAlone:

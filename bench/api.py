@@ -22,9 +22,9 @@ from bench.commits import Committer, Manifest, paced
 from bench.servers import ROOM, Servers, servers, store_run
 from bench.size import usual
 from bench.table import Row, rows_of_waits
-from kscope.sim.input.generate import synthetic
-from kscope.sim.kernel.recorder import EventRow
-from kscope.sim.kernel.units import MILLISECOND, SECOND
+from engine.input.generate import synthetic
+from engine.kernel.recorder import EventRow
+from engine.kernel.units import MILLISECOND, SECOND
 
 CLIENTS = usual(16, least=2)
 ALONE = usual(100, least=3)  # writes of a client that is alone
@@ -170,7 +170,7 @@ def run_of_pods(count: int) -> Any:
 
 
 def _running_pod() -> Manifest:
-    from scheduling.engine.cluster.cluster import Cluster
+    from engine.cluster.cluster import Cluster
 
     cluster = Cluster.create(synthetic(1, 1))
     cluster.advance(60 * SECOND)

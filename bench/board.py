@@ -18,8 +18,8 @@ from websockets.asyncio.client import connect
 from bench.servers import Servers, origin_of, servers, store_run
 from bench.size import usual
 from bench.table import Row, median
-from kscope.sim.input.generate import synthetic
-from kscope.sim.kernel.view import State, fold
+from engine.input.generate import synthetic
+from engine.kernel.view import State, fold
 
 NODES = usual(5_000, least=10)
 PODS = usual(10_000, least=30)

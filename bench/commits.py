@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kscope.sim.kernel.recorder import EventRow
+from engine.kernel.recorder import EventRow
 
 Manifest = dict[str, Any]
 
@@ -25,10 +25,10 @@ class Committer:
 
         Returns when it was committed, by the monotonic clock.
         """
+        from engine.api_server.store.write_record import Written
+        from engine.cluster.cluster import Slice
         from kscope.runs.drive.slices import Commit, Head, slice_commit, slice_packed
         from kscope.runs.nudges import publish_slice
-        from kscope.sim.api_server.write_record import Written
-        from scheduling.engine.cluster.cluster import Slice
 
         last = rows[-1]
         written = dict.fromkeys(objects, Written(1, last.seq))

@@ -16,13 +16,13 @@ from bench.alone import SchedulerAlone
 from bench.shapes import SHAPES, Manifest, Shape, node, scenario
 from bench.size import is_least, usual
 from bench.table import Row, cpu_seconds, median, seconds
-from kscope.sim.kernel.units import SECOND
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
-from scheduling.engine.columns.explanation import Explanation
-from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
-from scheduling.engine.cycle.attempt import SchedulingAttempt
-from scheduling.engine.cycle.decision.result import ScheduleResult
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.framework.columns.explanation import Explanation
+from engine.kernel.units import SECOND
+from engine.scheduler.cycle.algorithm import SchedulingAlgorithm
+from engine.scheduler.cycle.attempt import SchedulingAttempt
+from engine.scheduler.cycle.decision.result import ScheduleResult
 
 PATIENCE = 120 * SECOND
 PILOT = usual(10, least=1)

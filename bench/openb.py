@@ -12,10 +12,10 @@ from typing import Any
 from bench.shapes import Manifest
 from bench.size import usual
 from bench.table import Row, seconds
-from kscope.sim.kernel.rng import Streams
-from kscope.sim.objects.objects import from_manifest
-from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.decisions_mode.decide import decide
+from engine.kernel.rng import Streams
+from engine.objects.objects import from_manifest
+from engine.scheduler.configuration.profiles import PROFILES
+from engine.scheduler.cycle.decisions_mode.decide import decide
 
 GPU = "example.com/gpu-milli"
 MODEL = "gpu-model"

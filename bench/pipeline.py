@@ -15,8 +15,8 @@ from websockets.asyncio.client import connect
 from bench.servers import Servers, origin_of, servers, store_run
 from bench.size import usual
 from bench.table import Row
-from kscope.sim.input.generate import synthetic
-from kscope.sim.kernel.units import MILLISECOND, SECOND
+from engine.input.generate import synthetic
+from engine.kernel.units import MILLISECOND, SECOND
 
 PATIENCE_S = 180.0
 NODES = usual(5_000, least=10)
@@ -139,8 +139,8 @@ class Written:
 
 def _commits(nodes: int, pods: int) -> tuple[Written, Written]:
     """The slices of one engine, written once by the runner's own code and once by the ORM."""
+    from engine.cluster.cluster import Cluster
     from kscope.runs.drive.slices import Commit, Head, lease_take, slice_commit, slice_packed
-    from scheduling.engine.cluster.cluster import Cluster
 
     scenario = synthetic(nodes, pods)
     copied, by_orm = Written(), Written()

@@ -6,11 +6,11 @@ from unittest import mock
 import orjson
 
 from bench.table import Row
+from engine.api_server.validation import manifests
+from engine.input.generate import synthetic
+from engine.input.loader import load_files
+from engine.objects.openapi.findings import NOTHING
 from kscope.runs.drive.garbage import uncollected
-from kscope.sim.input.generate import synthetic
-from kscope.sim.input.loader import load_files
-from kscope.sim.objects.openapi.findings import NOTHING
-from kscope.sim.objects.validation import manifests
 
 _ROUNDS = 5
 

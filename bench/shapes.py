@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.size import usual
-from kscope.sim.input.scenario import Scenario
-from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latency
-from kscope.sim.kernel.units import HOUR
+from engine.input.scenario import Scenario
+from engine.kernel.latency import DEFAULT_LATENCIES, Latency
+from engine.kernel.units import HOUR
 
 Manifest = dict[str, Any]
 

@@ -18,9 +18,9 @@ from bench.commits import Committer, paced
 from bench.servers import Servers, origin_of, servers, store_run
 from bench.size import usual
 from bench.table import Row, rows_of_waits
-from kscope.sim.input.generate import synthetic
-from kscope.sim.kernel.recorder import EventRow
-from kscope.sim.kernel.units import MILLISECOND
+from engine.input.generate import synthetic
+from engine.kernel.recorder import EventRow
+from engine.kernel.units import MILLISECOND
 
 CLIENTS = usual(50, least=2)
 PER_SECOND = 20

@@ -12,16 +12,16 @@ import orjson
 from bench.sick import Size, sick_cluster
 from bench.size import usual
 from bench.table import Row
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.observed.evidence import Evidence
+from engine.diagnosis.triage.asking import explain_as_it_stands
+from engine.diagnosis.triage.report import Triage
+from engine.diagnosis.triage.triage import triage_parts
+from engine.input.load_result import LoadResult
+from engine.input.loader import load_files
+from engine.input.scenario import Scenario
+from engine.objects.objects import Pod
 from kscope.runs.drive.garbage import uncollected
-from kscope.sim.input.load_result import LoadResult
-from kscope.sim.input.loader import load_files
-from kscope.sim.input.scenario import Scenario
-from kscope.sim.objects.objects import Pod
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.observed.evidence import Evidence
-from scheduling.engine.triage.asking import explain_as_it_stands
-from scheduling.engine.triage.report import Triage
-from scheduling.engine.triage.triage import triage_parts
 from scheduling.process_forks import forks_of
 
 # The pod that is asked about is one of the largest group of pods without a node.

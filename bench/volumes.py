@@ -15,22 +15,22 @@ from typing import Any, cast
 from bench.shapes import Manifest, claim, node, pod, scenario, volume
 from bench.size import usual
 from bench.table import Row, cpu_seconds, median, most_mib
+from engine.api_server.store.store import ObjectStore
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.cluster.storage_actors import VolumeActors
+from engine.kernel.latency import DEFAULT_LATENCIES, Latencies, Latency
+from engine.kernel.loop import EventLoop
+from engine.kernel.recorder import Recorder
+from engine.kernel.rng import Streams
+from engine.kernel.units import HOUR, MINUTE, SECOND
+from engine.kubelet.volume_manager.actual_state import VolumeMountState
+from engine.objects.objects import PersistentVolume, PersistentVolumeClaim, Pod, from_manifest
+from engine.objects.phases import protected, settled
+from engine.storage.matching.index import VolumeIndex
+from engine.storage.matching.rules import find_matching_volume
+from engine.versions.registry import VERSIONS
 from kscope.runs.drive.garbage import uncollected
-from kscope.sim.api_server.store import ObjectStore
-from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latencies, Latency
-from kscope.sim.kernel.loop import EventLoop
-from kscope.sim.kernel.recorder import Recorder
-from kscope.sim.kernel.rng import Streams
-from kscope.sim.kernel.units import HOUR, MINUTE, SECOND
-from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, Pod, from_manifest
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
-from scheduling.engine.versions.registry import VERSIONS
-from volumes.engine.actors import VolumeActors
-from volumes.engine.kubelet.volume_manager.actual_state import VolumeMountState
-from volumes.engine.matching.index import VolumeIndex
-from volumes.engine.matching.rules import find_matching_volume
-from volumes.engine.phases import protected, settled
 
 VOLUMES = usual(10_000, least=20)
 ASKED = usual(2_000, least=5)

@@ -24,13 +24,13 @@ from bench.shapes import (
 )
 from bench.size import usual
 from bench.table import Row, seconds
-from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latency
-from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.objects import Pod
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.fork import collector_paused
-from scheduling.engine.diagnosis.inquiry import diagnose_in_steps
-from scheduling.engine.diagnosis.world import World
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.fork import collector_paused
+from engine.diagnosis.inquiry import diagnose_in_steps
+from engine.diagnosis.world import World
+from engine.kernel.latency import DEFAULT_LATENCIES, Latency
+from engine.kernel.units import SECOND
+from engine.objects.objects import Pod
 from scheduling.process_forks import forks_of
 
 NODES, PODS_EACH = usual(5_000, least=9), 4

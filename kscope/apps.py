@@ -1,7 +1,7 @@
 """The Django app that holds the wiring itself: checks, the static finder, template tags.
 
 `kscope/__init__.py` stays empty on purpose: importing Celery there, as its manual suggests, would
-drag Celery and Django into `kscope.sim`, which must stay plain Python. Celery is loaded here.
+drag Celery and Django into `engine`, which must stay plain Python. Celery is loaded here.
 """
 
 from django.apps import AppConfig

@@ -50,7 +50,10 @@ def logging_settings(form: str, level: str) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "kscope"}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
-            **{name: {"level": level} for name in ("kscope", "scheduling", "volumes", "kube")},
+            **{
+                name: {"level": level}
+                for name in ("engine", "kscope", "scheduling", "volumes", "kube")
+            },
             **{name: {"handlers": [], "level": "INFO", "propagate": True} for name in _OTHERS},
             "uvicorn.error": {
                 "handlers": [],

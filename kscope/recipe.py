@@ -6,7 +6,7 @@ that is missing. Secrets, ConfigMaps and ServiceAccounts are printed by their na
 
 from typing import Final
 
-from kscope.sim.objects.validation.kinds import KINDS
+from engine.api_server.validation.kinds import KINDS
 
 # The API groups of the kinds that are played; other products have kinds of the same names.
 _GROUPS: Final = ("apps", "batch", "policy", r"(node|resource|scheduling|storage)\.k8s\.io")

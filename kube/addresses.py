@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from kscope.sim.objects.durations import parse_duration
-from kscope.sim.objects.kinds import entity_id
+from engine.objects.kinds import entity_id
+from engine.objects.values.durations import parse_duration
 from kube.resources import Resource, found
 
 PREFIX = "/k8s/runs/"

@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from kscope.sim.objects import quantity
-from kscope.sim.objects.openapi.definitions import NEWEST, Schema
-from kscope.sim.objects.openapi.fields import check_as
-from kscope.sim.objects.openapi.findings import Findings, WrongType, type_name
+from engine.objects.openapi.definitions import NEWEST, Schema
+from engine.objects.openapi.fields import check_as
+from engine.objects.openapi.findings import Findings, WrongType, type_name
+from engine.objects.values import quantity
 from kube.resources import Resource
 from kube.status import ApiError, bad_request
 

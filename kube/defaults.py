@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from engine.api_server.admission.defaults import with_defaults
 from kscope.runs.engine import Manifest
 from kube.resources import Resource
-from scheduling.engine.api_server.defaults import with_defaults
 
 
 def defaulted(resource: Resource, manifest: Mapping[str, Any]) -> Manifest:

@@ -6,7 +6,7 @@ Upstream: what `kubectl api-resources` prints for a real server, for the kinds t
 from dataclasses import dataclass, replace
 from functools import cache
 
-from kscope.sim.objects.openapi.names import OLDER, kept_version
+from engine.objects.openapi.names import OLDER, kept_version
 
 READ = ("get", "list", "watch")
 WRITE = ("create", "delete", "deletecollection", "patch", "update")

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from kscope.sim.objects.documents import Path
-from kscope.sim.objects.openapi.findings import Findings
+from engine.objects.documents import Path
+from engine.objects.openapi.findings import Findings
 from kube.resources import Resource
 from kube.status import ApiError, bad_request
 

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from kscope.sim.objects.openapi.definitions import Schema, definitions
-from kscope.sim.objects.openapi.names import definition_of
+from engine.objects.openapi.definitions import Schema, definitions
+from engine.objects.openapi.names import definition_of
 from kube.resources import Resource
 
 # Timestamps that are remembered for each constant, and constants for which they are.

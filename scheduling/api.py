@@ -15,6 +15,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from engine.diagnosis.why import KIND_OF
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
@@ -22,7 +23,6 @@ from kscope.runs.web.answers import EngineAnswer, EngineParts, EngineView
 from kscope.runs.web.api.parameters import whole_number
 from kscope.runs.web.rest import RestView
 from scheduling.drain import drain_preview
-from scheduling.engine.diagnosis.why import KIND_OF
 from scheduling.findings.agreement import VERDICTS, agreement
 from scheduling.models import SchedulingAttempt
 from scheduling.selectors import (

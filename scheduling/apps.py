@@ -11,12 +11,12 @@ class SchedulingConfig(AppConfig):
 
     def ready(self) -> None:
         """Register engine, task and tables."""
+        from engine.cluster.source import fingerprint
+        from engine.scheduler.configuration.scenario_schedulers import check_setup
+        from engine.versions.choices import proposed_version, version_choices
+        from engine.versions.differences import plugin_change
         from kscope.runs.engine import wiring
         from scheduling import models, selectors, services, tasks
-        from scheduling.engine.configuration.scenario_schedulers import check_setup
-        from scheduling.engine.framework.source import fingerprint
-        from scheduling.engine.versions.choices import proposed_version, version_choices
-        from scheduling.engine.versions.differences import plugin_change
 
         wiring.create = services.cluster_create
         wiring.engine_digest = fingerprint

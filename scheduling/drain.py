@@ -2,11 +2,11 @@
 
 from typing import Any, cast
 
+from engine.api_server.admission.eviction import is_counted, is_exempt, selects
+from engine.objects.objects import ApiObject, from_manifest
+from engine.objects.objects import Pod as ApiPod
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import OtherObject, Run
-from kscope.sim.objects.objects import ApiObject, from_manifest
-from kscope.sim.objects.objects import Pod as ApiPod
-from scheduling.engine.api_server.eviction import is_counted, is_exempt, selects
 from scheduling.models import Node, Pod
 
 

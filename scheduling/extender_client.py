@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from engine.scheduler.configuration.extenders import ExtenderError
 from kscope.env import env_list
-from scheduling.engine.configuration.extenders import ExtenderError
 
 SETTING = "KSCOPE_EXTENDERS"
 _MAX_ANSWER = 64 << 20

@@ -15,9 +15,9 @@ import traceback
 from collections.abc import Callable
 from typing import TypeVar, cast
 
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.fork import CopiedForks, Forks
 from kscope.up.children import die_with_parent
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.fork import CopiedForks, Forks
 
 T = TypeVar("T")
 

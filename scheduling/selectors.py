@@ -8,21 +8,21 @@ from typing import Any, cast
 
 import orjson
 
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.fork import collector_paused
+from engine.diagnosis.inquiry import last_of
+from engine.diagnosis.observed.evidence import Evidence
+from engine.diagnosis.report import Diagnosis
+from engine.diagnosis.subjects.goals import Goal
+from engine.diagnosis.triage.after_play import Observed, observed_after_play, unplayed
+from engine.diagnosis.why import ASKED, explain_in_steps
+from engine.kernel.errors import SimError
+from engine.scheduler.cycle.score_columns import ScoreColumns
 from kscope.runs.drive.replay import Diverged, engine_at_head, engine_at_seq, engine_created
 from kscope.runs.engine import Engine
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
-from kscope.sim.errors import SimError
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cycle.score_columns import ScoreColumns
-from scheduling.engine.diagnosis.fork import collector_paused
-from scheduling.engine.diagnosis.inquiry import last_of
-from scheduling.engine.diagnosis.report import Diagnosis
-from scheduling.engine.diagnosis.subjects.goals import Goal
-from scheduling.engine.diagnosis.why import ASKED, explain_in_steps
-from scheduling.engine.observed.evidence import Evidence
-from scheduling.engine.triage.after_play import Observed, observed_after_play, unplayed
 from scheduling.findings.record_checks import NAMES, run_findings
 from scheduling.models import SchedulingAttempt
 from scheduling.process_forks import forks_of

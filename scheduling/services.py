@@ -8,14 +8,14 @@ import orjson
 from django.db.models import QuerySet
 from psycopg import Connection, Cursor
 
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.input.scenario import Scenario
+from engine.scheduler.cycle.attempt import SchedulingAttempt
+from engine.scheduler.cycle.score_columns import ScoreColumns
 from kscope.runs.drive.run_table import RunTable
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.web.past import ObjectLog
-from kscope.sim.input.scenario import Scenario
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
-from scheduling.engine.cycle.attempt import SchedulingAttempt
-from scheduling.engine.cycle.score_columns import ScoreColumns
 from scheduling.extender_client import HttpTransport
 
 _ATTEMPTS = RunTable(

@@ -4,19 +4,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.first_look.first_look import first_look
+from engine.diagnosis.fork import collector_paused
+from engine.diagnosis.observed.evidence import Evidence
+from engine.diagnosis.triage.asking import Answer, explain_as_it_stands
+from engine.diagnosis.triage.report import Triage
+from engine.diagnosis.triage.triage import triage_parts
+from engine.input.scenario import Scenario
+from engine.kernel.errors import SimError
 from kscope.runs.drive.replay import engine_created
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import KeptEvidence, Run
 from kscope.runs.triages import triage_keep, triage_known
-from kscope.sim.errors import SimError
-from kscope.sim.input.scenario import Scenario
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.fork import collector_paused
-from scheduling.engine.first_look.first_look import first_look
-from scheduling.engine.observed.evidence import Evidence
-from scheduling.engine.triage.asking import Answer, explain_as_it_stands
-from scheduling.engine.triage.report import Triage
-from scheduling.engine.triage.triage import triage_parts
 from scheduling.process_forks import forks_of
 
 

@@ -4,9 +4,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from engine.versions.differences import rules
+from engine.versions.registry import VERSIONS
 from kscope.runs.access import found_run
-from scheduling.engine.versions.differences import rules
-from scheduling.engine.versions.registry import VERSIONS
 from scheduling.findings.agreement import SHOWN, VERDICTS, agreement
 
 

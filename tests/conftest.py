@@ -7,7 +7,7 @@ import pytest
 from django.test import TransactionTestCase, override_settings
 from hypothesis import HealthCheck, settings
 
-from kscope.sim.kernel.boundary import Boundary
+from engine.kernel.boundary import Boundary
 from tests.database import empty_database
 
 # How long an example of Hypothesis takes depends on what else the machine does: it is no failure.

@@ -1,4 +1,4 @@
 """Volumes as a Django app: persistent volumes, claims and storage classes in the database, and their API.
 
-The rules live in `volumes.engine`, which knows nothing of Django.
+The rules live in `engine`, which knows nothing of Django.
 """

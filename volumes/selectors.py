@@ -2,11 +2,7 @@
 
 from typing import Any, TypeVar
 
-from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Run, RunEvent
-from kscope.runs.selectors import check_seq
-from kscope.runs.web.past import ObjectLog, log_replayed
-from kscope.sim.objects.objects import (
+from engine.objects.objects import (
     ApiObject,
     Node,
     PersistentVolume,
@@ -14,9 +10,13 @@ from kscope.sim.objects.objects import (
     StorageClass,
     from_manifest,
 )
-from volumes.engine.matching.candidates import candidates_for, claimants_dict, claimants_of
-from volumes.engine.matching.index import VolumeIndex
-from volumes.engine.phases import claim_class
+from engine.objects.phases import claim_class
+from engine.storage.matching.candidates import candidates_for, claimants_dict, claimants_of
+from engine.storage.matching.index import VolumeIndex
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Run, RunEvent
+from kscope.runs.selectors import check_seq
+from kscope.runs.web.past import ObjectLog, log_replayed
 
 Obj = TypeVar("Obj", bound=ApiObject)
 

@@ -15,9 +15,9 @@ import orjson
 from django.core.management import call_command
 from django.db import connection, transaction
 
+from engine.kernel.recorder import GENESIS, EventRow, chain, encode
 from kscope.database_format import TABLE, why_newer
 from kscope.runs.models import Run
-from kscope.sim.kernel.recorder import GENESIS, EventRow, chain, encode
 from kscope.up.children import StartError
 from kscope.up.postgres import find_binaries
 

@@ -10,12 +10,12 @@ from typing import Any, Literal, Protocol
 
 from psycopg import Connection, Cursor
 
-from kscope.sim.api_server.write_record import Left, Removal, Written
-from kscope.sim.input.budget import Budget
-from kscope.sim.input.budget import Stop as BudgetStop
-from kscope.sim.input.load_result import SetupCheck
-from kscope.sim.kernel.recorder import Event, EventRow
-from kscope.sim.kernel.view import State
+from engine.api_server.store.write_record import Left, Removal, Written
+from engine.input.budget import Budget
+from engine.input.budget import Stop as BudgetStop
+from engine.input.load_result import SetupCheck
+from engine.kernel.recorder import Event, EventRow
+from engine.kernel.view import State
 
 Manifest = dict[str, Any]
 Stop = Literal["event", "cycle"]

@@ -1,7 +1,7 @@
 """Values of manifests that may be secrets: only who may change a run is shown them.
 
 The data of Secrets, the values of environment variables, commands and arguments are not stored at
-all (`kscope/sim/input/cleaning.py`). The following values are stored, because a run gives the objects back
+all (`engine/input/cleaning.py`). The following values are stored, because a run gives the objects back
 as they were brought. They decide nothing in a run, and people put passwords and keys into them:
 
 | field | whose |
@@ -18,7 +18,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from kscope.sim.input.cleaning import LAST_APPLIED
+from engine.input.cleaning import LAST_APPLIED
 
 _HIDDEN: Final = frozenset(("volumeAttributes", "attachmentMetadata", "restuserkey"))
 _HIDDEN_IN: Final = {"flexVolume": "options"}

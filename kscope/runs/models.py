@@ -9,10 +9,10 @@ from django.db import models
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Coalesce
 
+from engine.input.budget import Budget
 from kscope.accounts.access import Visibility
 from kscope.runs import leases
 from kscope.runs.engine import wiring
-from kscope.sim.input.budget import Budget
 
 _USUAL = Budget()
 
@@ -157,7 +157,7 @@ class KeptEvidence(models.Model):
 
 
 class Triage(models.Model):
-    """What is stuck in a scenario that stands, under a version: see scheduling/engine/triage.
+    """What is stuck in a scenario that stands, under a version: see engine/diagnosis/triage.
 
     `document` is the answer with the changes that were tried; without `is_whole` with causes alone.
     """

@@ -8,13 +8,13 @@ import orjson
 from django.db import connection
 from django.db.models import QuerySet
 
+from engine.kernel.view import State, fold
 from kscope.runs import leases
 from kscope.runs.drive.checkpoints import checkpoint_before, checkpoint_view
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.triages import run_stuck
-from kscope.sim.kernel.view import State, fold
 
 NEWEST = 50
 MARKS = 200

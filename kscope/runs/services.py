@@ -9,6 +9,13 @@ import orjson
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Max, ProtectedError, Q
 
+from engine.input import scenario as sim_scenario
+from engine.input.budget import MOST, Budget
+from engine.input.cleaning import clean_command
+from engine.input.load_result import LoadResult
+from engine.kernel.errors import SimError
+from engine.kernel.units import MINUTE, nanoseconds_of
+from engine.objects.kinds import NAMESPACED, entity_id
 from kscope.accounts.access import Visibility
 from kscope.runs import leases
 from kscope.runs.capacity.quotas import quotas_check
@@ -19,13 +26,6 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Command, KeptEvidence, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
 from kscope.runs.selectors import check_seq
-from kscope.sim.errors import SimError
-from kscope.sim.input import scenario as sim_scenario
-from kscope.sim.input.budget import MOST, Budget
-from kscope.sim.input.cleaning import clean_command
-from kscope.sim.input.load_result import LoadResult
-from kscope.sim.kernel.units import MINUTE, nanoseconds_of
-from kscope.sim.objects.kinds import NAMESPACED, entity_id
 
 TIE_BREAKS = ("random", "name")
 _SAFE_SEED = 2**53

@@ -9,8 +9,8 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from kscope.sim.objects.openapi.definitions import Definitions, Schema, definitions
-from kscope.sim.objects.openapi.names import definition_of
+from engine.objects.openapi.definitions import Definitions, Schema, definitions
+from engine.objects.openapi.names import definition_of
 from kube.apply.fields import field, item_equal_to, item_with
 from kube.resources import Resource
 

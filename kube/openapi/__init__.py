@@ -1,6 +1,6 @@
 """The schemas of the served kinds, as OpenAPI documents in the forms that clients read.
 
-`definitions` takes those of `kscope.sim.objects.openapi`, `operations` adds the addresses,
+`definitions` takes those of `engine.objects.openapi`, `operations` adds the addresses,
 `documents` puts both into documents of version 2 and 3, `gnostic` writes version 2 as the protobuf
 that every kubectl reads. The documents are made once, when they are first asked for; only their bytes
 are kept.

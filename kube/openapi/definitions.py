@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from kscope.sim.objects.openapi.definitions import (
+from engine.objects.openapi.definitions import (
     INT_OR_STRING,
     QUANTITY,
     Definitions,
     Schema,
     read_definitions,
 )
-from kscope.sim.objects.openapi.names import definition_of
+from engine.objects.openapi.names import definition_of
 from kube.resources import SERVED
 
 SCHEMA_VERSION = "v1.36.0"

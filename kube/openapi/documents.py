@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from kscope.sim.objects.openapi.definitions import Definitions, Schema
-from kscope.sim.objects.openapi.names import definition_of
+from engine.objects.openapi.definitions import Definitions, Schema
+from engine.objects.openapi.names import definition_of
 from kube.openapi.definitions import (
     DELETE_OPTIONS,
     IN_VERSION_2,

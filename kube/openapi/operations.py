@@ -4,8 +4,8 @@ kubectl looks for a PATCH of the kind with the parameter `fieldValidation` or `d
 the server validate, or try, what it sends; and for the address of a resource to explain it.
 """
 
-from kscope.sim.objects.openapi.definitions import Definitions, Schema
-from kscope.sim.objects.openapi.names import definition_of
+from engine.objects.openapi.definitions import Definitions, Schema
+from engine.objects.openapi.names import definition_of
 from kube.resources import Resource
 
 _PATCHES = (

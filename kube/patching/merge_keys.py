@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-from kscope.sim.objects.openapi.definitions import definitions
+from engine.objects.openapi.definitions import definitions
 
 
 class FieldRule(NamedTuple):

@@ -8,7 +8,7 @@ $setElementOrder/FIELD. Upstream: apimachinery/pkg/util/strategicpatch/patch.go.
 from collections.abc import Mapping
 from typing import Any
 
-from kscope.sim.objects.openapi.names import definition_of
+from engine.objects.openapi.names import definition_of
 from kube.patching.merge_keys import field_rules
 from kube.resources import Resource
 from kube.status import bad_request

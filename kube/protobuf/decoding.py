@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from kscope.sim.objects.openapi.names import kept_version
+from engine.objects.openapi.names import kept_version
 
 MAGIC = b"k8s\x00"
 _DEEPEST = 64

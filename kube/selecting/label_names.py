@@ -5,7 +5,7 @@ Upstream: apimachinery/pkg/util/validation/validation.go.
 
 import re
 
-from kscope.sim.objects.validation.rules import subdomain_problems, too_long
+from engine.api_server.validation.rules import subdomain_problems, too_long
 
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = rf"({_NAME})?"

@@ -8,16 +8,7 @@ from collections.abc import Iterable
 
 import orjson
 
-from kscope.sim.objects.selectors import (
-    DOES_NOT_EXIST,
-    EXISTS,
-    GT,
-    IN,
-    LT,
-    NOT_IN,
-    Requirement,
-    int64,
-)
+from engine.objects.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, Requirement, int64
 from kube.selecting.label_names import key_problems, value_problems
 from kube.status import bad_request
 

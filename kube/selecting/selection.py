@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kscope.sim.objects.selectors import Requirement
+from engine.objects.selectors import Requirement
 from kube.resources import Resource
 from kube.selecting.fields import NAME, FieldTerm, Getter, Manifest, fields_of, fields_selected
 from kube.selecting.label_parser import labels_selected

@@ -8,11 +8,11 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
+from engine.kernel.units import EPOCH, MICROSECOND, SECOND
 from kscope.runs.engine import Manifest
 from kscope.runs.hidden_values import without_hidden
 from kscope.runs.served.runs import Run
 from kscope.runs.served.versions import Version
-from kscope.sim.kernel.units import EPOCH, MICROSECOND, SECOND
 from kube.addresses import Target
 from kube.defaults import defaulted
 from kube.forms import Form, form_of

@@ -3,7 +3,7 @@
 Upstream: apimachinery/pkg/util/duration/duration.go, HumanDuration().
 """
 
-from kscope.sim.kernel.units import SECOND, nanoseconds_of
+from engine.kernel.units import SECOND, nanoseconds_of
 
 UNKNOWN = "<unknown>"
 

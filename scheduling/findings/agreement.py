@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
+from engine.scheduler.cycle.shadow.shadow_decisions import AGREES, DIFFERS, STALE, TIED
 from kscope.runs.models import Run, RunEvent
-from scheduling.engine.cycle.shadow.shadow_decisions import AGREES, DIFFERS, STALE, TIED
 
 VERDICTS = (AGREES, TIED, DIFFERS, STALE)
 SHOWN = 500

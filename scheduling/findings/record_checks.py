@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 from django.db.models import Count, Max
 
+from engine.cluster.checks.cluster_checks import CHECKS, cluster_findings
+from engine.cluster.cluster import Cluster
+from engine.kernel.view import State, fold
 from kscope.runs.engine import wiring
 from kscope.runs.models import OtherObject, Run, RunEvent
-from kscope.sim.kernel.view import State, fold
-from scheduling.engine.checks.cluster_checks import CHECKS, cluster_findings
-from scheduling.engine.cluster.cluster import Cluster
 
 EVENTS = "events without gaps"
 VIEW = "view against events"

@@ -9,15 +9,15 @@ import orjson
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from kscope.sim.errors import SimError
-from kscope.sim.input.instants import whole_second_of
-from kscope.sim.input.load_result import LoadResult
-from kscope.sim.input.loader import load_paths
-from kscope.sim.input.scenario import Scenario
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.configuration.scenario_schedulers import check_setup
-from scheduling.engine.observed.evidence import Evidence
-from scheduling.engine.versions.choices import proposed_version
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.observed.evidence import Evidence
+from engine.input.instants import whole_second_of
+from engine.input.load_result import LoadResult
+from engine.input.loader import load_paths
+from engine.input.scenario import Scenario
+from engine.kernel.errors import SimError
+from engine.scheduler.configuration.scenario_schedulers import check_setup
+from engine.versions.choices import proposed_version
 
 BAD_INPUT = 2
 _SUFFIXES = (".yaml", ".yml", ".json")

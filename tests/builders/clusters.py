@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kscope.sim.input.scenario import Scenario, Step
-from kscope.sim.kernel.units import SECOND
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.input.scenario import Scenario, Step
+from engine.kernel.units import SECOND
 
 Manifest = dict[str, Any]
 

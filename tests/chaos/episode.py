@@ -15,8 +15,8 @@ import redis
 import yaml
 from celery import Celery
 
+from engine.input.generate import synthetic
 from kscope import env
-from kscope.sim.input.generate import synthetic
 from tests.chaos.clients import Api, Commander, Watcher
 from tests.chaos.history.link import Link
 from tests.chaos.history.once import Tally, Writers

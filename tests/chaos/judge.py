@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
+from engine.cluster.checks.cluster_checks import cluster_findings
 from kscope.runs.drive.replay import go_to
 from kscope.runs.models import Run, Scenario
-from scheduling.engine.checks.cluster_checks import cluster_findings
 from scheduling.services import cluster_create, command_parse
 from tests.chaos.tree import Tree
 

@@ -14,7 +14,7 @@ from tests.chaos.episode import Episode
 from tests.chaos.judge import Evidence, judge
 from tests.chaos.plan import is_embedded, plan_of
 from tests.chaos.tree import Tree
-from tests.frame.up_process import wait_until_ended
+from tests.up.up_process import wait_until_ended
 from tests.waiting import wait_for
 
 SEEDS = range(1, 13)

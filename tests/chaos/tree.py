@@ -17,7 +17,7 @@ from kscope.up.account import own_directory, server_account, sockets_folder
 from kscope.up.children import Child
 from kscope.up.postgres import Postgres
 from kscope.up.valkey import Valkey
-from tests.frame.up_process import ROOM, Up, free_port, is_alive, wait_until_ended
+from tests.up.up_process import ROOM, Up, free_port, is_alive, wait_until_ended
 from tests.waiting import wait_for
 
 SERVERS = ("PostgreSQL", "Valkey")

@@ -20,7 +20,7 @@ from kscope.up.postgres import Postgres
 from kscope.up.valkey import Valkey
 from tests.chaos.tree import Tree
 from tests.chaos.world import Clock, Direction, Disk, Line, NotPermitted
-from tests.frame.up_process import Up, free_port, wait_until_ended
+from tests.up.up_process import Up, free_port, wait_until_ended
 
 LASTING_S = 3.0
 AN_HOUR = 3600

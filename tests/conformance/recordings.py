@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kscope.sim.input.loader import load_files
-from kscope.sim.input.scenario import Scenario, Step
-from kscope.sim.kernel.latency import Latency
-from kscope.sim.kernel.units import MILLISECOND, SECOND
-from kscope.sim.kernel.view import diff
+from engine.input.loader import load_files
+from engine.input.scenario import Scenario, Step
+from engine.kernel.latency import Latency
+from engine.kernel.units import MILLISECOND, SECOND
+from engine.kernel.view import diff
 from tests.conformance.vectors import Json
+from tests.engine.controllers.workloads.recorded import KINDS, History, histories
 from tests.vectors import vector_set
-from tests.workloads.recorded import KINDS, History, histories
 
 # By profile, the recordings of a control plane of that version.
 FOLDERS = {

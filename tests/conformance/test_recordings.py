@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.conformance.recordings import FOLDERS, Recording, differences
-from tests.conformance.rerun import RACES, Chances, Rerun
+from tests.conformance.scheduler.rerun import RACES, Chances, Rerun
 from tests.conformance.vectors import parametrised
-from tests.workloads.recorded import differences as status_differences
+from tests.engine.controllers.workloads.recorded import differences as status_differences
 
 # Ties go where they went in the recording; if that does not do, threads race, or the seed decides.
 CHANCES = [

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from kscope.sim.objects.objects import ApiObject, from_manifest
+from engine.objects.objects import ApiObject, from_manifest
 from tests.vectors import vector_set, why_absent
 
 Json = dict[str, Any]

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from tests.docs import truth, upstream
 from tests.docs.documents import Document
 
-_ROOMS = "docs|kscope|scheduling|volumes|tests|static|bench|scenarios|requirements|templates"
+_ROOMS = "docs|engine|kscope|scheduling|volumes|tests|static|bench|scenarios|requirements|templates"
 _PATH = re.compile(rf"(?<![\w/.:-])(?:{_ROOMS})/[\w./*-]*[\w*/]")
 _FILE = re.compile(r"(?:[\w*-][\w.*-]*/)*[\w*-][\w.*-]*\.(?:py|md|js|toml|in|css|html)")
 _FOLDER = re.compile(r"(?:[a-z_][\w-]*/)+")
-_MODULE = re.compile(r"(?:kscope|scheduling|volumes|bench|tests)(?:\.[a-zA-Z_]\w*)+")
+_MODULE = re.compile(r"(?:engine|kscope|scheduling|volumes|bench|tests)(?:\.[a-zA-Z_]\w*)+")
 _MAKE = re.compile(r"(?:^|[`\s])make ([a-z][a-z0-9-]*)")
 _MAKE_VARIABLE = re.compile(r"(?:^|\s)([A-Z][A-Z_]+)=")
 _MANAGE = re.compile(r"manage\.py ([a-z_]\w*)([^`|#]*)")

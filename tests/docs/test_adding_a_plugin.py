@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scheduling.engine.framework import framework
+from engine.framework import framework
 from tests.docs.documents import ROOT, read
 from tests.docs.examples import install, link_checkout, runnable, write_files
 

@@ -12,7 +12,7 @@ from tests.docs.documents import ROOT, parse, paths, read
 
 # What each kind of name looks like in a document, and is called in the message.
 BAD = {
-    "path in prose": ("See kscope/sim/no_such_file.py.", "file or folder"),
+    "path in prose": ("See engine/no_such_file.py.", "file or folder"),
     "file": ("It is in `no_such_module.py`.", "file or folder"),
     "folder": ("All of `scheduling/no_such_room/` is new.", "file or folder"),
     "link": ("Read [this](no-such-page.md).", "file or folder"),

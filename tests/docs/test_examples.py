@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.input.loader import load_paths
-from kscope.sim.input.scenario import Scenario
-from kscope.sim.kernel.units import SECOND
-from scheduling.engine.cluster.cluster import Cluster
+from engine.cluster.cluster import Cluster
+from engine.input.loader import load_paths
+from engine.input.scenario import Scenario
+from engine.kernel.units import SECOND
 from tests.docs.documents import ROOT, TEXT, Document, parse, paths, read
 from tests.docs.examples import link_checkout, runnable
 

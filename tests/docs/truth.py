@@ -12,9 +12,9 @@ from pathlib import Path
 from django.core.management import get_commands, load_command_class
 from django.urls import Resolver404, resolve
 
+from engine.objects.phases import CLAIM_MOVES, VOLUME_MOVES
 from kscope.runs.stream.routing import websocket_urlpatterns
 from tests.docs.documents import ROOT
-from volumes.engine.phases import CLAIM_MOVES, VOLUME_MOVES
 
 # How the code reads a variable of the environment.
 _READS = re.compile(
@@ -158,7 +158,7 @@ def _our_commands() -> tuple[str, ...]:
     return tuple(name for name, app in get_commands().items() if str(app).startswith(_OURS))
 
 
-_OURS = ("kscope", "scheduling", "volumes", "kube")
+_OURS = ("engine", "kscope", "scheduling", "volumes", "kube")
 
 
 @cache

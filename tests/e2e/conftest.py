@@ -27,7 +27,7 @@ from playwright.sync_api import (
 )
 
 from tests.e2e.stories import PATIENCE_MS
-from tests.frame.up_process import Up
+from tests.up.up_process import Up
 from tests.waiting import HANG_SECONDS
 
 expect.set_options(timeout=PATIENCE_MS)

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import watched_page
 from tests.e2e.stories import PATIENCE_MS
-from tests.frame.up_process import Up
+from tests.up.up_process import Up
 
 PASSWORD = "a long enough phrase"
 

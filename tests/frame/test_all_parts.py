@@ -54,8 +54,8 @@ def test_a_failed_part_is_shown_in_one_piece(tmp_path: Path) -> None:
 SKIPS = """
 == short test summary info ==
 SKIPPED [2] tests/e2e/conftest.py:105: no browser
-SKIPPED [1] tests/e2e/test_board.py:7: no browser
-SKIPPED [1] tests/web/test_pages.py:9: no /proc on this system
+SKIPPED [1] tests/e2e/pages/test_board.py:7: no browser
+SKIPPED [1] tests/web/pages/test_pages.py:9: no /proc on this system
 """
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.api_server.validation.kinds import KINDS
+from engine.objects.outside import NAMED, READ
 from kscope.recipe import recipe, simple_recipe
-from kscope.sim.objects.outside import NAMED, READ
-from kscope.sim.objects.validation.kinds import KINDS
 from kube.resources import SERVED
 
 ROOT = Path(__file__).resolve().parents[2]

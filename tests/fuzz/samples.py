@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 import yaml
 
-from kscope.sim.api_server.faults import KINDS as FAULTS
-from kscope.sim.input.scenario import STEP_VERBS
-from scheduling.engine.cluster.cluster import Cluster
+from engine.api_server.store.faults import KINDS as FAULTS
+from engine.cluster.cluster import Cluster
+from engine.input.scenario import STEP_VERBS
 from tests.properties.broken import DRIVER, broken_scenario
 from tests.properties.mutations import NONSENSE, mutated
 

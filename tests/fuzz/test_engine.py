@@ -11,20 +11,20 @@ from typing import Any
 import orjson
 import pytest
 
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.input.budget import Budget
+from engine.input.loader import load_files
+from engine.input.scenario import Scenario
+from engine.kernel.errors import SimError
+from engine.kernel.units import SECOND
+from engine.objects.documents import DocumentError, parse_json
+from engine.objects.kinds import NAMESPACED, entity_id
+from engine.objects.openapi.fields import without
+from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.runs.manifest_edits import difference
-from kscope.sim.errors import SimError
-from kscope.sim.input.budget import Budget
-from kscope.sim.input.loader import load_files
-from kscope.sim.input.scenario import Scenario
-from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.documents import DocumentError, parse_json
-from kscope.sim.objects.kinds import NAMESPACED, entity_id
-from kscope.sim.objects.openapi.fields import without
 from kube.decoding import decoding_problem, fields_of
 from kube.resources import SERVED
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
-from scheduling.engine.configuration.scenario_schedulers import check_setup
 from tests.fuzz import samples, typed_objects
 from tests.fuzz.limits import FEW, Tally, numbers_of
 

@@ -5,9 +5,9 @@ import json
 import os
 from random import Random
 
-from kscope.sim.input.loader import load_files
-from kscope.sim.kernel.units import SECOND
-from scheduling.engine.cluster.cluster import Cluster
+from engine.cluster.cluster import Cluster
+from engine.input.loader import load_files
+from engine.kernel.units import SECOND
 from tests.builders import (
     Manifest,
     claims_in_pod,

@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 import pytest
 
-from kscope.sim.objects.pod_resources import NEWEST, requests_and_ports
-from kscope.sim.objects.selectors import Requirement
+from engine.api_server.admission.defaults.sections import amount
+from engine.framework.pods.pod_info import parse_affinity
+from engine.objects.pods.pod_resources import NEWEST, requests_and_ports
+from engine.objects.selectors import Requirement
 from kube.apply import fields
 from kube.resources import PODS
 from kube.timestamps import shifted, timestamps_of
-from scheduling.engine.api_server.defaults.sections import amount
-from scheduling.engine.pods.pod_info import parse_affinity
 
 LENGTH, NUMBER = 50_000, 100
 

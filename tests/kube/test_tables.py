@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.kernel.units import HOUR, MINUTE, SECOND, timestamp
+from engine.kernel.units import HOUR, MINUTE, SECOND, timestamp
 from kube.resources import SERVED
 from kube.status import ApiError
 from kube.tables import Rows, human_duration, partial

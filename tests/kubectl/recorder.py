@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from kscope.kube import Cluster
+from kube.clusters import Cluster
 from tests.kube.transcripts.exchanges import WATCH, Exchange, text_of
 from tests.kube.transcripts.shapes import names_in, shape_of
 from tests.waiting import HANG_SECONDS

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from kscope.kube import Cluster
+from kube.clusters import Cluster
 from kube.kubeconfig import kubeconfig_text
 from tests.kube.transcripts.exchanges import Exchange, pack
 from tests.kubectl import table

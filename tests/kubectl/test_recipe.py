@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kscope.kube import Cluster
+from engine.input.load_result import LoadResult
+from engine.input.loader import load_paths
 from kscope.recipe import recipe, simple_recipe
-from kscope.sim.input.load_result import LoadResult
-from kscope.sim.input.loader import load_paths
+from kube.clusters import Cluster
 from tests.kubectl.programs import FILES, Kubectl, kubectls
 from tests.waiting import HANG_SECONDS
 

@@ -3,9 +3,9 @@
 from random import Random
 from typing import Any
 
-from kscope.sim.api_server.faults import AUTHORS, RESTARTABLE
-from kscope.sim.input.scenario import Scenario, Step
-from kscope.sim.kernel.units import MILLISECOND, MINUTE, SECOND
+from engine.api_server.store.faults import AUTHORS, RESTARTABLE
+from engine.input.scenario import Scenario, Step
+from engine.kernel.units import MILLISECOND, MINUTE, SECOND
 
 Manifest = dict[str, Any]
 DRIVER = "csi.example.com"

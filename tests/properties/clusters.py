@@ -3,8 +3,8 @@
 from random import Random
 from typing import Any
 
-from kscope.sim.input.scenario import Scenario, Step
-from kscope.sim.kernel.units import MILLISECOND, SECOND
+from engine.input.scenario import Scenario, Step
+from engine.kernel.units import MILLISECOND, SECOND
 
 Manifest = dict[str, Any]
 

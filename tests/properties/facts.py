@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.report import Fact
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.report import Fact
 
 # "spec.taints[0].key", "metadata.labels[kubernetes.io/os]"
 _STEP = re.compile(r"\[([^\]]*)\]|([^.\[]+)")

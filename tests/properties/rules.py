@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from kscope.sim.kernel.recorder import Event
-from kscope.sim.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, Pod
-from scheduling.engine.cluster.cluster import Cluster
-from volumes.engine.kubelet.volume_manager.actual_state import AttachedVolume
+from engine.cluster.cluster import Cluster
+from engine.kernel.recorder import Event
+from engine.kubelet.volume_manager.actual_state import AttachedVolume
+from engine.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, Pod
 
 
 def bound_twice(cluster: Cluster) -> list[str]:

@@ -7,12 +7,12 @@ import sys
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kscope.sim.kernel.recorder import Event
-from kscope.sim.kernel.units import SECOND
-from kscope.sim.kernel.view import State, fold
-from scheduling.engine.checks.determinism import check_determinism
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
+from engine.cluster.checks.determinism import check_determinism
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.kernel.recorder import Event
+from engine.kernel.units import SECOND
+from engine.kernel.view import State, fold
 from tests.properties.clusters import random_scenario
 from tests.properties.examples import examples
 

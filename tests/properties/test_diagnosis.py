@@ -7,16 +7,16 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kscope.sim.input.scenario import Scenario
-from kscope.sim.kernel.units import MILLISECOND, MINUTE
-from kscope.sim.objects.objects import Pod
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
-from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose
-from scheduling.engine.diagnosis.subjects.goals import Goal
-from scheduling.engine.diagnosis.trials import seconds
-from scheduling.engine.diagnosis.why import ASKED, explain_object
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.diagnosis import Diagnosis, Fix, diagnose
+from engine.diagnosis.subjects.goals import Goal
+from engine.diagnosis.trials import seconds
+from engine.diagnosis.why import ASKED, explain_object
+from engine.input.scenario import Scenario
+from engine.kernel.units import MILLISECOND, MINUTE
+from engine.objects.objects import Pod
+from engine.scheduler.configuration.profiles import PROFILES
 from tests.properties.clusters import random_scenario
 from tests.properties.examples import examples
 from tests.properties.facts import value_of

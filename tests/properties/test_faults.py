@@ -5,10 +5,10 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kscope.sim.kernel.recorder import Event
-from kscope.sim.kernel.units import MINUTE, SECOND
-from scheduling.engine.checks.cluster_checks import cluster_findings
-from scheduling.engine.cluster.cluster import Cluster
+from engine.cluster.checks.cluster_checks import cluster_findings
+from engine.cluster.cluster import Cluster
+from engine.kernel.recorder import Event
+from engine.kernel.units import MINUTE, SECOND
 from tests.properties.broken import UNTIL, broken_scenario
 from tests.properties.examples import examples
 from tests.properties.rules import (

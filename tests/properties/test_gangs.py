@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.objects import Pod
-from scheduling.engine.checks.determinism import check_determinism
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.pod_groups.groups import group_of
+from engine.cluster.checks.determinism import check_determinism
+from engine.cluster.cluster import Cluster
+from engine.framework.pod_groups.groups import group_of
+from engine.kernel.units import SECOND
+from engine.objects.objects import Pod
 from tests.builders import node, pod
 from tests.builders.clusters import Manifest, scene
 from tests.properties.examples import examples

@@ -5,9 +5,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kscope.sim.kernel.units import MILLISECOND, SECOND
-from scheduling.engine.checks.cluster_checks import cluster_findings
-from scheduling.engine.cluster.cluster import Cluster
+from engine.cluster.checks.cluster_checks import cluster_findings
+from engine.cluster.cluster import Cluster
+from engine.kernel.units import MILLISECOND, SECOND
 from tests.properties.clusters import random_scenario
 from tests.properties.examples import examples
 

@@ -10,15 +10,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kscope.sim.errors import SimError
-from kscope.sim.input.load_result import LoadResult
-from kscope.sim.input.loader import load_files
-from kscope.sim.input.scenario import Scenario
-from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.objects import from_manifest
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.decisions_mode.decide import decide
+from engine.cluster.cluster import Cluster
+from engine.input.load_result import LoadResult
+from engine.input.loader import load_files
+from engine.input.scenario import Scenario
+from engine.kernel.errors import SimError
+from engine.kernel.units import SECOND
+from engine.objects.objects import from_manifest
+from engine.scheduler.configuration.profiles import PROFILES
+from engine.scheduler.cycle.decisions_mode.decide import decide
 from tests.properties.examples import examples
 from tests.properties.mutations import mutated
 from tests.vectors import vector_set

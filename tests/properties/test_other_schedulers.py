@@ -6,14 +6,14 @@ import pytest
 from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
-from kscope.sim.input.scenario import Scenario
-from kscope.sim.kernel.units import MILLISECOND, SECOND
-from scheduling.engine.checks.cluster_checks import cluster_findings
-from scheduling.engine.checks.determinism import check_determinism
-from scheduling.engine.cluster.cluster import Cluster
+from engine.cluster.checks.cluster_checks import cluster_findings
+from engine.cluster.checks.determinism import check_determinism
+from engine.cluster.cluster import Cluster
+from engine.input.scenario import Scenario
+from engine.kernel.units import MILLISECOND, SECOND
+from tests.engine.plugins.test_extension_points import everywhere, installed
 from tests.properties.clusters import random_scenario
 from tests.properties.examples import examples
-from tests.scheduling_engine.test_extension_points import everywhere, installed
 
 __all__ = ["installed"]
 

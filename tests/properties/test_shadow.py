@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.kernel.units import SECOND
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.kernel.units import SECOND
 from tests.builders import claim, node, pod, scene, storage_class
 
 EXTERNAL = ({"name": "default-scheduler", "external": True},)

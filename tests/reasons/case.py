@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from kscope.sim.kernel.units import SECOND
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
-from scheduling.engine.diagnosis.report import Cause, Diagnosis
-from scheduling.engine.diagnosis.why import KIND_OF, explain_object
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.diagnosis.report import Cause, Diagnosis
+from engine.diagnosis.why import KIND_OF, explain_object
+from engine.kernel.units import SECOND
 from tests.builders import Manifest, scene
 
 POD: Final = "pod default/p"

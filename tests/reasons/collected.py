@@ -10,14 +10,14 @@ from types import ModuleType
 from typing import Final
 
 _ROOT: Final = Path(__file__).parents[2]
-_EVENTS: Final = ("volumes/engine", "scheduling/engine/workloads")
+_EVENTS: Final = ("engine/storage", "engine/controllers/shared")
 
 
 def plugin_reasons() -> set[str]:
     """The texts of the constants REASON_… of all plugins."""
     return {
         value
-        for path, module in _modules("scheduling/engine/plugins")
+        for path, module in _modules("engine/plugins")
         for name, value in vars(module).items()
         if name.startswith("REASON_") and isinstance(value, str) and path
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from scheduling.engine.framework.explaining.manifests import REQUIRED
+from engine.framework.explaining.manifests import REQUIRED
 from tests.builders import (
     Manifest,
     claims_in_pod,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from scheduling.engine.diagnosis.report import Diagnosis
+from engine.diagnosis.report import Diagnosis
 
 MOST_WORDS: Final = 30
 

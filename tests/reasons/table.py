@@ -69,7 +69,7 @@ WITHOUT_CASE: Final = {
     "CalculateExpectedPodCountFailed": "About a budget whose pods have no scale: not a pod's reason.",
     "Failed": "A container waits for a Secret or a ConfigMap: its status names that.",
     "FailedPrepareDynamicResources": (
-        "Needs a fault of a driver: tests/dynamic_resources holds the answer, with claim and device."
+        "Needs a fault of a driver: tests/engine/plugins/dynamic_resources holds the answer, with claim and device."
     ),
     "FailedResourceClaimCreation": "A pod waits for a template: the Event names it.",
     "FailedDaemonPod": "Says that a failed daemon pod is replaced.",

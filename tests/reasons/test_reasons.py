@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kscope.sim.input.loader import load_paths
-from kscope.sim.input.scenario import Scenario
-from kscope.sim.kernel.units import SECOND
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.why import ASKED, explain_object
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.why import ASKED, explain_object
+from engine.input.loader import load_paths
+from engine.input.scenario import Scenario
+from engine.kernel.units import SECOND
 from tests.reasons.case import ANYTHING, Answer, Case, Expected, answered
 from tests.reasons.collected import event_reasons, plugin_reasons
 from tests.reasons.document import DOCUMENT, text

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from kscope.sim.input.scenario import Scenario, Step
-from kscope.sim.kernel.units import MINUTE, SECOND
+from engine.input.scenario import Scenario, Step
+from engine.kernel.units import MINUTE, SECOND
 from tests import builders
 from tests.builders import budget, csi_node
 from tests.builders.nodes import ZONE

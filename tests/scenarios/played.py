@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kscope.sim.input.loader import load_paths
-from kscope.sim.input.scenario import Scenario
-from kscope.sim.kernel.recorder import Event
-from kscope.sim.kernel.units import SECOND
-from kscope.sim.kernel.view import State, fold
-from scheduling.engine.cluster.cluster import Cluster
+from engine.cluster.cluster import Cluster
+from engine.input.loader import load_paths
+from engine.input.scenario import Scenario
+from engine.kernel.recorder import Event
+from engine.kernel.units import SECOND
+from engine.kernel.view import State, fold
 
 FOLDER = Path(__file__).parents[2] / "scenarios"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kscope.sim.input.loader import load_files
-from scheduling.engine.checks.cluster_checks import cluster_findings
-from scheduling.engine.configuration.scenario_schedulers import check_setup
+from engine.cluster.checks.cluster_checks import cluster_findings
+from engine.input.loader import load_files
+from engine.scheduler.configuration.scenario_schedulers import check_setup
 from tests.scenarios.played import FOLDER, Played, demo
 
 DEMOS = sorted(path.stem for path in FOLDER.glob("*.yaml"))

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from kscope.sim.input.scenario import Scenario, Step
-from kscope.sim.kernel.units import MINUTE, SECOND
-from scheduling.engine import names
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
-from scheduling.engine.configuration.profiles import PROFILES
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.framework import names
+from engine.input.scenario import Scenario, Step
+from engine.kernel.units import MINUTE, SECOND
+from engine.scheduler.configuration.profiles import PROFILES
 from tests.scenarios.cases import claim, fault, node, play, pod, storage_class, volume
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.input.scenario import Step
-from kscope.sim.kernel.recorder import Event
-from kscope.sim.kernel.units import SECOND
+from engine.controllers.attach_detach.names import attachment_name
+from engine.input.scenario import Step
+from engine.kernel.recorder import Event
+from engine.kernel.units import SECOND
 from tests.scenarios.cases import (
     at,
     claim,
@@ -22,7 +23,6 @@ from tests.scenarios.cases import (
     volume,
 )
 from tests.scenarios.played import Played
-from volumes.engine.attach_detach.names import attachment_name
 
 WEB = "pod/default/web-0"
 ON_N1 = "volumeattachment/" + attachment_name("pv", "csi.example.com", "n1")

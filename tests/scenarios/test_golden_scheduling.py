@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.input.scenario import Scenario, Step
-from kscope.sim.kernel.units import SECOND
-from scheduling.engine.checks.cache import cache_differences
-from scheduling.engine.checks.cluster_checks import cluster_findings
-from scheduling.engine.cluster.cluster import Cluster
+from engine.cluster.checks.cache import cache_differences
+from engine.cluster.checks.cluster_checks import cluster_findings
+from engine.cluster.cluster import Cluster
+from engine.input.scenario import Scenario, Step
+from engine.kernel.units import SECOND
 from tests.scenarios.cases import (
     at,
     budget,

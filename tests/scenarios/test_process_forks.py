@@ -12,12 +12,12 @@ from tests.scenarios.played import FOLDER
 _ASK = """
 import json, sys
 from pathlib import Path
-from kscope.sim.input.loader import load_paths
-from kscope.sim.input.scenario import Scenario
-from kscope.sim.kernel.units import SECOND
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.fork import CopiedForks
-from scheduling.engine.diagnosis.inquiry import diagnose
+from engine.input.loader import load_paths
+from engine.input.scenario import Scenario
+from engine.kernel.units import SECOND
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.fork import CopiedForks
+from engine.diagnosis.inquiry import diagnose
 from scheduling.process_forks import ProcessForks
 
 loaded = load_paths([Path(sys.argv[1])])

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.input.loader import load_paths
-from kscope.sim.input.scenario import Scenario
-from scheduling.engine.checks.cluster_checks import cluster_findings
+from engine.cluster.checks.cluster_checks import cluster_findings
+from engine.input.loader import load_paths
+from engine.input.scenario import Scenario
 from tests.conformance.vectors import parametrised
 from tests.scenarios.played import Played
 from tests.vectors import vector_set

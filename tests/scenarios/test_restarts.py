@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.api_server.faults import PROCESSES, RESTARTABLE
-from kscope.sim.input.scenario import Scenario, Step
-from kscope.sim.kernel.units import MILLISECOND, MINUTE, SECOND
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
+from engine.api_server.store.faults import PROCESSES, RESTARTABLE
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.input.scenario import Scenario, Step
+from engine.kernel.units import MILLISECOND, MINUTE, SECOND
 from tests.scenarios.played import Played
 from tests.scenarios.test_golden import claim, fault, node, pod, storage_class, volume
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from kscope.sim.input.scenario import Scenario, Step
-from kscope.sim.kernel.units import MINUTE, SECOND
-from scheduling.engine.cluster.cluster import Cluster
+from engine.cluster.cluster import Cluster
+from engine.input.scenario import Scenario, Step
+from engine.kernel.units import MINUTE, SECOND
 from tests.scenarios.played import Played
 from tests.scenarios.test_golden import claim, fault, node, pod, storage_class, volume
 

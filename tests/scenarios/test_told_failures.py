@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scheduling.engine.cluster.cluster import Cluster
+from engine.cluster.cluster import Cluster
 from tests import builders
 from tests.builders.clusters import apply_command, played, scene
 

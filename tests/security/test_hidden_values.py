@@ -12,6 +12,7 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
+from engine.input.loader import load_files
 from kscope.accounts.access import Role, Scope, visitor_for
 from kscope.accounts.services import token_create
 from kscope.runs import services
@@ -19,10 +20,9 @@ from kscope.runs.access import may_see_values
 from kscope.runs.drive import runner
 from kscope.runs.hidden_values import command_without_hidden, without_hidden
 from kscope.runs.models import Command, Run, Scenario
-from kscope.sim.input.loader import load_files
 from tests.security.accounts import an_account
 from tests.security.client import Asgi
-from tests.web.test_access_table import RULES
+from tests.web.accounts.test_access_table import RULES
 
 HUSH, NEVER = "hush-hush", "never-stored"
 CLUSTER = f"""

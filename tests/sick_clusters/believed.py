@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kscope.sim.kernel.units import SECOND
-from scheduling.engine.observed.evidence import key_of
-from scheduling.engine.triage.asking import Answer, explain_as_it_stands
-from scheduling.engine.triage.report import Group
-from scheduling.engine.triage.triage import triage
+from engine.diagnosis.observed.evidence import key_of
+from engine.diagnosis.triage.asking import Answer, explain_as_it_stands
+from engine.diagnosis.triage.report import Group
+from engine.diagnosis.triage.triage import triage
+from engine.kernel.units import SECOND
 from tests.properties.facts import value_of
 from tests.sick_clusters.kept import lost_facts
 from tests.sick_clusters.observed import counted_in_vain, held_twice, let_go

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kscope.sim.objects.kinds import entity_id
-from scheduling.engine.observed.evidence import key_of
-from scheduling.engine.triage.observed_facts import ObservedFact, facts_after_play, facts_of
+from engine.diagnosis.observed.evidence import key_of
+from engine.diagnosis.triage.observed_facts import ObservedFact, facts_after_play, facts_of
+from engine.objects.kinds import entity_id
 from tests.sick_clusters.standing import Sick
 
 Manifest = dict[str, Any]

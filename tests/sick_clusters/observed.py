@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from scheduling.engine.observed.evidence import Evidence, key_of
+from engine.diagnosis.observed.evidence import Evidence, key_of
 from tests.sick_clusters.machines import EARLIER
 from tests.sick_clusters.standing import Sick
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.observed.evidence import Evidence
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.observed.evidence import Evidence
+from engine.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from tests.sick_clusters.machines import ZONE_LABELS
 
 Manifest = dict[str, Any]

@@ -5,13 +5,13 @@ from typing import Any
 
 import orjson
 
-from kscope.sim.input.loader import load_files
-from kscope.sim.input.scenario import Scenario
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.configuration.scenario_schedulers import check_setup
-from scheduling.engine.observed.evidence import Evidence
-from scheduling.engine.triage.report import Triage
-from scheduling.engine.triage.triage import triage
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.observed.evidence import Evidence
+from engine.diagnosis.triage.report import Triage
+from engine.diagnosis.triage.triage import triage
+from engine.input.loader import load_files
+from engine.input.scenario import Scenario
+from engine.scheduler.configuration.scenario_schedulers import check_setup
 from tests.sick_clusters.generator import sick_cluster
 
 Manifest = dict[str, Any]

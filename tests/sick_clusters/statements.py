@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from kscope.sim.objects.quantity import milli_value
-from scheduling.engine.observed.evidence import Evidence, key_of
+from engine.diagnosis.observed.evidence import Evidence, key_of
+from engine.objects.values.quantity import milli_value
 
 Manifest = dict[str, Any]
 

@@ -55,7 +55,7 @@ def _populate() -> None:
     driver.LINGER_SECONDS = 0.0
 
     def scenario(name: str, text: bytes) -> Scenario:
-        from kscope.sim.input.loader import load_files
+        from engine.input.loader import load_files
 
         return services.scenario_store(name=name, result=load_files([(f"{name}.yaml", text)]))
 

@@ -10,11 +10,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
+from engine.input.loader import load_files
 from kscope.runs import aside, services
 from kscope.runs.drive import committer, driver, runner
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario
-from kscope.sim.input.loader import load_files
 from tests.loaders import forked_processes  # noqa: F401  # a fixture
 from tests.waiting import HANG_SECONDS, wait_for
 

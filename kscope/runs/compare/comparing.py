@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 from django.db import connection
 from django.db.models import QuerySet
 
+from engine.kernel.view import State
 from kscope.runs.compare import comparison
 from kscope.runs.compare.comparison import Decision, Difference
 from kscope.runs.engine import wiring
@@ -20,7 +21,6 @@ from kscope.runs.selectors import (
     run_seqs_before,
     run_state_at,
 )
-from kscope.sim.kernel.view import State
 
 BUCKETS = 120
 SHOWN = 200  # pods elsewhere

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from kscope.sim.kernel.view import Attributes, State
+from engine.kernel.view import Attributes, State
 
 Json = Mapping[str, Any]  # an event or its evidence, as the REST API gives it
 ENDED = ("Succeeded", "Failed")

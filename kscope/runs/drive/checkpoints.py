@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 from django.db.models import QuerySet
 
+from engine.kernel.view import State
 from kscope.runs.drive.garbage import uncollected
 from kscope.runs.engine import Engine, wiring
 from kscope.runs.models import Checkpoint
-from kscope.sim.kernel.view import State
 
 CHECKPOINT_EVENTS = 10_000
 CHECKPOINT_SHARE = 10  # checkpoints take at most one tenth of the time

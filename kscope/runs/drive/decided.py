@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from django.db.models import Max
 
+from engine.kernel.recorder import Event
 from kscope.runs.models import Command, RunEvent
-from kscope.sim.kernel.recorder import Event
 
 
 @dataclass(frozen=True, slots=True)

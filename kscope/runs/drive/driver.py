@@ -12,6 +12,7 @@ from typing import Any
 import redis
 from django.db import connection
 
+from engine.input.budget import Stop
 from kscope.logs import bind
 from kscope.runs import measures
 from kscope.runs.drive import slices
@@ -29,7 +30,6 @@ from kscope.runs.drive.replay import Diverged, RecordedOtherwise
 from kscope.runs.engine import Engine, Manifest, wiring
 from kscope.runs.models import Run
 from kscope.runs.nudges import WakeListener, publish_head
-from kscope.sim.input.budget import Stop
 
 SLICE_SECONDS = 0.1  # of computing between two commits
 CHUNK = 200  # callbacks between two looks at the wall clock

@@ -6,9 +6,9 @@ import time
 
 import psutil
 
+from engine.input.budget import Budget, Stop
 from kscope.runs.drive.engines import engines_forget
 from kscope.runs.engine import Engine
-from kscope.sim.input.budget import Budget, Stop
 
 MEASURE_SECONDS = 1.0  # between two measurements
 _MIB = 1024 * 1024

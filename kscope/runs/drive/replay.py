@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 from django.db import DatabaseError, InterfaceError, connection
 
+from engine.kernel.errors import SimError
 from kscope.runs import measures
 from kscope.runs.drive.checkpoints import checkpoints_usable, engine_bytes
 from kscope.runs.drive.ending.stopping import Stopping
@@ -20,7 +21,6 @@ from kscope.runs.drive.garbage import uncollected
 from kscope.runs.drive.slices import LostLease
 from kscope.runs.engine import Engine, wiring
 from kscope.runs.models import Checkpoint, Command, Run
-from kscope.sim.errors import SimError
 
 CHUNK = 2_000  # callbacks between two signs of life
 # Not the engine's doing, so nothing that a replay from the start would mend.

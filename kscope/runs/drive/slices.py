@@ -18,14 +18,14 @@ from psycopg.errors import (
     InvalidSqlStatementName,
 )
 
+from engine.api_server.store.write_record import Left, Written
+from engine.input.budget import Budget, Stop
 from kscope.runs import leases, measures
 from kscope.runs.drive.checkpoints import checkpoint_insert
 from kscope.runs.drive.run_table import FEW_ROWS, RunTable, records
 from kscope.runs.engine import EngineSlice, Manifest, wiring
 from kscope.runs.models import Checkpoint, OtherObject, RemovedObject, Run, RunEvent
 from kscope.runs.nudges import Outcome
-from kscope.sim.api_server.write_record import Left, Written
-from kscope.sim.input.budget import Budget, Stop
 
 LEASE = f"{leases.LEASE_SECONDS} seconds"
 LONG_LEASE = f"{leases.LONG_LEASE_SECONDS} seconds"

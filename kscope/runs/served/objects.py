@@ -9,10 +9,10 @@ import orjson
 import psycopg
 from psycopg import sql
 
+from engine.objects.kinds import entity_id
 from kscope.runs.engine import wiring
 from kscope.runs.models import OtherObject
 from kscope.runs.served.versions import Version
-from kscope.sim.objects.kinds import entity_id
 
 BATCH = 200  # objects that are read at a time
 # A run, a table, and a key in it.

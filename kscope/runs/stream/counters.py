@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 from django.db import connection
 
+from engine.kernel.units import MILLISECOND, SECOND
+from engine.kernel.view import Attributes, Changes, State, fold
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq, run_seq_at, run_state_at
-from kscope.sim.kernel.units import MILLISECOND, SECOND
-from kscope.sim.kernel.view import Attributes, Changes, State, fold
 
 GRID = 100 * MILLISECOND
 # Twenty seconds are drawn; what was bound within a second takes one more.

@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 
+from engine.kernel.view import Attributes, Changes, NotComposable, State, compose, diff
 from kscope.runs.selectors import NEWEST
 from kscope.runs.stream.counters import Sample, Samples, Tally, extend
-from kscope.sim.kernel.view import Attributes, Changes, NotComposable, State, compose, diff
 
 # A value takes roughly this many times the length of its JSON text in memory.
 IN_MEMORY = 5

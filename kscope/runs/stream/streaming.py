@@ -17,6 +17,7 @@ import orjson
 import psycopg
 from django.db import connection
 
+from engine.kernel.view import State
 from kscope.runs import leases
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
@@ -25,7 +26,6 @@ from kscope.runs.stream.counters import Sample, Tally, extend, grid_end, window
 from kscope.runs.stream.follower import Follower, Followers, RunGone
 from kscope.runs.stream.frames import IN_MEMORY, Frame, frame_folded, frames_composed, frames_joined
 from kscope.runs.stream.stream_room import HeadNews, Links, StreamMemory, connection_parameters
-from kscope.sim.kernel.view import State
 
 FRAME_SECONDS = 0.05
 POLL_SECONDS = 1.0

@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from engine.input.load_result import LoadResult, Problem
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.bodies import REFUSED, announced_of, limit_of, too_long
 from kscope.runs.web.upload_report import UploadReport, upload_report
-from kscope.sim.input.load_result import LoadResult, Problem
 
 _MIB = 1_048_576
 

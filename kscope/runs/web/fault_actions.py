@@ -12,8 +12,8 @@ from typing import Any, Final
 from django import forms
 from django.contrib.admin.helpers import ActionForm
 
+from engine.api_server.store.faults import DRIVER_CALLS
 from kscope.runs.models import ProjectedObject
-from kscope.sim.api_server.faults import DRIVER_CALLS
 
 _ASKED: Final = "asked"
 _TIMES: Final = "times"

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonR
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
-from kscope.sim.objects.documents import DocumentError, parse_json
+from engine.objects.documents import DocumentError, parse_json
 
 
 class JSONParser(BaseParser):

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
+from engine.api_server.store.write_record import Written
 from kscope.runs.aside import Question
 from kscope.runs.drive.replay import engine_at_seq
 from kscope.runs.engine import Engine, Manifest, wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import OtherObject, Run, RunEvent
 from kscope.runs.selectors import check_seq
-from kscope.sim.api_server.write_record import Written
 
 STRETCHES = 3  # kept; each holds the objects of its cluster
 AHEAD = 1_000  # events noted down beyond the one asked for

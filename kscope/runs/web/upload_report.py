@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kscope.sim.input.load_result import FileContents, LoadResult, Problem
+from engine.input.load_result import FileContents, LoadResult, Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

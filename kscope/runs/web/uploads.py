@@ -19,6 +19,13 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from django.utils import timezone
 
+from engine.api_server.validation.report import text_fault
+from engine.input.instants import whole_second_of
+from engine.input.load_result import LoadResult, Problem
+from engine.input.loader import Loader
+from engine.input.scenario import LONGEST_NAME
+from engine.objects.documents import Limits
+from engine.objects.values.shown import shown
 from kscope.runs import aside, services
 from kscope.runs.aside import Question
 from kscope.runs.engine import wiring
@@ -26,12 +33,6 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineParts
 from kscope.runs.web.spool import Piece, SpooledFile, content_of
 from kscope.runs.web.upload_report import UploadReport, upload_report
-from kscope.sim.input.instants import whole_second_of
-from kscope.sim.input.load_result import LoadResult, Problem
-from kscope.sim.input.loader import Loader
-from kscope.sim.input.scenario import LONGEST_NAME
-from kscope.sim.objects.documents import Limits
-from kscope.sim.objects.validation.report import shown, text_fault
 
 READ_SECONDS = 300.0
 PATIENCE_SECONDS = 120.0  # until an engine process is free

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from engine.input.scenario import parse_gates
 from kscope.accounts.access import Visibility, visitor_of
 from kscope.accounts.web.pages import for_editors, refused
 from kscope.runs import services
@@ -24,7 +25,6 @@ from kscope.runs.triages import with_stuck
 from kscope.runs.web.answers import JSON_LINES, filled
 from kscope.runs.web.body_limit import problem_report
 from kscope.runs.web.uploads import Outcome, UploadAnswer, UploadParts, upload_ask
-from kscope.sim.input.scenario import parse_gates
 
 SHOWN_RUNS = 10  # more would hide what can be started
 

@@ -18,6 +18,7 @@ import psycopg
 from anyio import CancelScope
 from channels.db import database_sync_to_async
 
+from engine.objects.kinds import entity_id
 from kscope.runs import aside
 from kscope.runs.aside import Question
 from kscope.runs.engine import Manifest
@@ -36,7 +37,6 @@ from kscope.runs.served.objects import (
 from kscope.runs.served.runs import Run, event_time
 from kscope.runs.served.versions import Version
 from kscope.runs.web.past import log_replayed
-from kscope.sim.objects.kinds import entity_id
 from kube.addresses import Moment
 from kube.resources import Resource
 from kube.server.objects import kubernetes_events, leases

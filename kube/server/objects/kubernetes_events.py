@@ -8,11 +8,11 @@ from typing import Any
 
 import psycopg
 
+from engine.kernel.units import HOUR, timestamp
+from engine.objects.kinds import entity_id
 from kscope.runs.engine import Manifest
 from kscope.runs.served.said import Life, Said, is_something_said, lives_of, said_before
 from kscope.runs.served.versions import Version
-from kscope.sim.kernel.units import HOUR, timestamp
-from kscope.sim.objects.kinds import entity_id
 from kube.resources import SERVED, Resource
 
 KEPT = HOUR

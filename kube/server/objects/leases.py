@@ -11,6 +11,7 @@ import orjson
 import psycopg
 from psycopg_pool import PoolTimeout
 
+from engine.kernel.units import timestamp
 from kscope.runs.engine import Manifest
 from kscope.runs.nudges import Outcome
 from kscope.runs.served.client_leases import (
@@ -24,7 +25,6 @@ from kscope.runs.served.keys import key_promise
 from kscope.runs.served.links import SnapshotLinks
 from kscope.runs.served.runs import Run
 from kscope.runs.write_keys import TakenOver
-from kscope.sim.kernel.units import timestamp
 from kube import patching
 from kube.addresses import Target
 from kube.server.handover import NotStored, Pledge, storing

@@ -5,8 +5,8 @@ A run needs no Namespace objects; clients look for one before they look into it.
 
 from collections.abc import Iterable
 
+from engine.kernel.units import timestamp
 from kscope.runs.served.versions import Version
-from kscope.sim.kernel.units import timestamp
 
 # What every cluster has.
 USUAL = ("default", "kube-node-lease", "kube-public", "kube-system")

@@ -16,11 +16,11 @@ from typing import Any
 
 import orjson
 
+from engine.objects.kinds import entity_id
 from kscope.runs.engine import Manifest
 from kscope.runs.served.links import SnapshotLinks
 from kscope.runs.served.versions import Version
 from kscope.runs.stream.watching import RECHECK_SECONDS
-from kscope.sim.objects.kinds import entity_id
 from kube.resources import Resource
 from kube.server.objects import kubernetes_events
 from kube.server.objects.instants import Instant, in_turns, now

@@ -4,9 +4,9 @@ from typing import Any
 
 from starlette.requests import Request
 
+from engine.input.cleaning import without_values
+from engine.kernel.units import timestamp
 from kscope.runs.engine import Manifest
-from kscope.sim.input.cleaning import without_values
-from kscope.sim.kernel.units import timestamp
 from kube import strict
 from kube.addresses import Target
 from kube.apply import ObjectFields, check_options, manager_of

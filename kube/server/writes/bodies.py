@@ -6,10 +6,10 @@ from typing import Any
 from django.conf import settings
 from starlette.requests import Request
 
+from engine.objects.documents import DocumentError, Limits, read_documents
+from engine.objects.openapi.fields import without
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.bodies import MOST, REFUSED
-from kscope.sim.objects.documents import DocumentError, Limits, read_documents
-from kscope.sim.objects.openapi.fields import without
 from kube import protobuf, strict
 from kube.decoding import decoding_problem, fields_of, undecodable
 from kube.resources import Resource

@@ -13,12 +13,14 @@ from typing import Any
 
 from starlette.responses import Response
 
+from engine.api_server.admission import strategy
+from engine.api_server.admission.permissions import permission_at
+from engine.api_server.validation.manifests import check_stored
+from engine.api_server.validation.report import Report
+from engine.input.cleaning import without_nulls, without_values
+from engine.objects.openapi.fields import without
 from kscope.runs.engine import Manifest
 from kscope.runs.hidden_values import reads_values
-from kscope.sim.input.cleaning import without_nulls, without_values
-from kscope.sim.objects.openapi.fields import without
-from kscope.sim.objects.validation.manifests import check_stored
-from kscope.sim.objects.validation.report import Report
 from kube import patching
 from kube.addresses import Target
 from kube.decoding import decoding_problem, fields_of
@@ -45,8 +47,6 @@ from kube.status import (
     timed_out,
 )
 from kube.strict import patch_refusal, unknown_fields
-from scheduling.engine.api_server import strategy
-from scheduling.engine.api_server.permissions import permission_at
 
 Change = Callable[[Manifest], Manifest]
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from engine.api_server.admission import strategy
+from engine.api_server.admission.permissions import OBJECT
+from engine.objects.kinds import entity_id
 from kscope.runs.engine import Manifest
-from kscope.sim.objects.kinds import entity_id
 from kube.addresses import Target
 from kube.resources import PODS, Resource
 from kube.server.answers import answered
@@ -16,8 +18,6 @@ from kube.server.writes.delete_options import DeleteOptions
 from kube.server.writes.placing import placed
 from kube.server.writes.run_objects import Promise, RunObjects
 from kube.status import already_exists, bad_request, invalid, method_not_allowed, not_found
-from scheduling.engine.api_server import strategy
-from scheduling.engine.api_server.permissions import OBJECT
 
 # Characters, as upstream.
 LONGEST_NOTE = 1_024

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
+from engine.kernel.units import SECOND, timestamp
 from kscope.runs.engine import Manifest
 from kscope.runs.nudges import Outcome
 from kscope.runs.served.commands import left_by
@@ -16,7 +17,6 @@ from kscope.runs.served.links import SnapshotLinks
 from kscope.runs.served.runs import Run
 from kscope.runs.served.versions import Version
 from kscope.runs.write_keys import Held
-from kscope.sim.kernel.units import SECOND, timestamp
 from kube.addresses import Target
 from kube.apply import ObjectFields
 from kube.resources import Resource

@@ -12,37 +12,37 @@ import orjson
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from kscope.runs.drive.garbage import GrowthCollector, uncollected
-from kscope.runs.drive.memory import Memory, resident_bytes
-from kscope.sim.errors import SimError
-from kscope.sim.input.budget import Budget, Stop, read_amount
-from kscope.sim.input.instants import whole_second_of
-from kscope.sim.input.load_result import LoadResult, SetupReport
-from kscope.sim.input.loader import load_paths
-from kscope.sim.input.reading import ConfigurationError
-from kscope.sim.input.scenario import SEEDS, Scenario, parse_duration, parse_gates
-from kscope.sim.kernel.rng import Stream, Streams
-from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.documents import DocumentError, Limits, read_documents
-from kscope.sim.objects.objects import Manifest, from_manifest
-from scheduling.engine.api_server.first_objects import refused_objects
-from scheduling.engine.checks.determinism import check_determinism
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.configuration.configuration import read_setup
-from scheduling.engine.configuration.extenders import Extender, ExtenderCalls
-from scheduling.engine.configuration.scenario_schedulers import (
+from engine import check_determinism
+from engine.api_server.admission.first_objects import refused_objects
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.observed.evidence import Evidence
+from engine.diagnosis.report import Diagnosis
+from engine.diagnosis.triage.after_play import explain_after_play
+from engine.diagnosis.why import KIND_OF
+from engine.input.budget import Budget, Stop, read_amount
+from engine.input.instants import whole_second_of
+from engine.input.load_result import LoadResult, SetupReport
+from engine.input.loader import load_paths
+from engine.input.reading import ConfigurationError
+from engine.input.scenario import SEEDS, Scenario, parse_duration, parse_gates
+from engine.kernel.errors import SimError
+from engine.kernel.rng import Stream, Streams
+from engine.kernel.units import SECOND
+from engine.objects.documents import DocumentError, Limits, read_documents
+from engine.objects.objects import Manifest, from_manifest
+from engine.scheduler.configuration.configuration import read_setup
+from engine.scheduler.configuration.extenders import Extender, ExtenderCalls
+from engine.scheduler.configuration.scenario_schedulers import (
     check_setup,
     setup_without_configuration,
     unknown_profile,
 )
-from scheduling.engine.configuration.setup import SchedulerSetup
-from scheduling.engine.cycle.decisions_mode.decide import decide
-from scheduling.engine.diagnosis.report import Diagnosis
-from scheduling.engine.diagnosis.why import KIND_OF
-from scheduling.engine.observed.evidence import Evidence
-from scheduling.engine.triage.after_play import explain_after_play
-from scheduling.engine.versions.kubernetes_version import with_gates
-from scheduling.engine.versions.registry import DEFAULT, VERSIONS
+from engine.scheduler.configuration.setup import SchedulerSetup
+from engine.scheduler.cycle.decisions_mode.decide import decide
+from engine.versions.kubernetes_version import with_gates
+from engine.versions.registry import DEFAULT, VERSIONS
+from kscope.runs.drive.garbage import GrowthCollector, uncollected
+from kscope.runs.drive.memory import Memory, resident_bytes
 from scheduling.extender_client import HttpTransport
 from scheduling.management.standing import bad_input, expand, write_answer
 from scheduling.process_forks import forks_of

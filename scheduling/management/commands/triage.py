@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from engine.diagnosis.triage.triage import triage
+from engine.versions.registry import VERSIONS
 from kscope.runs.drive.garbage import uncollected
-from scheduling.engine.triage.triage import triage
-from scheduling.engine.versions.registry import VERSIONS
 from scheduling.management.standing import load_files, standing_cluster, write_answer
 
 _STUCK = 1

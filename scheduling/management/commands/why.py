@@ -6,12 +6,12 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
+from engine.diagnosis.observed.evidence import Evidence
+from engine.diagnosis.triage.asking import explain_as_it_stands
+from engine.diagnosis.why import KIND_OF
+from engine.input.load_result import LoadResult
+from engine.objects.kinds import NAMESPACED
 from kscope.runs.drive.garbage import uncollected
-from kscope.sim.input.load_result import LoadResult
-from kscope.sim.objects.kinds import NAMESPACED
-from scheduling.engine.diagnosis.why import KIND_OF
-from scheduling.engine.observed.evidence import Evidence
-from scheduling.engine.triage.asking import explain_as_it_stands
 from scheduling.management.standing import bad_input, load_files, standing_cluster, write_answer
 from scheduling.process_forks import forks_of
 

@@ -1,6 +1,6 @@
 """The types of upstream's cases, written as OpenAPI schemas."""
 
-from kscope.sim.objects.openapi.definitions import Schema
+from engine.objects.openapi.definitions import Schema
 from kube.apply.schemas import Schemas, Shape
 
 TEXT: Schema = {"type": "string"}

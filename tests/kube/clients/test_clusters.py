@@ -1,4 +1,4 @@
-"""Simulated clusters for people's own tests: `kscope.kube`."""
+"""Simulated clusters for people's own tests: `kube.clusters`."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ import psutil
 import pytest
 from kubernetes import client, config, watch
 
-from kscope.kube import Cluster, ClusterError, cluster
+from kube.clusters import Cluster, ClusterError, cluster
 from tests.waiting import HANG_SECONDS, wait_for
 
 ROOM = Path(__file__).resolve().parents[3]
@@ -187,7 +187,7 @@ def test_a_cluster_that_has_ended_says_so(kscope_cluster: Callable[..., Cluster]
 
 SCRIPT = """
 import sys
-from kscope.kube import cluster
+from kube.clusters import cluster
 running = cluster([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "one"}}])
 with running as kubeconfig:
     print(kubeconfig, flush=True)

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from kscope.kube import Cluster
+from kube.clusters import Cluster
 from tests.kube.clients.following import check_pages, faults, following, settle
 from tests.kube.clients.http import MERGE, Http
 from tests.kube.clients.informers import Informer

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from kscope.kube import cluster
-from kscope.sim.objects.kinds import entity_id
+from engine.objects.kinds import entity_id
+from kube.clusters import cluster
 from kube.defaults import defaulted
 from kube.kubeconfig import kubeconfig_text
 from kube.resources import Resource

@@ -7,12 +7,12 @@ from urllib.request import urlopen
 
 from kubernetes import client
 
-from kscope.kube import Cluster as Running
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.input.loader import load_files
+from engine.input.scenario import Scenario
 from kscope.runs.drive.replay import go_to
-from kscope.sim.input.loader import load_files
-from kscope.sim.input.scenario import Scenario
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
+from kube.clusters import Cluster as Running
 from tests.kube.clients.first_fit import FirstFit
 from tests.kube.clients.test_clusters import connected
 from tests.waiting import HANG_SECONDS

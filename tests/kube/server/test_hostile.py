@@ -19,7 +19,7 @@ from kscope.runs.models import Command, Run
 from scheduling.models import Pod
 from tests.kube.server.client import NOT_OURS, Answer, Kube
 from tests.kube.server.hostile import Hostile, hostile
-from tests.kube.server.test_writing import POD, digests
+from tests.kube.server.writes.test_writing import POD, digests
 from tests.web.conftest import driving
 
 pytestmark = [

@@ -22,7 +22,7 @@ from kube.server.writes import engine_line, heavy
 from kube.server.writes.applying import ObjectFields
 from tests.kube.server.client import Kube, not_ours
 from tests.waiting import HANG_SECONDS
-from tests.web.test_bodies import Sender
+from tests.web.process.test_bodies import Sender
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

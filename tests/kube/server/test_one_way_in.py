@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from kscope.runs.models import Run
-from kscope.sim.errors import Invalid
-from scheduling.engine.api_server.permissions import (
+from engine.api_server.admission.permissions import (
     ANYTHING,
     OBJECT,
     PERMISSIONS,
@@ -20,8 +18,10 @@ from scheduling.engine.api_server.permissions import (
     Permission,
     permission_at,
 )
-from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
+from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
+from engine.kernel.errors import Invalid
+from kscope.runs.models import Run
 from tests.builders import node, scene
 from tests.kube.server.client import MERGE, Kube
 from tests.web.conftest import driving

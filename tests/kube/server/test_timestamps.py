@@ -4,14 +4,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from engine.input.loader import load_files
+from engine.kernel.units import EPOCH
 from kscope.runs import services
 from kscope.runs.drive import runner
 from kscope.runs.models import Run
-from kscope.sim.input.loader import load_files
-from kscope.sim.kernel.units import EPOCH
 from tests.kube.server.client import MERGE, STRATEGIC, Kube
-from tests.kube.server.test_applying import kube  # noqa: F401  # a fixture
-from tests.kube.server.test_writing import PODS
+from tests.kube.server.writes.test_applying import kube  # noqa: F401  # a fixture
+from tests.kube.server.writes.test_writing import PODS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 import yaml
 
-from kscope.kube import Cluster
+from kube.clusters import Cluster
 from tests.kube.transcripts.exchanges import WATCH, Exchange, transcripts_kept
 from tests.kube.transcripts.shapes import names_in, shape_of
 from tests.waiting import HANG_SECONDS

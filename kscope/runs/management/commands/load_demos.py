@@ -5,10 +5,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from engine.input.loader import load_files
 from kscope.runs import services
 from kscope.runs.engine import wiring
 from kscope.runs.models import Scenario
-from kscope.sim.input.loader import load_files
 
 ORDER = (
     "checkout-surge",

@@ -7,14 +7,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from engine.api_server.validation.report import LONGEST_ENTITY
+from engine.input.budget import MOST
 from kscope.runs import selectors, services
 from kscope.runs.access import found_run
 from kscope.runs.models import Run
 from kscope.runs.web.api.once import once
 from kscope.runs.web.api.schema import RUN
 from kscope.runs.web.rest import Body, RestView
-from kscope.sim.input.budget import MOST
-from kscope.sim.objects.validation.report import LONGEST_ENTITY
 
 
 def changed_run(

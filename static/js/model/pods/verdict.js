@@ -38,7 +38,7 @@ function wasEvaluated(evidence, name) {
 
 /**
  * Nodes that do not fit as [name, verdict], the closest to fitting first. The engine orders them in the same
- * way to choose a blocker (scheduling/engine/cycle/explain.py): fewest obstacles, where each short resource is
+ * way to choose a blocker (engine/scheduler/cycle/explain.py): fewest obstacles, where each short resource is
  * an obstacle; then those with a measure; then the smallest relative shortage.
  */
 export function closestFirst(evidence) {

@@ -1,4 +1,4 @@
-/** Folding events into the view state. The same few lines as kscope/sim/kernel/view.py. */
+/** Folding events into the view state. The same few lines as engine/kernel/view.py. */
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 

@@ -1,6 +1,6 @@
 import {userOf} from "./claims.js";
 
-/** Mark, family and words of a verdict of matching (volumes/engine/matching/matching.py names the rules). */
+/** Mark, family and words of a verdict of matching (engine/storage/matching/matching.py names the rules). */
 const LOOK = {
   chosen: ["ok", "settled", "Chosen"],
   fits: ["ok", "held", "Fits"],

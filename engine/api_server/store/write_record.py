@@ -1,0 +1,160 @@
+"""The record of writes: each write is one event, with the changes that pages show."""
+
+from typing import Any, NamedTuple, Required, TypedDict
+
+from engine.api_server.store.superseding import Superseding
+from engine.api_server.store.watches import WatchEvent
+from engine.kernel.loop import EventLoop
+from engine.kernel.recorder import Recorder
+from engine.kernel.view import Attributes, Changes, merge
+from engine.objects.objects import ApiObject, Manifest, Pod
+from engine.objects.pods.pod_resources import ResourceRules
+from engine.objects.projection import advanced, bound
+
+
+class Note(TypedDict, total=False):
+    """What the event of a write says beside the write itself.
+
+    `by` is the author. `event` is the event's kind; without it, one is made of the object's kind
+    and the verb. `changes` are laid over what the object itself shows.
+    """
+
+    by: Required[str]
+    event: str
+    message: str
+    data: dict[str, Any] | None
+    changes: Changes | None
+
+
+class Written(NamedTuple):
+    """The events that wrote an object: the one that created it, and the newest. Both are seqs."""
+
+    created: int
+    newest: int
+
+
+# An object after a write: the events that wrote and created it, and its manifest.
+Left = tuple[int, int, Manifest]
+
+
+class Removal(NamedTuple):
+    """An object that is gone: the events that removed and created it, its id, its last manifest."""
+
+    seq: int
+    created: int
+    entity: str
+    manifest: Manifest
+
+
+class WriteRecord:
+    """Records each write as an event, with a patch from what pages showed of the object before.
+
+    *rules* compute the requests of pods that pages show; None means those of the newest version.
+    Clocks are *ahead* of virtual time.
+    """
+
+    __slots__ = (
+        "_ahead",
+        "_causes",
+        "_created",
+        "_recorder",
+        "_removals",
+        "_rules",
+        "_shown",
+        "superseding",
+        "touched",
+    )
+
+    def __init__(self, recorder: Recorder, rules: ResourceRules | None, ahead: int) -> None:
+        self._ahead = ahead
+        self._recorder = recorder
+        self._rules = rules
+        # By the object's id: what pages show of it, the event that created it, and its newest event.
+        self._shown: dict[str, Attributes] = {}
+        self._created: dict[str, int] = {}
+        self._causes: dict[str, int] = {}
+        # What was removed since the last `take_removals`.
+        self._removals: list[Removal] = []
+        # The newest manifest of each object written since the last `take_touched`; None if it is gone.
+        self.touched: dict[str, Manifest | None] = {}
+        # What took the place of the facts of the files; None in a run that is not asked about them.
+        self.superseding: Superseding | None = None
+
+    def begin_superseding(self, loop: EventLoop) -> None:
+        """From now on note what takes the place of the facts of the objects that are there."""
+        self.superseding = Superseding(loop, self._created, self._recorder.seq)
+        self._recorder.heard = self.superseding.emitted
+
+    def cause(self, obj: ApiObject) -> int:
+        """The sequence number of the newest event of *obj*; 0 without one."""
+        return self._causes.get(obj.id, 0)
+
+    def take_touched(self) -> dict[str, Manifest | None]:
+        """The newest manifests of what was written since the last call."""
+        taken, self.touched = self.touched, {}
+        return taken
+
+    def take_removals(self) -> list[Removal]:
+        """What was removed since the last call, in the order of the events."""
+        taken, self._removals = self._removals, []
+        return taken
+
+    def events_of(self, entity: str) -> Written:
+        """The events that wrote the object; zeros when it is not there."""
+        return Written(self._created.get(entity, 0), self._causes.get(entity, 0))
+
+    def left(self, entity: str) -> Left | None:
+        """The object as its newest event left it, if that is not taken yet; None if it is gone."""
+        manifest = self.touched.get(entity)
+        if manifest is None:
+            return None
+        created, newest = self.events_of(entity)
+        return newest, created, manifest
+
+    def written(self, write: WatchEvent, fact: str, note: Note) -> None:
+        """Record that an object was created or replaced."""
+        old, new = write.old, write.new
+        entity = new.id
+        before = self._shown.get(entity)
+        self._shown[entity], patch = advanced(before, old, new, self._rules, self._ahead)
+        self.touched[entity] = new.raw
+        shown: Changes = {entity: patch} if patch or old is None else {}
+        changes = note.get("changes")
+        if changes:
+            for other, change in changes.items():
+                shown[other] = merge(shown.get(other), change)
+        self._causes[entity] = seq = self._recorder.record(
+            fact, entity, note["by"], note.get("message", ""), note.get("data"), shown or None
+        )
+        if old is None:
+            self._created[entity] = seq
+        if self.superseding is not None:
+            self.superseding.written(write, seq, fact)
+
+    def bound(self, write: WatchEvent, fact: str, note: Note) -> None:
+        """Record that a pod was bound, of which only the node and the conditions changed."""
+        new = write.new
+        assert isinstance(new, Pod), f"{new.id} is not a pod"
+        entity = new.id
+        self._shown[entity], patch = bound(self._shown[entity], new)
+        self.touched[entity] = new.raw
+        self._causes[entity] = seq = self._recorder.record(
+            fact, entity, note["by"], note.get("message", ""), note.get("data"), {entity: patch}
+        )
+        if self.superseding is not None:
+            self.superseding.written(write, seq, fact)
+
+    def removed(self, write: WatchEvent, fact: str, note: Note) -> None:
+        """Record that an object is gone."""
+        entity = write.new.id
+        self._shown.pop(entity, None)
+        created = self._created.pop(entity, 0)
+        self._causes.pop(entity, None)
+        self.touched[entity] = None
+        changes = {**(note.get("changes") or {}), entity: None}
+        seq = self._recorder.record(
+            fact, entity, note["by"], note.get("message", ""), note.get("data"), changes
+        )
+        if self.superseding is not None:
+            self.superseding.removed(entity, created, seq, fact)
+        self._removals.append(Removal(seq, created, entity, write.new.raw))

@@ -1,0 +1,114 @@
+"""Checks whole manifests: name, namespace, metadata, and the rule of the kind."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from engine.api_server.validation.kinds import KINDS, STORED_KINDS, is_known, unknown_kind
+from engine.api_server.validation.report import LONGEST_OBJECT_NAME, Report, text_fault
+from engine.api_server.validation.rules import DNS_LABEL
+from engine.api_server.validation.shared import METADATA
+from engine.objects.documents import Path
+from engine.objects.kinds import NAMESPACED
+from engine.objects.openapi.checkers import Nulls
+from engine.objects.openapi.definitions import NEWEST
+from engine.objects.openapi.fields import check_fields, without
+from engine.objects.openapi.findings import NOTHING
+from engine.objects.values.shown import shown
+
+_SUBDOMAIN = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
+)
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}", re.ASCII)
+# Names of these kinds are path segments, not DNS names. Upstream: ValidatePathSegmentName.
+_LOOSE_NAMES = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Event"})
+
+
+def check_manifest(
+    raw: dict[str, Any], path: Path, report: Report, version: str = NEWEST
+) -> Nulls | None:
+    """Report what is wrong with a manifest that has a kind and metadata, and its unknown fields.
+
+    A manifest with values of a wrong type is reported for these alone. *version* is the one of
+    Kubernetes. Returns the objects in it that have fields which are null, if all its fields are right.
+    """
+    is_simulated = is_known(raw)
+    is_read = is_simulated or raw["kind"] in STORED_KINDS
+    nulls: Nulls | None = []
+    found = check_fields(raw, version, is_simulated=is_read, nulls=nulls)
+    if found is not NOTHING:
+        nulls = None
+        report.add_types(path, found)
+        report.unknown += [(*path, *field.path) for field in found.unknown]
+        if found.wrong:
+            return None
+        # Nobody has looked at the types of what is left out.
+        raw = without(raw, [field.path for field in found.unknown])
+    # Of a kind that no engine reads the name alone counts, and may be a path segment.
+    kind = raw["kind"] if is_simulated else "Event"
+    METADATA(raw.get("metadata"), (*path, "metadata"), report)
+    metadata = raw.get("metadata")
+    if isinstance(metadata, dict):
+        _check_name(kind, cast("dict[str, Any]", metadata), (*path, "metadata"), report)
+    rule = KINDS.get(kind)
+    if rule is not None:
+        rule(raw, path, report)
+    return nulls
+
+
+def check_stored(raw: dict[str, Any], path: Path, report: Report, version: str = NEWEST) -> None:
+    """As check_manifest, for what an engine is going to store, of whatever kind it is.
+
+    A file's objects of kinds that no engine reads are left out; a command's are stored.
+    """
+    check_manifest(raw, path, report, version)
+    if is_known(raw):
+        return
+    kind: str = raw["kind"]
+    if not _KIND.fullmatch(kind):
+        wrong = f"{shown(kind)} is not a kind: at most 63 letters and digits, a letter first"
+        report.add((*path, "kind"), kind, wrong)
+    elif kind in KINDS:
+        given: Any = raw.get("apiVersion")
+        wrong = f"the {kind} of {shown(given)} is another kind than the one that is simulated"
+        report.add((*path, "apiVersion"), given, wrong)
+    metadata = raw.get("metadata")
+    for name, longest in ("name", LONGEST_OBJECT_NAME), ("namespace", 63):
+        value = cast("dict[str, Any]", metadata).get(name) if isinstance(metadata, dict) else None
+        fault = text_fault(value, longest) if isinstance(value, str) else None
+        if fault is not None:
+            report.add((*path, "metadata", name), value, fault)
+    STORED_KINDS.get(kind, unknown_kind)(raw, path, report)
+
+
+def _check_name(kind: str, metadata: dict[str, Any], path: Path, report: Report) -> None:
+    name = metadata.get("name")
+    if name is None or name == "":
+        hint = "; generateName alone does not name it" if metadata.get("generateName") else ""
+        report.add((*path, "name"), name, f"a {kind} needs a name{hint}")
+    elif not isinstance(name, str) or kind in _LOOSE_NAMES:
+        return
+    elif kind == "Namespace":
+        _check_namespace(name, (*path, "name"), report)
+    elif len(name) > 253 or not _SUBDOMAIN.fullmatch(name):
+        report.add(
+            (*path, "name"),
+            name,
+            f'{shown(name)} is not a name: at most 253 lower case letters, digits, "-" or ".", '
+            "with a letter or digit at both ends",
+        )
+    namespace = metadata.get("namespace")
+    if kind in NAMESPACED and isinstance(namespace, str) and namespace:
+        _check_namespace(namespace, (*path, "namespace"), report)
+
+
+def _check_namespace(name: str, path: Path, report: Report) -> None:
+    """Upstream: apimachinery validation.ValidateNamespaceName, IsDNS1123Label()."""
+    if len(name) > 63 or not DNS_LABEL.fullmatch(name):
+        report.add(
+            path,
+            name,
+            f"{shown(name)} is not the name of a namespace: at most 63 lower case letters, digits "
+            'or "-", with a letter or digit at both ends',
+        )

@@ -1,0 +1,150 @@
+"""The workload controllers of a cluster. They communicate only through the store."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from engine.api_server.store import process
+from engine.controllers.disruption.disruption import DisruptionController
+from engine.controllers.garbage_collection.garbage_collector import GarbageCollector
+from engine.controllers.garbage_collection.namespace import NamespaceController
+from engine.controllers.garbage_collection.pod_gc import PodGarbageCollector
+from engine.controllers.node_lifecycle.device_taints import DeviceTaintEviction
+from engine.controllers.node_lifecycle.node_eviction import EvictingNodeController
+from engine.controllers.node_lifecycle.node_lifecycle import NodeLifecycleController
+from engine.controllers.node_lifecycle.taint_manager import TaintManager
+from engine.controllers.shared.controller import Controller, ControllerContext
+from engine.controllers.shared.listers import WorkloadListers
+from engine.controllers.workloads.daemon_set import DaemonSetController
+from engine.controllers.workloads.deployment.controller import DeploymentController
+from engine.controllers.workloads.device_driver import DeviceDriver
+from engine.controllers.workloads.ephemeral import EphemeralVolumeController
+from engine.controllers.workloads.job.counting import CountingJobController
+from engine.controllers.workloads.job.tracking import TrackingJobController
+from engine.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager
+from engine.controllers.workloads.resource_claim import ResourceClaimController
+from engine.controllers.workloads.resource_quota import ResourceQuotaController
+from engine.controllers.workloads.stateful_set import StatefulSetController
+from engine.kernel.recorder import Recorder
+from engine.storage.kubernetes_events import RecordedEvents, SpamFilter
+
+_Controller = TypeVar("_Controller", bound=Controller)
+
+
+class WorkloadActors:
+    """Creates and restarts the controllers that create, replace or delete pods."""
+
+    def __init__(self, context: ControllerContext, recorder: Recorder) -> None:
+        self._context = context
+        self._recorder = recorder
+        self.namespaces = self._new(NamespaceController)
+        self.deployments = self._new(DeploymentController)
+        self.replica_sets = self._new(ReplicaSetController)
+        self.replication_controllers = self._new(ReplicationManager)
+        self.stateful_sets = self._new(StatefulSetController)
+        self.daemon_sets = self._new(DaemonSetController)
+        self.jobs = self._new(
+            TrackingJobController if context.rules.tracks_job_pods else CountingJobController
+        )
+        self.resource_quotas = self._new(ResourceQuotaController)
+        self.disruption = DisruptionController(
+            context,
+            SpamFilter(
+                context.loop,
+                RecordedEvents(
+                    recorder,
+                    "controllermanager",
+                    context.loop,
+                    context.store,
+                    DisruptionController.AUTHOR,
+                ),
+            ),
+        )
+        self.ephemeral = self._new(EphemeralVolumeController)
+        self.resource_claims = (
+            self._new(ResourceClaimController) if context.rules.makes_resource_claims else None
+        )
+        self.device_driver = (
+            self._new(DeviceDriver) if context.rules.makes_resource_claims else None
+        )
+        self.device_taints = (
+            self._new(DeviceTaintEviction) if context.rules.evicts_by_device_taints else None
+        )
+        self.pod_gc = PodGarbageCollector(context)
+        self.garbage_collector = GarbageCollector(context)
+        of_nodes = (
+            NodeLifecycleController if context.rules.taints_by_condition else EvictingNodeController
+        )
+        self.node_lifecycle = of_nodes(context, self._events(NodeLifecycleController.AUTHOR))
+        self.taint_manager = TaintManager(context, self._events(TaintManager.AUTHOR))
+        # The listers of each controller; all have the same ones until one is restarted.
+        self._listers_of = dict.fromkeys(_ATTRIBUTES, context.listers)
+
+    def _events(self, component: str) -> RecordedEvents:
+        return RecordedEvents(self._recorder, component, self._context.loop, self._context.store)
+
+    def _new(self, kind: type[_Controller]) -> _Controller:
+        return kind(self._context, self._events(kind.AUTHOR))
+
+    def has(self, author: str) -> bool:
+        """Whether a controller writes as *author*."""
+        return author in _ATTRIBUTES and getattr(self, _ATTRIBUTES[author]) is not None
+
+    def restart(self, authors: Sequence[str]) -> None:
+        """Restart the controllers that write as *authors*, together in a new process."""
+        context = self._context
+        listers = WorkloadListers(context.store, context.watch_latency)
+        for author in authors:
+            attribute, before = _ATTRIBUTES[author], self._listers_of[author]
+            old: Any = getattr(self, attribute)
+            process.end(old, context.loop, context.store, before)
+            context.store.answers.forget(author)
+            setattr(self, attribute, old.restarted(replace(context, listers=listers)))
+            self._listers_of[author] = listers
+            if not any(before is one for one in self._listers_of.values()):
+                process.end_listers(before, context.loop, context.store)
+
+    def components(self) -> dict[str, Any]:
+        """The controllers by the author of their writes."""
+        return {author: getattr(self, name) for author, name in _ATTRIBUTES.items()}
+
+    def end(self, author: str) -> None:
+        """Let the controller do nothing any more, until it is restarted."""
+        old: Any = getattr(self, _ATTRIBUTES[author])
+        process.end(old, self._context.loop, self._context.store, self._listers_of[author])
+
+    def node_silent(self, node: str) -> None:
+        """*node* has stopped posting its status."""
+        self._context.silent_nodes[node] = self._context.loop.now
+        self.node_lifecycle.ticker.arm()
+
+    def node_heard(self, node: str) -> None:
+        """*node* posts its status again."""
+        self._context.silent_nodes.pop(node, None)
+
+    def start_periods_from(self, origin: int) -> None:
+        """Count the periods of the loops from *origin*, the time when the controllers started."""
+        self.pod_gc.ticker.start_from(origin)
+        self.disruption.start_periods_from(origin)
+        self.node_lifecycle.ticker.start_from(origin)
+
+
+_ATTRIBUTES: Final[Mapping[str, str]] = {
+    NamespaceController.AUTHOR: "namespaces",
+    DeploymentController.AUTHOR: "deployments",
+    ReplicaSetController.AUTHOR: "replica_sets",
+    ReplicationManager.AUTHOR: "replication_controllers",
+    StatefulSetController.AUTHOR: "stateful_sets",
+    DaemonSetController.AUTHOR: "daemon_sets",
+    TrackingJobController.AUTHOR: "jobs",
+    ResourceQuotaController.AUTHOR: "resource_quotas",
+    DisruptionController.AUTHOR: "disruption",
+    EphemeralVolumeController.AUTHOR: "ephemeral",
+    ResourceClaimController.AUTHOR: "resource_claims",
+    DeviceTaintEviction.AUTHOR: "device_taints",
+    PodGarbageCollector.AUTHOR: "pod_gc",
+    GarbageCollector.AUTHOR: "garbage_collector",
+    NodeLifecycleController.AUTHOR: "node_lifecycle",
+    TaintManager.AUTHOR: "taint_manager",
+    DeviceDriver.AUTHOR: "device_driver",
+}

@@ -1,0 +1,58 @@
+"""The taints that the control plane puts on nodes.
+
+Upstream: k8s.io/api/core/v1/well_known_taints.go, component-helpers/scheduling/corev1.
+"""
+
+from typing import Final
+
+from engine.framework.pods.pod_template import Taint, Toleration
+from engine.objects.objects import Manifest, Node
+
+NOT_READY: Final = "node.kubernetes.io/not-ready"
+UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+MEMORY_PRESSURE: Final = "node.kubernetes.io/memory-pressure"
+DISK_PRESSURE: Final = "node.kubernetes.io/disk-pressure"
+PID_PRESSURE: Final = "node.kubernetes.io/pid-pressure"
+NETWORK_UNAVAILABLE: Final = "node.kubernetes.io/network-unavailable"
+
+# The author of changes that the node lifecycle controller and the taint manager make.
+NODE_CONTROLLER: Final = "node-controller"
+
+NO_SCHEDULE: Final = "NoSchedule"
+NO_EXECUTE: Final = "NoExecute"
+
+
+def tolerates(toleration: Manifest, taint: Manifest, *, numbers: bool) -> bool:
+    """Whether *toleration* accepts *taint*; Lt and Gt do so only if they compare *numbers*."""
+    if not numbers and toleration.get("operator") in ("Lt", "Gt"):
+        return False
+    return Toleration.parse(toleration).tolerates(Taint.parse(taint))
+
+
+def untolerated(
+    taints: list[Manifest],
+    tolerations: list[Manifest],
+    effects: tuple[str, ...],
+    *,
+    numbers: bool,
+) -> Manifest | None:
+    """The first taint with one of *effects* that *tolerations* do not tolerate, or None.
+
+    Lt and Gt compare *numbers*, or match nothing.
+    """
+    for taint in taints:
+        if taint.get("effect") in effects and not any(
+            tolerates(each, taint, numbers=numbers) for each in tolerations
+        ):
+            return taint
+    return None
+
+
+def same_taint(first: Manifest, second: Manifest) -> bool:
+    """Whether they have key and effect in common: a node has one of each. Upstream: MatchTaint()."""
+    return (first.get("key"), first.get("effect")) == (second.get("key"), second.get("effect"))
+
+
+def no_execute_taints(node: Node) -> list[Manifest]:
+    return [taint for taint in node.taints if taint.get("effect") == NO_EXECUTE]

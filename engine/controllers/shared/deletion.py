@@ -1,0 +1,78 @@
+"""How the API server deletes: grace periods, propagation, namespaces.
+
+Upstream: apiserver/pkg/registry/rest/delete.go, registry/generic/registry/store.go
+(deletionFinalizersForGarbageCollection), pkg/registry/core/{pod,namespace}.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from engine.api_server.store.store import ObjectStore
+from engine.controllers.shared.owners import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
+from engine.kernel.units import timestamp
+from engine.objects.objects import ApiObject, Pod
+
+BACKGROUND: Final = "Background"
+FOREGROUND: Final = "Foreground"
+ORPHAN: Final = "Orphan"
+PROPAGATIONS: Final = (BACKGROUND, FOREGROUND, ORPHAN)
+
+_HOLDS: Final = {FOREGROUND: FOREGROUND_FINALIZER, ORPHAN: ORPHAN_FINALIZER}
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """The options of a DELETE request. Without *grace_seconds* the object's own grace period counts.
+
+    Upstream: metav1.DeleteOptions.
+    """
+
+    grace_seconds: int | None = None
+    propagation: str = BACKGROUND
+
+
+NO_OPTIONS: Final = DeleteOptions()
+
+
+def grace_of(obj: ApiObject) -> int:
+    """The grace that a DELETE without options gives: a pod's own, once a kubelet has it."""
+    if isinstance(obj, Pod) and obj.node_name and not obj.is_terminated:
+        return obj.grace_period_seconds
+    return 0
+
+
+def delete(
+    store: ObjectStore,
+    obj: ApiObject,
+    *,
+    by: str,
+    options: DeleteOptions = NO_OPTIONS,
+    message: str = "",
+) -> None:
+    """Delete the newest version of *obj* as a DELETE request would. Raises NotFound."""
+    grace_seconds = options.grace_seconds
+    live = store.get(obj.kind, obj.key)
+    if live.kind == "Namespace":
+        _terminate_namespace(store, live, by)
+        return
+    grace = grace_of(live) if grace_seconds is None or not grace_of(live) else grace_seconds
+    hold = _HOLDS.get(options.propagation)
+    others = [name for name in live.finalizers if name not in _HOLDS.values()]
+    if hold is None or hold in live.finalizers:
+        store.delete(live.kind, live.key, by=by, grace_seconds=grace, message=message)
+        return
+    marked = live.with_metadata(
+        finalizers=[*others, hold],
+        deletionTimestamp=live.deletion_timestamp or timestamp(store.clock),
+        deletionGracePeriodSeconds=grace,
+    )
+    store.update(marked, by=by, event=f"{live.kind}Terminating", message=message)
+
+
+def _terminate_namespace(store: ObjectStore, namespace: ApiObject, by: str) -> None:
+    if namespace.deletion_timestamp:
+        return
+    marked = namespace.with_metadata(deletionTimestamp=timestamp(store.clock)).patched(
+        {"status": {"phase": "Terminating"}}
+    )
+    store.update(marked, by=by, event="NamespaceTerminating")

@@ -1,0 +1,86 @@
+"""What the controllers of Jobs share: how they find, create and delete the pods of a job."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import ClassVar, Final
+
+from engine.controllers.shared.controller import Controller, ControllerContext, selector_of
+from engine.controllers.shared.expectations import Expectations
+from engine.controllers.shared.manifests import part
+from engine.controllers.shared.pods import time_of
+from engine.controllers.workloads.creation import batches
+from engine.kernel.errors import ApiError, Forbidden, NotFound
+from engine.objects.objects import ApiObject, Manifest, Pod
+from engine.objects.pods.conditions import is_ready
+from engine.storage.ports import EventSink
+
+_RANK: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+class JobPods(Controller):
+    """Finds, creates and deletes the pods of Jobs."""
+
+    AUTHOR: ClassVar[str] = "job-controller"
+    KIND: ClassVar[str] = "Job"
+
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        super().__init__(context, events)
+        self._expectations = Expectations(context.loop)
+
+    def _pods_of(self, job: ApiObject) -> list[Pod]:
+        if job.spec.get("selector") is None:
+            # The API server would have made up a selector for its uid: its own pods, no others.
+            return self._listers.pods_controlled_by(job)
+        return self._claim_pods(job, selector_of(job))
+
+    def _create(
+        self, job: ApiObject, count: int, create_one: Callable[[], Pod]
+    ) -> tuple[int, ApiError | None]:
+        """Create *count* pods; returns how many were created, and why one was refused, which ends it."""
+        made, refused = 0, None
+        for size in batches(count):
+            for _ in range(size):
+                try:
+                    create_one()
+                    made += 1
+                except Forbidden as refusal:
+                    refused = refusal
+                except ApiError:
+                    self._expectations.created(job.key, count - made)
+                    raise
+            if refused is not None:
+                self._expectations.created(job.key, count - made)
+                break
+        return made, refused
+
+    def _delete_all(self, job: ApiObject, pods: list[Pod]) -> None:
+        if not pods:
+            return
+        self._expectations.expect(job.key, 0, [pod.key for pod in pods])
+        for pod in pods:
+            with suppress(NotFound):
+                self._delete_pod(job, pod)
+
+
+def labelled_template(job: ApiObject, labels: Manifest) -> Manifest:
+    """The template of *job*, whose pods get *labels*, too."""
+    template: Manifest = part(job.spec, "template")
+    metadata: Manifest = part(template, "metadata")
+    return {**template, "metadata": {**metadata, "labels": {**labels, **part(metadata, "labels")}}}
+
+
+def parallelism_of(job: ApiObject) -> int:
+    """How many pods may run at a time."""
+    parallelism = job.spec.get("parallelism")
+    return 1 if parallelism is None else parallelism
+
+
+def removal_order(pod: Pod) -> tuple[int | str, ...]:
+    """The pods to be deleted first come first. Upstream: controller.ActivePods."""
+    return (
+        bool(pod.node_name),
+        _RANK.get(pod.phase, 0),
+        is_ready(pod),
+        -time_of(pod.creation_timestamp),
+        pod.name,
+    )

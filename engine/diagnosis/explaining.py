@@ -1,0 +1,25 @@
+"""Asks the plugins of a profile what their refusals come from."""
+
+from __future__ import annotations
+
+from engine.diagnosis.world import World
+from engine.framework.explaining.case import Case
+from engine.framework.explaining.explains import Explains, ExplainsOutright
+from engine.framework.explaining.fact import Explanation, Fact, fact
+from engine.framework.messages import NO_NODES
+
+
+def explain(world: World, case: Case) -> Explanation:
+    """What the refusals of *case* come from; empty for a plugin that does not say."""
+    plugin = world.plugin(case.plugin)
+    return plugin.explain_refusals(case) if isinstance(plugin, Explains) else Explanation()
+
+
+def outright_facts(world: World, plugin: str, reasons: tuple[str, ...]) -> tuple[Fact, ...]:
+    """The fields that made *plugin* refuse the pod on all nodes."""
+    pod = world.pod
+    if NO_NODES in reasons:
+        text = f"Pod {pod.key} has no node: the cluster has none."
+        return (fact(pod, ("spec", "nodeName"), text),)
+    asked = world.plugin(plugin)
+    return tuple(asked.explain_outright(pod)) if isinstance(asked, ExplainsOutright) else ()

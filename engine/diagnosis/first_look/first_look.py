@@ -1,0 +1,157 @@
+"""The first look at a cluster that was brought: docs/why-pending.md.
+
+files ──▶ Evidence ──▶ what was read, what is assumed ─┐
+  └─────▶ Cluster ───▶ the picture, what is stuck ─────┴▶ how far the model agrees with the files
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Final
+
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.first_look.assumed import Assumption, assumptions
+from engine.diagnosis.first_look.picture import Picture, picture_of
+from engine.diagnosis.first_look.printed import printed_state
+from engine.diagnosis.first_look.trust import Comparison, comparisons
+from engine.diagnosis.observed.evidence import Evidence
+from engine.diagnosis.triage.deciding import deciding_on
+from engine.diagnosis.triage.report import Group, Triage
+from engine.diagnosis.triage.triage import triage
+from engine.input.scenario import Scenario
+from engine.objects.manifest_parts import section
+from engine.versions.choices import proposed_version
+
+# What people ask about first; all other kinds come after these, by name.
+_FIRST: Final = (
+    *("Pod", "Node", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"),
+    *("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver"),
+)
+_PLACES: Final = {kind: place for place, kind in enumerate(_FIRST)}
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The objects of one kind, and their state as it is printed."""
+
+    kind: str
+    number: int
+    state: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"kind": self.kind, "number": self.number, "state": self.state}
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The version that was followed, the one that the kubelets propose, and why that one."""
+
+    profile: str
+    proposed: str
+    because: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstLook:
+    """What a person should know of an import before it is played."""
+
+    triage: Triage
+    picture: Picture
+    read: tuple[Read, ...]
+    version: Version
+    assumed: tuple[Assumption, ...]
+    trust: tuple[Comparison, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "instant": self.triage.instant,
+            "headline": self.triage.headline,
+            "causes": [_cause(each) for each in self.triage.groups],
+            "picture": self.picture.to_dict(),
+            "read": [each.to_dict() for each in self.read],
+            "version": self.version.to_dict(),
+            "assumed": [each.to_dict() for each in self.assumed],
+            "trust": [each.to_dict() for each in self.trust],
+        }
+
+
+def first_look(cluster: Cluster, scenario: Scenario, evidence: Evidence) -> FirstLook:
+    """The first look at *cluster*, which is of *scenario*, at its beginning; it is only read.
+
+    *evidence* is of the same files. Nothing is called stuck in a scenario with steps: it goes on.
+    """
+    if scenario.stands:
+        found = triage(cluster, evidence, tries_changes=False)
+    else:
+        found = Triage(instant=evidence.instant, profile=cluster.profile)
+    deciding = deciding_on(cluster)
+    return FirstLook(
+        triage=found,
+        picture=picture_of(evidence, deciding),
+        read=tuple(
+            Read(kind, number, printed_state(evidence, kind))
+            for kind, number in sorted(evidence.counts.items(), key=_place)
+        ),
+        version=_version(cluster.profile, scenario, evidence),
+        assumed=tuple(assumptions(scenario, evidence)),
+        trust=tuple(comparisons(evidence, deciding, found.groups)),
+    )
+
+
+def _place(counted: tuple[str, int]) -> tuple[int, str]:
+    kind, _ = counted
+    return _PLACES.get(kind, len(_PLACES)), kind
+
+
+def _cause(group: Group) -> dict[str, Any]:
+    """A cause in short: its sentence, what it holds, and since when."""
+    return {
+        "kind": group.kind,
+        "cause": group.cause,
+        "by": group.by,
+        "holds": group.holds,
+        "pods": len(group.pods) + group.pods_missing,
+        "since": group.since,
+        "contradicts": group.contradicts,
+    }
+
+
+def _version(profile: str, scenario: Scenario, evidence: Evidence) -> Version:
+    told = Counter(
+        str(version)
+        for node in evidence.all("Node")
+        if (version := section(node, "status", "nodeInfo").get("kubeletVersion"))
+    )
+    proposed = scenario.profile or proposed_version(told)
+    is_known = any(_is_of(proposed, each) for each in told)
+    nearest = f" Of the versions that kscope knows {proposed} is the nearest."
+    needs_word = bool(told) and not scenario.profile and not is_known
+    because = _because(scenario.profile, told)
+    return Version(profile, proposed, because + nearest if needs_word else because)
+
+
+def _is_of(version: str, kubelet: str) -> bool:
+    """Whether a kubelet is of that version: "v1.34.2" of "v1.34"."""
+    return kubelet.removeprefix(version)[:1] in ("", ".", "-", "+") and kubelet.startswith(version)
+
+
+def _because(chosen: str, told: Counter[str]) -> str:
+    if chosen:
+        return f"The files ask for {chosen}."
+    if not told:
+        return "No node says which kubelet it has, so the newest version is followed."
+    if len(told) == 1:
+        ((version, number),) = told.items()
+        return f"{f'All {number:,} kubelets say' if number > 1 else 'The kubelet says'} {version}."
+    parts = ", ".join(f"{number:,} {version}" for version, number in sorted(told.items()))
+    return (
+        f"The kubelets say {parts}: the newest counts, because no kubelet is newer than its API "
+        "server."
+    )

@@ -1,0 +1,111 @@
+"""Why a pod with its node waits for devices: they are not ready for the node, or not prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from engine.diagnosis.report import Cause
+from engine.diagnosis.subjects.scene import Scene, cause
+from engine.framework import names
+from engine.framework.explaining.case import listed
+from engine.framework.explaining.fact import Fact, fact
+from engine.objects.objects import ApiObject, Pod
+from engine.objects.pods.resource_claims import RESOURCE_CLAIM, extended_claim, pod_claims
+from engine.plugins.dynamic_resources.allocation.binding_conditions import missing_conditions
+from engine.plugins.dynamic_resources.allocation.claims import results_of
+
+_KUBELET: Final = "kubelet"
+_RESULTS: Final = ("status", "allocation", "devices", "results")
+
+
+def readiness_causes(scene: Scene, pod: Pod, node: str) -> Iterator[Cause]:
+    """What keeps *pod* from being bound to *node*: devices that lack binding conditions."""
+    lacking: list[str] = []
+    because: list[Fact] = []
+    for claim in _claims(scene, pod):
+        for place, result in enumerate(results_of(claim)):
+            missing = missing_conditions(claim, result)
+            if missing:
+                device = _name(result)
+                lacking.append(f"{listed(missing)} of device {device}")
+                text = f"Device {device} of claim {claim.key} needs {listed(missing)} to be true."
+                because.append(fact(claim, (*_RESULTS, place, "bindingConditions"), text))
+    if not lacking:
+        return
+    yield cause(
+        names.DYNAMIC_RESOURCES,
+        f"Node {node} is chosen; pod {pod.key} is bound when its devices are ready: "
+        f"{listed(lacking)} is not true yet.",
+        because,
+        why="The driver of the devices sets the conditions in the status of the claim. The "
+        "scheduler reads them every 5 s and gives up 10 min after the allocation.",
+        event=scene.event(pod, "BindingConditionsPending"),
+        severity="delays",
+    )
+
+
+def preparation_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
+    """Why the kubelet starts no container of *pod*: a driver cannot prepare its devices."""
+    event = scene.event(pod, "FailedPrepareDynamicResources")
+    refused = [claim for claim in _claims(scene, pod) if not _is_for(claim, pod)]
+    if refused:
+        yield _not_reserved(pod, refused, event)
+        return
+    if not event:
+        return
+    because = [fact(pod, ("spec", "nodeName"), f"Pod {pod.key} has its node, {pod.node_name}.")]
+    for claim in _claims(scene, pod):
+        devices = listed([_name(each) for each in results_of(claim)])
+        because.append(fact(claim, _RESULTS, f"Claim {claim.key} has {devices}."))
+    yield cause(
+        _KUBELET,
+        f"The driver on {pod.node_name} cannot prepare the devices of pod {pod.key}.",
+        because,
+        why="The kubelet starts no container before that, and tries again every 10 s; the Event "
+        "has the error of the driver.",
+        event=event,
+    )
+
+
+def _not_reserved(pod: Pod, claims: list[ApiObject], event: str) -> Cause:
+    """A pod came to its node without a scheduler, which alone allocates and reserves claims.
+
+    Upstream: pkg/kubelet/cm/dra/manager.go PrepareResources(), resourceclaim.IsReservedForPod().
+    """
+    keys = listed([claim.key for claim in claims])
+    text = f"Pod {pod.key} has spec.nodeName {pod.node_name}."
+    because = [fact(pod, ("spec", "nodeName"), text)]
+    for claim in claims:
+        lacks = (
+            "is not reserved for the pod" if claim.status.get("allocation") else "is not allocated"
+        )
+        because.append(fact(claim, ("status",), f"Claim {claim.key} {lacks}."))
+    return cause(
+        _KUBELET,
+        f"Pod {pod.key} has nodeName {pod.node_name}, and no scheduler reserved for it: {keys}. The "
+        "kubelet refuses to prepare its devices.",
+        because,
+        why="A scheduler allocates a resource claim and reserves it (status.reservedFor) before it "
+        "binds a pod. Where spec.nodeName was set without one, no scheduler does: make the pod again "
+        "with a node selector in place of nodeName.",
+        event=event,
+    )
+
+
+def _is_for(claim: ApiObject, pod: Pod) -> bool:
+    return bool(claim.status.get("allocation")) and any(
+        user.get("uid") == pod.uid for user in claim.status.get("reservedFor") or ()
+    )
+
+
+def _claims(scene: Scene, pod: Pod) -> Iterator[ApiObject]:
+    """The resource claims of the pod that exist."""
+    for name in (*(each.claim for each in pod_claims(pod)), extended_claim(pod)):
+        found = scene.store.find(RESOURCE_CLAIM, f"{pod.namespace}/{name}") if name else None
+        if found is not None:
+            yield found
+
+
+def _name(result: Any) -> str:
+    return f"{result['driver']}/{result['pool']}/{result['device']}"

@@ -1,0 +1,97 @@
+"""The answer about an object of a run that was brought and then played: the model's, and the files' facts.
+
+What was observed is kept apart from what was simulated: see `observed_facts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.fork import MakeForks
+from engine.diagnosis.observed.evidence import Evidence
+from engine.diagnosis.report import Diagnosis
+from engine.diagnosis.triage.observed_facts import ObservedFact, facts_after_play, texts_of
+from engine.diagnosis.why import ASKED, diagnosis_of, explain_object
+
+NO_FACT = "nothing: the files have no status and no Event of it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """The facts of the files about one object, at their instant, each marked where it is superseded."""
+
+    instant: str
+    facts: tuple[ObservedFact, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "instant": self.instant,
+            "observed": texts_of(self.facts),
+            "observed_facts": [each.to_dict() for each in self.facts],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The facts for a terminal."""
+        yield (
+            f"Observed, as of {self.instant}"
+            if self.instant
+            else "Observed (the files name no time)"
+        )
+        for each in texts_of(self.facts) or [NO_FACT]:
+            yield f"  {each}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayedAnswer:
+    """Why an object is as it is after the run was played, and what the files said of it."""
+
+    diagnosis: Diagnosis
+    observed: Observed
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form: that of a diagnosis, and what was observed."""
+        return {**self.diagnosis.to_dict(), **self.observed.to_dict()}
+
+    def text(self) -> str:
+        """The answer for a terminal."""
+        first, _, rest = self.diagnosis.text().partition("\n")
+        return "\n".join([first, "", *self.observed.lines(), rest])
+
+
+def observed_after_play(
+    cluster: Cluster, evidence: Evidence, kind: str, key: str
+) -> Observed | None:
+    """What the files say of an object; None for one that is not in them."""
+    if evidence.find(kind, key) is None:
+        return None
+    facts = facts_after_play(cluster, evidence, kind, key)
+    return Observed(instant=evidence.instant, facts=facts)
+
+
+def explain_after_play(
+    cluster: Cluster, evidence: Evidence, kind: str, key: str, make_forks: MakeForks
+) -> PlayedAnswer | Diagnosis:
+    """Why an object is as it is now. Of one that is not in the files, the diagnosis alone.
+
+    *kind* is one of `ASKED`, or any kind in the files.
+    """
+    observed = observed_after_play(cluster, evidence, kind, key)
+    if kind in ASKED:
+        diagnosis = explain_object(cluster, kind, key, make_forks=make_forks)
+    elif observed is None:
+        diagnosis = diagnosis_of(cluster, kind, key, "absent", f"There is no {kind} {key}.")
+    else:
+        diagnosis = unplayed(cluster, kind, key)
+    return diagnosis if observed is None else PlayedAnswer(diagnosis=diagnosis, observed=observed)
+
+
+def unplayed(cluster: Cluster, kind: str, key: str) -> Diagnosis:
+    """Of an object of a kind that no answer is known for: only what the files say."""
+    if cluster.store.find(kind, key) is not None:
+        return diagnosis_of(cluster, kind, key, "kept", f"{kind} {key} is there.")
+    sentence = f"kscope plays no {kind} {key}: only its files tell of it."
+    return diagnosis_of(cluster, kind, key, "kept", sentence)

@@ -1,0 +1,402 @@
+"""Claims that are not bound, or that do not grow, for a reason of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from engine.diagnosis.candidates import made_again
+from engine.diagnosis.observed.evidence import Evidence, SeenEvent, condition, key_of, times_of
+from engine.diagnosis.triage.carrying_out import bodies, patch_of
+from engine.diagnosis.triage.report import Change, Group
+from engine.diagnosis.triage.stuck.controllers import behind
+from engine.diagnosis.triage.stuck.explained import facts_of
+from engine.diagnosis.triage.stuck.inferred import claim_refusal
+from engine.diagnosis.triage.stuck.refused import started
+from engine.framework.explaining.case import listed
+from engine.objects.manifest_parts import section
+from engine.objects.objects import Manifest, from_manifest
+from engine.objects.phases import SELECTED_NODE
+from engine.objects.values.quantity import value
+
+_REFUSED: Final = ("ProvisioningFailed", "FailedBinding", "ClaimLost", "ClaimMisbound")
+_LOST: Final = ("ClaimLost", "ClaimMisbound")
+_RESIZE: Final = ("VolumeResizeFailed", "FileSystemResizeFailed", "ExternalExpanding")
+_EXPANDS: Final = "ExternalExpanding"
+_WAITS_FOR_POD: Final = "FileSystemResizePending"
+_RESIZING: Final = (
+    "Resizing",
+    "FileSystemResizePending",
+    "ControllerResizeError",
+    "NodeResizeError",
+)
+_WAITS: Final = "ExternalProvisioning"
+_PATIENCE_SECONDS: Final = 300
+_NO_CLASS: Final = re.compile(r'storageclass\S* "([^"]+)" not found')
+_GONE: Final = re.compile(r'failed to get target node: node "([^"]+)" not found')
+_OWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{12,64}\b")
+
+
+@dataclass(slots=True)
+class _Stuck:
+    """Claims that one thing holds."""
+
+    reason: str
+    message: str
+    claims: list[Manifest] = field(default_factory=list[Manifest])
+    events: list[SeenEvent] = field(default_factory=list[SeenEvent])
+
+
+def claim_groups(evidence: Evidence) -> Iterator[Group]:
+    """Claims that a driver or a controller refuses, with the pods that wait for nothing else."""
+    found: dict[tuple[str, ...], _Stuck] = {}
+    counted: set[str] = set()
+    for claim in evidence.all("PersistentVolumeClaim"):
+        if claim["metadata"].get("deletionTimestamp"):
+            continue
+        said = _trouble(evidence, claim)
+        if said is None:
+            continue
+        reason, message, events = said
+        group = found.setdefault(_key(claim, reason, message), _Stuck(reason, message))
+        group.claims.append(claim)
+        group.events += events
+    for key, group in found.items():
+        # A pod that waits for several claims is counted once.
+        pods = [pod for pod in _waiting_pods(evidence, group.claims) if pod not in counted]
+        counted.update(pods)
+        yield _group(evidence, key, group, pods)
+
+
+def _trouble(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenEvent]] | None:
+    phase = section(claim, "status").get("phase")
+    if phase == "Lost":
+        return _lost(evidence, claim)
+    if phase == "Bound":
+        return _resizing(evidence, claim)
+    events = evidence.events(claim, *_REFUSED)
+    if events:
+        return events[-1].reason, events[-1].message, events
+    refusal = claim_refusal(evidence, claim)
+    if refusal is not None:
+        return *refusal, []
+    waits = evidence.events(claim, _WAITS)
+    if waits and evidence.age_seconds(waits[0].first) > _PATIENCE_SECONDS:
+        return _WAITS, waits[-1].message, waits
+    return None
+
+
+def _lost(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenEvent]]:
+    """Upstream: pkg/controller/volume/persistentvolume/pv_controller.go, syncBoundClaim()."""
+    events = evidence.events(claim, *_LOST)
+    if events:
+        return events[-1].reason, events[-1].message, events
+    name = str(section(claim, "spec").get("volumeName") or "")
+    volume = evidence.find("PersistentVolume", name)
+    if not name:
+        text = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
+        return _LOST[0], text, []
+    if volume is None:
+        return (
+            _LOST[0],
+            "Bound claim has lost its PersistentVolume. Data on the volume is lost!",
+            [],
+        )
+    if section(volume, "spec", "claimRef").get("uid") != claim["metadata"].get("uid"):
+        text = "Two claims are bound to the same volume, this one is bound incorrectly"
+        return _LOST[1], text, []
+    return _LOST[0], "", []
+
+
+def _resizing(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenEvent]] | None:
+    """A claim that asks for more than it has, and does not get it."""
+    found = next((each for kind in _RESIZING if (each := condition(claim, kind)) is not None), None)
+    events = evidence.events(claim, *_RESIZE)
+    failed = [each for each in events if each.reason != "ExternalExpanding"]
+    if failed:
+        return failed[-1].reason, failed[-1].message, failed
+    is_old = bool(events) and evidence.age_seconds(events[0].first) > _PATIENCE_SECONDS
+    if found is None and is_old and _grows(claim):
+        return events[-1].reason, events[-1].message, events
+    if found is None or found.get("status") != "True":
+        return None
+    since = str(found.get("lastTransitionTime") or "")
+    if evidence.age_seconds(since) <= _PATIENCE_SECONDS:
+        return None
+    return str(found.get("type")), str(found.get("message") or ""), events
+
+
+def _grows(claim: Manifest) -> bool:
+    """Whether it asks for more than it has."""
+    has = section(claim, "status", "capacity").get("storage")
+    wanted = section(claim, "spec", "resources", "requests").get("storage")
+    return bool(has and wanted) and value(str(wanted)) > value(str(has))
+
+
+def _key(claim: Manifest, reason: str, message: str) -> tuple[str, ...]:
+    spec = section(claim, "spec")
+    storage_class = str(spec.get("storageClassName") or "")
+    missing = _NO_CLASS.search(message)
+    if missing is not None:
+        return ("class", missing[1])
+    source = section(spec, "dataSource") or section(spec, "dataSourceRef")
+    if source:
+        namespace = str(claim["metadata"].get("namespace"))
+        return ("source", f"{source.get('kind')} {namespace}/{source.get('name')}")
+    text = message.replace(str(claim["metadata"]["name"]), "CLAIM")
+    volume = str(spec.get("volumeName") or "VOLUME")
+    return (reason, storage_class, _OWN.sub("#", text.replace(volume, "VOLUME")))
+
+
+def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck, pods: list[str]) -> Group:
+    keys = sorted(key_of(each) for each in found.claims)
+    first = found.claims[0]
+    spec = section(first, "spec")
+    class_name = str(spec.get("storageClassName") or "")
+    storage_class = evidence.find("StorageClass", class_name)
+    driver = str(storage_class.get("provisioner") or "") if storage_class is not None else ""
+    who = f"Claim {keys[0]}" if len(keys) == 1 else f"The {len(keys)} claims {listed(keys, 3)}"
+    said = f": {found.message.rstrip('.')}" if found.message else ""
+    text = f"{who}: {found.reason}{said}."
+    by = f"storageclass {class_name}" if class_name else who.lower()
+    changes: list[Change] = []
+    facts: tuple[str, ...] = ()
+    if key[0] == "class":
+        known = listed(
+            sorted(str(each["metadata"]["name"]) for each in evidence.all("StorageClass")), 4
+        )
+        text = f"{text} The cluster has {known}." if known else text
+        by = f"storageclass {key[1]}"
+        changes.append(
+            Change(
+                text=f"Create StorageClass {key[1]}, or make the claims again with another",
+                kind="class",
+            )
+        )
+    elif key[0] == "source":
+        text, by, changes = _source(evidence, first, text, key[1], driver)
+    elif found.reason in _LOST:
+        text, changes = _loss(evidence, found.claims, text)
+    elif (gone := _GONE.search(found.message)) is not None:
+        text = f"{text} Annotation {SELECTED_NODE} still names {gone[1]}; the provisioner takes it off, "
+        text += "so that a scheduler chooses anew, where it runs and may change claims."
+        changes = [_chosen_anew(found.claims, gone[1])]
+    elif found.reason in (*_RESIZE, *_RESIZING):
+        text, changes = _growth(evidence, found.claims, text)
+        if found.reason == _EXPANDS:
+            text, changes = _resizer(evidence, driver, text)
+    elif driver and (owner := behind(evidence, driver, "controller", "provisioner")) is not None:
+        text = f"{text} {owner.said(evidence, f'is the driver {driver}')}"
+        facts = facts_of(owner)
+        if not owner.is_running:
+            by, changes = f"{owner.name} (storageclass {class_name})", [started(owner.workload)]
+    if driver and by.startswith("storageclass"):
+        by = f"{by} (driver {driver})"
+    times = times_of(found.events)
+    since = min((each.first for each in found.events), default="")
+    seen = condition(first, found.reason)
+    since = since or str((seen or {}).get("lastTransitionTime") or "")
+    created = str(first["metadata"].get("creationTimestamp") or "")
+    return Group(
+        kind="claim",
+        cause=text,
+        by=by,
+        observed=_observed(found, times),
+        predicted=_predicted(found),
+        contradicts=bool(found.events),
+        since=since or created,
+        pods=tuple(pods),
+        claims=tuple(keys),
+        workloads=tuple(
+            evidence.workloads(filter(None, (evidence.find("Pod", key) for key in pods)))
+        ),
+        facts=(*([f"class/{class_name}"] if class_name else []), *facts),
+        changes=tuple(changes),
+        conclusion=""
+        if changes
+        else "No change was tried: what this driver accepts is outside the model.",
+    )
+
+
+def _observed(found: _Stuck, times: str) -> str:
+    """What the files say; a refusal that was inferred from the objects stands in no Event."""
+    first = found.claims[0]
+    if found.events:
+        return f"{found.reason}{times}: {found.message}".rstrip(": ")
+    if (seen := condition(first, found.reason)) is not None:
+        return f"Condition {found.reason} since {seen.get('lastTransitionTime')}"
+    return f"Phase {section(first, 'status').get('phase')}; no Event."
+
+
+def _predicted(found: _Stuck) -> str:
+    if found.events or condition(found.claims[0], found.reason) is not None:
+        return "The model's drivers accept such requests: here the files know more."
+    return f"{found.reason}: {found.message}."
+
+
+def _waiting_pods(evidence: Evidence, claims: list[Manifest]) -> list[str]:
+    """The pods without a node that use one of the claims, and that are not being deleted."""
+    users = (pod for claim in claims for pod in evidence.users(key_of(claim)))
+    return sorted(
+        {
+            key_of(pod)
+            for pod in users
+            if not section(pod, "spec").get("nodeName")
+            and not pod["metadata"].get("deletionTimestamp")
+        }
+    )
+
+
+def users_of(evidence: Evidence, keys: set[str]) -> list[str]:
+    """The pods for which claims have to stay: those with a node, also when they have ended.
+
+    Upstream: pkg/controller/volume/pvcprotection/pvc_protection_controller.go, podUsesPVC().
+    """
+    users = (pod for key in keys for pod in evidence.users(key))
+    return sorted({key_of(pod) for pod in users if section(pod, "spec").get("nodeName")})
+
+
+def uses_text(users: list[str], most: int = 4) -> str:
+    """ "Pod a uses", "Pods a and b use"."""
+    return f"Pod {users[0]} uses" if len(users) == 1 else f"Pods {listed(users, most)} use"
+
+
+def _source(
+    evidence: Evidence, claim: Manifest, text: str, name: str, driver: str
+) -> tuple[str, str, list[Change]]:
+    """What the claim is a copy of: its class, its driver, its size."""
+    kind, _, key = name.partition(" ")
+    found = evidence.find(kind, key)
+    wanted = section(claim, "spec", "resources", "requests").get("storage")
+    if found is None:
+        return f"{text} Its source, {name}, is not in the files.", f"{kind.lower()} {key}", []
+    changes: list[Change] = []
+    if kind == "VolumeSnapshot":
+        status = section(found, "status")
+        size, error = status.get("restoreSize"), section(status, "error").get("message")
+        if not status:
+            text = f"{text} Snapshot {key} has no status: no snapshot-controller has looked at it."
+            owner = behind(evidence, "snapshot-controller")
+            if owner is not None:
+                text = f"{text} {owner.said(evidence, 'is that one')}"
+            if owner is not None and not owner.is_running:
+                changes.append(started(owner.workload))
+            return text, f"{kind.lower()} {key}", changes
+        is_ready = "ready" if status.get("readyToUse") else "not ready"
+        text = f"{text} Snapshot {key} is {is_ready}"
+        text += f" and has restoreSize {size}; the claim asks for {wanted}." if size else "."
+        if error:
+            text = f"{text} It says: {str(error).rstrip('.')}."
+        if not status.get("readyToUse"):
+            changes.append(
+                Change(
+                    text=f"Let VolumeSnapshot {key} become ready, or take the snapshot again and "
+                    "restore that",
+                    kind="snapshot",
+                )
+            )
+        elif size:
+            changes.append(_asking_for(claim, str(size)))
+    elif kind == "PersistentVolumeClaim":
+        volume = evidence.find(
+            "PersistentVolume", str(section(found, "spec").get("volumeName") or "")
+        )
+        if volume is not None:
+            spec = section(volume, "spec")
+            what = section(spec, "csi").get("driver") or next(
+                (each for each in ("hostPath", "local", "nfs") if each in spec), "another type"
+            )
+            text = f"{text} Its source {key} is bound to {volume['metadata']['name']}, a volume of {what}."
+            if what != driver:
+                text = (
+                    f"{text} Driver {driver} cannot copy that: it copies volumes of its own only."
+                )
+    return text, f"{kind.lower()} {key}", changes
+
+
+def _loss(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str, list[Change]]:
+    """What became of the volumes; a claim never leaves the phase Lost."""
+    names = sorted({str(section(each, "spec").get("volumeName") or "") for each in claims} - {""})
+    gone = [name for name in names if evidence.find("PersistentVolume", name) is None]
+    if gone:
+        which = f"volume {gone[0]} does" if len(gone) == 1 else f"volumes {listed(gone, 4)} do"
+        text = f"{text} {which[:1].upper()}{which[1:]} not exist any more."
+    for name in names:
+        reference = section(evidence.find("PersistentVolume", name) or {}, "spec", "claimRef")
+        if reference:
+            whose = f"{reference.get('namespace')}/{reference.get('name')}"
+            text = f"{text} Volume {name} is there, and its claimRef names {whose}."
+    what = f"claim{'' if len(claims) == 1 else 's'} {listed([key_of(one) for one in claims], 3)}"
+    again = "it" if len(claims) == 1 else "them"
+    change = Change(
+        text=f"Delete {what}, and make {again} again",
+        kind="again",
+        note="A claim never leaves the phase Lost. A new one gets a new, empty volume.",
+    )
+    return text, [change]
+
+
+def _chosen_anew(claims: list[Manifest], node: str) -> Change:
+    """The choice of a node that is gone is taken back."""
+    off = {"metadata": {"annotations": {SELECTED_NODE: None}}}
+    return Change(
+        text=f"Take the annotation {SELECTED_NODE}={node} off {listed([key_of(each) for each in claims], 3)}",
+        kind="claim",
+        commands=bodies(patch_of(each, off) for each in claims),
+    )
+
+
+def _asking_for(claim: Manifest, size: str) -> Change:
+    """The claim made again with a larger request: that of an unbound claim cannot be changed."""
+    again = made_again(from_manifest(claim), {"resources": {"requests": {"storage": size}}})
+    return Change(
+        text=f"Make claim {key_of(claim)} again and ask for at least {size}",
+        kind="claim",
+        commands=bodies([again]),
+    )
+
+
+def _resizer(evidence: Evidence, driver: str, text: str) -> tuple[str, list[Change]]:
+    """Nobody expands the volume. Upstream: pkg/controller/volume/expand/expand_controller.go."""
+    text = f"{text} No external-resizer of driver {driver} has answered."
+    owner = behind(evidence, driver, "controller", "resizer") if driver else None
+    if owner is None:
+        run = f"Run the external-resizer of {driver or 'the driver'}, beside its controller"
+        return text, [Change(text=run, kind="driver")]
+    text = f"{text} {owner.said(evidence, f'is the driver {driver}')}"
+    if not owner.is_running:
+        return text, [started(owner.workload)]
+    change = f"Let {owner.name} have an external-resizer: see its containers, their logs and roles"
+    return text, [Change(text=change, kind="driver")]
+
+
+def _growth(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str, list[Change]]:
+    """How much each asks for and has, and who uses it."""
+    changes: list[Change] = []
+    for claim in claims[:3]:
+        wanted = section(claim, "spec", "resources", "requests").get("storage")
+        has = section(claim, "status", "capacity").get("storage")
+        users = users_of(evidence, {key_of(claim)})
+        used = f" {uses_text(users, 3)} it." if users else ""
+        text = f"{text} Claim {key_of(claim)} asks for {wanted} and has {has}.{used}"
+        if users and not evidence.events(claim, *_RESIZE):
+            text = f"{text} No Event says why: a driver that expands detached volumes only waits for that."
+        if not users and section(claim, "status") and condition(claim, _WAITS_FOR_POD):
+            changes.append(
+                Change(
+                    text=f"Start a pod that uses claim {key_of(claim)}: the kubelet grows the file "
+                    "system when it mounts the volume",
+                    kind="resize",
+                )
+            )
+        if users:
+            changes.append(
+                Change(
+                    text=f"Scale the workload of {listed(users, 3)} to 0, wait for the expansion, scale up again",
+                    kind="resize",
+                    note="For a driver that expands detached volumes only.",
+                )
+            )
+    return text, changes[:1]

@@ -1,0 +1,188 @@
+"""Nodes that take part no more: not ready or silent, with the pods that cannot go on there."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
+
+from engine.diagnosis.observed.evidence import Evidence, condition, key_of
+from engine.diagnosis.triage.carrying_out import (
+    bodies,
+    deleted_at_once,
+    out_of_service,
+    ready_again,
+)
+from engine.diagnosis.triage.report import Change, Group
+from engine.diagnosis.triage.stuck.controllers import Behind, owners_text
+from engine.diagnosis.triage.stuck.explained import facts_of
+from engine.framework.explaining.case import listed
+from engine.objects.manifest_parts import section
+from engine.objects.objects import OUT_OF_SERVICE_TAINT, Manifest, Node
+
+# How the kubelet says that its network plugin is missing. Upstream: kubelet/container/runtime.go.
+_NETWORK: Final = ("network plugin", "NetworkPluginNotReady", "cni plugin", "NetworkReady=false")
+_SANDBOX_NETWORK: Final = (
+    "failed to setup network for sandbox",
+    "networkPlugin cni",
+    "plugin type=",
+)
+
+
+@dataclass(slots=True)
+class Broken:
+    """Nodes that are not ready for one reason, and the pods that are caught there."""
+
+    reason: str
+    message: str
+    nodes: list[Manifest] = field(default_factory=list[Manifest])
+    pods: list[Manifest] = field(default_factory=list[Manifest])
+
+
+def broken_nodes(evidence: Evidence) -> dict[str, Broken]:
+    """The nodes that are not ready, by name, each with its group."""
+    groups: dict[tuple[str, ...], Broken] = {}
+    found: dict[str, Broken] = {}
+    for node in evidence.all("Node"):
+        ready = condition(node, "Ready")
+        if ready is None or ready.get("status") == "True":
+            continue
+        name, message = str(node["metadata"]["name"]), str(ready.get("message") or "")
+        reason = str(ready.get("status"))
+        reason += f", {ready['reason']}" if ready.get("reason") else ""
+        # Nodes that say nothing, or something of their own, are each a cause.
+        key = (reason, message) if is_of_network(message) else (reason, name)
+        group = groups.setdefault(key, Broken(reason, message))
+        group.nodes.append(node)
+        found[name] = group
+    return found
+
+
+def node_groups(
+    evidence: Evidence, broken: dict[str, Broken], awaited: Container[str]
+) -> Iterator[Group]:
+    """One group for the nodes that one reason keeps from being ready.
+
+    Nodes *awaited* belong to the group of the pods that wait for them, if nothing is caught there.
+    """
+    seen: dict[int, Broken] = {id(each): each for each in broken.values()}
+    for group in seen.values():
+        if group.pods or not all(each["metadata"]["name"] in awaited for each in group.nodes):
+            yield _group(evidence, group)
+
+
+def _group(evidence: Evidence, group: Broken) -> Group:
+    names = [str(each["metadata"]["name"]) for each in group.nodes]
+    one = len(names) == 1
+    is_silent = group.reason.startswith("Unknown")
+    text = f"Node{'' if one else 's'} {listed(names)} {'is' if one else 'are'} not ready (Ready={group.reason})"
+    message = group.message.rstrip(".")
+    text = f"{text}: {message}." if message else f"{text}."
+    leaving = [key_of(each) for each in group.pods if each["metadata"].get("deletionTimestamp")]
+    if is_silent:
+        text = f"{text} {'Its kubelet is' if one else 'Their kubelets are'} silent (unreachable), so nothing starts, ends, mounts or unmounts there."
+    if leaving:
+        several = "s" if len(leaving) > 1 else ""
+        text = (
+            f"{text} Pod{several} {listed(leaving, 4)} cannot end: only the kubelet can confirm it"
+        )
+        owners = [
+            each for each in evidence.workloads(group.pods) if each.startswith("statefulset/")
+        ]
+        text += f", and {owners_text(owners)} makes no replacement before." if owners else "."
+    owner = network_owner(evidence) if is_of_network(group.message) else None
+    by = f"node{'' if one else 's'} {listed(names)}"
+    if owner is not None:
+        text = f"{text} {owner.said(evidence, 'is the network plugin')}"
+        by = f"{owner.name} ({by})"
+    return Group(
+        kind="node",
+        cause=text,
+        by=by,
+        observed=f"Condition Ready is {group.reason}: {group.message}".rstrip(": "),
+        predicted="No kubelet acts there until the node is ready again.",
+        since=min((_since(each) for each in group.nodes), default=""),
+        pods=tuple(sorted(key_of(each) for each in group.pods)),
+        nodes=tuple(names),
+        workloads=tuple(evidence.workloads(group.pods)),
+        facts=(*(f"node/{name}" for name in names), *facts_of(owner)),
+        changes=tuple(_changes(group, is_silent=is_silent)),
+    )
+
+
+def changes_of_dead(node: Manifest) -> Iterator[Change]:
+    """What frees the volumes of a node that is not ready; one that still reports comes back first."""
+    off, back = (each(key_of(node), [Node(node)]) for each in (_off, _back))
+    is_silent = (condition(node, "Ready") or {}).get("status") == "Unknown"
+    yield from (off, back) if is_silent else (back, off)
+
+
+def _back(names: str, nodes: list[Node]) -> Change:
+    return Change(
+        text=f"Bring {names} back: repair the machine, its kubelet or its network",
+        kind="ready",
+        commands=bodies(chain.from_iterable(map(ready_again, nodes))),
+    )
+
+
+OFF: Final = "out-of-service"
+_PRICE: Final = "data, if the machine still runs: two copies may then write to one volume"
+
+
+def _off(names: str, nodes: list[Node]) -> Change:
+    return Change(
+        text=f"Taint {names} with {OUT_OF_SERVICE_TAINT} once the machine is surely off",
+        kind=OFF,
+        loses=_PRICE,
+        note="Its pods are then removed and their volumes detached.",
+        commands=bodies(map(out_of_service, nodes)),
+    )
+
+
+def _changes(group: Broken, *, is_silent: bool) -> Iterator[Change]:
+    names = listed([key_of(each) for each in group.nodes])
+    nodes = [Node(each) for each in group.nodes]
+    leaving = [each for each in group.pods if each["metadata"].get("deletionTimestamp")]
+    if not is_silent or not leaving:
+        yield _back(names, nodes)
+        return
+    # Who cannot end there is not helped by waiting for the machine.
+    yield _off(names, nodes)
+    yield Change(
+        text=f"Delete {listed([key_of(each) for each in leaving], 4)} by force (grace period 0) once the "
+        "machine is surely off",
+        kind="force",
+        loses=_PRICE,
+        commands=bodies(map(deleted_at_once, leaving)),
+    )
+    yield _back(names, nodes)
+
+
+def _since(node: Manifest) -> str:
+    ready = condition(node, "Ready") or {}
+    return str(ready.get("lastTransitionTime") or "")
+
+
+def is_of_network(message: str) -> bool:
+    """Whether a kubelet or a runtime speaks of the network plugin."""
+    return any(word in message for word in (*_NETWORK, *_SANDBOX_NETWORK))
+
+
+def network_owner(evidence: Evidence) -> Behind | None:
+    """The DaemonSet of a network plugin, by the usual names; one that is not ready first."""
+    words = ("cni", "calico", "cilium", "flannel", "weave", "aws-node", "netd", "antrea", "canal")
+    found = [
+        each
+        for each in evidence.all("DaemonSet")
+        if any(word in each["metadata"]["name"] for word in words)
+    ]
+    best = min(found, key=_ready_share, default=None)
+    return None if best is None else Behind(best)
+
+
+def _ready_share(workload: Manifest) -> tuple[float, str]:
+    status = section(workload, "status")
+    wanted = int(status.get("desiredNumberScheduled") or 0)
+    ready = int(status.get("numberReady") or 0)
+    return (ready / wanted if wanted else 0.0), key_of(workload)

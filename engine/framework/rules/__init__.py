@@ -1,0 +1,1 @@
+"""How queue and preemption differ between versions, as data."""

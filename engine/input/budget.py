@@ -1,0 +1,137 @@
+"""What a run may take: events, objects, virtual time and memory; and what is said when it is used up.
+
+Events, objects and time are held to at the boundary of two steps of the engine, so that the place
+where a run stops is a function of its history and its budget. Memory is measured from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Literal, Self
+
+from engine.api_server.validation.report import Report
+from engine.kernel.units import HOUR, MINUTE, SECOND
+from engine.objects.documents import Path
+from engine.objects.values import quantity
+from engine.objects.values.durations import parse_duration
+from engine.objects.values.shown import shown
+
+Part = Literal["events", "objects", "time", "memory"]
+PARTS: Final[tuple[Part, ...]] = ("events", "objects", "time", "memory")
+_MIB: Final = 1024 * 1024
+# What the database keeps of each.
+MOST: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a run may take.
+
+    `objects` may be in the cluster at once, `time` is ns of virtual time since the beginning,
+    `memory` bytes of the process that computes the run.
+    """
+
+    events: int = 2_000_000
+    objects: int = 100_000
+    time: int = 30 * 24 * HOUR
+    memory: int = 2048 * _MIB
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Self:
+        """The budget that a run of a scenario in JSON form begins with.
+
+        A large cluster may double; what the scenario itself asks for is never more than that.
+        """
+        budget = cls()
+        objects = max(budget.objects, 2 * len(document.get("objects") or ()))
+        asked: Mapping[str, int] = document.get("budget") or {}
+        return replace(budget, **{"objects": objects, **asked})
+
+    def to_dict(self) -> dict[str, int]:
+        """By part."""
+        return asdict(self)
+
+    def changed(self, wanted: Mapping[str, int | None]) -> Self:
+        """The same with the parts of *wanted* that are not None."""
+        return replace(self, **{part: each for part, each in wanted.items() if each is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """That a run has used up one part of its budget, and the *reason* in words for people."""
+
+    part: Part
+    reason: str
+
+    @classmethod
+    def at(cls, part: Part, limit: int, detail: str = "") -> Self:
+        """The stop of a run at its budget *limit* for *part*; *detail* is a sentence without a full stop."""
+        reason = f"Stopped at {amount_text(part, limit)}, the budget of this run."
+        return cls(part, f"{reason} {detail}." if detail else reason)
+
+    @property
+    def message(self) -> str:
+        """The reason, and what to do about it."""
+        return f"{self.reason} Raise it to go on."
+
+
+def amount_text(part: str, amount: int) -> str:
+    """An amount as people write it: "200,000 events", "2 h of virtual time", "512 MiB of memory"."""
+    if part == "time":
+        return f"{_duration_text(amount)} of virtual time"
+    if part == "memory":
+        return f"{amount // _MIB:,} MiB of memory"
+    return f"{amount:,} {part}"
+
+
+def _duration_text(time: int) -> str:
+    for unit, name in ((24 * HOUR, "days"), (HOUR, "h"), (MINUTE, "min")):
+        if time % unit == 0 and time > unit:
+            return f"{time // unit:,} {name}"
+    return f"{time / SECOND:,g} s"
+
+
+def read_amount(part: str, value: Any) -> int:
+    """The text of an amount of a part: a number, for time a duration, for memory a quantity.
+
+    Raises ValueError.
+    """
+    if part == "time":
+        amount = parse_duration(value)
+    elif part == "memory" and isinstance(value, str):
+        amount = quantity.value(value)
+    elif isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"expected a whole number, found {shown(value)}")
+    else:
+        amount = value
+    if not 0 < amount <= MOST:
+        raise ValueError(f"{shown(value)} is not between 1 and {MOST:,}")
+    return amount
+
+
+def parse_budget(raw: Any, path: Path, report: Report) -> dict[str, int]:
+    """The parts that a scenario asks for, which may only be less than what it would get anyway."""
+    if raw is None:
+        return {}
+    if not isinstance(raw, dict):
+        report.add(path, raw, f"expected a mapping, found {shown(raw)}")
+        return {}
+    usual, found = Budget().to_dict(), dict[str, int]()
+    parts: dict[str, Any] = raw  # pyright: ignore[reportUnknownVariableType]
+    for name, value in parts.items():
+        where = (*path, name)
+        if name not in PARTS:
+            report.add(where, value, f"unknown field; known are {', '.join(PARTS)}")
+            continue
+        try:
+            found[name] = read_amount(name, value)
+        except ValueError as error:
+            report.add(where, value, str(error))
+            continue
+        if found[name] > usual[name]:
+            most = amount_text(name, usual[name])
+            report.add(
+                where, value, f"a scenario may ask for at most {most}; a run can be given more"
+            )
+    return found

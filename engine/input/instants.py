@@ -1,0 +1,117 @@
+"""The times in manifests: the newest one is the instant at which their cluster was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from engine.kernel.units import LONGEST, nanoseconds_of
+from engine.objects.manifest_parts import items, section
+
+Manifest = dict[str, Any]
+
+# The fields that hold a time at which something was seen.
+_CONDITION_TIMES: Final = ("lastHeartbeatTime", "lastTransitionTime", "lastUpdateTime")
+_EVENT_TIMES: Final = ("lastTimestamp", "deprecatedLastTimestamp", "eventTime", "firstTimestamp")
+_CONTAINERS: Final = ("initContainerStatuses", "containerStatuses")
+_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def is_dated(manifests: Iterable[Manifest], newest_write: str = "") -> bool:
+    """Whether the newest time in *manifests* says when somebody looked at their cluster.
+
+    Deletions alone do not tell: each is as likely long overdue as it has just begun.
+    """
+    return is_time(newest_write) or any(map(_is_dated, manifests))
+
+
+def newest_of(manifests: Iterable[Manifest], newest_write: str = "") -> str:
+    """The newest time in *manifests*, in whole seconds; "" where they name none.
+
+    *newest_write* is the newest time of the managed fields, which the manifests lack.
+    """
+    written = newest_write.rstrip("Z") if is_time(newest_write) else ""
+    return whole_second(max(written, max(map(newest_time, manifests), default="")))
+
+
+def was_stored(raw: Manifest) -> bool:
+    """Whether an API server has stored the object: it gives each a uid and a resourceVersion."""
+    metadata = raw["metadata"]
+    return bool(metadata.get("uid") or metadata.get("resourceVersion"))
+
+
+def newest_time(raw: Manifest) -> str:
+    """The newest time at which something is said to have happened to an object; "" for none.
+
+    It has no Z at its end, so that a fraction is newer than its whole second.
+    """
+    times = (*_times(raw), _asked_to_go(raw["metadata"]))
+    return max((each.rstrip("Z") for each in times if is_time(each)), default="")
+
+
+def whole_second(time: str) -> str:
+    """The end of the second that *time* is in: fractions are rounded up."""
+    if "." not in time:
+        return f"{time}Z" if time else ""
+    return (datetime.fromisoformat(time).replace(microsecond=0) + timedelta(seconds=1)).strftime(
+        _FORMAT
+    )
+
+
+def whole_second_of(moment: datetime) -> str:
+    """The second that *moment* is in, in UTC: the time of an import, which its caller knows."""
+    return moment.astimezone(UTC).strftime(_FORMAT)
+
+
+def is_time(text: Any) -> bool:
+    """Whether it is a timestamp as API servers write it, in UTC, that the clock of a run can show.
+
+    Custom resources hold any text.
+    """
+    if not isinstance(text, str) or not text.endswith("Z") or text[10:11] != "T":
+        return False
+    try:
+        return abs(nanoseconds_of(text)) < LONGEST
+    except ValueError:
+        return False
+
+
+def moment(text: Any) -> datetime:
+    """The moment of an RFC 3339 timestamp. Raises ValueError for a text that is not an instant."""
+    return datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+
+
+def _is_dated(raw: Manifest) -> bool:
+    return any(map(is_time, _times(raw)))
+
+
+def _times(raw: Manifest) -> Iterator[Any]:
+    """All but the time of its deletion."""
+    yield raw["metadata"].get("creationTimestamp")
+    if raw["kind"] == "Event":
+        yield from (raw.get(name) for name in _EVENT_TIMES)
+        yield section(raw, "series").get("lastObservedTime")
+    elif raw["kind"] == "Lease":
+        yield section(raw, "spec").get("renewTime")
+    status = section(raw, "status")
+    if not status:
+        return
+    yield status.get("startTime")
+    for condition in items(status, "conditions"):
+        yield from (condition.get(name) for name in _CONDITION_TIMES)
+    for name in _CONTAINERS:
+        for each in items(status, name):
+            yield section(each, "state", "running").get("startedAt")
+            yield section(each, "state", "terminated").get("finishedAt")
+
+
+def _asked_to_go(metadata: Manifest) -> str:
+    """When the deletion was asked for: the timestamp is when its grace period ends.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go, BeforeDelete().
+    """
+    ends, grace = metadata.get("deletionTimestamp"), metadata.get("deletionGracePeriodSeconds")
+    if not is_time(ends) or not isinstance(grace, int):
+        return str(ends or "")
+    return (moment(ends) - timedelta(seconds=grace)).strftime(_FORMAT)

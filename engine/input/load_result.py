@@ -1,0 +1,172 @@
+"""What was read from files: objects and their origins, problems, and the check of the setup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from engine.api_server.admission.setup_fault import SetupFault
+from engine.objects.manifest_parts import section
+from engine.objects.objects import Node
+from engine.objects.unmodelled import LeftOut
+
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a file has an object; document and line count from 1."""
+
+    file: str
+    document: int
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}, document {self.document}, line {self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong; line 0 and an empty field mean the whole file or document."""
+
+    file: str
+    message: str
+    document: int = 0
+    line: int = 0
+    field: str = ""
+    value: str = ""
+
+    def __str__(self) -> str:
+        where = [self.file]
+        where += [f"document {self.document}"] if self.document else []
+        where += [f"line {self.line}"] if self.line else []
+        where += [self.field] if self.field else []
+        return f"{', '.join(where)}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedObject:
+    """A manifest and its place in a file."""
+
+    manifest: Manifest
+    origin: Origin
+
+
+@dataclass(slots=True)
+class SetupReport:
+    """What a SetupCheck found; `profile` is the one that the configuration needs, if any.
+
+    `reads` are the kinds that the run's version of Kubernetes acts on and other versions do not.
+    """
+
+    faults: list[SetupFault] = field(default_factory=list[SetupFault])
+    warnings: list[str] = field(default_factory=list[str])
+    profile: str = ""
+    reads: frozenset[str] = frozenset()
+
+
+class SetupCheck(Protocol):
+    """Checks how a run is configured. The engine provides it; this package imports no engine."""
+
+    def __call__(
+        self,
+        scenario: Mapping[str, Any],
+        configuration: Manifest | None,
+        objects: Sequence[Manifest] = (),
+        /,
+    ) -> SetupReport:
+        """Check a scenario's header, its scheduler's configuration, and its first objects."""
+        ...
+
+
+@dataclass(slots=True)
+class FileContents:
+    """How much of a file was understood: the number of documents, and of objects of each kind.
+
+    `kinds` are the supported kinds; `aside` the others, which a run does not hold.
+    """
+
+    bytes: int = 0
+    documents: int = 0
+    kinds: dict[str, int] = field(default_factory=dict[str, int])
+    aside: dict[str, int] = field(default_factory=dict[str, int])
+
+    def count(self, kind: str, *, aside: bool = False) -> None:
+        """Count one object of *kind*; with *aside*, of a kind that no engine knows."""
+        counts = self.aside if aside else self.kinds
+        counts[kind] = counts.get(kind, 0) + 1
+
+
+@dataclass(slots=True)
+class LoadResult:
+    """What the files hold. With problems, everything but `files` is empty."""
+
+    objects: list[LoadedObject] = field(default_factory=list[LoadedObject])
+    scenario: dict[str, Any] | None = None
+    # A KubeSchedulerConfiguration or a Policy, and its place in a file.
+    configuration: Manifest | None = None
+    configuration_origin: Origin | None = None
+    kept_aside: list[LoadedObject] = field(default_factory=list[LoadedObject])
+    # The newest time at which a client wrote an object; "" where the files name none.
+    newest_write: str = ""
+    # The newest time in the files, in whole seconds; and the same where they are a cluster as it
+    # stands: they have no steps, and not only deletions tell the time. Whether an API server has
+    # stored any of their objects.
+    newest: str = ""
+    instant: str = ""
+    was_stored: bool = False
+    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    warnings: list[str] = field(default_factory=list[str])
+    problems: list[Problem] = field(default_factory=list[Problem])
+    # The contents of each file by itself, also when it or another one has problems.
+    files: dict[str, FileContents] = field(default_factory=dict[str, FileContents])
+
+    @property
+    def ok(self) -> bool:
+        """Whether the files can be used."""
+        return not self.problems
+
+    @property
+    def manifests(self) -> list[Manifest]:
+        """The manifests of all objects, in file order."""
+        return [one.manifest for one in self.objects]
+
+    @property
+    def everything(self) -> list[Manifest]:
+        """The manifests of all objects, then those kept aside: what the files say of a cluster."""
+        return [one.manifest for one in (*self.objects, *self.kept_aside)]
+
+    @property
+    def not_modelled(self) -> list[Manifest]:
+        """What the run will not do that a real cluster does: see unmodelled.LeftOut."""
+        return [one.to_dict() for one in self.left_out if not one.is_neutral]
+
+    def to_report(self) -> Manifest:
+        """What a first look at the files says of them, as JSON: how they were read."""
+        # Objects that are left out are kept apart.
+        told_apart = {str(each) for each in self.left_out}
+        return {
+            "files": [{"name": name, **asdict(found)} for name, found in self.files.items()],
+            "warnings": [each for each in self.warnings if each not in told_apart],
+            "left_out": [
+                {**one.to_dict(), "is_evidence": one.is_evidence} for one in self.left_out
+            ],
+            "kubelets": self._kubelets,
+        }
+
+    @property
+    def _kubelets(self) -> list[str]:
+        """The versions of the kubelets, each once."""
+        nodes = [each for each in self.manifests if each["kind"] == Node.KIND]
+        told = (section(each, "status", "nodeInfo").get("kubeletVersion") for each in nodes)
+        return sorted({str(each) for each in told if each})
+
+    @property
+    def aside_counts(self) -> dict[str, int]:
+        """How many objects of each unknown kind were kept aside."""
+        counts: dict[str, int] = {}
+        for one in self.kept_aside:
+            kind = one.manifest["kind"]
+            counts[kind] = counts.get(kind, 0) + 1
+        return dict(sorted(counts.items()))

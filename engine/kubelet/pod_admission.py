@@ -1,0 +1,98 @@
+"""Kubelet admission: the node's own last check of a pod that was bound to it.
+
+Upstream: pkg/kubelet/lifecycle/predicate.go, predicateAdmitHandler.Admit.
+"""
+
+from typing import Final, NamedTuple
+
+from engine.objects.objects import Node, Pod
+from engine.objects.pods.pod_resources import (
+    PodResources,
+    ResourceRules,
+    is_extended_resource_name,
+    pod_resources,
+)
+
+# Upstream adds requests in this order and reports the first resource that does not fit.
+_FIRST: Final = ("pods", "cpu", "memory", "ephemeral-storage")
+
+
+class Rejection(NamedTuple):
+    """Why a kubelet refuses a pod: status.reason and the text for status.message and the Event."""
+
+    reason: str
+    message: str
+
+
+class NodeResources:
+    """What the pods that a kubelet has admitted request of its node: cpu in milli, else in units.
+
+    *rules* are those of the kubelet's version, which are the scheduler's, too.
+    """
+
+    __slots__ = ("_rules", "_taken", "used")
+
+    def __init__(self, rules: ResourceRules) -> None:
+        self._rules = rules
+        self._taken: dict[str, dict[str, int]] = {}
+        self.used: dict[str, int] = {}
+
+    def admit(self, pod: Pod, node: Node) -> Rejection | None:
+        """Count *pod* and return None; or return why it does not fit, and do not count it."""
+        resources = pod_resources(pod.raw, self._rules)
+        refusal = _lack(resources, node, self.used)
+        if refusal is None:
+            self._count(pod.uid, resources)
+        return refusal
+
+    def refusal(self, pod: Pod, node: Node) -> Rejection | None:
+        """Why *pod*, which may be counted already, does not fit beside the others; or None."""
+        own = self._taken.get(pod.uid, {})
+        used = {name: amount - own.get(name, 0) for name, amount in self.used.items()}
+        return _lack(pod_resources(pod.raw, self._rules), node, used)
+
+    def take(self, pod: Pod) -> None:
+        """Count what *pod* requests now, instead of what was counted for it before."""
+        self._count(pod.uid, pod_resources(pod.raw, self._rules))
+
+    def _count(self, uid: str, resources: PodResources) -> None:
+        self.release(uid)
+        taken = self._taken[uid] = {"pods": 1, **resources.requested.amounts()}
+        for name, amount in taken.items():
+            self.used[name] = self.used.get(name, 0) + amount
+
+    def release(self, uid: str) -> None:
+        """Stop counting the pod with this uid, if it is counted."""
+        for name, amount in self._taken.pop(uid, {}).items():
+            self.used[name] -= amount
+
+
+def _lack(resources: PodResources, node: Node, used: dict[str, int]) -> Rejection | None:
+    """The first resource of which *node* has too little left."""
+    requests, allocatable = resources.fit.amounts(), node.allocatable_units
+    if used.get("pods", 0) + 1 > allocatable.get("pods", 0) and "pods" in allocatable:
+        return _insufficient("pods", 1, used.get("pods", 0), allocatable["pods"])
+    for name in _ordered(requests):
+        if name not in allocatable and is_extended_resource_name(name):
+            # The cluster provides it, not the node. Upstream: removeMissingExtendedResources().
+            continue
+        amount = requests[name]
+        if used.get(name, 0) + amount > allocatable.get(name, 0):
+            return _insufficient(name, amount, used.get(name, 0), allocatable.get(name, 0))
+    return None
+
+
+def _ordered(requests: dict[str, int]) -> list[str]:
+    if requests.keys() <= {"cpu", "memory"}:
+        return ["cpu", "memory"] if len(requests) == 2 else [*requests]
+    first = [name for name in _FIRST if name in requests]
+    return first + sorted(name for name in requests if name not in _FIRST)
+
+
+def _insufficient(resource: str, requested: int, used: int, capacity: int) -> Rejection:
+    # Upstream: lifecycle.InsufficientResourceError.Error.
+    return Rejection(
+        f"OutOf{resource}",
+        f"Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, "
+        f"capacity: {capacity}",
+    )

@@ -1,0 +1,437 @@
+"""The life of a pod on its node, from admission to deletion, for every kubelet of the cluster.
+
+Upstream: pkg/kubelet/kubelet.go (HandlePodAdditions, syncPod), pkg/kubelet/pod_workers.go.
+"""
+
+from functools import partial
+from typing import Final
+
+from engine.input.scenario import parse_duration
+from engine.kernel.units import SECOND, nanoseconds_of, timestamp
+from engine.kubelet.context import KubeletContext
+from engine.kubelet.device_preparation import DevicePreparation
+from engine.kubelet.pod_admission import NodeResources, Rejection
+from engine.kubelet.pod_status import (
+    CONFIG_ERROR,
+    SYNC_PERIOD,
+    PodStatusWriter,
+    container_statuses,
+    finished_conditions,
+    observed_failure,
+    running_conditions,
+    told_failure,
+)
+from engine.kubelet.pod_worker import Stage, Worker
+from engine.kubelet.resizing import PodResizer, is_resize_of, with_reported_resources
+from engine.kubelet.volume_manager.managers import VolumeManagers
+from engine.kubelet.volume_manager.state import VolumeManagerOptions
+from engine.objects.objects import ApiObject, Manifest, Node, Pod
+from engine.objects.pods.pod_resources import ResourceRules, may_resize
+from engine.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices
+from engine.storage.ports import NORMAL, WARNING
+
+# How long the containers of a pod run before they end by themselves ("10s"), and with what code;
+# several codes ("1,0") are those of the pods of an indexed Job, the last for all further indexes.
+RUN_FOR_ANNOTATION: Final = "kscope.dev/run-for"
+# In place of a time: the containers run until their pod is deleted, or its deadline ends them.
+FOREVER: Final = "forever"
+EXIT_CODE_ANNOTATION: Final = "kscope.dev/exit-code"
+# Upstream: pkg/kubelet/errors.go, NetworkNotReadyErrorMsg.
+NETWORK_NOT_READY: Final = "network is not ready"
+_INDEX_ANNOTATION: Final = "batch.kubernetes.io/job-completion-index"
+
+
+class PodWorkers:
+    """Admits, starts, ends and removes pods; has a worker for each pod of a running kubelet."""
+
+    def __init__(
+        self,
+        context: KubeletContext,
+        rules: ResourceRules,
+        options: VolumeManagerOptions,
+        *,
+        announces_resizes: bool,
+    ) -> None:
+        """*rules*: how the kubelets' version counts resources."""
+        self._context = context
+        self._loop = context.loop
+        self._rules = rules
+        self._status = PodStatusWriter(context.loop, context.store)
+        self.volumes = VolumeManagers(context, self, options)
+        self.devices = DevicePreparation(context)
+        # By uid of the pod, of all nodes; and by node.
+        self.workers: dict[str, Worker] = {}
+        self._by_node: dict[str, dict[str, Worker]] = {}
+        self._resources: dict[str, NodeResources] = {}
+        # Why the network of a node is not ready; and the pods that could start but for it, by uid.
+        self._no_network: dict[str, str] = {}
+        self._need_network: dict[str, Worker] = {}
+        # The uids of the pods of which no failure counts that their files show.
+        self._healed: dict[str, None] = {}
+        # What Events of the files tell of pods, by their keys.
+        self._told = context.outside.failures()
+        self._resizer = PodResizer(
+            context, rules, self._resources_of, self._status, announces=announces_resizes
+        )
+
+    # Pods
+
+    def add(self, pod: Pod, node: Node, *, before: Worker | None = None) -> None:
+        """A pod that is bound to *node*; *before* is its worker in the kubelet that has ended."""
+        worker = self._new_worker(pod)
+        if pod.is_terminated:
+            worker.stage = Stage.FINISHED
+            self._deletion(worker)
+        elif pod.phase == "Running":
+            self._take_over(worker, before)
+        elif pod.deletion_timestamp:
+            self._unmount(worker)
+        else:
+            self._admit(worker, node)
+
+    def add_after_boot(self, pod: Pod, node: Node) -> None:
+        """A pod of a machine that was off: its containers do not run any more."""
+        worker = self._new_worker(pod)
+        if pod.is_terminated:
+            worker.stage = Stage.FINISHED
+            self._deletion(worker)
+        elif pod.deletion_timestamp:
+            self._unmount(worker)
+        elif pod.phase == "Running" and pod.spec.get("restartPolicy") == "Never":
+            # The fate of its containers is not known.
+            self._finished(worker, {"phase": "Failed"}, 137, "PodFailed")
+        else:
+            self._admit(worker, node)
+
+    def update(self, worker: Worker, old: ApiObject | None, pod: Pod) -> None:
+        """The pod object was written."""
+        worker.pod = pod
+        if worker.holds and _may_be_resized(old, pod):
+            self._resize(worker, old, pod)
+        if pod.deletion_timestamp:
+            self._deletion(worker)
+        elif pod.volumes and (old is None or old.raw.get("spec") is not pod.spec):
+            self.volumes.reprocess_pod(pod)
+
+    def _resize(self, worker: Worker, old: ApiObject | None, pod: Pod) -> None:
+        """The pod may ask for more or less than it did: it gets that only when there is room."""
+        if worker.allocated is None and isinstance(old, Pod) and is_resize_of(old, pod):
+            worker.allocated = old
+        if worker.allocated is None:
+            self._resources[worker.node].take(pod)
+        else:
+            self._resizer.consider(worker)
+
+    def remove(self, worker: Worker, pod: Pod) -> None:
+        """The pod object is gone, by the kubelet's own delete or by force."""
+        worker.die()
+        self._release(worker)
+        uid = worker.pod.uid
+        del self.workers[uid]
+        del self._by_node[worker.node][uid]
+        if pod.volumes:
+            worker.pod = pod
+            self.volumes.forget_pod(pod)
+
+    # Kubelets and machines
+
+    def kubelet_stopped(self, node: str) -> None:
+        """The kubelet of *node* ends: nothing it has begun is finished."""
+        self._resizer.kubelet_stopped(node)
+        for worker in self._by_node.get(node, {}).values():
+            worker.die()
+
+    def take_workers(self, node: str) -> dict[str, Worker]:
+        """The workers of *node*, by uid of the pod; from now on there are none."""
+        taken = self._by_node.pop(node, {})
+        self._resources.pop(node, None)
+        self._resizer.kubelet_stopped(node)
+        for uid, worker in taken.items():
+            worker.die()
+            del self.workers[uid]
+        return taken
+
+    def network_is(self, node: str, problem: str) -> None:
+        """The network of *node* has a *problem*, or "": then the pods that wait for it start."""
+        if problem:
+            self._no_network[node] = problem
+        elif self._no_network.pop(node, ""):
+            for uid, worker in [*self._need_network.items()]:
+                if worker.node == node:
+                    del self._need_network[uid]
+                    if self.workers.get(uid) is worker and worker.stage is Stage.PREPARING:
+                        self._prepare(worker)
+
+    def heal(self, pod: Pod) -> None:
+        """Play on as if the containers of *pod*, which its files show failing, were healthy."""
+        self._healed[pod.uid] = None
+        worker = self.workers.get(pod.uid)
+        if worker is None or not worker.failure:
+            return
+        worker.failure = ""
+        if worker.stage is Stage.STARTING:
+            self._start(worker)
+        elif worker.stage is Stage.RUNNING:
+            self._started(worker)
+
+    # Callbacks of the volume managers
+
+    def volumes_mounted(self, uid: str) -> None:
+        """Every volume of the pod is mounted: its containers can start."""
+        worker = self.workers.get(uid)
+        if worker is not None and worker.stage is Stage.PREPARING:
+            self._prepare(worker)
+
+    def volumes_unmounted(self, uid: str) -> None:
+        """No volume of the pod is mounted any more: a deleted pod can go."""
+        worker = self.workers.get(uid)
+        if worker is not None and worker.stage is Stage.UNMOUNTING:
+            self._status.delete(worker)
+
+    def has_running_containers(self, uid: str) -> bool:
+        """Whether containers of the pod still run."""
+        worker = self.workers.get(uid)
+        return worker is not None and worker.has_running_containers
+
+    # Beginning
+
+    def _new_worker(self, pod: Pod) -> Worker:
+        worker = self.workers[pod.uid] = Worker(pod)
+        worker.failure = "" if pod.uid in self._healed else self._failure_of(pod)
+        self._by_node.setdefault(worker.node, {})[pod.uid] = worker
+        return worker
+
+    def _failure_of(self, pod: Pod) -> str:
+        """Why the pod does not run, as its files say; "" where nothing does."""
+        return observed_failure(pod) or told_failure(pod, self._told.get(pod.key))
+
+    def _resources_of(self, node: str) -> NodeResources:
+        resources = self._resources.get(node)
+        if resources is None:
+            resources = self._resources[node] = NodeResources(self._rules)
+        return resources
+
+    def _take_over(self, worker: Worker, before: Worker | None) -> None:
+        """Its containers run already, before the run began or while the kubelet was away."""
+        if before is not None and before.stage is Stage.UNMOUNTING:
+            # Its containers had ended before the kubelet did.
+            self._unmount(worker)
+            return
+        self._resources_of(worker.node).take(worker.pod)
+        worker.holds = True
+        worker.has_devices = self.devices.are_prepared(worker.pod)
+        worker.stage = Stage.RUNNING
+        if worker.pod.volumes:
+            self.volumes.adopt_pod(worker.pod, mounted=before is None)
+        self._resizer.take_over(worker)
+        if not worker.failure and observed_failure(worker.pod):
+            self._started(worker)
+        else:
+            self._set_end(worker)
+        self._deletion(worker, is_under_way=before is None)
+
+    def _admit(self, worker: Worker, node: Node) -> None:
+        pod = worker.pod
+        need = unmodelled_devices(pod)
+        if need and not self.devices.are_known(pod):
+            self._context.recorder.record(NOT_MODELLED_FACT, pod.id, KSCOPE, need)
+            return
+        refusal = self._resources_of(worker.node).admit(pod, node)
+        if refusal is not None:
+            self._refuse(worker, refusal)
+            return
+        worker.holds = True
+        if self._lacks_network(worker):
+            message = f"{NETWORK_NOT_READY}: {self._no_network[worker.node]}"
+            self._context.emit(pod, WARNING, "NetworkNotReady", message)
+        if pod.volumes:
+            self.volumes.add_pod(pod)
+        else:
+            self._prepare(worker)
+
+    def _lacks_network(self, worker: Worker) -> bool:
+        return worker.node in self._no_network and not worker.pod.spec.get("hostNetwork")
+
+    def _prepare(self, worker: Worker) -> None:
+        if self._lacks_network(worker):
+            self._need_network[worker.pod.uid] = worker
+        else:
+            self.devices.prepare(worker, self._start)
+
+    def _refuse(self, worker: Worker, refusal: Rejection) -> None:
+        # Upstream: kubelet.rejectPod.
+        worker.stage = Stage.FINISHED
+        self._context.emit(worker.pod, WARNING, refusal.reason, refusal.message)
+        status: Manifest = {
+            "phase": "Failed",
+            "reason": refusal.reason,
+            "message": f"Pod {refusal.message}",
+            "startTime": timestamp(self._loop.clock),
+        }
+        self._status.write(worker, status, "PodRejected", refusal.message)
+
+    def _start(self, worker: Worker) -> None:
+        worker.timer = None
+        if worker.failure:
+            worker.stage = Stage.STARTING
+            return
+        missing = self.volumes.plugins.obstacles.missing_for_containers(worker.pod)
+        if missing is not None:
+            self._cannot_start(worker, missing)
+            return
+        worker.stage = Stage.STARTING
+        draw = self._context.latencies.draw
+        worker.timer = self._loop.call_after(
+            draw("image_pull") + draw("container_start"), self._started, worker
+        )
+
+    def _cannot_start(self, worker: Worker, missing: str) -> None:
+        """A Secret or ConfigMap of the environment is *missing*; look again with the next sync.
+
+        Upstream: pkg/kubelet/kuberuntime, ErrCreateContainerConfig.
+        """
+        waiting = {"waiting": {"reason": CONFIG_ERROR, "message": missing}}
+        statuses = container_statuses(worker.pod, waiting)
+        if worker.pod.status.get("containerStatuses") != statuses:
+            self._context.emit(worker.pod, WARNING, "Failed", f"Error: {missing}")
+            status: Manifest = {"phase": "Pending", "containerStatuses": statuses}
+            self._status.write(worker, status, "PodNotStarted", missing)
+        worker.timer = self._loop.call_after(SYNC_PERIOD, self._start, worker)
+
+    def _started(self, worker: Worker) -> None:
+        worker.timer = None
+        worker.stage = Stage.RUNNING
+        status = _running_status(worker, timestamp(self._loop.clock))
+        self._status.write(worker, status, "PodRunning", f"runs on {worker.node}")
+        self._set_end(worker)
+
+    def _set_end(self, worker: Worker) -> None:
+        pod = worker.pod
+        run_for = _run_for(pod)
+        if worker.failure or pod.annotations.get(RUN_FOR_ANNOTATION) == FOREVER:
+            run_for = None
+        elif run_for is None and pod.spec.get("restartPolicy") == "Never":
+            run_for = self._context.latencies.draw("run") or None
+        if run_for is not None:
+            worker.timer = self._loop.call_after(run_for, self._finish, worker)
+        limit = pod.spec.get("activeDeadlineSeconds")
+        if limit is not None:
+            left = max(0, limit * SECOND - self._active_for(pod))
+            worker.deadline = self._loop.call_after(left, self._exceed, worker)
+
+    def _active_for(self, pod: Pod) -> int:
+        """How long the pod has been active, in ns, which another kubelet may have noted.
+
+        A start that is still to come is of another clock. Upstream: pastActiveDeadline().
+        """
+        started = pod.status.get("startTime")
+        return max(0, self._loop.clock - nanoseconds_of(started)) if started else 0
+
+    # Ending
+
+    def _finish(self, worker: Worker) -> None:
+        code = _exit_code(worker.pod)
+        if code and worker.pod.spec.get("restartPolicy") == "OnFailure":
+            # The container is started again and fails again, and so on: nothing changes.
+            return
+        phase = "Failed" if code else "Succeeded"
+        self._finished(worker, {"phase": phase}, code, f"Pod{phase}")
+
+    def _exceed(self, worker: Worker) -> None:
+        # Upstream: pkg/kubelet/active_deadline.go.
+        reason = "DeadlineExceeded"
+        message = "Pod was active on the node longer than the specified deadline"
+        self._context.emit(worker.pod, NORMAL, reason, message)
+        status: Manifest = {"phase": "Failed", "reason": reason, "message": message}
+        self._finished(worker, status, 137, "PodFailed")
+
+    def _finished(self, worker: Worker, status: Manifest, code: int, event: str) -> None:
+        worker.cancel_timers()
+        # Upstream: SyncTerminatingPod() gives the devices back before it reports the end.
+        if self.devices.unprepare(
+            worker, partial(self._finished, status=status, code=code, event=event)
+        ):
+            return
+        worker.stage = Stage.FINISHED
+        self._release(worker)
+        now = timestamp(self._loop.clock)
+        reason = "Error" if code else "Completed"
+        ended = {"terminated": {"exitCode": code, "finishedAt": now, "reason": reason}}
+        status["conditions"] = finished_conditions(worker.pod, now)
+        status["containerStatuses"] = container_statuses(worker.pod, ended)
+        message = f"its containers ended with exit code {code}"
+        self._status.write(worker, status, event, message)
+        if worker.pod.volumes:
+            self.volumes.pod_terminated(worker.pod)
+
+    def _deletion(self, worker: Worker, *, is_under_way: bool = False) -> None:
+        """Stop a pod that is to go; *is_under_way*: its kubelet began with that before the run."""
+        pod = worker.pod
+        if not pod.deletion_timestamp or worker.stage in (Stage.STOPPING, Stage.UNMOUNTING):
+            return
+        running = worker.stage in (Stage.STARTING, Stage.RUNNING)
+        worker.cancel_timers()
+        if not running:
+            self._unmount(worker)
+            return
+        worker.stage = Stage.STOPPING
+        grace = max(0, pod.metadata.get("deletionGracePeriodSeconds") or 0) * SECOND
+        if is_under_way:
+            left = nanoseconds_of(pod.deletion_timestamp) - self._loop.clock
+            # Pods that should have ended before are stopped again, as by a kubelet that has restarted.
+            grace = left if 0 <= left < grace else grace
+        delay = min(self._context.latencies.draw("stop"), grace)
+        worker.timer = self._loop.call_after(delay, self._unmount, worker)
+
+    def _unmount(self, worker: Worker) -> None:
+        worker.timer = None
+        if self.devices.unprepare(worker, self._unmount):
+            worker.stage = Stage.STOPPING
+            return
+        worker.stage = Stage.UNMOUNTING
+        self._release(worker)
+        if not worker.pod.volumes or self.volumes.stop_pod(worker.pod):
+            self._status.delete(worker)
+
+    def _release(self, worker: Worker) -> None:
+        if worker.holds:
+            worker.holds = False
+            self._resources[worker.node].release(worker.pod.uid)
+            self._resizer.forget(worker)
+            self._resizer.room_freed(worker.node)
+
+
+def _running_status(worker: Worker, now: str) -> Manifest:
+    running = {"running": {"startedAt": now}}
+    statuses = container_statuses(worker.pod, running)
+    if worker.allocated is not None:
+        statuses = with_reported_resources(worker.allocated, statuses)
+    return {
+        "phase": "Running",
+        "conditions": running_conditions(worker.pod, now),
+        "startTime": worker.pod.status.get("startTime") or now,
+        "containerStatuses": statuses,
+    }
+
+
+def _run_for(pod: Pod) -> int | None:
+    """How long its containers run, in ns; None for no limit of their own, or a text that is none."""
+    text = pod.annotations.get(RUN_FOR_ANNOTATION)
+    if not text or pod.spec.get("restartPolicy", "Always") == "Always":
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError:
+        return None
+
+
+def _exit_code(pod: Pod) -> int:
+    codes = pod.annotations.get(EXIT_CODE_ANNOTATION, "0").split(",")
+    index = pod.annotations.get(_INDEX_ANNOTATION, "0")
+    text = codes[min(int(index), len(codes) - 1)] if index.isdecimal() else codes[0]
+    return int(text) if text.isdecimal() else 1
+
+
+def _may_be_resized(old: ApiObject | None, new: Pod) -> bool:
+    """Whether the pod may take more or less of its node than it did before."""
+    return not isinstance(old, Pod) or old.template is not new.template or may_resize(new.status)

@@ -1,0 +1,77 @@
+"""The reconciler: brings the actual state of a node's volumes to the desired one.
+
+Upstream: pkg/kubelet/volumemanager/reconciler/reconciler.go.
+"""
+
+from engine.kubelet.volume_manager.actual_state import ActualStateOfWorld, Problem
+from engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld, VolumeToMount
+from engine.kubelet.volume_manager.operations.executor import OperationExecutor
+
+
+class Reconciler:
+    """One pass at a time: unmounts, then mounts, then what belongs to no pod any more.
+
+    With *controller_attach_detach* the kubelet only verifies what the controller attached.
+    """
+
+    __slots__ = ("_actual", "_controller_attach_detach", "_desired", "_executor")
+
+    def __init__(
+        self,
+        desired: DesiredStateOfWorld,
+        actual: ActualStateOfWorld,
+        executor: OperationExecutor,
+        *,
+        controller_attach_detach: bool = True,
+    ) -> None:
+        self._desired = desired
+        self._actual = actual
+        self._executor = executor
+        self._controller_attach_detach = controller_attach_detach
+
+    def reconcile(self) -> None:
+        """One pass.
+
+        Unmounts come first, so that a volume that goes from one pod to another is unmounted for the
+        old one before it is mounted for the new one.
+        """
+        self._unmount_volumes()
+        self._mount_attach_volumes()
+        self._unmount_detach_devices()
+
+    def _unmount_volumes(self) -> None:
+        for mounted in self._actual.unwanted_mounts(self._desired.pod_exists_in_volume):
+            self._executor.unmount_volume(mounted)
+
+    def _mount_attach_volumes(self) -> None:
+        for volume in self._desired.volumes_left_to_mount(self._actual.is_done):
+            found = self._actual.pod_exists_in_volume(volume.pod_name, volume.volume_name)
+            if found.problem is Problem.NOT_ATTACHED:
+                if self._controller_attach_detach or not volume.is_attachable:
+                    self._executor.verify_controller_attached_volume(volume)
+                else:
+                    self._executor.attach_volume(volume)
+            elif not found.mounted or found.problem is Problem.REMOUNT_REQUIRED:
+                self._executor.mount_volume(with_device_path(volume, found.device_path))
+            elif found.problem is Problem.FS_RESIZE_REQUIRED:
+                self._executor.expand_in_use_volume(with_device_path(volume, found.device_path))
+
+    def _unmount_detach_devices(self) -> None:
+        for volume in self._actual.get_unmounted_volumes():
+            # A volume on which something runs may be about to be mounted.
+            if self._desired.volume_exists(volume.name) or self._executor.is_operation_pending(
+                volume.name
+            ):
+                continue
+            if volume.device_may_be_mounted:
+                self._executor.unmount_device(volume)
+            elif self._controller_attach_detach or not volume.is_attachable:
+                # The kubelet does not detach it; it only stops to report it.
+                self._actual.mark_volume_as_detached(volume.name)
+            else:
+                self._executor.detach_volume(volume)
+
+
+def with_device_path(volume: VolumeToMount, device_path: str) -> VolumeToMount:
+    """*volume* with the path by which the node knows it."""
+    return volume._replace(device_path=device_path)

@@ -1,0 +1,1 @@
+"""What a pod asks for and tolerates, and what its conditions say."""

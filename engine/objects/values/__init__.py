@@ -1,0 +1,1 @@
+"""Values inside manifests: quantities, durations, CEL text, and how messages show them."""

@@ -1,0 +1,143 @@
+"""Devices: why those of a refused node cannot be used, and which claims have the allocated ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from engine.framework.explaining.case import FEW, Case, listed
+from engine.framework.explaining.fact import Explanation, Fact, fact
+from engine.objects.manifest_parts import section
+from engine.objects.objects import ApiObject
+from engine.plugins.dynamic_resources.allocation.devices import Slice
+from engine.plugins.dynamic_resources.allocation.selectors import failing_parts
+
+_CLAIM, _SLICE = "ResourceClaim", "ResourceSlice"
+_WORD = re.compile(r"\w+")
+Entry = Mapping[str, Any]
+
+
+def explain_devices(case: Case) -> Explanation:
+    """The devices of the refused nodes, with the selector, the taint or the claim in the way."""
+    entries = [entry for _, detail in case.few() for entry in _entries(detail.numbers)]
+    if not entries:
+        return Explanation(sentence="No device can be reached from any node.")
+    request = str(entries[0]["request"])
+    of_request = [entry for entry in entries if entry["request"] == request]
+    return Explanation(
+        sentence=_sentence(request, of_request),
+        because=tuple(_facts(case, of_request)),
+    )
+
+
+def _entries(numbers: Mapping[str, Any]) -> Sequence[Entry]:
+    return cast("Sequence[Entry]", numbers.get("devices") or ())
+
+
+def _sentence(request: str, entries: Sequence[Entry]) -> str:
+    counted = {
+        "class": "of another class",
+        "selector": "not selected by the claim",
+        "allocated": "allocated to other claims",
+        "taint": "tainted",
+        "capacity": "without enough capacity",
+        "none": "free, but too few",
+    }
+    counts = [
+        f"{number} {text}"
+        for kind, text in counted.items()
+        if (number := sum(entry["kind"] == kind for entry in entries))
+    ]
+    count = "1 device" if len(entries) == 1 else f"{len(entries)} devices"
+    return f"Of {count}, none serves request {request}: {listed(counts)}."
+
+
+def _facts(case: Case, entries: Sequence[Entry]) -> Iterator[Fact]:
+    """The claim's request first, then the devices one by one."""
+    listers = case.world.listers
+    claim = listers.get(_CLAIM, str(entries[0]["claim"]))
+    expressions: dict[int, str] = {}
+    if claim is not None:
+        for path, expression in _expressions(claim, str(entries[0]["request"])):
+            expressions[len(expressions)] = expression
+            yield fact(claim, path, f"The claim selects devices by {expression}.")
+    for entry in entries[: 2 * FEW]:
+        found = listers.get(_SLICE, str(entry["slice"]))
+        if found is not None:
+            yield from _device_facts(case, found, entry, expressions)
+
+
+def _part_facts(
+    found: ApiObject, path: tuple[str | int, ...], name: str, device: Entry, part: str
+) -> Iterator[Fact]:
+    """The attributes and capacities of a device that a condition is about."""
+    words = frozenset(_WORD.findall(part))
+    mentioned = [
+        (kind, attribute, value)
+        for kind in ("attributes", "capacity")
+        for attribute, value in section(device, kind).items()
+        if attribute.rpartition("/")[2] in words
+    ]
+    for kind, attribute, value in mentioned:
+        shown = next(iter(value.values()), "nothing")
+        text = f"{name} has {attribute} {shown}, and the claim selects by {part}."
+        yield fact(found, (*path, kind, attribute), text, compared_with=part)
+    if not mentioned:
+        yield fact(found, path, f"{name} lacks what the claim selects by: {part}.")
+
+
+def _expressions(claim: ApiObject, request: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    name, _, alternative = request.partition("/")
+    requests: Sequence[Entry] = section(claim.spec, "devices").get("requests") or ()
+    for place, one in enumerate(requests):
+        if one.get("name") != name:
+            continue
+        path: tuple[str | int, ...] = ("spec", "devices", "requests", place)
+        fields: Entry = one.get("exactly") or one
+        several: Sequence[Entry] = one.get("firstAvailable") or ()
+        if one.get("exactly"):
+            path = (*path, "exactly")
+        for number, each in enumerate(several):
+            if each.get("name") == alternative:
+                path, fields = (*path, "firstAvailable", number), each
+        for number, each in enumerate(fields.get("selectors") or ()):
+            expression = str(section(each, "cel").get("expression") or "")
+            yield (*path, "selectors", number, "cel", "expression"), expression
+
+
+def _device_facts(
+    case: Case, found: ApiObject, entry: Entry, expressions: Mapping[int, str]
+) -> Iterator[Fact]:
+    devices: Sequence[Entry] = found.spec.get("devices") or ()
+    place = next(
+        (number for number, one in enumerate(devices) if one.get("name") == entry["device"]), None
+    )
+    if place is None:
+        return
+    path: tuple[str | int, ...] = ("spec", "devices", place)
+    name = f"Device {entry['device']} of {found.name}"
+    if entry["kind"] == "taint":
+        taint = (*path, "taints", int(entry["place"]))
+        yield fact(found, taint, f"{name} has a taint that the claim does not tolerate.")
+    elif entry["kind"] == "selector":
+        device = Slice.parse(found).devices[place]
+        for part in failing_parts(expressions.get(int(entry["place"]), "true"), device):
+            yield from _part_facts(found, path, name, devices[place], part)
+    elif entry["kind"] == "allocated":
+        holder = next(
+            (
+                claim
+                for claim in case.world.listers.all(_CLAIM)
+                if f"claim {claim.key}" in str(entry["text"])
+            ),
+            None,
+        )
+        if holder is not None:
+            users = [str(one.get("name")) for one in holder.status.get("reservedFor") or ()]
+            verb = "uses" if len(users) == 1 else "use"
+            used = f", which {listed(users)} {verb}" if users else ""
+            text = f"{name} is allocated to claim {holder.name}{used}."
+            yield fact(holder, ("status", "allocation"), text)
+    else:
+        yield fact(found, path, f"{name}: {entry['text']}.")

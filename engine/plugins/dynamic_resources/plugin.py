@@ -1,0 +1,387 @@
+"""The plugin DynamicResources: a node fits if the pod's resource claims can have devices on it.
+
+Upstream: plugins/dynamicresources/dynamicresources.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final, NamedTuple, cast
+
+import numpy as np
+
+from engine.framework import names
+from engine.framework.columns.cells import Trait
+from engine.framework.explaining.case import Case
+from engine.framework.explaining.fact import Explanation
+from engine.framework.framework import (
+    FITS,
+    MAX_NODE_SCORE,
+    PRE_FILTER_OK,
+    PRE_FILTER_SKIP,
+    SUCCESS,
+    Code,
+    CycleState,
+    Detail,
+    Plugin,
+    PreFilterResult,
+    Status,
+    default_normalize,
+)
+from engine.framework.handle import Arguments, Handle
+from engine.framework.nodes.arrays import BoolArray, IntArray
+from engine.framework.pods.pod_info import PodInfo
+from engine.framework.registrations import Registration
+from engine.objects.manifest_parts import items
+from engine.objects.objects import ApiObject, Pod
+from engine.plugins.dynamic_resources.allocation.allocated_devices import AllocatedDevices
+from engine.plugins.dynamic_resources.allocation.claims import ClaimMissing, claims_of, results_of
+from engine.plugins.dynamic_resources.allocation.devices import DeviceClass, DeviceID
+from engine.plugins.dynamic_resources.allocation.extended import Mapped, claim_for
+from engine.plugins.dynamic_resources.allocation.requests import ClaimRequests
+from engine.plugins.dynamic_resources.allocation.search.allocator import (
+    AllocationError,
+    InvalidPools,
+)
+from engine.plugins.dynamic_resources.allocation.search.obstacles import DeviceObstacle, obstacles
+from engine.plugins.dynamic_resources.events import events_of
+from engine.plugins.dynamic_resources.facts import explain_devices
+from engine.plugins.dynamic_resources.kept_searches import (
+    CANNOT_ALLOCATE,
+    INVALID_POOLS,
+    preference,
+)
+from engine.plugins.dynamic_resources.pod_reader import PodReader
+from engine.plugins.dynamic_resources.prepared import NodeAllocation, Prepared
+
+REASON_CANNOT_ALLOCATE: Final = "cannot allocate all claims"
+REASON_NOT_AVAILABLE: Final = "resourceclaim not available on the node"
+# Devices provide some of the pod's extended resources, but nothing on the node provides another.
+REASON_CANNOT_FIT: Final = "cannot fit resource"
+REASON_LEFT_OVER: Final = "cannot schedule extended resource claim"
+# Codes beside those of `kept_searches`.
+_NOT_AVAILABLE: Final = 2
+_CANNOT_FIT: Final = 4
+_LEFT_OVER: Final = 5
+# A code from here on is the place of an error among those of the cycle.
+_FIRST_ERROR: Final = 16
+
+
+class PostFilterAnswer(NamedTuple):
+    """What PostFilter says, and a claim that it deallocates or deletes so that the pod may fit."""
+
+    message: str
+    deallocates: ApiObject | None = None
+    deletes: ApiObject | None = None
+
+
+class DynamicResources(Plugin):
+    """Finds devices for the pod's claims on each node; prefers earlier alternatives."""
+
+    name: ClassVar[str] = names.DYNAMIC_RESOURCES
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._table = handle.table
+        self._pods = PodReader(handle, arguments)
+
+    @property
+    def claims(self) -> Mapping[str, ApiObject]:
+        """All resource claims by key."""
+        return self._pods.claims
+
+    @property
+    def allocated(self) -> AllocatedDevices:
+        """The devices of all claims."""
+        return self._pods.allocated
+
+    @property
+    def awaits_conditions(self) -> bool:
+        """Whether a pod is bound only when its devices have their binding conditions."""
+        return self._pods.awaits_conditions
+
+    def device_class(self, name: str) -> DeviceClass | None:
+        """The class of that name, or None."""
+        return self._pods.device_class(name)
+
+    # -- before the nodes ------------------------------------------------------------------------
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        """Keeps a pod waiting whose claims are not there yet."""
+        if not pod.pod.spec.get("resourceClaims"):
+            return SUCCESS
+        try:
+            claims_of(pod.pod, self.claims)
+        except ClaimMissing as missing:
+            return Status(Code.UNRESOLVABLE, (str(missing),), self.name)
+        return SUCCESS
+
+    def concerns(self, state: CycleState) -> bool:
+        """Whether the pod asks for devices; what is kept for such claims is up to date then."""
+        if not self.asks_for_devices(state.pod):
+            return False
+        self.pre_filter(state)
+        return True
+
+    def asks_for_devices(self, pod: PodInfo) -> bool:
+        """By a claim, or by an extended resource that a class stands for."""
+        return bool(pod.pod.spec.get("resourceClaims") or self._pods.extended(pod))
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """SKIP for a pod without claims."""
+        if not self.asks_for_devices(state.pod):
+            return PRE_FILTER_SKIP
+        try:
+            prepared = self._pods.read(state.pod)
+        except ClaimMissing as missing:
+            status = Status(Code.UNRESOLVABLE, (str(missing),), self.name)
+            return PreFilterResult(status=status)
+        if prepared is None:
+            return PRE_FILTER_SKIP
+        state.data[self.name] = prepared
+        return PRE_FILTER_OK
+
+    # -- what is kept from pod to pod --------------------------------------------------------------
+
+    def keeps_searches(self, pod: PodInfo) -> bool:
+        """Whether the searches for the pod's claims are kept for the next pod."""
+        return self._pods.keeps_searches(self._pods.extended(pod))
+
+    def ends_with_error(self, state: CycleState) -> bool:
+        """Whether the search ends with an error on some node, which fails the attempt."""
+        prepared = self.prepared(state)
+        if prepared is None or not prepared.needs_devices:
+            return False
+        return prepared.kept is None or bool(prepared.kept.failed)
+
+    def look(self, state: CycleState) -> list[Trait] | None:
+        """Rows differ in whether they have devices for all claims, and in their score."""
+        prepared = self.prepared(state)
+        if prepared is None or prepared.kept is None or prepared.selectors or prepared.never_ready:
+            return None
+        return None if prepared.kept.failed else [Trait(tally=prepared.kept.tally)]
+
+    def fits_row(self, state: CycleState, row: int) -> bool:
+        """Whether `filter` accepts *row*; after `look`."""
+        prepared = cast("Prepared", state.data[self.name])
+        return prepared.kept is not None and bool(prepared.kept.tally.counts.item(row))
+
+    def pre_score_cells(self, state: CycleState, rows: IntArray, cell_sizes: IntArray) -> bool:
+        """Only alternatives give nodes different scores."""
+        prepared = self.prepared(state)
+        return prepared is not None and prepared.prefers
+
+    # -- the nodes -------------------------------------------------------------------------------
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """The first obstacle on each node."""
+        prepared = self.prepared(state)
+        if prepared is None:
+            return np.zeros(len(rows), np.int64)
+        codes = self._search_codes(state, prepared, rows)
+        could_fit = codes == FITS
+        for place, selector in prepared.selectors.items():
+            self._reject(prepared, place, codes, could_fit & ~self._table.matching(selector)[rows])
+        for place in prepared.never_ready:
+            self._reject(prepared, place, codes, could_fit)
+        return codes
+
+    def _reject(self, prepared: Prepared, place: int, codes: IntArray, apart: BoolArray) -> None:
+        """The claim at *place* is not available on the nodes *apart*."""
+        if apart.any():
+            prepared.unavailable[place] = None
+            codes[apart] = _NOT_AVAILABLE
+
+    def _search_codes(self, state: CycleState, prepared: Prepared, rows: IntArray) -> IntArray:
+        """Whether there are devices for all claims."""
+        if prepared.left_over is not None:
+            return np.full(len(rows), _LEFT_OVER, np.int64)
+        if prepared.kept is not None and not prepared.kept.failed:
+            return prepared.kept.codes[rows]
+        if prepared.allocator is None:
+            return np.zeros(len(rows), np.int64)
+        return np.array([self._search(state, prepared, row) for row in rows.tolist()], np.int64)
+
+    def _search(self, state: CycleState, prepared: Prepared, row: int) -> int:
+        if self._lacks_resource(prepared, row):
+            return _CANNOT_FIT
+        try:
+            found = self._allocate(state, prepared, row)
+        except InvalidPools:
+            return INVALID_POOLS
+        except AllocationError as error:
+            prepared.errors.append(str(error))
+            return _FIRST_ERROR + len(prepared.errors) - 1
+        if found is None:
+            return CANNOT_ALLOCATE
+        prepared.by_node[self._table.name(row)] = found
+        return FITS
+
+    def _lacks_resource(self, prepared: Prepared, row: int) -> bool:
+        """Whether neither the node nor any class has one of the extended resources.
+
+        NodeResourcesFit says so first, unless it ignores the resource.
+        Upstream: filterExtendedResources().
+        """
+        unknown = [name for name in prepared.extended if name not in prepared.classes]
+        if not unknown:
+            return False
+        allocatable = self._table.node(row).allocatable_units
+        return any(name not in allocatable for name in unknown)
+
+    def _allocate(self, state: CycleState, prepared: Prepared, row: int) -> NodeAllocation | None:
+        """What the pod would get. Raises AllocationError."""
+        assert prepared.allocator is not None, "the pod asks for no devices"
+        node = self._table.node(row)
+        claims, mapped, has_extended_claim = self._requested(state.pod.pod, prepared, row)
+        devices = prepared.allocator.allocate(claims, node.name, node.labels)
+        if devices is None:
+            return None
+        return NodeAllocation(claims, devices, has_extended_claim, mapped)
+
+    def choose(self, state: CycleState, row: int) -> None:
+        """The pod goes to *row*: find out now what it gets there, before anything else changes."""
+        prepared = self.prepared(state)
+        if prepared is None or prepared.allocator is None:
+            return
+        if self._table.name(row) not in prepared.by_node:
+            self._search(state, prepared, row)
+
+    def _requested(
+        self, pod: Pod, prepared: Prepared, row: int
+    ) -> tuple[tuple[ClaimRequests, ...], tuple[Mapped, ...], bool]:
+        """The claims to allocate on a node; the last one may be for extended resources."""
+        from_devices = self._from_devices(prepared, row)
+        if not prepared.extended or not (from_devices or prepared.claims):
+            return prepared.to_allocate, (), False
+        claim, mapped = claim_for(pod, from_devices)
+        return (*prepared.to_allocate, claim), mapped, True
+
+    def _from_devices(self, prepared: Prepared, row: int) -> dict[str, DeviceClass]:
+        """The extended resources that the node does not have itself."""
+        return {
+            name: prepared.classes[name]
+            for name in prepared.extended
+            if name in prepared.classes
+            and not self._table.allocatable[self._table.resource(name)][row]
+        }
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """The reason; an error of a claim or a class ends the attempt."""
+        if code >= _FIRST_ERROR:
+            prepared = cast("Prepared", state.data[self.name])
+            return Status(Code.ERROR, (prepared.errors[code - _FIRST_ERROR],), self.name)
+        reason = {
+            CANNOT_ALLOCATE: REASON_CANNOT_ALLOCATE,
+            _NOT_AVAILABLE: REASON_NOT_AVAILABLE,
+            INVALID_POOLS: str(InvalidPools()),
+            _CANNOT_FIT: REASON_CANNOT_FIT,
+            _LEFT_OVER: REASON_LEFT_OVER,
+        }[code]
+        return Status(Code.UNRESOLVABLE, (reason,), self.name)
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """What speaks against each device of the node."""
+        prepared = self.prepared(state)
+        if code != CANNOT_ALLOCATE or prepared is None or prepared.allocator is None:
+            return Detail(text=self.explain(state, code).message)
+        node = self._table.node(row)
+        claims, _, _ = self._requested(state.pod.pod, prepared, row)
+        holders = {
+            DeviceID(each["driver"], each["pool"], each["device"]): claim.key
+            for claim in (*self.claims.values(), *self.allocated.held.values())
+            for each in results_of(claim)
+        }
+        found = obstacles(prepared.allocator, claims, node.name, node.labels, holders)
+        return Detail(text=_summary(found), numbers={"devices": [each.to_dict() for each in found]})
+
+    # -- scores ----------------------------------------------------------------------------------
+
+    def score(self, state: CycleState, rows: IntArray) -> IntArray:
+        """More for earlier alternatives. Upstream: computeScore()."""
+        prepared = self.prepared(state)
+        if prepared is None:
+            return np.zeros(len(rows), np.int64)
+        if prepared.kept is not None and not prepared.kept.failed:
+            counts = prepared.kept.tally.counts[rows].astype(np.int64)
+            return np.where(counts > 0, counts - 1 + prepared.allocated_preference, 0)
+        found = [prepared.by_node.get(self._table.name(row)) for row in rows.tolist()]
+        scores = [
+            0
+            if one is None
+            else preference(one.claims, one.devices) + prepared.allocated_preference
+            for one in found
+        ]
+        return np.array(scores, np.int64)
+
+    def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
+        """The best node gets all."""
+        return default_normalize(scores, MAX_NODE_SCORE, reverse=False)
+
+    # -- after them ------------------------------------------------------------------------------
+
+    def prepared(self, state: CycleState) -> Prepared | None:
+        """What is known of the pod's claims in this cycle; None for a pod without any."""
+        return cast("Prepared | None", state.data.get(self.name))
+
+    def answer_post_filter(self, state: CycleState) -> PostFilterAnswer:
+        """A claim that an earlier attempt left over is deleted; another one may be deallocated.
+
+        Upstream takes any of the claims that would help; this takes the first.
+        """
+        prepared = self.prepared(state)
+        if prepared is None:
+            return PostFilterAnswer("no new claims to deallocate")
+        pod = state.pod.pod
+        for place in sorted(prepared.unavailable):
+            claim = prepared.claims[place]
+            users = items(claim.status, "reservedFor")
+            if all(each.get("uid") == pod.uid for each in users) and len(users) <= 1:
+                return PostFilterAnswer("deallocation of ResourceClaim completed", claim)
+        if prepared.left_over is not None:
+            message = "deletion of ResourceClaim completed"
+            return PostFilterAnswer(message, deletes=prepared.left_over)
+        return PostFilterAnswer("still not schedulable")
+
+    def pre_bind_error(self, state: CycleState, node: str) -> str:
+        """Why the pod cannot be bound, although there are devices; "" if it can.
+
+        Upstream: patchPodExtendedResourceClaimStatus(), which asks for what the node has itself.
+        """
+        prepared = self.prepared(state)
+        found = None if prepared is None else prepared.by_node.get(node)
+        return "" if found is None else self.mapping_error(state.pod.key, found)
+
+    def mapping_error(self, pod: str, found: NodeAllocation) -> str:
+        """The same for what the pod would get."""
+        if not found.has_extended_claim or found.mapped:
+            return ""
+        return f"nil or empty request mappings, no update of pod {pod} ExtendedResourceClaimStatus"
+
+    def explain_refusals(self, case: Case) -> Explanation:
+        """See `Explains`."""
+        return explain_devices(case)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return events_of(self)
+
+
+_SUMMARY: Final[Mapping[str, str]] = {
+    "class": "not of the class",
+    "selector": "not selected",
+    "allocated": "allocated",
+    "taint": "tainted",
+    "capacity": "without room",
+    "none": "free",
+}
+
+
+def _summary(found: Sequence[DeviceObstacle]) -> str:
+    """The devices for the first request, counted by what speaks against them."""
+    if not found:
+        return "no device"
+    first = [each for each in found if each.request == found[0].request]
+    counts = Counter(each.kind for each in first)
+    parts = [f"{counts[kind]} {text}" for kind, text in _SUMMARY.items() if counts[kind]]
+    return f"devices for {first[0].request}: {', '.join(parts)}"

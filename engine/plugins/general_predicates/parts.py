@@ -1,0 +1,70 @@
+"""The predicates that GeneralPredicates combines, each on its own: a Policy can name them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.framework import names
+from engine.framework.explaining.case import Case
+from engine.framework.explaining.fact import Explanation
+from engine.framework.framework import CycleState
+from engine.framework.nodes.arrays import IntArray
+from engine.plugins.general_predicates.plugin import GeneralPredicates
+from engine.plugins.node_affinity.facts import explain_selector
+from engine.plugins.node_ports.facts import explain_port
+from engine.plugins.node_resources_fit.facts import explain_resources
+
+
+class _PartOfGeneral(GeneralPredicates):
+    """One of the predicates that GeneralPredicates combines, on its own."""
+
+    kept: ClassVar[int] = 0
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """Those bits that are this predicate's."""
+        return super().filter(state, rows) & self.kept
+
+
+class PodFitsResources(_PartOfGeneral):
+    """Room for the requests, and for one more pod."""
+
+    name: ClassVar[str] = names.POD_FITS_RESOURCES
+    # The pod count and every bit from the first resource on.
+    kept: ClassVar[int] = ~0xE
+
+    def explain_refusals(self, case: Case) -> Explanation:
+        """See `Explains`."""
+        return explain_resources(case)
+
+
+class HostName(_PartOfGeneral):
+    """The node that the pod names."""
+
+    name: ClassVar[str] = names.HOST_NAME
+    kept: ClassVar[int] = 0x2
+
+    def explain_refusals(self, case: Case) -> Explanation:
+        """See `Explains`."""
+        return explain_selector(case)
+
+
+class PodFitsHostPorts(_PartOfGeneral):
+    """Host ports that are taken."""
+
+    name: ClassVar[str] = names.POD_FITS_HOST_PORTS
+    kept: ClassVar[int] = 0x4
+
+    def explain_refusals(self, case: Case) -> Explanation:
+        """See `Explains`."""
+        return explain_port(case)
+
+
+class MatchNodeSelector(_PartOfGeneral):
+    """nodeSelector and required node affinity."""
+
+    name: ClassVar[str] = names.MATCH_NODE_SELECTOR
+    kept: ClassVar[int] = 0x8
+
+    def explain_refusals(self, case: Case) -> Explanation:
+        """See `Explains`."""
+        return explain_selector(case)

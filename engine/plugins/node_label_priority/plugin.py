@@ -1,0 +1,23 @@
+"""Labels that a Policy prefers. Upstream: priorities/node_label.go (v1.16)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.framework import names
+from engine.framework.simple import NodeState, SimplePlugin
+from engine.objects.objects import Pod
+from engine.plugins.classic import MAX_PRIORITY
+
+
+class NodeLabelPriority(SimplePlugin):
+    """Prefers nodes that have a label, or nodes that do not. Arguments: label, presence."""
+
+    name: ClassVar[str] = names.NODE_LABEL_PRIORITY
+    is_local: ClassVar[bool] = True
+    is_static: ClassVar[bool] = True
+
+    def score(self, pod: Pod, node: NodeState) -> int:
+        """10 or 0."""
+        has_label = str(self.arguments.get("label") or "") in node.labels
+        return MAX_PRIORITY if has_label == bool(self.arguments.get("presence")) else 0

@@ -1,0 +1,71 @@
+"""Host ports. Upstream: plugins/nodeports/node_ports.go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from engine.framework import names
+from engine.framework.explaining.case import Case
+from engine.framework.explaining.fact import Explanation
+from engine.framework.framework import (
+    PRE_FILTER_OK,
+    PRE_FILTER_SKIP,
+    Code,
+    CycleState,
+    Detail,
+    Plugin,
+    PreFilterResult,
+    Status,
+)
+from engine.framework.handle import Arguments, Handle
+from engine.framework.nodes.arrays import IntArray
+from engine.framework.registrations import Registration
+from engine.plugins.node_ports.events import EVENTS
+from engine.plugins.node_ports.facts import explain_port
+
+REASON_PORTS = "node(s) didn't have free ports for the requested pod ports"
+
+
+class NodePorts(Plugin):
+    """Refuses nodes where a host port of the pod is taken."""
+
+    name: ClassVar[str] = names.NODE_PORTS
+    is_local: ClassVar[bool] = True
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._table = handle.table
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """SKIP for a pod without host ports, as most are."""
+        return PRE_FILTER_OK if state.pod.ports else PRE_FILTER_SKIP
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """1 where a port is taken."""
+        codes = np.zeros(len(rows), np.int64)
+        conflicts = self._table.ports.conflicts(state.pod.ports)
+        if conflicts:
+            codes[np.isin(rows, np.fromiter(conflicts, np.int64, len(conflicts)))] = 1
+        return codes
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """The one reason there is."""
+        return Status(Code.UNSCHEDULABLE, (REASON_PORTS,), self.name)
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """The port that is taken."""
+        port = self._table.ports.conflicts(state.pod.ports)[row]
+        return Detail(
+            text=f"host port {port.port}/{port.protocol} taken",
+            numbers={"port": port.port, "protocol": port.protocol, "hostIP": port.ip},
+        )
+
+    def explain_refusals(self, case: Case) -> Explanation:
+        """See `Explains`."""
+        return explain_port(case)
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """See `EnqueueExtensions`."""
+        return EVENTS

@@ -1,0 +1,29 @@
+"""Taints before v1.18, as a priority. Upstream: priorities/taint_toleration.go (v1.16)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.framework import names
+from engine.framework.framework import CycleState, default_normalize
+from engine.framework.nodes.arrays import IntArray
+from engine.plugins.classic import MAX_PRIORITY, Priority
+from engine.plugins.taint_toleration.plugin import soft_taints
+
+
+class TaintTolerationPriority(Priority):
+    """Prefers nodes with few untolerated soft taints."""
+
+    name: ClassVar[str] = names.TAINT_TOLERATION_PRIORITY
+    is_local: ClassVar[bool] = True
+    is_static: ClassVar[bool] = True
+
+    def score(self, state: CycleState, rows: IntArray) -> IntArray:
+        """The number of untolerated PreferNoSchedule taints."""
+        return soft_taints(state.template, self._table.taints.groups)[
+            self._table.taints.codes[rows]
+        ]
+
+    def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
+        """Fewer taints, higher score."""
+        return default_normalize(scores, MAX_PRIORITY, reverse=True)

@@ -1,0 +1,430 @@
+"""VolumeBinding: which volume is out of reach of which node, and why a claim finds none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+
+from engine.framework.explaining.case import FEW, FEW_LEFT, Case, listed, nodes_text
+from engine.framework.explaining.fact import Explanation, Fact, fact
+from engine.framework.explaining.labels import described, holds
+from engine.framework.nodes.arrays import BoolArray
+from engine.objects.manifest_parts import items, section
+from engine.objects.objects import (
+    ApiObject,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    quantity,
+)
+from engine.objects.phases import NO_PROVISIONER, claim_class
+from engine.objects.selectors import LabelSelector, NodeSelector
+from engine.plugins.volume_binding.reasons import (
+    REASON_NO_SPACE,
+    REASON_NODE_CONFLICT,
+    REASON_NODE_CONFLICT_1_16,
+)
+from engine.storage.matching.explanation import Fault, explain_candidates
+from engine.storage.matching.storage_capacity import volume_limit
+
+# In the words of v1.34, and of v1.20 and before.
+_CONFLICTS: Final = frozenset((REASON_NODE_CONFLICT, REASON_NODE_CONFLICT_1_16))
+_AFFINITY = ("spec", "nodeAffinity", "required")
+_PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
+
+
+def explain_binding(case: Case) -> Explanation:
+    """The volumes that lie elsewhere; else the claims without a volume, each with its candidates."""
+    if _CONFLICTS.intersection(case.reasons):
+        found = _out_of_reach(case)
+        if found.because:
+            return found
+    return _without_volume(case, is_full=REASON_NO_SPACE in case.reasons)
+
+
+# -- volumes that lie elsewhere ------------------------------------------------------------------
+
+
+def _out_of_reach(case: Case) -> Explanation:
+    bound = list(_bound_volumes(case))
+    limited = [(claim, volume) for claim, volume in bound if _terms(volume)]
+    away = [
+        (claim, volume)
+        for claim, volume in limited
+        for reached in (_reached_rows(case, volume),)
+        if not all(reached[each.row] for each in case.refused)
+    ]
+    because = [one for claim, volume in away for one in _facts_of_volume(case, claim, volume)]
+    why = _why(case, limited, away)
+    return Explanation(
+        sentence=_sentence_of(case, away),
+        lead=why,
+        overall=_overall(case, away),
+        why=why,
+        because=tuple(because),
+    )
+
+
+def _overall(case: Case, away: list[tuple[PersistentVolumeClaim, PersistentVolume]]) -> str:
+    """The few nodes that a volume leaves, and what keeps the pod off them; "" for many or none."""
+    for claim, volume in away:
+        within = _reached_nodes(case, volume)
+        faults = case.faults_of(within) if 0 < len(within) <= FEW_LEFT else ""
+        if faults:
+            names = listed([node.name for node in within])
+            verb = "refuses" if len(within) == 1 else "refuse"
+            return (
+                f"Volume {volume.name} of claim {claim.name} can only be used on {names}, which "
+                f"{verb} the pod: {faults}."
+            )
+    return ""
+
+
+def _bound_volumes(case: Case) -> Iterator[tuple[PersistentVolumeClaim, PersistentVolume]]:
+    listers, pod = case.world.listers, case.pod
+    for name in pod.claim_names:
+        claim = listers.claim(f"{pod.namespace}/{name}")
+        volume = None if claim is None else listers.volume(claim.volume_name)
+        if claim is not None and volume is not None:
+            yield claim, volume
+
+
+def _terms(volume: PersistentVolume) -> list[dict[str, Any]]:
+    return items(section(volume.spec, "nodeAffinity", "required"), "nodeSelectorTerms")
+
+
+def _reached_rows(case: Case, volume: PersistentVolume) -> BoolArray:
+    """The rows of the nodes that the volume's node affinity allows."""
+    required = section(volume.spec, "nodeAffinity", "required")
+    table = case.world.table
+    if not required:
+        return np.ones(table.capacity, np.bool_)
+    return table.matching(NodeSelector.parse(required))
+
+
+def _reached_nodes(case: Case, volume: PersistentVolume) -> list[Node]:
+    """The nodes that the volume's node affinity allows, in the order they were added."""
+    reached = _reached_rows(case, volume)
+    return [node for row, node in case.world.nodes() if reached[row]]
+
+
+def _requirements(volume: PersistentVolume) -> list[tuple[int, int, dict[str, Any]]]:
+    """Each requirement of its node affinity, with the place of its term and its own."""
+    return [
+        (place, at, requirement)
+        for place, term in enumerate(_terms(volume))
+        for at, requirement in enumerate(items(term, "matchExpressions"))
+    ]
+
+
+def _wants(volume: PersistentVolume) -> str:
+    """Its node affinity in words: terms joined by "or"."""
+    terms = [
+        " and ".join(
+            described(each)
+            for each in (*items(term, "matchExpressions"), *items(term, "matchFields"))
+        )
+        for term in _terms(volume)
+    ]
+    return " or ".join(terms)
+
+
+def _sentence_of(case: Case, away: list[tuple[PersistentVolumeClaim, PersistentVolume]]) -> str:
+    if not away:
+        return ""
+    claim, volume = away[0]
+    where = nodes_text(case.names)
+    if len(away) > 1:
+        names = listed([f"{each.name} ({_wants(each)})" for _, each in away], 3)
+        return f"{where}: out of reach of the pod's volumes {names}."
+    return (
+        f"{where}: volume {volume.name} of claim {claim.name} can only be used on nodes with "
+        f"{_wants(volume)}."
+    )
+
+
+def _why(
+    case: Case,
+    limited: list[tuple[PersistentVolumeClaim, PersistentVolume]],
+    away: list[tuple[PersistentVolumeClaim, PersistentVolume]],
+) -> str:
+    for (_, one), (_, other) in combinations(limited, 2):
+        both = _reached_rows(case, one) & _reached_rows(case, other)
+        if not both[case.world.table.active].any():
+            return (
+                f"Volumes {one.name} and {other.name} exclude each other: no node has both "
+                f"{_wants(one)} and {_wants(other)}."
+            )
+    for _, volume in away:
+        within = [node.name for node in _reached_nodes(case, volume)]
+        if not within:
+            return f"No node of the cluster has {_wants(volume)}, which volume {volume.name} needs."
+        faults = case.faults_of(_reached_nodes(case, volume)[:FEW_LEFT])
+        if faults:
+            verb = "refuses" if len(within) == 1 else "refuse"
+            return (
+                f"Volume {volume.name} can only be used on {listed(within)}, which {verb} the pod: "
+                f"{faults}."
+            )
+        return f"Volume {volume.name} can only be used on {listed(within)}."
+    return ""
+
+
+def _facts_of_volume(
+    case: Case, claim: PersistentVolumeClaim, volume: PersistentVolume
+) -> Iterator[Fact]:
+    yield fact(
+        claim,
+        ("spec", "volumeName"),
+        f"Claim {claim.key} is bound to volume {volume.name}.",
+    )
+    for place, at, requirement in _requirements(volume):
+        key = str(requirement.get("key"))
+        path = (*_AFFINITY, "nodeSelectorTerms", place, "matchExpressions", at)
+        yield fact(
+            volume,
+            path,
+            f"Volume {volume.name} requires {described(requirement)}.",
+        )
+        for node in [case.node(each) for each in case.refused[:FEW]]:
+            if not holds(requirement, node):
+                has = node.labels.get(key)
+                label_text = (
+                    f"Node {node.name} has {key}={has}."
+                    if has
+                    else f"Node {node.name} has no label {key}."
+                )
+                wanted = requirement.get("values")
+                yield fact(node, ("metadata", "labels", key), label_text, compared_with=wanted)
+    for node in _reached_nodes(case, volume)[:1]:
+        refusal = case.everywhere.get(node.name)
+        reasons = [each.detail.text for each in refusal.obstacles] if refusal else []
+        but = f", but: {listed(reasons)}" if reasons else ""
+        text = f"Volume {volume.name} can be used on {node.name}{but}."
+        yield fact(node, ("metadata", "name"), text)
+    yield from _facts_of_immediate(case, claim, volume)
+
+
+def _facts_of_immediate(
+    case: Case, claim: PersistentVolumeClaim, volume: PersistentVolume
+) -> Iterator[Fact]:
+    """The class that had the volume made before anyone knew where the pod would go."""
+    storage_class = case.world.listers.storage_class(claim_class(claim))
+    is_provisioned = _PROVISIONED_BY in volume.annotations
+    if storage_class is None or storage_class.binding_mode != "Immediate" or not is_provisioned:
+        return
+    yield fact(
+        storage_class,
+        ("volumeBindingMode",),
+        f"Class {storage_class.name} binds immediately: volume {volume.name} was placed before "
+        "the pod was scheduled.",
+        compared_with="WaitForFirstConsumer",
+    )
+
+
+# -- claims that find no volume ------------------------------------------------------------------
+
+
+def _without_volume(case: Case, *, is_full: bool) -> Explanation:
+    listers, pod = case.world.listers, case.pod
+    because: list[Fact] = []
+    why: list[str] = []
+    for name in pod.claim_names:
+        claim = listers.claim(f"{pod.namespace}/{name}")
+        if claim is None or claim.volume_name:
+            continue
+        storage_class = listers.storage_class(claim_class(claim))
+        size = quantity.format_bytes(claim.request_bytes)
+        of_class = f"of class {claim_class(claim)}" if claim_class(claim) else "without a class"
+        because.append(
+            fact(
+                claim,
+                ("spec", "resources", "requests", "storage"),
+                f"Claim {claim.key} asks for {size} {of_class}.",
+            )
+        )
+        if is_full and storage_class is not None:
+            found = list(_capacity_facts(case, claim, storage_class))
+            because.extend(found)
+            why.append(_why_no_capacity(case, claim, storage_class))
+            continue
+        because.extend(_candidate_facts(case, claim))
+        if storage_class is not None:
+            because.append(_provisioner_fact(storage_class))
+            because.extend(_topology_facts(case, storage_class))
+        why.append(_why_no_volume(case, claim, storage_class))
+    first = next(filter(None, why), "")
+    return Explanation(lead=first, why=first, because=tuple(because))
+
+
+def _provisions(storage_class: StorageClass) -> bool:
+    return storage_class.provisioner not in ("", NO_PROVISIONER)
+
+
+def _why_no_volume(
+    case: Case, claim: PersistentVolumeClaim, storage_class: StorageClass | None
+) -> str:
+    """The nearest volume and the first rule that it breaks, or why none can be provisioned."""
+    if storage_class is not None and _provisions(storage_class):
+        allowed = _allowed(storage_class)
+        if not allowed:
+            return ""
+        return f"Class {storage_class.name} allows volumes only where {' or '.join(allowed)}."
+    volumes = _volumes_for(case, claim)
+    verdicts = explain_candidates(claim, volumes, case.nearest, (), True)
+    broken = next((each for each in verdicts if each.faults), None)
+    of_class = f"of class {claim_class(claim)}" if claim_class(claim) else "without a class"
+    if broken is None:
+        return f"There is no volume {of_class} for claim {claim.name}, and nothing provisions one."
+    return (
+        f"No volume {of_class} fits claim {claim.name}; the closest is {broken.volume}: "
+        f"{broken.faults[0].text}."
+    )
+
+
+def _allowed(storage_class: StorageClass) -> list[str]:
+    """The terms of allowedTopologies in words."""
+    return [
+        " and ".join(
+            described({**each, "operator": "In"}) for each in items(term, "matchLabelExpressions")
+        )
+        for term in items(storage_class.raw, "allowedTopologies")
+    ]
+
+
+def _topology_facts(case: Case, storage_class: StorageClass) -> Iterator[Fact]:
+    """Where the class allows volumes, and the labels that the nodes have there."""
+    allowed = _allowed(storage_class)
+    if not allowed:
+        return
+    text = f"Class {storage_class.name} allows volumes only where {' or '.join(allowed)}."
+    yield fact(storage_class, ("allowedTopologies",), text)
+    for term in items(storage_class.raw, "allowedTopologies"):
+        for each in items(term, "matchLabelExpressions"):
+            key, values = str(each.get("key")), each.get("values")
+            for node, _ in case.few():
+                has = node.labels.get(key)
+                what = f"{key}={has}" if has else f"no label {key}"
+                path = ("metadata", "labels", key)
+                yield fact(node, path, f"Node {node.name} has {what}.", compared_with=values)
+
+
+def _provisioner_fact(storage_class: StorageClass) -> Fact:
+    name = storage_class.provisioner
+    if not _provisions(storage_class):
+        text = f"Class {storage_class.name} provisions nothing: its volumes are made by hand."
+    else:
+        text = f"Class {storage_class.name} is provisioned by {name}."
+    return fact(storage_class, ("provisioner",), text)
+
+
+def _candidate_facts(case: Case, claim: PersistentVolumeClaim) -> Iterator[Fact]:
+    """What speaks against each volume that comes nearest."""
+    volumes = _volumes_for(case, claim)
+    by_name = {volume.name: volume for volume in volumes}
+    node = case.nearest
+    verdicts = explain_candidates(claim, volumes, node, (), True)
+    for verdict in verdicts[:FEW]:
+        if not verdict.faults:
+            continue
+        yield fault_fact(by_name[verdict.volume], verdict.faults[0], f" on {node.name}")
+
+
+def _volumes_for(case: Case, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
+    """The volumes of the claim's class, and those that are reserved for it."""
+    return [
+        each
+        for each in case.world.volumes()
+        if each.storage_class_name == claim_class(claim) or each.claim_key == claim.key
+    ]
+
+
+def fault_fact(volume: PersistentVolume, broken: Fault, where: str = "") -> Fact:
+    """The rule that a volume breaks for a claim, as a fact of the volume."""
+    path = _FIELDS.get(broken.rule, ("spec",))
+    text = f"Volume {volume.name} does not fit{where}: {broken.text}."
+    wanted = next((broken.detail[key] for key in _WANTED if key in broken.detail), None)
+    return fact(volume, path, text, compared_with=wanted)
+
+
+# What a claim asks for, in the numbers of a fault.
+_WANTED: Final = ("request", "asked", "missing", "requirement", "node")
+# Where in a volume the rule of a fault looks; the names are those of matching.py.
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "size": ("spec", "capacity", "storage"),
+    "access-modes": ("spec", "accessModes"),
+    "volume-mode": ("spec", "volumeMode"),
+    "class": ("spec", "storageClassName"),
+    "claimed": ("spec", "claimRef"),
+    "node-affinity": _AFFINITY,
+    "selector": ("metadata", "labels"),
+    "phase": ("status", "phase"),
+    "deleting": ("metadata", "deletionTimestamp"),
+    "attributes-class": ("spec", "volumeAttributesClassName"),
+}
+
+
+def _capacities(case: Case, storage_class: StorageClass) -> list[ApiObject]:
+    return [
+        each
+        for each in case.world.listers.all("CSIStorageCapacity")
+        if each.raw.get("storageClassName") == storage_class.name
+    ]
+
+
+def _why_no_capacity(case: Case, claim: PersistentVolumeClaim, storage_class: StorageClass) -> str:
+    driver = storage_class.provisioner
+    capacities = _capacities(case, storage_class)
+    if not capacities:
+        return (
+            f"No CSIStorageCapacity is published for class {storage_class.name}, so the scheduler "
+            f"treats every node of driver {driver} as full."
+        )
+    size = quantity.format_bytes(claim.request_bytes)
+    most = max((volume_limit(each) or 0) for each in capacities)
+    if most >= claim.request_bytes:
+        return f"No storage of class {storage_class.name} with room for {size} is within reach of these nodes."
+    return (
+        f"The driver {driver} reports room for {quantity.format_bytes(most)} at most, and claim "
+        f"{claim.name} asks for {size}."
+    )
+
+
+def _capacity_facts(
+    case: Case, claim: PersistentVolumeClaim, storage_class: StorageClass
+) -> Iterator[Fact]:
+    driver = case.world.listers.get("CSIDriver", storage_class.provisioner)
+    if driver is not None:
+        yield fact(
+            driver,
+            ("spec", "storageCapacity"),
+            f"Driver {driver.name} says that it publishes its capacity, so the scheduler asks for it.",
+        )
+    capacities = _capacities(case, storage_class)
+    if not capacities:
+        yield fact(
+            storage_class,
+            ("metadata", "name"),
+            f"No CSIStorageCapacity names class {storage_class.name}.",
+        )
+    for capacity in capacities[:FEW]:
+        limit = volume_limit(capacity)
+        field = "maximumVolumeSize" if capacity.raw.get("maximumVolumeSize") else "capacity"
+        room = "no size" if limit is None else quantity.format_bytes(limit)
+        topology = capacity.raw.get("nodeTopology")
+        within = [
+            node.name
+            for _, node in case.world.nodes()
+            if topology is not None and LabelSelector.parse(topology).matches(node.labels)
+        ]
+        where = f"for {listed(within)}" if within else "for none of the nodes"
+        yield fact(
+            capacity,
+            (field,),
+            f"CSIStorageCapacity {capacity.key} of class {storage_class.name} reports {room} {where}.",
+            compared_with=claim.request_bytes,
+        )

@@ -1,0 +1,169 @@
+"""The plugins that a profile can name: those in-tree, and those installed by an entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+
+from engine.framework import names
+from engine.framework.handle import PluginFactory
+from engine.framework.simple import ColumnsFactory, columns_of
+from engine.plugins.check_node_condition.plugin import CheckNodeCondition
+from engine.plugins.check_node_condition.pressures import (
+    CheckNodeDiskPressure,
+    CheckNodeMemoryPressure,
+    CheckNodePIDPressure,
+)
+from engine.plugins.check_node_label_presence.plugin import CheckNodeLabelPresence
+from engine.plugins.dynamic_resources.plugin import DynamicResources
+from engine.plugins.equal_priority.plugin import EqualPriority
+from engine.plugins.gang_scheduling.plugin import GangScheduling
+from engine.plugins.general_predicates.parts import (
+    HostName,
+    MatchNodeSelector,
+    PodFitsHostPorts,
+    PodFitsResources,
+)
+from engine.plugins.general_predicates.plugin import GeneralPredicates
+from engine.plugins.image_locality.plugin import ImageLocality
+from engine.plugins.image_locality.priority import ImageLocalityPriority
+from engine.plugins.inter_pod_affinity.joint_predicate import match_inter_pod_affinity
+from engine.plugins.inter_pod_affinity.plugin import InterPodAffinity
+from engine.plugins.inter_pod_affinity.priority import InterPodAffinityPriority
+from engine.plugins.node_affinity.plugin import NodeAffinity
+from engine.plugins.node_affinity.priority import NodeAffinityPriority
+from engine.plugins.node_declared_features.plugin import NodeDeclaredFeatures
+from engine.plugins.node_label_priority.plugin import NodeLabelPriority
+from engine.plugins.node_name.plugin import NodeName
+from engine.plugins.node_ports.plugin import NodePorts
+from engine.plugins.node_prefer_avoid_pods_priority.plugin import NodePreferAvoidPodsPriority
+from engine.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
+from engine.plugins.node_resources_balanced_allocation.priority import BalancedResourceAllocation
+from engine.plugins.node_resources_fit.plugin import NodeResourcesFit
+from engine.plugins.node_resources_fit.priorities import (
+    LeastRequestedPriority,
+    MostRequestedPriority,
+    RequestedToCapacityRatioPriority,
+    ResourceLimitsPriority,
+)
+from engine.plugins.node_unschedulable.plugin import NodeUnschedulable
+from engine.plugins.node_unschedulable.predicate import CheckNodeUnschedulable
+from engine.plugins.node_volume_limits.csi_predicate import MaxCSIVolumeCount
+from engine.plugins.node_volume_limits.in_tree_predicates import (
+    MaxAzureDiskVolumeCount,
+    MaxCinderVolumeCount,
+    MaxEBSVolumeCount,
+    MaxGCEPDVolumeCount,
+)
+from engine.plugins.node_volume_limits.plugin import NodeVolumeLimits
+from engine.plugins.pod_passes_basic_checks.plugin import PodPassesBasicChecks
+from engine.plugins.pod_topology_spread.plugin import PodTopologySpread
+from engine.plugins.pod_topology_spread.predicate import EvenPodsSpread
+from engine.plugins.pod_topology_spread.priority import EvenPodsSpreadPriority
+from engine.plugins.selector_spread_priority.plugin import (
+    SelectorSpreadPriority,
+    ServiceSpreadingPriority,
+)
+from engine.plugins.service_affinity.plugin import ServiceAffinity
+from engine.plugins.service_affinity.predicate import CheckServiceAffinity
+from engine.plugins.service_affinity.priority import ServiceAntiAffinityPriority
+from engine.plugins.taint_toleration.plugin import TaintToleration
+from engine.plugins.taint_toleration.predicates import (
+    PodToleratesNodeNoExecuteTaints,
+    PodToleratesNodeTaints,
+)
+from engine.plugins.taint_toleration.priority import TaintTolerationPriority
+from engine.plugins.volume_binding.capacity_scoring import volume_binding
+from engine.plugins.volume_binding.predicate import CheckVolumeBinding
+from engine.plugins.volume_restrictions.plugin import VolumeRestrictions
+from engine.plugins.volume_restrictions.predicate import NoDiskConflict
+from engine.plugins.volume_zone.plugin import VolumeZone
+from engine.plugins.volume_zone.predicate import NoVolumeZoneConflict
+
+ENTRY_POINT_GROUP = "kscope.plugins"
+
+IN_TREE: Mapping[str, PluginFactory] = {
+    plugin.name: plugin
+    for plugin in (
+        NodeUnschedulable,
+        NodeName,
+        TaintToleration,
+        NodeAffinity,
+        NodePorts,
+        NodeResourcesFit,
+        VolumeRestrictions,
+        NodeVolumeLimits,
+        VolumeZone,
+        PodTopologySpread,
+        InterPodAffinity,
+        NodeResourcesBalancedAllocation,
+        ImageLocality,
+        DynamicResources,
+        NodeDeclaredFeatures,
+        GangScheduling,
+        PodPassesBasicChecks,
+        CheckNodeUnschedulable,
+        GeneralPredicates,
+        NoDiskConflict,
+        PodToleratesNodeTaints,
+        PodToleratesNodeNoExecuteTaints,
+        MaxCSIVolumeCount,
+        CheckVolumeBinding,
+        NoVolumeZoneConflict,
+        SelectorSpreadPriority,
+        InterPodAffinityPriority,
+        LeastRequestedPriority,
+        MostRequestedPriority,
+        BalancedResourceAllocation,
+        NodePreferAvoidPodsPriority,
+        NodeAffinityPriority,
+        TaintTolerationPriority,
+        ImageLocalityPriority,
+        EqualPriority,
+        CheckNodeCondition,
+        CheckNodeMemoryPressure,
+        CheckNodeDiskPressure,
+        CheckNodePIDPressure,
+        ColumnsFactory(CheckNodeLabelPresence),
+        CheckServiceAffinity,
+        ServiceAffinity,
+        HostName,
+        MatchNodeSelector,
+        PodFitsHostPorts,
+        PodFitsResources,
+        MaxEBSVolumeCount,
+        MaxGCEPDVolumeCount,
+        MaxAzureDiskVolumeCount,
+        MaxCinderVolumeCount,
+        EvenPodsSpread,
+        EvenPodsSpreadPriority,
+        ColumnsFactory(NodeLabelPriority),
+        RequestedToCapacityRatioPriority,
+        ColumnsFactory(ResourceLimitsPriority),
+        ServiceAntiAffinityPriority,
+        ServiceSpreadingPriority,
+    )
+} | {
+    names.MATCH_INTER_POD_AFFINITY: match_inter_pod_affinity,
+    names.VOLUME_BINDING: volume_binding,
+}
+
+
+class UnknownPlugin(ValueError):
+    """A profile names a plugin that does not exist."""
+
+
+def factory_of(name: str) -> PluginFactory:
+    """The factory of plugin *name*: in-tree, or installed under the entry point group.
+
+    Raises:
+        UnknownPlugin: there is none.
+    """
+    found = IN_TREE.get(name)
+    if found is not None:
+        return found
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        if entry.name == name:
+            return columns_of(entry.load())
+    known = ", ".join(sorted(IN_TREE))
+    raise UnknownPlugin(f"there is no plugin {name!r}; known are {known}")

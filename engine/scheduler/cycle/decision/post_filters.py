@@ -1,0 +1,172 @@
+"""PostFilter: makes room for a pod that fits nowhere.
+
+The first plugin that answers with Success, UnschedulableAndUnresolvable or an error ends the round;
+otherwise the reasons of all are joined. Upstream: framework/runtime/framework.go
+RunPostFilterPlugins().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from engine.framework import names
+from engine.framework.framework import (
+    SUCCESS,
+    Code,
+    PostFilterPlugin,
+    PostFilterResult,
+    Status,
+    record_of,
+)
+from engine.framework.nodes.nominated import Nominated
+from engine.framework.runtime import Framework, Search
+from engine.plugins.dynamic_resources.plugin import DynamicResources
+from engine.scheduler.configuration.profiles import Profile
+from engine.scheduler.configuration.registry import IN_TREE
+from engine.scheduler.cycle.decision.extender_rounds import ExtenderRounds
+from engine.scheduler.preemption.dry_run import Candidate
+from engine.scheduler.preemption.preemption import Evaluator, Preemption
+
+StatusByNode = Callable[[Search], Mapping[str, Status]]
+
+
+class PostFilters:
+    """The post-filters of one profile, in order."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        framework: Framework,
+        evaluator: Evaluator,
+        nominated: Nominated,
+        extenders: ExtenderRounds | None,
+    ) -> None:
+        self._profile = profile
+        self._rules = profile.rules
+        self._table = framework.handle.table
+        self._plugins = framework.plugins.by_name
+        self._evaluator = evaluator
+        self._nominated = nominated
+        self._extenders = extenders
+
+    def run(self, search: Search, statuses: StatusByNode) -> tuple[Preemption | None, str]:
+        """What the post-filters did, and the text that they add to the pod's message.
+
+        None where the profile has none. *statuses* returns the status of each refused node.
+        """
+        if self._profile.custom_post_filters:
+            return self._run_custom(search, statuses(search))
+        if self._rules.post_filter == "silent":
+            return (self._preempt(search) if self._profile.preempts else None), ""
+        return self._run_in_tree(search)
+
+    def _run_in_tree(self, search: Search) -> tuple[Preemption, str]:
+        """The same round without asking, for DynamicResources and DefaultPreemption."""
+        has_dynamic_resources = names.DYNAMIC_RESOURCES in self._profile.post_filters
+        if not search.status.is_success and self._rules.post_filter == "absent":
+            return Preemption(), ""
+        if has_dynamic_resources and not dynamic_resources_ran(search, self._profile):
+            # Its PostFilter finds no state of its PreFilter, and that error ends the round.
+            return Preemption(), "not found"
+        answers = [self._about_claims(search)] if has_dynamic_resources else []
+        if not self._profile.preempts:
+            # Nominations stay as they are. Upstream: schedulingCycle(), no nominatingInfo.
+            return Preemption(), ", ".join(answers)
+        preemption = self._preempt(search)
+        reports = self._rules.post_filter == "reported"
+        if preemption.chosen is not None or not preemption.message or not reports:
+            return preemption, ""
+        if preemption.failed:
+            # An error ends the round, and its message is the only one.
+            answers = []
+        return preemption, ", ".join((*answers, f"preemption: {preemption.message}"))
+
+    def _about_claims(self, search: Search) -> str:
+        """What DynamicResources says."""
+        plugin = self._plugins.get(names.DYNAMIC_RESOURCES)
+        if not isinstance(plugin, DynamicResources):
+            return "no new claims to deallocate"
+        return plugin.answer_post_filter(search.state).message
+
+    def _preempt(self, search: Search) -> Preemption:
+        """Find victims, and let the extenders take some away."""
+        pod = search.state.pod
+        preemption = self._evaluator.preempt(search, self._nominated, pod.pod.nominated_node_name)
+        if preemption.chosen is not None and self._extenders is not None:
+            self._extenders.preempt(pod, preemption, self._evaluator)
+        return preemption
+
+    def _run_custom(self, search: Search, statuses: Mapping[str, Status]) -> tuple[Preemption, str]:
+        """A round in which some plugins are not in-tree."""
+        found = Preemption()
+        reasons: list[str] = []
+        answers = record_of(search.state).setdefault("PostFilter", [])
+        for name in self._profile.post_filters:
+            outcome, status = self._ask(name, search, statuses)
+            answers.append(status.to_dict())
+            found = _later(found, outcome)
+            if status.code is Code.UNSCHEDULABLE or status.code is Code.PENDING:
+                reasons += status.reasons
+                continue
+            if status.code is Code.SUCCESS or status.code is Code.UNRESOLVABLE:
+                return outcome, status.message
+            return _without_nomination(found), status.message
+        return found, ", ".join(reasons)
+
+    def _ask(
+        self, name: str, search: Search, statuses: Mapping[str, Status]
+    ) -> tuple[Preemption, Status]:
+        if name == names.DYNAMIC_RESOURCES:
+            if not dynamic_resources_ran(search, self._profile):
+                return Preemption(), Status(Code.ERROR, ("not found",), name)
+            reasons = (self._about_claims(search),)
+            return Preemption(), Status(Code.UNSCHEDULABLE, reasons, name)
+        if name == names.DEFAULT_PREEMPTION:
+            return self._default_preemption(search)
+        plugin = cast("PostFilterPlugin", self._plugins[name])
+        result = plugin.post_filter(search.state, statuses)
+        status = Status(result.status.code, result.status.reasons, name)
+        return self._outcome(result), status
+
+    def _default_preemption(self, search: Search) -> tuple[Preemption, Status]:
+        name = names.DEFAULT_PREEMPTION
+        preemption = self._preempt(search)
+        if preemption.chosen is not None:
+            return preemption, Status(SUCCESS.code, (), name)
+        reasons = (f"preemption: {preemption.message}",) if preemption.message else ()
+        code = Code.ERROR if preemption.failed else Code.UNSCHEDULABLE
+        return preemption, Status(code, reasons, name)
+
+    def _outcome(self, result: PostFilterResult) -> Preemption:
+        row = self._table.rows.get(result.node) if result.node else None
+        if row is None:
+            return Preemption()
+        chosen = Candidate(row, result.node, list(result.victims), [], 0)
+        return Preemption(candidates=[chosen], chosen=chosen)
+
+
+def dynamic_resources_ran(search: Search, profile: Profile) -> bool:
+    """Whether PreFilter of DynamicResources ran, so that its PostFilter finds a state.
+
+    It comes after all other in-tree plugins, and before custom ones.
+    """
+    if not profile.prepares_dynamic_resources:
+        return False
+    status = search.status
+    refuses_at_once = not (status.is_success or status.code is Code.UNSCHEDULABLE)
+    return not (refuses_at_once and (status.plugin in IN_TREE or not status.plugin))
+
+
+def _later(one: Preemption, other: Preemption) -> Preemption:
+    """The last plugin that nominates or clears counts; otherwise the last that explains itself."""
+    explains = bool(other.candidates or other.message)
+    if other.chosen is not None or other.clears or (one.chosen is None and explains):
+        return other
+    return one
+
+
+def _without_nomination(found: Preemption) -> Preemption:
+    """After an error: what an earlier plugin did to the nomination does not count."""
+    found.clears = False
+    return Preemption() if found.chosen is not None else found

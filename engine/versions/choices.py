@@ -1,0 +1,75 @@
+"""The versions as pages offer them, without their rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from engine.framework import names
+from engine.versions.kubernetes_version import KubernetesVersion
+from engine.versions.registry import DEFAULT, VERSIONS
+
+# "v1.34.1", and what vendors add: "v1.34.1-gke.3900".
+_MINOR: Final = re.compile(r"v1\.(\d{1,4})(?:\D|$)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class VersionChoice:
+    """A version in a list of choices.
+
+    `has` names what the state machines of pods have in this version and not in every one:
+    "gates", "early_pop" (backoff to in flight) and "expiry" (of an assumed pod).
+    """
+
+    name: str
+    summary: str
+    has: tuple[str, ...]
+    is_default: bool
+    """A run follows it unless another one is chosen."""
+    gates: Mapping[str, bool]
+    """The feature gates that a run can turn on or off, with their defaults."""
+
+
+def version_choices() -> tuple[VersionChoice, ...]:
+    """All versions, the newest first."""
+    return tuple(
+        VersionChoice(
+            version.name, version.summary, _has(version), version is DEFAULT, _gates(version)
+        )
+        for version in VERSIONS.values()
+    )
+
+
+def proposed_version(kubelets: Iterable[str]) -> str:
+    """The version for a cluster whose nodes have *kubelets* of these versions: "v1.34.1".
+
+    No kubelet is newer than the API server, so the newest one counts, and of the versions that are
+    simulated the nearest; the default where no kubelet has a version.
+    """
+    minors = [int(match[1]) for each in kubelets if (match := _MINOR.match(each))]
+    if not minors:
+        return DEFAULT.name
+    newest = max(minors)
+    return min(VERSIONS, key=lambda name: abs(_minor(name) - newest))
+
+
+def _minor(name: str) -> int:
+    match = _MINOR.match(name)
+    assert match is not None, f"{name} is no version"
+    return int(match[1])
+
+
+def _gates(version: KubernetesVersion) -> Mapping[str, bool]:
+    gates = version.feature_gates.items()
+    return {name: gate.default for name, gate in gates if not gate.is_locked}
+
+
+def _has(version: KubernetesVersion) -> tuple[str, ...]:
+    features = {
+        "gates": names.SCHEDULING_GATES in version.plugins.pre_enqueues,
+        "early_pop": version.queue.pops_from_backoff,
+        "expiry": version.cache.assume_ttl > 0,
+    }
+    return tuple(name for name, is_there in features.items() if is_there)

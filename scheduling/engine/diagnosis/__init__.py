@@ -1,6 +1,0 @@
-"""Why a pod has no node, and the smallest change that would give it one: see `diagnose`."""
-
-from scheduling.engine.diagnosis.inquiry import diagnose
-from scheduling.engine.diagnosis.report import Cause, Check, Diagnosis, Fix, Outlook
-
-__all__ = ["Cause", "Check", "Diagnosis", "Fix", "Outlook", "diagnose"]

@@ -1,8 +1,0 @@
-"""Devices for the claims of pods.
-
-`pod_reader` prepares each cycle, `prepared` is what it knows, and `kept_searches` keeps what was found
-from pod to pod. `allocations` writes what was chosen into the status of a claim. How devices are
-found on one node is in `scheduling.engine.dynamic_resources`.
-
-Upstream: pkg/scheduler/framework/plugins/dynamicresources.
-"""

@@ -1,5 +1,0 @@
-"""What is stuck in a cluster: its objects grouped by cause, and the best change for each group.
-
-Causes come from what the files say (`scheduling.engine.observed`) and from what the schedulers
-would decide (`deciding`); nothing is played.
-"""

@@ -1,0 +1,109 @@
+"""What becomes of the services of a running `up`: each that ends, or hangs, is started again."""
+
+import contextlib
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from celery import Celery
+
+from kscope import env
+from tests.up.up_process import Up
+from tests.waiting import HANG_SECONDS, wait_for
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Up]:
+    """One for all tests: starting it costs more than most of them."""
+    with tempfile.TemporaryDirectory(prefix="kscope-up-") as folder:
+        Path(folder).chmod(0o755)
+        with Up(Path(folder, "data")) as up:
+            yield up.wait_until_serving()
+
+
+@pytest.fixture
+def up(running: Up) -> Iterator[Up]:
+    """It, without the runs that a test has made: they would go on playing."""
+    yield running
+    for run in running.ask("runs/")["runs"]:
+        if run["status"] == "playing":
+            running.ask(f"runs/{run['id']}/transport/", {"action": "pause"})
+
+
+def restarted(up: Up, name: str, how: str, since: int) -> None:
+    """Wait until a service has ended in that way, and runs are driven again."""
+    up.wait_until_it_says(f"{name} {how}; starting it again.", after=since)
+    wait_for(up.answers, "the web process is not there")
+    up.wait_until_beyond(up.play_run(), 0)
+
+
+@pytest.mark.parametrize("name", ["loader", "web", "worker", "sweeper"])
+def test_a_dead_service_is_started_again(up: Up, name: str) -> None:
+    dead, since = up.child(name), len(up.output)
+    dead.kill()
+    restarted(up, name, "was ended by SIGKILL", since)
+    assert up.pid_of(name) != dead.pid
+
+
+def test_a_sweeper_ends_with_its_beat(up: Up) -> None:
+    since = len(up.output)
+    beat_of(up.child("sweeper")).kill()
+    up.wait_until_it_says("; starting it again.", after=since)
+    assert "\nsweeper " in up.output[since - 1 :]
+
+
+def beat_of(sweeper: psutil.Process) -> psutil.Process:
+    """The process that says when its tasks are due, once there is one."""
+    found: list[psutil.Process] = []
+
+    def is_found() -> bool:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found.extend(one for one in sweeper.children() if "beat" in " ".join(one.cmdline()))
+        return bool(found)
+
+    wait_for(is_found, "it has no beat")
+    return found[0]
+
+
+def test_a_new_worker_is_not_asked_to_stop(up: Up) -> None:
+    since = len(up.output)
+    up.child("worker").terminate()
+    restarted(up, "worker", "exited with status 0", since)
+
+
+def test_a_worker_that_cannot_stop_is_started_again(up: Up) -> None:
+    worker, since = up.child("worker"), len(up.output)
+    # It waits for the processes of its pool.
+    for process in pool_of(worker):
+        process.suspend()
+    worker.terminate()
+    restarted(up, "worker", "was ended by SIGKILL", since)
+
+
+def pool_of(worker: psutil.Process) -> list[psutil.Process]:
+    """The processes that do its tasks, once it has some."""
+    wait_for(worker.children, "it has no processes")
+    return worker.children()
+
+
+def test_worker_that_takes_no_tasks_is_started_again(up: Up) -> None:
+    since = len(up.output)
+    worker = f"celery@{socket.gethostname()}"
+    with Celery(broker=env.celery_broker(up.noted("redis_url"))) as celery:
+        # From now on it lives, and takes nothing from the queue.
+        assert celery.control.cancel_consumer(
+            "kscope", destination=[worker], reply=True, timeout=HANG_SECONDS
+        )
+    up.play_run()
+    restarted(up, "worker", "was ended by SIGKILL", since)
+
+
+def test_a_second_start_names_the_first_process(up: Up) -> None:
+    with Up(up.data) as second:
+        assert second.wait_for_end() == 1
+    assert f"pid {up.process.pid} holds {up.data}" in second.output
+    assert f"http://localhost:{up.port}/" in second.output
+    assert up.answers()

@@ -1,0 +1,266 @@
+"""A driver that computes for long keeps its run; one that hangs, or builds in vain, says so."""
+
+import gc
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from engine.cluster import initial_objects
+from kscope.runs.drive import driver, engines, keeper, memory, runner, slices, stuck
+from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
+from kscope.runs.drive.garbage import GROWTH_BYTES, GrowthCollector
+from kscope.runs.drive.keeper import Build, Keeper
+from kscope.runs.drive.replay import Progress
+from kscope.runs.models import Run
+
+Start = Callable[..., Run]
+
+
+class Clocks:
+    """What a keeper measures, and the ends of processes that it asks for."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = self.cpu = 0.0
+        self.ended = 0
+        monkeypatch.setattr(keeper, "monotonic", lambda: self.now)
+        monkeypatch.setattr(keeper, "_cpu_clock_of_this_thread", lambda: lambda: self.cpu)
+        monkeypatch.setattr(keeper, "_end_process", self._end)
+
+    def _end(self) -> None:
+        self.ended += 1
+
+    def pass_by(self, kept: Keeper, seconds: float, *, cpu: float) -> None:
+        """Let *seconds* pass, during which the driver takes *cpu* of the processor."""
+        for _ in range(round(seconds * 2)):
+            self.now += 0.5
+            self.cpu += cpu / (seconds * 2)
+            kept.look()
+            if self.ended:
+                return
+
+
+@pytest.fixture
+def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
+    return Clocks(monkeypatch)
+
+
+def owned(run: Run, *, builds: bool = True) -> Keeper:
+    """The keeper of a driver that has taken the run; it looks when it is told to."""
+    epoch = slices.lease_take(run.pk, "worker")
+    assert epoch is not None
+    return Keeper(run.pk, epoch, Build(None) if builds else None)
+
+
+def seconds_left(run: Run) -> float:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT extract(epoch FROM lease_until - clock_timestamp())::float8 FROM runs_run"
+            " WHERE id = %s",
+            [run.pk],
+        )
+        return cursor.fetchone()[0]
+
+
+def forget_lease(run: Run) -> None:
+    Run.objects.filter(pk=run.pk).update(lease_until=None)
+
+
+def test_a_driver_that_computes_keeps_its_run(start: Start, clocks: Clocks) -> None:
+    run = start(play=True)
+    kept = owned(run)
+    clocks.pass_by(kept, 200, cpu=50)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE runs_run SET lease_until = clock_timestamp()")
+    clocks.pass_by(kept, 2, cpu=1)
+    assert seconds_left(run) > 0
+    assert clocks.ended == 0
+
+
+def test_driver_that_waits_lets_others_take_its_run(start: Start, clocks: Clocks) -> None:
+    run = start(play=True)
+    kept = owned(run)
+    clocks.pass_by(kept, 10, cpu=0)
+    forget_lease(run)
+    clocks.pass_by(kept, 10, cpu=0)
+    run.refresh_from_db()
+    assert run.lease_until is None
+
+
+def test_a_driver_that_waits_in_vain_is_ended(start: Start, clocks: Clocks) -> None:
+    run = start(play=True)
+    kept = owned(run)
+    clocks.pass_by(kept, stuck.STUCK_SECONDS - 1, cpu=0)
+    assert clocks.ended == 0
+    clocks.pass_by(kept, 2, cpu=0)
+    run.refresh_from_db()
+    # What it waits for is not the run's fault: the next worker goes on with it.
+    assert (clocks.ended, run.status) == (1, "playing")
+
+
+def test_progress_gives_a_driver_new_time(start: Start, clocks: Clocks) -> None:
+    kept = owned(start(play=True))
+    for done in range(5):
+        kept.build.objects = done  # type: ignore[union-attr]
+        clocks.pass_by(kept, stuck.STUCK_SECONDS - 1, cpu=0)
+        kept.engine = None
+        stuck.moved_on()
+        clocks.pass_by(kept, 300, cpu=stuck.STUCK_CPU_SECONDS - 1)
+    assert clocks.ended == 0
+
+
+def test_stuck_build_is_an_error_of_the_run(start: Start, clocks: Clocks) -> None:
+    run = start(play=True)
+    kept = owned(run)
+    clocks.pass_by(kept, 10_000, cpu=stuck.STUCK_CPU_SECONDS + 1)
+    assert clocks.ended == 1
+    run.refresh_from_db()
+    assert run.status == Run.Status.FAILED
+    assert "no further for 300 s of CPU time while its first state was built" in run.error
+
+
+def test_database_that_writes_for_long_ends_no_driver(
+    start: Start, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = owned(start(play=True))
+    monkeypatch.setattr(slices, "lease_keep", lambda *_: "locked")
+    clocks.pass_by(kept, 5 * stuck.STUCK_SECONDS, cpu=0)
+    assert clocks.ended == 0
+    clocks.pass_by(kept, 6 * stuck.STUCK_SECONDS, cpu=0)
+    assert clocks.ended == 1
+
+
+def test_row_being_written_is_neither_kept_nor_taken(start: Start) -> None:
+    run = start(play=True)
+    kept = owned(run)
+    forget_lease(run)
+    others = connection.copy()
+    with others.cursor() as cursor:
+        cursor.execute("BEGIN; SELECT FROM runs_run FOR UPDATE")
+        assert slices.lease_keep(run.pk, kept._epoch, None) == "locked"
+        assert slices.lease_take(run.pk, "another") is None
+        cursor.execute("ROLLBACK")
+    others.close()
+    assert slices.lease_keep(run.pk, kept._epoch, None) == "kept"
+
+
+def test_keeper_leaves_a_longer_lease_as_it_is(start: Start) -> None:
+    run = start(play=True)
+    kept = owned(run)
+    assert slices.lease_keep(run.pk, kept._epoch, None) == "kept"
+    assert seconds_left(run) > 20
+
+
+def test_driver_whose_run_was_taken_builds_no_further(start: Start, clocks: Clocks) -> None:
+    run = start(play=True)
+    kept = owned(run)
+    forget_lease(run)
+    assert slices.lease_take(run.pk, "another") == 2
+    clocks.pass_by(kept, 2, cpu=1)
+    assert kept.is_lost
+
+
+def test_run_says_how_far_its_first_state_is(start: Start, clocks: Clocks) -> None:
+    run = start(play=True)
+    kept = owned(run)
+    kept.build.objects, kept.build.of = 40_000, 155_000  # type: ignore[union-attr]
+    clocks.pass_by(kept, 3, cpu=3)
+    run.refresh_from_db()
+    assert run.building is not None
+    assert (run.building["objects"], run.building["of"]) == (40_000, 155_000)
+    forget_lease(run)
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    assert (run.is_started, run.building) == (True, None)
+
+
+@pytest.fixture
+def stopping() -> Any:
+    yield
+    stop_unask()
+
+
+def told(monkeypatch: pytest.MonkeyPatch, then: Callable[[], None]) -> None:
+    """Have *then* called whenever a build tells of its progress."""
+    build = engines.engine_created
+
+    def slowly(run: Run, progress: Progress) -> Any:
+        def objects(done: int, of: int) -> None:
+            then()
+            progress.objects(done, of)
+
+        return build(run, Progress(progress.alive, objects))
+
+    monkeypatch.setattr(initial_objects, "TOLD_EVERY", 1)
+    monkeypatch.setattr(engines, "engine_created", slowly)
+
+
+def test_a_stopping_worker_leaves_a_build(
+    start: Start, monkeypatch: pytest.MonkeyPatch, stopping: None
+) -> None:
+    run = start(play=True)
+    told(monkeypatch, stop_ask)
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    assert (run.status, run.lease_until, run.head_seq) == ("playing", None, 0)
+
+
+def test_build_that_needs_too_much_memory_says_so(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = start(play=True)
+    monkeypatch.setattr(memory, "resident_bytes", lambda: 9 * run.budget_memory)
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    assert run.status == Run.Status.FAILED
+    assert run.error.startswith("The first state could not be built: at object 0 of 4 it takes")
+
+
+def test_a_build_is_not_begun_again_for_ever(start: Start) -> None:
+    run = start(play=True)
+    for lost in range(keeper.MOST_LOST_BUILDS):
+        assert Build(run.building).why_not == ""
+        fields = {"lost": lost, "objects": 90, "of": 100, "seconds": 60.0, "memory": 2**31}
+        Run.objects.filter(pk=run.pk).update(building=fields)
+        run.refresh_from_db()
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    assert run.status == Run.Status.FAILED
+    assert "3 processes that built it ended without a word" in run.error
+    assert "after 60 s, at object 90 of 100, with 2,048 MiB" in run.error
+
+
+def test_build_that_was_killed_soon_is_not_counted() -> None:
+    assert Build({"lost": 2, "objects": 0, "of": 9, "seconds": 9.0, "memory": 1}).why_not == ""
+
+
+def test_no_garbage_is_collected_while_runs_are_made(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[bool] = []
+    told(monkeypatch, lambda: looked.append(gc.isenabled()))
+    runner.run_drive(start().pk)
+    assert looked
+    assert not any(looked)
+    assert gc.isenabled()
+
+
+def test_garbage_is_looked_for_as_memory_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    collected: list[int] = []
+    monkeypatch.setattr("kscope.runs.drive.garbage.gc.collect", lambda: collected.append(1))
+    growth, used = GrowthCollector(), GROWTH_BYTES
+    assert not growth.look(0)
+    while used < 100 * GROWTH_BYTES:
+        growth.look(used)
+        used += GROWTH_BYTES // 10
+    # So seldom that it costs nothing, so often that garbage stays below half of what is used.
+    assert 5 < len(collected) < 20
+
+
+def test_thread_of_a_keeper_ends_with_its_driver(start: Start) -> None:
+    run = start(play=True, speed="max")
+    runner.run_drive(run.pk)
+    assert not [one for one in threading.enumerate() if one.name == f"keep-{run.pk}"]
+    assert driver.Keeper is Keeper

@@ -1,0 +1,275 @@
+"""Runs and streams when something around them breaks, is slow, or is short of workers."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import OperationalError, connection, connections
+from django.db.models import F
+from kombu.exceptions import OperationalError as BrokerDown
+
+from engine.input.loader import load_files
+from kscope.celery import app as celery
+from kscope.runs import services
+from kscope.runs.drive import driver, engines, slices
+from kscope.runs.drive import driver as driving
+from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
+from kscope.runs.engine import wiring
+from kscope.runs.models import Checkpoint, Run, RunEvent, Scenario
+from kscope.runs.stream import streaming
+from scheduling import tasks
+from scheduling.tasks import run_simulation, sweep_runs
+from tests.waiting import HANG_SECONDS, wait_for
+from tests.web.conftest import CLUSTER, drive, in_thread, wait_until_beyond
+
+Start = Callable[..., Run]
+
+
+def test_uploading_a_demo_file_keeps_the_demo(scenario: Scenario) -> None:
+    again = load_files([("small.yaml", CLUSTER.encode())])
+    services.scenario_store(name="small", result=again, is_demo=True, position=3)
+    services.scenario_store(name="small", result=again)
+    scenario.refresh_from_db()
+    assert (scenario.is_demo, scenario.position) == (True, 3)
+
+
+@pytest.fixture
+def stopping() -> Iterator[None]:
+    """Whatever a test asked of the drivers, those of later tests drive on."""
+    yield
+    stop_unask()
+
+
+def test_a_stopping_worker_gives_its_run_back(start: Start, stopping: None) -> None:
+    run = start(play=True, speed="1")
+    driver = in_thread(run)
+    wait_until_beyond(run, 0)
+    stop_ask()
+    driver.join(HANG_SECONDS)
+    assert not driver.is_alive()
+    run.refresh_from_db()
+    assert (run.status, run.lease_until) == (Run.Status.PLAYING, None)
+
+
+def test_giving_a_run_back_leaves_its_history_unchanged(start: Start, stopping: None) -> None:
+    whole, parted = start(play=True, speed="max"), start(play=True, speed="100")
+    drive(whole.pk)
+    while parted.status == Run.Status.PLAYING:
+        stop_unask()
+        driver = in_thread(parted)
+        wait_until_beyond(parted, parted.head_at)
+        stop_ask()
+        driver.join()
+        parted.refresh_from_db()
+    whole.refresh_from_db()
+    assert (parted.status, parted.head_digest) == (Run.Status.FINISHED, whole.head_digest)
+
+
+def test_stopping_during_a_replay_changes_nothing(start: Start, stopping: None) -> None:
+    run = start(play=True, speed="max")
+    drive(run.pk)
+    engines._live.clear()
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.PLAYING)
+    before = Run.objects.get(pk=run.pk)
+    stop_ask()
+    drive(run.pk)
+    run.refresh_from_db()
+    assert (run.status, run.error, run.lease_until) == (Run.Status.PLAYING, "", None)
+    assert (run.head_seq, run.head_digest) == (before.head_seq, before.head_digest)
+
+
+def test_runs_do_not_fill_the_sweepers_queue() -> None:
+    route = celery.amqp.router.route({}, sweep_runs.name)
+    assert route["queue"].name == "sweeps"
+    assert celery.amqp.router.route({}, run_simulation.name)["queue"].name == "kscope"
+
+
+def test_a_database_outage_does_not_fail_the_run(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, commit = start(play=True, speed="max"), slices.slice_commit
+    calls: list[int] = []
+
+    def break_once(*slice_: Any) -> slices.Controls:
+        calls.append(1)
+        if len(calls) == 2:
+            raise OperationalError("deadlock detected")
+        return commit(*slice_)
+
+    monkeypatch.setattr(slices, "slice_commit", break_once)
+    in_thread(run).join()
+    run.refresh_from_db()
+    assert run.status == Run.Status.PLAYING
+    Run.objects.update(lease_until=None)
+    in_thread(run).join()
+    run.refresh_from_db()
+    assert run.status == Run.Status.FINISHED
+
+
+def test_a_connection_cut_during_commit_fails_no_run(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, write = start(play=True, speed="max"), slices._write_objects
+    cut: list[int] = []
+
+    def cut_once(link: Any, run_id: int, objects: Any) -> None:
+        if not cut:
+            cut.append(link.info.backend_pid)
+            another = connection.copy()
+            with another.cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(%s, 10000)", cut)
+            another.close()
+        write(link, run_id, objects)
+
+    monkeypatch.setattr(slices, "_write_objects", cut_once)
+    in_thread(run).join()
+    run.refresh_from_db()
+    assert cut
+    assert (run.status, run.error) == (Run.Status.PLAYING, "")
+    Run.objects.update(lease_until=None)
+    in_thread(run).join()
+    run.refresh_from_db()
+    assert run.status == Run.Status.FINISHED
+
+
+def test_the_lease_holds_while_an_engine_is_built(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = engines.engine_created
+    building, was_tried = threading.Event(), threading.Event()
+
+    def slowly(run: Run, progress: Any) -> Any:
+        building.set()
+        was_tried.wait(HANG_SECONDS)
+        return build(run, progress)
+
+    monkeypatch.setattr(slices, "LEASE", "0 seconds")
+    monkeypatch.setattr(engines, "engine_created", slowly)
+    run = start()
+    owner = in_thread(run)
+    try:
+        assert building.wait(HANG_SECONDS)
+        assert slices.lease_take(run.pk, "another") is None
+    finally:
+        was_tried.set()
+        owner.join()
+
+
+def test_a_task_without_work_does_not_linger(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = start()
+    in_thread(run).join()
+    driven: list[int] = []
+    monkeypatch.setattr(tasks, "run_drive", driven.append)
+    tasks.run_simulation(run.pk)
+    assert driven == []
+
+
+def test_a_playing_run_yields_to_a_waiting_one(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "TURN_SECONDS", 0.2)
+    first, _waiting = start(play=True, speed="1"), start(play=True, speed="1")
+    asked: list[int] = []
+    monkeypatch.setattr(wiring, "enqueue", asked.append)
+    in_thread(first).join()
+    first.refresh_from_db()
+    assert (asked, first.status, first.lease_until) == ([first.pk], "playing", None)
+
+
+def test_a_run_is_queued_once_until_its_turn(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else every sweep adds a message, and who comes last waits for all of them."""
+    run, sent = start(), list[int]()
+    monkeypatch.setattr(tasks.run_simulation, "delay", sent.append)
+    for _ in range(3):
+        tasks.enqueue(run.pk)
+        tasks.sweep_runs()
+    assert sent == [run.pk]
+    monkeypatch.setattr(tasks, "run_drive", lambda _run_id: None)
+    tasks.run_simulation(run.pk)
+    tasks.enqueue(run.pk)
+    assert sent == [run.pk, run.pk]
+
+
+def test_an_idle_owner_yields_to_a_waiting_run(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driving, "LINGER_SECONDS", 2 * HANG_SECONDS)
+    idle, _waiting = start(), start()
+    owner = in_thread(idle)
+    owner.join(HANG_SECONDS)
+    assert not owner.is_alive()
+
+
+def test_a_refused_command_leaves_a_finished_run_finished(start: Start) -> None:
+    run = start(play=True, speed="max")
+    in_thread(run).join()
+    command = services.command_submit(run=run, body={"verb": "delete", "object": "node/nowhere"})
+    in_thread(run).join()
+    run.refresh_from_db()
+    command.refresh_from_db()
+    assert (command.status, run.status) == ("rejected", "finished")
+
+
+def test_a_run_deleted_while_playing_leaves_no_rows(start: Start) -> None:
+    run = start(play=True, speed="100")
+    number, owner = run.pk, in_thread(run)
+    wait_until_beyond(run, 0)
+    services.run_delete(run=run)
+    owner.join()
+    assert not RunEvent.objects.filter(run_id=number).exists()
+    assert not Checkpoint.objects.filter(run_id=number).exists()
+
+
+def test_no_slice_follows_one_that_the_database_lost(start: Start, stopping: None) -> None:
+    run = start(play=True, speed="1")
+    owner = in_thread(run)
+    wait_until_beyond(run, 0)
+    Run.objects.filter(pk=run.pk).update(head_steps=F("head_steps") + 1000)
+    try:
+        wait_for(lambda: not owner.is_alive())
+    finally:
+        stop_ask()
+        owner.join()
+    run.refresh_from_db()
+    assert run.head_steps > 1000
+    assert (run.status, run.error) == (Run.Status.PLAYING, "")
+
+
+def test_a_run_is_made_without_the_broker(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_run_id: int) -> None:
+        raise BrokerDown("no broker")
+
+    monkeypatch.setattr(tasks.run_simulation, "delay", refuse)
+    monkeypatch.setattr(wiring, "enqueue", tasks.enqueue)
+    assert start().pk
+
+
+def test_a_stream_that_could_not_load_tries_again(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, instant = start(), streaming._instant
+    in_thread(run).join()
+    calls: list[int] = []
+
+    def break_once(run_id: int) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise OperationalError("server closed the connection")
+        return instant(run_id)
+
+    async def load() -> None:
+        hub = streaming.Hub(run.pk, streaming.Room(streaming.hubs.memory))
+        hub.start()
+        try:
+            await asyncio.wait_for(hub.ready.wait(), HANG_SECONDS)
+        finally:
+            await hub.stop()
+            await hub.room.close()
+            await sync_to_async(connections.close_all)()
+
+    monkeypatch.setattr(streaming, "_instant", break_once)
+    asyncio.run(load())
+    assert len(calls) == 2

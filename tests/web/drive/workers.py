@@ -1,0 +1,45 @@
+"""Workers that a test kills, each a process of its own."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from django.db import connection
+
+from kscope.up.processes import Call, ForkedProcess, forked
+from tests.loaders import loader
+
+
+class Worker:
+    """A process that drives a run and commits often; it has begun."""
+
+    def __init__(self, run_id: int, chunk: int, hash_seed: int) -> None:
+        words = (str(connection.settings_dict["NAME"]), str(run_id), str(chunk))
+        extenders = os.environ.get("KSCOPE_EXTENDERS", "")
+        call = Call("killed worker", "tests.web.drive.workers:drive", (*words, extenders))
+        ours, theirs = os.pipe()
+        with Path(os.devnull).open("rb") as nothing, os.fdopen(theirs, "wb") as output:
+            files = (nothing.fileno(), output.fileno(), sys.__stderr__.fileno())
+            self._process: ForkedProcess = forked(loader(str(hash_seed)), call, files)
+        with os.fdopen(ours, "rb") as said:
+            said.readline()
+
+    def kill(self) -> bool:
+        """Kill -9 it and wait until it is gone; whether that hit it, for it may have ended before."""
+        self._process.send_signal(signal.SIGKILL)
+        return self._process.wait() == -signal.SIGKILL
+
+
+def drive() -> None:
+    """What such a process does."""
+    from kscope.runs.drive import checkpoints, driver, runner
+    from kscope.runs.drive.same_database import database_use
+
+    database, run_id, chunk, extenders = sys.argv[1:]
+    os.environ["KSCOPE_EXTENDERS"] = extenders
+    database_use(database)
+    driver.SLICE_SECONDS, driver.CHUNK, driver.LINGER_SECONDS = 0.002, int(chunk), 0
+    checkpoints.CHECKPOINT_EVENTS, checkpoints.CHECKPOINT_SHARE = 300, 0
+    print("it begins", flush=True)
+    runner.run_drive(int(run_id))
