@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.stories import PATIENCE_MS, finished_run
 
-SCENARIO = Path(__file__).parents[2] / "scenarios" / "missing-gpu.yaml"
+SCENARIO = Path(__file__).parents[3] / "scenarios" / "missing-gpu.yaml"
 
 
 def test_pods_and_nodes_show_their_devices(page: Page) -> None:

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.stories import open_board, upload
 
-INCIDENTS = Path(__file__).parents[1] / "conformance" / "incidents"
+INCIDENTS = Path(__file__).parents[2] / "conformance" / "diagnosis" / "incidents"
 
 
 def test_an_incident_shows_its_cause_at_once(page: Page) -> None:

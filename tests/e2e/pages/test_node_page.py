@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.stories import PATIENCE_MS, finished_board, finished_run, one_pod_too_many
 
-SCENARIO = Path(__file__).parents[2] / "scenarios" / "wrong-fs-type.yaml"
+SCENARIO = Path(__file__).parents[3] / "scenarios" / "wrong-fs-type.yaml"
 
 
 def test_a_failed_mount_shows_its_next_retry(page: Page) -> None:

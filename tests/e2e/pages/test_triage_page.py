@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.stories import upload
 
-_PROD_EU = Path(__file__).parents[1] / "data" / "prod-eu.yaml"
+_PROD_EU = Path(__file__).parents[2] / "data" / "prod-eu.yaml"
 
 
 def _brought(page: Page) -> int:

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.stories import PATIENCE_MS, agree, finished_run
 
-DEMO = Path(__file__).parents[2] / "scenarios" / "half-bound.yaml"
+DEMO = Path(__file__).parents[3] / "scenarios" / "half-bound.yaml"
 
 
 def half_bound(page: Page, name: str) -> int:

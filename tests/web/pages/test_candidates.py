@@ -12,7 +12,7 @@ from kscope.runs.models import Run, RunEvent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-FOLDER = Path(__file__).parents[2] / "scenarios"
+FOLDER = Path(__file__).parents[3] / "scenarios"
 
 
 def played(name: str) -> Run:

@@ -16,7 +16,7 @@ from kscope.runs.web import views
 
 pytestmark = pytest.mark.django_db
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 GLOSSARY = ROOT / "docs/glossary.md"
 
 
