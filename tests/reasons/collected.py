@@ -10,7 +10,12 @@ from types import ModuleType
 from typing import Final
 
 _ROOT: Final = Path(__file__).parents[2]
-_EVENTS: Final = ("engine/storage", "engine/controllers/shared")
+_EVENTS: Final = (
+    "engine/controllers",
+    "engine/csi_sidecars",
+    "engine/kubelet",
+    "engine/storage",
+)
 
 
 def plugin_reasons() -> set[str]:

@@ -80,6 +80,28 @@ def requesting(name: str, amount: str, **fields: Any) -> Manifest:
     return made
 
 
+def allocated(name: str, *, on: str, reserved_for: str) -> Manifest:
+    """A claim with a device of node *on*, which pod *reserved_for* uses."""
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [on]}]}
+    result = {"request": "r", "driver": "gpu.example.com", "pool": on, "device": "gpu-0"}
+    return resource_claim(name, device_request("r", "gpu")) | {
+        "status": {
+            "allocation": {
+                "devices": {"results": [result]},
+                "nodeSelector": {"nodeSelectorTerms": [term]},
+            },
+            "reservedFor": [
+                {"resource": "pods", "name": reserved_for, "uid": f"uid-of-{reserved_for}"}
+            ],
+        }
+    }
+
+
+def with_uid(raw: Manifest) -> Manifest:
+    """*raw* with a uid that other objects can refer to."""
+    return raw | {"metadata": raw["metadata"] | {"uid": f"uid-of-{raw['metadata']['name']}"}}
+
+
 def with_device(name: str, amount: str) -> Manifest:
     """A node that advertises example.com/gpu."""
     made = node(name)
@@ -132,6 +154,21 @@ CASES: Final = (
                 'device.driver == "other"',
             ),
         ),
+    ),
+    Case(
+        reason="resourceclaim not available on the node",
+        by="DynamicResources",
+        profile="v1.36",
+        objects=(
+            node("n"),
+            node("other", pods="1"),
+            device_class("gpu"),
+            resource_slice("other", [device("gpu-0", memory="16Gi")]),
+            allocated("c", on="other", reserved_for="q"),
+            with_uid(pod("q", nodeName="other", **claims_in_pod("c"))),
+            pod("p", **claims_in_pod("c")),
+        ),
+        facts=(Fact("resourceclaim/default/c", "status.allocation.nodeSelector"),),
     ),
     Case(
         reason="Too many pods",

@@ -66,6 +66,12 @@ WITHOUT_CASE: Final = {
     ),
     "node(s) didn't have the requested labels": "Only of a Policy; its argument has the labels.",
     "node(s) didn't match service affinity": "Only of a Policy; its argument has the labels.",
+    "cannot fit resource": (
+        "Only of the gate DRAExtendedResource: tests/engine/plugins/dynamic_resources provokes it."
+    ),
+    "cannot schedule extended resource claim": (
+        "Only of the gate DRAExtendedResource: tests/engine/plugins/dynamic_resources provokes it."
+    ),
     "CalculateExpectedPodCountFailed": "About a budget whose pods have no scale: not a pod's reason.",
     "Failed": "A container waits for a Secret or a ConfigMap: its status names that.",
     "FailedPrepareDynamicResources": (

@@ -10,6 +10,7 @@ from engine.framework.explaining.case import FEW, Case, listed
 from engine.framework.explaining.fact import Explanation, Fact, fact
 from engine.objects.manifest_parts import section
 from engine.objects.objects import ApiObject
+from engine.objects.pods.resource_claims import pod_claims
 from engine.plugins.dynamic_resources.allocation.devices import Slice
 from engine.plugins.dynamic_resources.allocation.selectors import failing_parts
 
@@ -22,13 +23,41 @@ def explain_devices(case: Case) -> Explanation:
     """The devices of the refused nodes, with the selector, the taint or the claim in the way."""
     entries = [entry for _, detail in case.few() for entry in _entries(detail.numbers)]
     if not entries:
-        return Explanation(sentence="No device can be reached from any node.")
+        return _allocated_elsewhere(case)
     request = str(entries[0]["request"])
     of_request = [entry for entry in entries if entry["request"] == request]
     return Explanation(
         sentence=_sentence(request, of_request),
         because=tuple(_facts(case, of_request)),
     )
+
+
+def _allocated_elsewhere(case: Case) -> Explanation:
+    """The claims that are allocated to devices which the refused nodes do not reach."""
+    named = (_claim_of(case, each.claim) for each in pod_claims(case.pod) if each.claim)
+    held = [claim for claim in named if claim and section(claim.status, "allocation")]
+    if not held:
+        return Explanation(sentence="No device can be reached from any node.")
+    names = listed([claim.key for claim in held])
+    return Explanation(
+        sentence=(
+            f"Claim {names} is allocated, and its devices cannot be reached from here."
+            if len(held) == 1
+            else f"Claims {names} are allocated, and their devices cannot be reached from here."
+        ),
+        because=tuple(
+            fact(
+                claim,
+                ("status", "allocation", "nodeSelector"),
+                f"The devices that claim {claim.key} has can only be reached from certain nodes.",
+            )
+            for claim in held
+        ),
+    )
+
+
+def _claim_of(case: Case, name: str) -> ApiObject | None:
+    return case.world.listers.get(_CLAIM, f"{case.pod.namespace}/{name}")
 
 
 def _entries(numbers: Mapping[str, Any]) -> Sequence[Entry]:

@@ -66,7 +66,7 @@ class Gangs:
         for info in self.waiting:
             self.groups.observe(info.pod, gone=False)
         self.single = Decisions(
-            self.algorithm, self.cluster, {profile.name: self.algorithm}, True, False
+            self.algorithm, self.cluster, {profile.name: self.algorithm}, True, False, False
         )
         nothing = cast("Any", None)
         # Only the binding of the two is asked before a group's result is carried out.

@@ -9,7 +9,8 @@ import pytest
 from django.db import connection
 
 from engine.cluster import initial_objects
-from kscope.runs.drive import driver, engines, keeper, memory, runner, slices, stuck
+from kscope.runs.drive import driver, engines, keeper, memory, runner, slices
+from kscope.runs.drive.ending import stuck
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.garbage import GROWTH_BYTES, GrowthCollector
 from kscope.runs.drive.keeper import Build, Keeper

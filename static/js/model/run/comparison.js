@@ -72,7 +72,8 @@ export function alikeText(rows) {
  */
 export function spotHealth(id, {pod, host, ending, claims}, at) {
   const place = pod?.node ?? pod?.nominated;
-  const entities = new Map([...(host ? [[`node/${place}`, host]] : []), ...Object.entries(claims ?? {})]);
+  const entities = new Map(Object.entries(claims ?? {}));
+  if (host) entities.set(`node/${place}`, host);
   const nodes = {pods: new Map([[place, new Map(Object.entries(ending ?? {}))]])};
   return podHealth(id, pod ?? undefined, {entities, nodes, at});
 }
