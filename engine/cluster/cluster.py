@@ -19,6 +19,7 @@ from engine.cluster.known_fields import KnownFields
 from engine.cluster.rebuilding import ClusterComponents
 from engine.cluster.replicas import SchedulerReplicas, scheduler_replicas
 from engine.cluster.storage_actors import VolumeActors
+from engine.cluster.told_troubles import ToldTroubles
 from engine.controllers.actors import WorkloadActors
 from engine.controllers.shared.controller import ControllerContext
 from engine.controllers.shared.listers import WorkloadListers
@@ -109,9 +110,12 @@ class Cluster:
         self.extender_calls = ExtenderCalls(self.recorder)
         self._known_fields = KnownFields(version.name, self.recorder)
         self.boundary = Boundary(self.loop, self.recorder)
-        InitialObjects(
+        initial = InitialObjects(
             self.store, self.admission, self._known_fields, workload_rules, self.boundary
-        ).create(scenario.objects, progress)
+        )
+        if scenario.stands:
+            initial.told = ToldTroubles(outside, scenario.objects, self.recorder)
+        initial.create(scenario.objects, progress)
         if scenario.stands:
             self.store.record.begin_superseding(self.loop)
         for step in scenario.steps:

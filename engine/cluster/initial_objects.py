@@ -6,6 +6,7 @@ from typing import Final
 from engine.api_server.admission.admission import Admission
 from engine.api_server.store.store import ObjectStore
 from engine.cluster.known_fields import KnownFields
+from engine.cluster.told_troubles import ToldTroubles
 from engine.controllers.disruption.budget_count import with_counted_budgets
 from engine.controllers.shared.rules import WorkloadRules
 from engine.kernel.boundary import Blame, Boundary
@@ -38,6 +39,8 @@ class InitialObjects:
         self._fields = fields
         self._rules = rules
         self._boundary = boundary
+        # What the files tell of them; None where they are not a cluster that stands.
+        self.told: ToldTroubles | None = None
 
     def create(self, manifests: Sequence[Manifest], progress: Progress | None = None) -> None:
         """Create the objects of *manifests*: classes first, quotas last, as they count the others.
@@ -59,7 +62,9 @@ class InitialObjects:
             self._leave_out(end.error, obj.id)
 
     def _admit(self, obj: ApiObject) -> None:
-        self._store.create(settled(self._admission.admit(obj)), by="scenario")
+        admitted = settled(self._admission.admit(obj))
+        shown = self.told.shown(admitted, self._store.loop.ahead) if self.told else None
+        self._store.create(admitted, by="scenario", changes=shown)
 
     def _read(self, manifests: Iterable[Manifest]) -> Iterator[ApiObject]:
         for raw in manifests:

@@ -1,8 +1,8 @@
 """Objects of a cluster's files that a run does not hold, but that decide what its drivers can do.
 
 They are Leases of nodes, VolumeSnapshots and their contents, the names (never the data) of
-Secrets, ConfigMaps and ServiceAccounts, and Events that tell of a failure which no run can play.
-They do not change while a run goes on.
+Secrets, ConfigMaps and ServiceAccounts, and Events that tell of a failure: which no run can play,
+or which pages show until the run itself has tried. They do not change while a run goes on.
 """
 
 from __future__ import annotations
@@ -30,18 +30,34 @@ _OF_VOLUMES: Final = frozenset(("FailedAttachVolume", "FailedMount", "FailedMapV
 _OF_DRIVERS: Final = "rpc error"
 # A Secret or ConfigMap that is not there is looked up as well.
 _LOOKED_UP: Final = ("not found", "couldn't find key")
+# By the kind of the object, the reasons of Events that tell that an operation was refused.
+_REFUSED_PODS: Final = frozenset(("FailedCreate",))
+REFUSALS: Final[Mapping[str, frozenset[str]]] = {
+    "PersistentVolumeClaim": frozenset(
+        ("ProvisioningFailed", "VolumeResizeFailed", "VolumeModifyFailed")
+    ),
+    "PersistentVolume": frozenset(("VolumeFailedDelete", "VolumeFailedRecycle")),
+    "ReplicaSet": _REFUSED_PODS,
+    "ReplicationController": _REFUSED_PODS,
+    "StatefulSet": _REFUSED_PODS,
+    "DaemonSet": _REFUSED_PODS,
+    "Job": _REFUSED_PODS,
+    "Pod": _OF_CONTAINERS | _OF_VOLUMES | {"FailedPrepareDynamicResources"},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ToldFailure:
-    """What an Event tells of a pod: the reason, and when it was last seen, in ns since EPOCH.
+    """What an Event tells of an object: the reason, and when it was last seen, in ns since EPOCH.
 
-    `uid` is that of the pod, "" where the Event does not say it.
+    `uid` is that of the object, "" where the Event does not say it; `count` is how often it came.
     """
 
     reason: str
     uid: str
     at: int
+    message: str = ""
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +87,17 @@ class Outside:
         ]
 
     def failures(self) -> dict[str, ToldFailure]:
-        """The newest failure that an Event tells of each pod, by "namespace/name"."""
-        found: dict[str, ToldFailure] = {}
-        for event in self.objects.get(EVENT, {}).values():
-            about = event["involvedObject"]
-            key, at = f"{about.get('namespace')}/{about['name']}", _time(event["lastTimestamp"])
-            if at is not None and (key not in found or found[key].at <= at):
-                found[key] = ToldFailure(event["reason"], str(about.get("uid") or ""), at)
-        return found
+        """The newest failure that no run can play of each pod, by "namespace/name"."""
+        events = filter(_is_beyond_play, self.objects.get(EVENT, {}).values())
+        return {key: told for (_, key), told in _newest(events).items()}
+
+    def refusals(self) -> dict[tuple[str, str], ToldFailure]:
+        """The newest failure that an Event tells of each object, by its kind and key.
+
+        Imports of older versions kept no count of an Event; their histories show none of these.
+        """
+        events = self.objects.get(EVENT, {}).values()
+        return _newest(event for event in events if "count" in event)
 
     def find(self, kind: str, key: str) -> Manifest | None:
         """The object, or None; that is certain only if `knows` its kind."""
@@ -105,27 +124,52 @@ class Outside:
 
 
 def _told(manifest: Manifest) -> Manifest | None:
-    """An Event, of either API group, by what it tells of a pod; None where that can be played."""
+    """An Event, of either API group, by what it tells of an object; None where that is no failure."""
     if manifest["kind"] != EVENT:
         return manifest
     about: Manifest = manifest.get("involvedObject") or manifest.get("regarding") or {}
     reason = str(manifest.get("reason") or "")
-    message = str(manifest.get("message") or manifest.get("note") or "")
-    is_failure = reason in _OF_CONTAINERS and not any(each in message for each in _LOOKED_UP)
-    is_failure = is_failure or (reason in _OF_VOLUMES and _OF_DRIVERS in message)
-    if about.get("kind") != "Pod" or not about.get("name") or not is_failure:
+    if not about.get("name") or reason not in REFUSALS.get(str(about.get("kind")), ()):
         return None
     series: Manifest = manifest.get("series") or {}
     last = series.get("lastObservedTime") or manifest.get("lastTimestamp")
     last = last or manifest.get("deprecatedLastTimestamp") or manifest.get("eventTime")
+    count = series.get("count") or manifest.get("count") or manifest.get("deprecatedCount")
+    # What was kept before has no apiVersion; without a count, an older version kept it.
+    count = count or (1 if manifest.get("apiVersion") else None)
     named = {part: about[part] for part in ("kind", "namespace", "name", "uid") if about.get(part)}
     return {
         **_name_of(manifest),
         "involvedObject": named,
         "reason": reason,
-        "message": message,
+        "message": str(manifest.get("message") or manifest.get("note") or ""),
         "lastTimestamp": str(last or manifest["metadata"].get("creationTimestamp") or ""),
+        **({"count": count} if isinstance(count, int) else {}),
     }
+
+
+def _is_beyond_play(event: Manifest) -> bool:
+    """Whether an Event tells of containers, or of what a driver answered: neither can be played."""
+    if event["involvedObject"]["kind"] != "Pod":
+        return False
+    reason, message = event["reason"], event["message"]
+    if reason in _OF_VOLUMES:
+        return _OF_DRIVERS in message
+    return reason in _OF_CONTAINERS and not any(each in message for each in _LOOKED_UP)
+
+
+def _newest(events: Iterable[Manifest]) -> dict[tuple[str, str], ToldFailure]:
+    """What the newest of *events* tells of each object, by its kind and key."""
+    found: dict[tuple[str, str], ToldFailure] = {}
+    for event in events:
+        about, at = event["involvedObject"], _time(event["lastTimestamp"])
+        namespace, name = about.get("namespace"), about["name"]
+        key = about["kind"], f"{namespace}/{name}" if namespace else name
+        if at is None or (key in found and found[key].at > at):
+            continue
+        uid, count = str(about.get("uid") or ""), event.get("count", 1)
+        found[key] = ToldFailure(event["reason"], uid, at, event["message"], count)
+    return found
 
 
 def _time(text: str) -> int | None:

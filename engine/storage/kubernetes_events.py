@@ -23,6 +23,12 @@ _ENDS: Final = {
     "FailedCreate": ("SuccessfulCreate",),
     "FailedPrepareDynamicResources": (),
 }
+# What only the files told of a pod: there, its node shows what fails of its volumes in the run.
+_TOLD_ENDS: Final = {
+    "FailedAttachVolume": ("FailedAttachVolume", "SuccessfulAttachVolume"),
+    "FailedMount": ("FailedMount",),
+    "FailedMapVolume": ("FailedMapVolume",),
+}
 # The reasons that tell that it is tried again.
 _BEGINS: Final = {"Provisioning": "ProvisioningFailed", "VolumeModify": "VolumeModifyFailed"}
 
@@ -102,7 +108,7 @@ class RecordedEvents:
                 now["retry_at"] = retry_at
         elif known is None:
             return None
-        elif reason in _ENDS[known["name"]]:
+        elif reason in (_ENDS.get(known["name"]) or _TOLD_ENDS.get(known["name"], ())):
             del troubles[target]
             return {target: {"trouble": None}}
         elif _BEGINS.get(reason) == known["name"]:

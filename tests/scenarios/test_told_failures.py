@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from engine.cluster.cluster import Cluster
+from engine.kernel.units import SECOND
+from engine.objects.outside import Outside
 from tests import builders
 from tests.builders.clusters import apply_command, played, scene
 
@@ -76,3 +78,106 @@ def test_healed_pod_plays_on() -> None:
     cluster = _played(_event("FailedCreatePodSandBox"))
     apply_command(cluster, verb="fault", patch={"heal": "pod/default/p"})
     assert _phase(played(cluster, 120)) == "Running"
+
+
+# -- as pages show it before play --------------------------------------------------------------------
+
+
+def _told(kind: str, name: str, reason: str, count: int = 4) -> Manifest:
+    about = {"kind": kind, "name": name}
+    if kind != "PersistentVolume":
+        about["namespace"] = "default"
+    return _event(reason, "no", involvedObject=about, count=count)
+
+
+def _trouble(event: Manifest, *objects: Manifest, **fields: Any) -> Manifest | None:
+    """What the first view of a cluster shows of the object of an Event, which came a minute before."""
+    outside = tuple(Outside.kept((event,)))
+    fields = {"instant": "2026-11-20T12:06:00Z", **fields}
+    cluster = Cluster.create(scene(*objects, outside=outside, **fields))
+    cluster.take()
+    about = event["involvedObject"]
+    key = f"{about['namespace']}/{about['name']}" if "namespace" in about else about["name"]
+    return cluster.view()[cluster.store.get(about["kind"], key).id].get("trouble")
+
+
+_REPLICA_SET = {
+    "apiVersion": "apps/v1",
+    "kind": "ReplicaSet",
+    "metadata": {"name": "web", "namespace": "default"},
+    "spec": {
+        "replicas": 1,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": []}},
+    },
+}
+_ASKING = builders.claim("c", storageClassName="fast")
+_GROWING = {
+    **builders.claim("c", volumeName="v"),
+    "status": {"phase": "Bound", "capacity": {"storage": "1"}},
+}
+_FAILED = {**builders.volume("v"), "status": {"phase": "Failed"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "reason", "objects"),
+    [
+        ("PersistentVolumeClaim", "c", "ProvisioningFailed", (_ASKING,)),
+        ("PersistentVolumeClaim", "c", "VolumeResizeFailed", (_GROWING,)),
+        ("PersistentVolume", "v", "VolumeFailedDelete", (_FAILED,)),
+        ("ReplicaSet", "web", "FailedCreate", (_REPLICA_SET,)),
+        ("Pod", "p", "FailedAttachVolume", (builders.pod("p", nodeName="n1"),)),
+        ("Pod", "p", "FailedCreatePodSandBox", (builders.pod("p", nodeName="n1"),)),
+    ],
+)
+def test_refusal_of_the_files_is_shown_before_play(
+    kind: str, name: str, reason: str, objects: tuple[Manifest, ...]
+) -> None:
+    assert _trouble(_told(kind, name, reason), builders.host("n1"), *objects) == {
+        "name": reason,
+        "failures": 4,
+        "error": "no",
+        "failed": -60 * SECOND,
+    }
+
+
+def test_refusal_that_the_state_has_overtaken_is_not_shown() -> None:
+    owner = {"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
+    made = builders.pod("web-1")
+    made["metadata"]["ownerReferences"] = [owner]
+    grown = {**_GROWING, "status": {"phase": "Bound", "capacity": {"storage": "1Ti"}}}
+    running = {**builders.pod("p", nodeName="n1"), "status": {"phase": "Running"}}
+    host = builders.host("n1")
+    assert _trouble(_told("ReplicaSet", "web", "FailedCreate"), _REPLICA_SET, made) is None
+    assert _trouble(_told("PersistentVolumeClaim", "c", "ProvisioningFailed"), grown) is None
+    assert _trouble(_told("PersistentVolumeClaim", "c", "VolumeResizeFailed"), grown) is None
+    assert _trouble(_told("Pod", "p", "FailedMount"), host, running) is None
+
+
+def test_refusal_of_an_earlier_object_is_not_shown() -> None:
+    event = _told("PersistentVolumeClaim", "c", "ProvisioningFailed")
+    event["involvedObject"]["uid"] = "another"
+    assert _trouble(event, _ASKING) is None
+
+
+def test_cluster_with_steps_shows_no_refusal_before() -> None:
+    event = _told("PersistentVolumeClaim", "c", "ProvisioningFailed")
+    cordon = (1, "cordon", {"object": "node/n1"})
+    assert _trouble(event, builders.host("n1"), _ASKING, steps=(cordon,)) is None
+
+
+def test_event_of_an_older_import_changes_no_history() -> None:
+    event = _told("PersistentVolumeClaim", "c", "ProvisioningFailed")
+    [kept] = Outside.kept((event,))
+    del kept["count"]
+    histories = [Cluster.create(scene(_ASKING, outside=outside)) for outside in ((), (kept,))]
+    for each in histories:
+        each.take()
+    assert histories[0].digest() == histories[1].digest()
+
+
+def test_told_refusal_goes_when_play_succeeds() -> None:
+    outside = tuple(Outside.kept((_told("ReplicaSet", "web", "FailedCreate"),)))
+    cluster = played(Cluster.create(scene(_REPLICA_SET, outside=outside)))
+    cluster.take()
+    assert "trouble" not in cluster.view()["replicaset/default/web"]

@@ -30,13 +30,13 @@ from engine.diagnosis.triage.observed_facts import (
     texts_of,
 )
 from engine.diagnosis.triage.report import Change, Group, change_text
-from engine.diagnosis.triage.stuck.controllers import ready_pods, state_of, wanted_pods
+from engine.diagnosis.triage.stuck.controllers import ready_pods, state_of
 from engine.diagnosis.triage.stuck.nodes import OFF
 from engine.diagnosis.triage.triage import ask
 from engine.diagnosis.why import ASKED, diagnosis_of, explain_object
 from engine.framework.explaining.case import listed
 from engine.kernel.units import SECOND
-from engine.objects.manifest_parts import items, section
+from engine.objects.manifest_parts import items, section, wanted_pods
 from engine.objects.objects import ApiObject, Manifest, PersistentVolumeClaim, Pod
 
 # How far the model looks ahead.

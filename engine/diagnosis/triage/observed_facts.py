@@ -16,12 +16,12 @@ from engine.api_server.store.superseding import DELETED, Superseding
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.observed.evidence import Evidence, SeenEvent, condition, key_of
 from engine.diagnosis.triage.stuck.controllers import KINDS as WORKLOADS
-from engine.diagnosis.triage.stuck.controllers import ready_pods, wanted_pods
+from engine.diagnosis.triage.stuck.controllers import ready_pods
 from engine.diagnosis.triage.stuck.inferred import sources
 from engine.diagnosis.triage.stuck.told import container_statuses
 from engine.kernel.units import SECOND
 from engine.objects.kinds import entity_id
-from engine.objects.manifest_parts import items, section
+from engine.objects.manifest_parts import items, section, wanted_pods
 from engine.objects.objects import Manifest, Pod
 
 _TROUBLE: Final = ("Failure", "Pressure", "Unavailable", "Problem", "Error", "Disruption")

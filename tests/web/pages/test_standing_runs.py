@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from engine.input.loader import load_files
-from engine.kernel.units import nanoseconds_of
+from engine.kernel.units import SECOND, nanoseconds_of
 from kscope.runs import services
 from kscope.runs.drive import runner
 from kscope.runs.engine import wiring
@@ -76,6 +76,48 @@ def test_a_demo_plays_unless_something_was_observed(client: Client) -> None:
         demo = services.scenario_store(name=name, result=result, is_demo=True)
         client.post(f"/scenarios/{demo.pk}/start/")
         assert Run.objects.get(scenario=demo).status == status
+
+
+REFUSED = (
+    BROUGHT
+    + """
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: disk, namespace: default}
+spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 1Gi}}}
+status: {phase: Pending}
+---
+apiVersion: v1
+kind: Event
+metadata: {name: disk.1}
+involvedObject: {kind: PersistentVolumeClaim, namespace: default, name: disk}
+type: Warning
+reason: ProvisioningFailed
+message: no space
+lastTimestamp: "2026-11-27T09:58:00Z"
+"""
+)
+
+
+def test_pages_rest_and_triage_agree_before_play(client: Client) -> None:
+    result = load_files([("refused.yaml", REFUSED.encode())], check=wiring.check_setup)
+    run = services.run_create(scenario=services.scenario_store(name="refused", result=result))
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    shown = client.get(f"/api/runs/{run.pk}/state/").json()["state"]["claim/default/disk"][
+        "trouble"
+    ]
+    groups = client.get(f"/api/runs/{run.pk}/triage/").json()["groups"]
+    why = client.get(f"/api/runs/{run.pk}/why/persistentvolumeclaim/default/disk/").json()
+    assert run.stands
+    assert (shown["name"], shown["failures"], shown["failed"]) == (
+        "ProvisioningFailed",
+        1,
+        -120 * SECOND,
+    )
+    assert any(shown["error"] in each["cause"] for each in groups if each["claims"])
+    assert shown["error"] in why["sentence"]
 
 
 def test_what_was_played_stands_no_longer(brought: Run) -> None:

@@ -8,8 +8,8 @@ from typing import Final
 from engine.diagnosis.observed.evidence import Evidence, condition, key_of
 from engine.diagnosis.triage.drawn import Finding
 from engine.diagnosis.triage.report import Group
-from engine.diagnosis.triage.stuck.controllers import ready_pods, wanted_pods
-from engine.objects.manifest_parts import section
+from engine.diagnosis.triage.stuck.controllers import ready_pods
+from engine.objects.manifest_parts import section, wanted_pods
 from engine.objects.objects import Manifest
 
 _WORKLOADS: Final = ("Deployment", "StatefulSet", "DaemonSet")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from engine.cluster.told_troubles import has_grown
 from engine.diagnosis.candidates import made_again
 from engine.diagnosis.observed.evidence import Evidence, SeenEvent, condition, key_of, times_of
 from engine.diagnosis.triage.carrying_out import bodies, patch_of
@@ -115,7 +116,7 @@ def _resizing(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenE
     found = next((each for kind in _RESIZING if (each := condition(claim, kind)) is not None), None)
     events = evidence.events(claim, *_RESIZE)
     failed = [each for each in events if each.reason != "ExternalExpanding"]
-    if failed:
+    if failed and not has_grown(claim):
         return failed[-1].reason, failed[-1].message, failed
     is_old = bool(events) and evidence.age_seconds(events[0].first) > _PATIENCE_SECONDS
     if found is None and is_old and _grows(claim):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.diagnosis.observed.evidence import Evidence, entity, key_of
-from engine.objects.manifest_parts import items, section
+from engine.objects.manifest_parts import items, section, wanted_pods
 from engine.objects.objects import Manifest
 
 # The kinds of workloads that act for others.
@@ -149,18 +149,6 @@ def served_by(evidence: Evidence, namespace: str, service: str) -> Behind | None
         if is_there and all(labels.get(key) == value for key, value in selector.items()):
             return Behind(each, f"Service {namespace}/{service} selects its pods")
     return None
-
-
-def wanted_pods(workload: Manifest) -> int:
-    """How many pods a workload should have."""
-    if workload["kind"] == "DaemonSet":
-        return int(section(workload, "status").get("desiredNumberScheduled") or 0)
-    if workload["kind"] == "Job":
-        is_over = section(workload, "status").get("completionTime")
-        is_over = is_over or section(workload, "spec").get("suspend")
-        return 0 if is_over else int(section(workload, "spec").get("parallelism", 1))
-    replicas = section(workload, "spec").get("replicas")
-    return 1 if replicas is None else int(replicas)
 
 
 def ready_pods(workload: Manifest) -> int:

@@ -23,12 +23,12 @@ from engine.diagnosis.triage.carrying_out import bodies, created, named, patch_o
 from engine.diagnosis.triage.deciding import Trials
 from engine.diagnosis.triage.drawn import WorkloadCount
 from engine.diagnosis.triage.report import Change, Group, counted
-from engine.diagnosis.triage.stuck.controllers import behind, owners_text, served_by, wanted_pods
+from engine.diagnosis.triage.stuck.controllers import behind, owners_text, served_by
 from engine.diagnosis.triage.stuck.explained import Explained, facts_of
 from engine.diagnosis.triage.stuck.security import security_refusal
 from engine.diagnosis.triage.stuck.webhooks import hook_named, unanswered_webhook
 from engine.framework.explaining.case import listed
-from engine.objects.manifest_parts import items, section
+from engine.objects.manifest_parts import items, section, wanted_pods
 from engine.objects.objects import Manifest, Pod
 from engine.objects.values.quantity import milli_value
 

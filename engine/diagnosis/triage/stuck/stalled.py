@@ -17,8 +17,7 @@ from engine.diagnosis.observed.evidence import (
 from engine.diagnosis.triage.carrying_out import bodies, patch_of
 from engine.diagnosis.triage.drawn import WorkloadCount
 from engine.diagnosis.triage.report import Change, Group, counted
-from engine.diagnosis.triage.stuck.controllers import wanted_pods
-from engine.objects.manifest_parts import items, section
+from engine.objects.manifest_parts import items, section, wanted_pods
 from engine.objects.objects import Manifest
 
 # Labels by which queues take a Job: it is suspended until the queue lets it go.

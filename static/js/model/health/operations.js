@@ -1,5 +1,5 @@
 import {healthIs} from "./health.js";
-import {moment} from "../shared/format.js";
+import {duration, moment} from "../shared/format.js";
 import {callOf, isRefused, shortError, volumesOf} from "./node_volumes.js";
 
 const known = new WeakMap();
@@ -54,6 +54,16 @@ const TROUBLES = {
   VolumeModifyFailed: "modification",
   FailedCreate: "creation of its pods",
   FailedPrepareDynamicResources: "preparation of its devices",
+  // Of these only the files of a cluster tell: in a run, the node of the pod shows what fails of its volumes.
+  FailedAttachVolume: "attachment of a volume",
+  FailedMount: "mount of a volume",
+  FailedMapVolume: "mapping of a volume",
+  FailedCreatePodSandBox: "creation of its sandbox",
+  FailedPostStartHook: "postStart hook",
+  InspectFailed: "inspection of an image",
+  ErrImageNeverPull: "look for an image",
+  BackOff: "start of a container",
+  Failed: "start of a container",
 };
 
 /** The health of an object of which an operation fails and is tried again; null where none does. */
@@ -61,7 +71,9 @@ export function troubleHealth({trouble}) {
   if (!trouble) return null;
   const {failures, started, retry_at: again, failed, error} = trouble;
   const times = failures === 1 ? "once" : `${failures} times`;
-  const tried = started === undefined ? `last at ${moment(failed)} s` : `tried again since ${moment(started)} s`;
+  // What the files tell of a cluster was before its run began.
+  const last = failed < 0 ? `last ${duration(-failed)} before the start` : `last at ${moment(failed)} s`;
+  const tried = started === undefined ? last : `tried again since ${moment(started)} s`;
   const next = again === undefined ? tried : `next try at ${moment(again)} s`;
   const words = `${TROUBLES[trouble.name] ?? trouble.name} failed ${times}, ${next}`;
   return healthIs("failing", "failing", ["backoff", "stuck", words], `${words}: ${error}`);

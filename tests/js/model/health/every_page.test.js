@@ -20,6 +20,7 @@ const UNGROWN = {name: "VolumeResizeFailed", failures: 2, error: "offline only",
 const KEPT = {name: "VolumeFailedDelete", failures: 3, error: "in use", failed: 6e9};
 const UNMADE = {name: "FailedCreate", failures: 1, error: "exceeded quota", failed: 6e9};
 const UNPREPARED = {name: "FailedPrepareDynamicResources", failures: 4, error: "no driver", failed: 6e9};
+const TOLD = {name: "FailedAttachVolume", failures: 9, error: "rpc error", failed: -180e9};
 const STATE = {
   "node/n1": {ready: true, zone: "a", volumes: {disk: DISK}},
   "node/dead": {ready: false, zone: "a"},
@@ -32,6 +33,7 @@ const STATE = {
   "pod/shop/refused": {queue: "unschedulable", claims: ["refused"], blocker: {short: "unbound claim", attempt: 2}},
   "pod/shop/granted": {assumed: "n1", claims: ["refused"]},
   "pod/shop/deviceless": {node: "n1", phase: "Pending", trouble: UNPREPARED},
+  "pod/shop/told": {node: "n1", phase: "Pending", trouble: TOLD},
   "claim/shop/refused": {phase: "Pending", class: "fast", selected_node: "n1", trouble: REFUSED},
   "claim/shop/grows": {phase: "Bound", volume: "d3", trouble: UNGROWN},
   "claim/shop/a-well": {phase: "Bound", volume: "d4"},
@@ -53,6 +55,7 @@ const STATES = {
   refused: "failing",
   granted: "failing",
   deviceless: "failing",
+  told: "failing",
 };
 /** What fails beside volumes on nodes, and how every page says so. */
 const FAILING = {
@@ -61,6 +64,7 @@ const FAILING = {
   "volume/kept": "deletion failed 3 times, last at 6.000 s",
   "replicaset/shop/web-1": "creation of its pods failed once, last at 6.000 s",
   "pod/shop/deviceless": "preparation of its devices failed 4 times, last at 6.000 s",
+  "pod/shop/told": "attachment of a volume failed 9 times, last 180.00 s before the start",
   "pod/shop/refused": "refused: provisioning failed 7 times, next try at 12.000 s",
   "pod/shop/granted": "refused: provisioning failed 7 times, next try at 12.000 s",
 };
