@@ -233,6 +233,18 @@ DIAGNOSIS = inline_serializer(
             required=False, child=serializers.CharField(), help_text="what the files say of it"
         ),
         "observed_facts": inline_serializer("ObservedFact", _OBSERVED, many=True, required=False),
+        "predicted": serializers.CharField(
+            required=False, allow_blank=True, help_text="what a healthy model would do with it"
+        ),
+        "is_played": serializers.BooleanField(
+            required=False,
+            help_text="predicted is what a fork does in the next minute; false: the cluster is too "
+            "large, and it is what the schedulers decide at the instant",
+        ),
+        "contradicts": serializers.BooleanField(
+            required=False, help_text="it would go on, although it is stuck in the files"
+        ),
+        "contradiction": serializers.CharField(required=False, allow_blank=True),
     },
 )
 

@@ -241,6 +241,7 @@ class Answer:
             "observed": list(self.observed),
             "observed_facts": [each.to_dict() for each in self.facts],
             "predicted": self.predicted,
+            "is_played": self.is_played,
             "contradicts": self.contradicts,
             "contradiction": self.contradiction,
             "causes": [each.to_dict() for each in self.causes],

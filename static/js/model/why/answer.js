@@ -52,16 +52,20 @@ export function isAskable(id, entities) {
 /** In place of the facts of an object of which the files say nothing. */
 const NO_FACT = {text: "nothing: the files have no status and no Event of it", when: "", mark: ""};
 
+/** What is said of the prediction in a cluster that is too large for a fork to be played. */
+const DECIDED = "as things are; so large a cluster is not played ahead";
+
 /**
  * What is known of an object of a cluster that was brought, or null for any other: the facts of its files, what the
  * model predicts (nothing once it was played), and whether these contradict each other.
  */
-export function observedOf({observed_facts: facts, predicted, instant, contradiction, sentence}) {
+export function observedOf({observed_facts: facts, predicted, is_played: isPlayed, instant, contradiction, sentence}) {
   if (!facts) return null;
   return {
     facts: facts.length > 0 ? facts.map(factOf) : [NO_FACT],
     since: instant ? `in your files, as of ${instant}` : "in your files",
     predicted: predicted === sentence ? "the same" : predicted,
+    horizon: isPlayed === false ? DECIDED : "for the next minute; nothing was played",
     contradiction,
   };
 }

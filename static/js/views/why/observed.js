@@ -11,7 +11,7 @@ export function Observed({diagnosis}) {
         ${known.facts.map((fact, place) => html`<${Fact} key=${place} fact=${fact} />`)}</div>
       ${
         known.predicted &&
-        html`<div><dt>The model predicts <span class="mute">for the next minute; nothing was played</span></dt>
+        html`<div><dt>The model predicts <span class="mute">${known.horizon}</span></dt>
         <dd>${known.predicted}</dd></div>`
       }
       ${known.contradiction && html`<div><dt>They contradict each other</dt><dd>${known.contradiction}</dd></div>`}

@@ -154,6 +154,7 @@ def test_large_cluster_is_not_played_ahead(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(asking, "_MOST_PODS_PLAYED", 0)
     answer = answer_about("Pod", "default/web", node("n1", cpu="1"), pod("web", cpu="2"))
     assert "so large a cluster is not played ahead" in answer.text()
+    assert answer.to_dict()["is_played"] is False
     assert answer.predicted == "Insufficient cpu."
     assert answer.diagnosis.outlook is None
     assert answer.fixes

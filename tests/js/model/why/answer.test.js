@@ -130,6 +130,8 @@ test("what was observed stands beside the prediction", () => {
   assert.deepEqual(known.facts, [{text: "phase Pending", when: "status.phase, 2026-11-27T10:00:00Z", mark: ""}]);
   assert.equal(known.since, "in your files, as of 2026-11-27T10:00:00Z");
   assert.equal(known.predicted, "the same");
+  assert.match(known.horizon, /^for the next minute/);
+  assert.match(observedOf({...told, is_played: false}).horizon, /^as things are/);
   assert.match(observedOf({...told, observed_facts: []}).facts[0].text, /^nothing/);
   assert.equal(observedOf({sentence: "It runs."}), null);
 });
