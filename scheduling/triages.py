@@ -36,8 +36,8 @@ def triage_by_id(run_id: int) -> dict[str, Any]:
 def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
     """What is stuck in the cluster of a run as it was brought: docs/why-pending.md.
 
-    The first part is the triage with its causes; where `is_whole` is set it has the changes as well,
-    and is the only part. Else {"group": place, "changes", "conclusion"} comes for each group that
+    The first part is the triage with its causes, which a first look may have kept already; where
+    `is_whole` is set it has the changes as well, and is the only part. Else {"group": place, "changes", "conclusion"} comes for each group that
     has changes to be tried, and {"together"} at the end. Raises ApplicationError for a run that is
     no cluster as it stands.
     """
@@ -51,14 +51,18 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
     if known is not None and known.is_whole:
         yield {**known.document, "is_whole": True}
         return
+    if known is not None:
+        # To make the cluster again takes half a minute where it is large.
+        yield {**known.document, "is_whole": False}
     with collector_paused():
         cluster, evidence = _standing(run)
         found: Triage | None = None
         for part in triage_parts(cluster, evidence):
             if isinstance(part, Triage):
                 found, causes = part, part.to_dict()
-                triage_keep(run, causes, is_whole=False)
-                yield {**causes, "is_whole": False}
+                if known is None:
+                    triage_keep(run, causes, is_whole=False)
+                    yield {**causes, "is_whole": False}
                 continue
             assert found is not None, "the causes come first"
             if not isinstance(part, tuple):

@@ -18,6 +18,7 @@ from kscope.runs.web import bodies, uploads
 from kscope.runs.web.api import once
 from kube.server.watches import feed, watching
 from kube.server.writes import engine_line, heavy
+from scheduling.api import CAUSES_SECONDS, WHOLE_SECONDS
 
 ROOM = Path(__file__).resolve().parents[2]
 MIB = 1_048_576
@@ -53,7 +54,11 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "questions that wait": (
         f"{pool.WAITING}, each for {pool.WAIT_SECONDS:.0f} s; {pool.WAITING_EACH} from one",
     ),
-    "time to compute an answer": (f"{REPLAY_SECONDS:.0f} s, comparisons {QUERY_SECONDS:.0f} s",),
+    "time to compute an answer": (
+        f"{REPLAY_SECONDS:.0f} s, comparisons {QUERY_SECONDS:.0f} s",
+        f"first look {CAUSES_SECONDS:.0f} s, triage {CAUSES_SECONDS:.0f} s",
+        f"as a whole {WHOLE_SECONDS:.0f} s",
+    ),
     "memory of one question": (f"KSCOPE_ENGINE_MEMORY` ({settings.ENGINE_MEMORY_MIB} MiB)",),
     "length of an answer": (f"{process.ANSWER_BYTES // MIB} MiB",),
     "requests that wait for a worker": (f"{waiting.MOST}, each for {ANSWER_SECONDS:.0f} s",),

@@ -66,7 +66,7 @@ class EngineProcess:
     ) -> bytes:
         """The JSON text of the answer, which may take *seconds* once the process has started.
 
-        *on_part* gets each part of an answer that comes in parts.
+        *on_part* gets each part of an answer that comes in parts; each may take *seconds*.
 
         Raises TimeoutError, ProcessEnded, ApplicationError, RuntimeError.
         """
@@ -80,10 +80,12 @@ class EngineProcess:
             await self._running.questions.drain()
             async with asyncio.timeout(START_SECONDS):
                 begun = bool(await output.readline())
-            async with asyncio.timeout(seconds):
+            clock = asyncio.get_running_loop()
+            async with asyncio.timeout(seconds) as limit:
                 head = orjson.loads(await output.readline() if begun else b"")
                 while head["said"] == "part":
                     on_part(await self._answer(head, output))
+                    limit.reschedule(clock.time() + seconds)
                     head = orjson.loads(await output.readline())
                 return await self._answer(head, output)
         except TimeoutError:  # which is an OSError as well

@@ -17,7 +17,8 @@ class Question:
     """A call of *function*, one of a module, with *arguments*; both they and the answer are JSON.
 
     It is about run *run_id*: the process that answered about the run before is preferred, because it
-    keeps what it replayed; 0 is about none. Computing may take *seconds*, waiting *patience* seconds.
+    keeps what it replayed; 0 is about none. Computing may take *seconds*, of an answer in parts each
+    part, and waiting *patience* seconds.
     *lasts* says that the answer never changes, because it is about a given event of the history.
     """
 

@@ -13,7 +13,8 @@ from kscope.runs import services
 from kscope.runs.drive import runner
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario, Triage
-from scheduling.triages import triage_parts_by_id
+from scheduling import triages
+from scheduling.triages import first_look_by_id, triage_parts_by_id
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -154,6 +155,19 @@ def test_causes_come_before_changes_were_tried(brought: Run) -> None:
     assert told["group"] == 0
     assert told["changes"]
     assert last == {"together": None}
+
+
+def test_causes_of_a_first_look_are_not_awaited(
+    brought: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = json.dumps([*triage_parts_by_id(brought.pk)], sort_keys=True)
+    Triage.objects.all().delete()
+    first_look_by_id(brought.pk)
+    parts, make = triage_parts_by_id(brought.pk), triages.engine_created
+    monkeypatch.setattr(triages, "engine_created", None)
+    causes = next(parts)
+    monkeypatch.setattr(triages, "engine_created", make)
+    assert json.dumps([causes, *parts], sort_keys=True) == alone
 
 
 def test_triage_is_kept_for_the_next_who_asks(client: Client, brought: Run) -> None:

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -124,6 +124,45 @@ async def test_what_takes_too_long_is_given_up(engines: Pool) -> None:
         await engines.ask(slowly(seconds=1.0), "a")
     assert told.value.status == 504
     assert await answer(engines, process_id)
+
+
+class Unheard:
+    """In the place of a process and of the pipe to it; the test says what comes back."""
+
+    def write(self, _: bytes) -> None:
+        pass
+
+    async def drain(self) -> None:
+        pass
+
+    def send_signal(self, _: int) -> None:
+        pass
+
+
+async def all_heard() -> None:
+    """Let everything happen that waits for no time."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_each_part_has_the_time_of_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, parts, said = asyncio.get_running_loop(), list[bytes](), asyncio.StreamReader()
+    now = loop.time()
+    monkeypatch.setattr(loop, "time", lambda: now)
+    engine, unheard = process.EngineProcess(), cast("Any", Unheard())
+    engine._running = process._Running(unheard, unheard, said)
+    asked = asyncio.create_task(engine.ask(b"", 1, 10.0, parts.append))
+    said.feed_data(b'{"said":"begun"}\n')
+    for _ in range(3):
+        await all_heard()
+        now += 9
+        await all_heard()
+        said.feed_data(b'{"said":"part","size":2,"last":false}\n{}')
+    await all_heard()
+    assert len(parts) == 3
+    now += 11
+    with pytest.raises(TimeoutError):
+        await asked
 
 
 async def test_what_nobody_waits_for_gives_way(engines: Pool) -> None:
