@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.api_server.admission.defaults import with_defaults
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 from kube.resources import Resource
 
 

@@ -4,7 +4,7 @@ import threading
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
@@ -19,7 +19,6 @@ from engine.diagnosis.why import ASKED, explain_in_steps
 from engine.kernel.errors import SimError
 from engine.scheduler.cycle.score_columns import ScoreColumns
 from kscope.runs.drive.replay import Diverged, engine_at_head, engine_at_seq, engine_created
-from kscope.runs.engine import Engine
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
@@ -82,8 +81,8 @@ def _evidence_made_again(run: Run, attempt: SchedulingAttempt, start: int) -> di
     None if that comes after the decision. Raises ApplicationError.
     """
 
-    def begin(engine: Engine) -> None:
-        for scheduler in cast("Cluster", engine).schedulers:
+    def begin(engine: Cluster) -> None:
+        for scheduler in engine.schedulers:
             scheduler.state.evidence_of = attempt.pod
 
     try:
@@ -221,11 +220,9 @@ def checks_by_id(run_id: int) -> dict[str, Any]:
 def _cluster_at(run: Run, seq: int | None) -> Cluster:
     try:
         if run.head_seq == 0:
-            engine = engine_created(run)
-        elif seq is None or seq == run.head_seq:
-            engine = engine_at_head(run)
-        else:
-            engine = engine_at_seq(run, seq=seq)
+            return engine_created(run)
+        if seq is None or seq == run.head_seq:
+            return engine_at_head(run)
+        return engine_at_seq(run, seq=seq)
     except (Diverged, SimError) as problem:
         raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem
-    return cast("Cluster", engine)

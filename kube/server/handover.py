@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import psycopg
 
+from engine.objects.objects import Manifest
 from kscope.failures.unavailable import what_is_away
-from kscope.runs.engine import Manifest
 from kscope.runs.errors import ApplicationError
 from kscope.runs.served.links import DATABASE_ERRORS
 from kscope.runs.write_keys import Held, is_undone

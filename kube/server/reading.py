@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engine.kernel.units import EPOCH, MICROSECOND, SECOND
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 from kscope.runs.hidden_values import without_hidden
 from kscope.runs.served.runs import Run
 from kscope.runs.served.versions import Version

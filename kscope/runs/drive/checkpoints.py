@@ -9,9 +9,10 @@ from typing import Any
 import orjson
 from django.db.models import QuerySet
 
+from engine.cluster.cluster import Cluster
 from engine.kernel.view import State
 from kscope.runs.drive.garbage import uncollected
-from kscope.runs.engine import Engine, wiring
+from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint
 
 CHECKPOINT_EVENTS = 10_000
@@ -27,7 +28,7 @@ def view_bytes(state: State) -> bytes:
     return orjson.dumps(state, option=orjson.OPT_SORT_KEYS)
 
 
-def checkpoint_freeze(*, run_id: int, engine: Engine, commands: int) -> Checkpoint:
+def checkpoint_freeze(*, run_id: int, engine: Cluster, commands: int) -> Checkpoint:
     """The row for the engine as it stands; everything recorded must have been taken.
 
     Only `checkpoint_insert` compresses it, so that the engine need not wait for that.
@@ -59,7 +60,7 @@ def checkpoint_view(checkpoint: Checkpoint) -> State:
 
 
 def engine_bytes(checkpoint: Checkpoint) -> bytes:
-    """What `Engine.checkpoint` gave."""
+    """What `Cluster.checkpoint` gave."""
     return zlib.decompress(checkpoint.engine)
 
 
@@ -99,7 +100,7 @@ class CheckpointSchedule:
         self._seq: int = saved.first() or 0
         self._allowed = 0.0
 
-    def take(self, engine: Engine, commands: int, alive: Callable[[], None]) -> Checkpoint | None:
+    def take(self, engine: Cluster, commands: int, alive: Callable[[], None]) -> Checkpoint | None:
         """A checkpoint of the *engine* as it stands, if one is due; *alive* is called before."""
         started = time.monotonic()
         if self._seq and (engine.seq - self._seq < CHECKPOINT_EVENTS or started < self._allowed):

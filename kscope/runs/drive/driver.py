@@ -7,12 +7,13 @@ slice. The driver decides what a slice holds: commands, and a step or a stretch 
 import logging
 import sys
 import time
-from typing import Any
 
 import redis
 from django.db import connection
 
+from engine.cluster.cluster import Cluster
 from engine.input.budget import Stop
+from engine.objects.objects import Manifest
 from kscope.logs import bind
 from kscope.runs import measures
 from kscope.runs.drive import slices
@@ -27,7 +28,7 @@ from kscope.runs.drive.garbage import GrowthCollector, uncollected
 from kscope.runs.drive.keeper import Build, Keeper
 from kscope.runs.drive.memory import BudgetGuard, Memory
 from kscope.runs.drive.replay import Diverged, RecordedOtherwise
-from kscope.runs.engine import Engine, Manifest, wiring
+from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 from kscope.runs.nudges import WakeListener, publish_head
 
@@ -97,7 +98,7 @@ class Driver:
         self._budget = BudgetGuard(self.engine)
         self._growth = GrowthCollector()
 
-    def _built(self, run: Run, epoch: int) -> Engine:
+    def _built(self, run: Run, epoch: int) -> Cluster:
         """The engine. Raises EngineEnded where it cannot be built."""
         build = self._keeper.build
         if build and build.why_not:
@@ -324,7 +325,7 @@ class Driver:
 
     def _step(self) -> int:
         """Advance to the next event, or the end of the next cycle; if there is none, to the end."""
-        unit: Any = self.controls.step_unit or "event"
+        unit = "cycle" if self.controls.step_unit == Run.StepUnit.CYCLE else "event"
         renewed = time.monotonic()
         while (due := self.engine.next_at) is not None and due <= self._end():
             if self.engine.advance(due, stop=unit) or is_halted(self.engine):
@@ -428,7 +429,7 @@ def _head_on_record(run: Run) -> slices.Head:
     )
 
 
-def _head_of(engine: Engine, commands: int, memory: int) -> slices.Head:
+def _head_of(engine: Cluster, commands: int, memory: int) -> slices.Head:
     return slices.Head(
         seq=engine.seq,
         at=engine.now,
@@ -455,7 +456,7 @@ def _others_wait() -> bool:
         return bool(slices.run_needs_driver(cursor))
 
 
-def is_halted(engine: Engine) -> bool:
+def is_halted(engine: Cluster) -> bool:
     """Whether the engine goes no further, for now or for good."""
     return bool(engine.failure) or engine.budget_stop is not None
 
@@ -475,7 +476,7 @@ class Pace:
             return None
         return self._at + int((time.monotonic() - self._since) * self._factor * 1e9)
 
-    def advance(self, engine: Engine, end: int) -> None:
+    def advance(self, engine: Cluster, end: int) -> None:
         """Bring the *engine* to where it should be by now, but no further than *end*.
 
         Stops after SLICE_SECONDS of computing. Where nothing is due any more, time still moves on

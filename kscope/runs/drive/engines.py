@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from engine.cluster.cluster import Cluster
 from kscope.runs.drive.replay import Progress, engine_at_head, engine_created
-from kscope.runs.engine import Engine, wiring
+from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 
 
@@ -11,7 +12,7 @@ from kscope.runs.models import Run
 class Live:
     """An engine kept between two tasks of this process, and the lease under which it was driven."""
 
-    engine: Engine
+    engine: Cluster
     epoch: int
 
 
@@ -37,7 +38,7 @@ def engines_forget() -> None:
     _live.clear()
 
 
-def engine_for(run: Run, epoch: int, progress: Progress) -> Engine:
+def engine_for(run: Run, epoch: int, progress: Progress) -> Cluster:
     """The engine of *run* at its head, for its owner of this *epoch*; a kept one if it is there.
 
     *progress* is called while an engine is computed, and may raise.

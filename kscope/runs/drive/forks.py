@@ -15,8 +15,9 @@ from typing import Any, cast
 from django.db import connection
 from psycopg import Cursor
 
+from engine.cluster.cluster import Cluster
 from kscope.runs.drive.replay import Diverged
-from kscope.runs.engine import Engine, wiring
+from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Command, Run
 
 CHUNK = 200  # callbacks between two looks at the wall clock
@@ -49,7 +50,7 @@ class GoalReplay:
         """Whether it repeats the history of the parent, which stayed within its budget."""
         return self._goal.seq is not None
 
-    def is_over(self, engine: Engine) -> bool:
+    def is_over(self, engine: Cluster) -> bool:
         """Whether the engine stands at the goal."""
         if self._stops:
             return False
@@ -58,14 +59,14 @@ class GoalReplay:
             return self._stands_at(engine, goal.steps, goal.at)
         return engine.seq >= goal.seq
 
-    def take_commands(self, engine: Engine) -> list[Command]:
+    def take_commands(self, engine: Cluster) -> list[Command]:
         """Take the commands that are due where the engine stands."""
         if not self._stops:
             return []
         first = self._stops[0][0]
         return self._stops.pop(0) if self._stands_at(engine, first.position, first.at or 0) else []
 
-    def advance(self, engine: Engine) -> None:
+    def advance(self, engine: Cluster) -> None:
         """Run a few callbacks towards the next command, or the goal. Raises Diverged."""
         goal = self._goal
         if self._stops:
@@ -76,12 +77,12 @@ class GoalReplay:
         else:
             self._go_to_event(engine, goal.seq)
 
-    def _stands_at(self, engine: Engine, steps: int | None, at: int) -> bool:
+    def _stands_at(self, engine: Cluster, steps: int | None, at: int) -> bool:
         if self._goal.seq is not None:
             return (engine.steps, engine.now) == (steps, at)
         return engine.now >= at and (engine.next_at is None or engine.next_at > at)
 
-    def _go_towards(self, engine: Engine, steps: int | None, at: int) -> None:
+    def _go_towards(self, engine: Cluster, steps: int | None, at: int) -> None:
         if self._goal.seq is None or steps is None:
             engine.advance(at, max_steps=CHUNK)
             return
@@ -94,7 +95,7 @@ class GoalReplay:
         if here == before or engine.steps > steps:
             raise Diverged(f"the engine stands at (step, time) {here}, recorded was {(steps, at)}")
 
-    def _go_to_event(self, engine: Engine, seq: int) -> None:
+    def _go_to_event(self, engine: Cluster, seq: int) -> None:
         for _ in range(CHUNK):
             if engine.seq >= seq:
                 return

@@ -21,11 +21,11 @@ from typing import Any
 
 from django.db import Error, connection
 
+from engine.cluster.cluster import Cluster
 from kscope.runs import leases
 from kscope.runs.drive import slices
 from kscope.runs.drive.ending import stuck
 from kscope.runs.drive.memory import resident_bytes
-from kscope.runs.engine import Engine
 
 LOOK_SECONDS = 0.5
 RENEWAL_SECONDS = 1.0
@@ -80,7 +80,7 @@ class Keeper:
         """*build* is what the driver builds; None for a run that has begun."""
         self._run_id, self._epoch = run_id, epoch
         self.build = build
-        self.engine: Engine | None = None
+        self.engine: Cluster | None = None
         self.is_lost = False
         self._cpu_clock = _cpu_clock_of_this_thread()
         # The driver reads the run's row again before anything else, and may as well renew then.

@@ -6,9 +6,9 @@ import time
 
 import psutil
 
+from engine.cluster.cluster import Cluster
 from engine.input.budget import Budget, Stop
 from kscope.runs.drive.engines import engines_forget
-from kscope.runs.engine import Engine
 
 MEASURE_SECONDS = 1.0  # between two measurements
 _MIB = 1024 * 1024
@@ -57,7 +57,7 @@ class Memory:
 class BudgetGuard:
     """Holds one engine to the budget of its run."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Cluster) -> None:
         self._engine = engine
         self.memory = Memory()
         # A kept engine may still be limited to an older budget.

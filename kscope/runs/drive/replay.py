@@ -13,13 +13,14 @@ from typing import Any
 import orjson
 from django.db import DatabaseError, InterfaceError, connection
 
+from engine.cluster.cluster import Cluster
 from engine.kernel.errors import SimError
 from kscope.runs import measures
 from kscope.runs.drive.checkpoints import checkpoints_usable, engine_bytes
 from kscope.runs.drive.ending.stopping import Stopping
 from kscope.runs.drive.garbage import uncollected
 from kscope.runs.drive.slices import LostLease
-from kscope.runs.engine import Engine, wiring
+from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Command, Run
 
 CHUNK = 2_000  # callbacks between two signs of life
@@ -60,7 +61,7 @@ class Progress:
 SILENT = Progress()
 
 
-def engine_at_head(run: Run, *, progress: Progress = SILENT) -> Engine:
+def engine_at_head(run: Run, *, progress: Progress = SILENT) -> Cluster:
     """An engine that stands exactly at the committed head of *run*.
 
     1. Restore the newest checkpoint that this version of the code wrote, or build the engine anew.
@@ -85,7 +86,7 @@ def engine_at_head(run: Run, *, progress: Progress = SILENT) -> Engine:
         return _replayed(engine_created(run, progress), 0, run, progress.alive)
 
 
-def engine_created(run: Run, progress: Progress = SILENT) -> Engine:
+def engine_created(run: Run, progress: Progress = SILENT) -> Cluster:
     """The engine of *run* before its first step. Raises what *progress* raises."""
     assert wiring.create, "no engine is registered"
     with uncollected():
@@ -97,8 +98,8 @@ def engine_at_seq(
     *,
     seq: int,
     start: int | None = None,
-    begin: Callable[[Engine], object] | None = None,
-) -> Engine:
+    begin: Callable[[Cluster], object] | None = None,
+) -> Cluster:
     """An engine just after the callback that recorded event *seq* (at most the head).
 
     It starts at the newest checkpoint not after event *start*, else *seq*; there *begin* is called
@@ -114,7 +115,7 @@ def engine_at_seq(
         return _at_event(engine, done, run, seq, _nothing)
 
 
-def go_to(engine: Engine, *, steps: int, at: int, alive: Callable[[], None] = _nothing) -> None:
+def go_to(engine: Cluster, *, steps: int, at: int, alive: Callable[[], None] = _nothing) -> None:
     """Advance to exactly (*steps*, *at*). Raises Diverged when the engine does not pass there."""
     while engine.steps < steps:
         before = engine.steps
@@ -140,7 +141,7 @@ def _is_of_another_engine(run: Run) -> bool:
     return run.head_seq > 0 and run.engine_digest != wiring.engine_digest()
 
 
-def _restored_before(run: Run, *, seq: int) -> tuple[tuple[Engine, int] | None, bool]:
+def _restored_before(run: Run, *, seq: int) -> tuple[tuple[Cluster, int] | None, bool]:
     """The engine of the newest checkpoint at or before *seq*, and the commands it has carried out.
 
     Also whether there was one that other code wrote: with another version of a plugin, perhaps.
@@ -157,7 +158,7 @@ def _restored_before(run: Run, *, seq: int) -> tuple[tuple[Engine, int] | None, 
         return None, isinstance(problem, SimError)
 
 
-def _restored(checkpoint: Checkpoint) -> tuple[Engine, int]:
+def _restored(checkpoint: Checkpoint) -> tuple[Cluster, int]:
     assert wiring.restore, "no engine is registered"
     frozen = engine_bytes(checkpoint)
     with uncollected():
@@ -169,7 +170,7 @@ def _restored(checkpoint: Checkpoint) -> tuple[Engine, int]:
     return engine, checkpoint.commands
 
 
-def _replayed(engine: Engine, done: int, run: Run, alive: Callable[[], None]) -> Engine:
+def _replayed(engine: Cluster, done: int, run: Run, alive: Callable[[], None]) -> Cluster:
     for command in _commands_after(run, done):
         go_to(engine, steps=command.position or 0, at=command.at or 0, alive=alive)
         engine.apply(wiring.parse_command(command.body))
@@ -183,7 +184,7 @@ def _replayed(engine: Engine, done: int, run: Run, alive: Callable[[], None]) ->
     return engine
 
 
-def _at_event(engine: Engine, done: int, run: Run, seq: int, alive: Callable[[], None]) -> Engine:
+def _at_event(engine: Cluster, done: int, run: Run, seq: int, alive: Callable[[], None]) -> Cluster:
     for command in _commands_after(run, done):
         if command.outcome_seq is not None and command.outcome_seq > seq:
             break
@@ -226,7 +227,7 @@ def _check_history(run: Run, seq: int) -> None:
 
 
 @_measured("compared")
-def _compared(run: Run, seq: int, progress: Progress) -> Engine:
+def _compared(run: Run, seq: int, progress: Progress) -> Cluster:
     """The engine after event *seq*, from the beginning of the run, every event as on the record.
 
     Raises RecordedOtherwise with the first that is not.
@@ -264,7 +265,7 @@ class _Comparison:
     """An engine beside the events on record; `seq` is the newest event that they agree on."""
 
     def __init__(self, run: Run) -> None:
-        self.engine: Engine | None = None
+        self.engine: Cluster | None = None
         self.seq = 0
         self._run = run
 

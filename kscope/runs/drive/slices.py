@@ -19,11 +19,14 @@ from psycopg.errors import (
 )
 
 from engine.api_server.store.write_record import Left, Written
+from engine.cluster.cluster import Slice
 from engine.input.budget import Budget, Stop
+from engine.objects.objects import Manifest
+from engine.scheduler.cycle.attempt import SchedulingAttempt
 from kscope.runs import leases, measures
 from kscope.runs.drive.checkpoints import checkpoint_insert
 from kscope.runs.drive.run_table import FEW_ROWS, RunTable, records
-from kscope.runs.engine import EngineSlice, Manifest, wiring
+from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, OtherObject, RemovedObject, Run, RunEvent
 from kscope.runs.nudges import Outcome
 
@@ -206,7 +209,7 @@ class Packed:
     rows: list[tuple[Any, ...]]
     projections: list[Projection]
     removals: list[tuple[int, int, str, str]]
-    attempts: Sequence[Any]
+    attempts: Sequence[SchedulingAttempt]
 
     @property
     def most_rows(self) -> int:
@@ -214,7 +217,7 @@ class Packed:
         return max(len(self.rows), len(self.removals), len(self.attempts))
 
 
-def slice_packed(piece: EngineSlice) -> Packed:
+def slice_packed(piece: Slice) -> Packed:
     """*piece* with its objects sorted into tables and encoded."""
     by_table: dict[str, dict[str, tuple[Manifest | None, Written]]] = {}
     for entity, manifest in piece.touched.items():

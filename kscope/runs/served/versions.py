@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 
 
 @dataclass(frozen=True, slots=True)

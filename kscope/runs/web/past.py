@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from engine.api_server.store.write_record import Written
+from engine.cluster.cluster import Cluster
+from engine.objects.objects import Manifest
 from kscope.runs.aside import Question
 from kscope.runs.drive.replay import engine_at_seq
-from kscope.runs.engine import Engine, Manifest, wiring
+from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import OtherObject, Run, RunEvent
 from kscope.runs.selectors import check_seq
@@ -150,7 +152,7 @@ def _replay(run: Run, seq: int) -> Stretch:
     logs: list[tuple[int, ObjectLog]] = []
     reached = min(seq + AHEAD, run.head_seq)
 
-    def begin(engine: Engine) -> None:
+    def begin(engine: Cluster) -> None:
         logs.append((engine.seq, log_objects(engine)))
 
     try:

@@ -19,9 +19,9 @@ from anyio import CancelScope
 from channels.db import database_sync_to_async
 
 from engine.objects.kinds import entity_id
+from engine.objects.objects import Manifest
 from kscope.runs import aside
 from kscope.runs.aside import Question
-from kscope.runs.engine import Manifest
 from kscope.runs.errors import ApplicationError
 from kscope.runs.selectors import run_seq_at
 from kscope.runs.served.client_leases import lease_at, leases_in

@@ -10,7 +10,7 @@ import psycopg
 
 from engine.kernel.units import HOUR, timestamp
 from engine.objects.kinds import entity_id
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 from kscope.runs.served.said import Life, Said, is_something_said, lives_of, said_before
 from kscope.runs.served.versions import Version
 from kube.resources import SERVED, Resource

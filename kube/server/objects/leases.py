@@ -12,7 +12,7 @@ import psycopg
 from psycopg_pool import PoolTimeout
 
 from engine.kernel.units import timestamp
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 from kscope.runs.nudges import Outcome
 from kscope.runs.served.client_leases import (
     MOST,

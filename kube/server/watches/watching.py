@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from engine.objects.kinds import entity_id
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 from kscope.runs.served.links import SnapshotLinks
 from kscope.runs.served.versions import Version
 from kscope.runs.stream.watching import RECHECK_SECONDS

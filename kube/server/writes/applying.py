@@ -6,7 +6,7 @@ from starlette.requests import Request
 
 from engine.input.cleaning import without_values
 from engine.kernel.units import timestamp
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 from kube import strict
 from kube.addresses import Target
 from kube.apply import ObjectFields, check_options, manager_of

@@ -18,8 +18,8 @@ from engine.api_server.admission.permissions import permission_at
 from engine.api_server.validation.manifests import check_stored
 from engine.api_server.validation.report import Report
 from engine.input.cleaning import without_nulls, without_values
+from engine.objects.objects import Manifest
 from engine.objects.openapi.fields import without
-from kscope.runs.engine import Manifest
 from kscope.runs.hidden_values import reads_values
 from kube import patching
 from kube.addresses import Target

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from engine.api_server.admission import strategy
 from engine.api_server.admission.permissions import OBJECT
 from engine.objects.kinds import entity_id
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 from kube.addresses import Target
 from kube.resources import PODS, Resource
 from kube.server.answers import answered

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 from kscope.runs.served.versions import Version
 from kube.addresses import Target
 from kube.server.writes.bodies import body_of, part_of

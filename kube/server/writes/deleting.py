@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 from kube.addresses import Target
 from kube.server.answers import answered
 from kube.server.objects.instants import now

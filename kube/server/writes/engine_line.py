@@ -14,8 +14,8 @@ from typing import Any
 
 import psycopg
 
+from engine.objects.objects import Manifest
 from kscope.runs.capacity import requests_at_once
-from kscope.runs.engine import Manifest
 from kscope.runs.errors import ApplicationError
 from kscope.runs.nudges import Outcome, outcomes_of
 from kscope.runs.served.commands import RunFailed, check_alive, outcomes_answered

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 from kube.addresses import Target
 from kube.server.writes.bodies import part_of
 from kube.status import bad_request

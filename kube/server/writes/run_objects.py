@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engine.kernel.units import SECOND, timestamp
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 from kscope.runs.nudges import Outcome
 from kscope.runs.served.commands import left_by
 from kscope.runs.served.links import SnapshotLinks

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kscope.runs.engine import Manifest
+from engine.objects.objects import Manifest
 from kube.addresses import Target
 from kube.server.writes.bodies import part_of
 from kube.status import bad_request, invalid
