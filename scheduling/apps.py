@@ -11,22 +11,11 @@ class SchedulingConfig(AppConfig):
 
     def ready(self) -> None:
         """Register engine, task and tables."""
-        from engine.cluster.source import fingerprint
-        from engine.scheduler.configuration.scenario_schedulers import check_setup
-        from engine.versions.choices import proposed_version, version_choices
-        from engine.versions.differences import plugin_change
         from kscope.runs.engine import wiring
         from scheduling import models, selectors, services, tasks
 
         wiring.create = services.cluster_create
-        wiring.engine_digest = fingerprint
-        wiring.restore = services.cluster_restore
         wiring.prepare = services.cluster_prepare
-        wiring.parse_command = services.command_parse
-        wiring.check_setup = check_setup
-        wiring.versions = version_choices()
-        wiring.proposed_version = proposed_version
-        wiring.plugin_change = plugin_change
         wiring.enqueue = tasks.enqueue
         wiring.attempt_kept = selectors.attempt_kept
         wiring.touch_objects = services.cluster_touch_objects

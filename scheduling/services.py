@@ -9,7 +9,6 @@ from django.db.models import QuerySet
 from psycopg import Connection, Cursor
 
 from engine.cluster.cluster import Cluster
-from engine.cluster.commands import Command
 from engine.input.scenario import Scenario
 from engine.scheduler.cycle.attempt import SchedulingAttempt
 from engine.scheduler.cycle.score_columns import ScoreColumns
@@ -76,11 +75,6 @@ def _of_parent(recorded: QuerySet[RunEvent], run_id: int) -> QuerySet[RunEvent]:
     return recorded.filter(run_id=parent_id, at__lte=at)
 
 
-def cluster_restore(blob: bytes) -> Cluster:
-    """The cluster of a checkpoint. Raises StaleCheckpoint when other code wrote it."""
-    return Cluster.restore(blob)
-
-
 def cluster_log_objects(cluster: Cluster) -> ObjectLog:
     """Note down every version of every object that the cluster writes from now on."""
     manifests, record = _manifests(cluster), cluster.store.record
@@ -98,11 +92,6 @@ def cluster_touch_objects(cluster: Cluster) -> None:
 def _manifests(cluster: Cluster) -> dict[str, Any]:
     store = cluster.store
     return {obj.id: obj.raw for kind in store.kinds() for obj in store.objects(kind)}
-
-
-def command_parse(body: dict[str, Any]) -> Command:
-    """The command of its JSON form. Raises Invalid."""
-    return Command.from_dict(body)
 
 
 def attempts_write(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from engine.framework import names
@@ -26,18 +27,15 @@ class VersionChoice:
     name: str
     summary: str
     has: tuple[str, ...]
-    is_default: bool
-    """A run follows it unless another one is chosen."""
     gates: Mapping[str, bool]
     """The feature gates that a run can turn on or off, with their defaults."""
 
 
+@cache
 def version_choices() -> tuple[VersionChoice, ...]:
     """All versions, the newest first."""
     return tuple(
-        VersionChoice(
-            version.name, version.summary, _has(version), version is DEFAULT, _gates(version)
-        )
+        VersionChoice(version.name, version.summary, _has(version), _gates(version))
         for version in VERSIONS.values()
     )
 

@@ -6,10 +6,10 @@ from typing import Any
 import redis
 from django.db import connection
 
+from engine.cluster.source import fingerprint
 from kscope.operations import presence, retention
 from kscope.runs import leases
 from kscope.runs.drive.slices import run_needs_driver
-from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 
 SHOWN = 20
@@ -114,7 +114,7 @@ def _runs_by_status() -> dict[str, int]:
 def _failures() -> list[dict[str, Any]]:
     """Runs that failed or cannot be continued, the newest first, each with the reason."""
     names = ("run", "name", "status", "error", "differs_from", "at")
-    found = _rows(_FAILURES, *names, first=(wiring.engine_digest(),), limit=SHOWN)
+    found = _rows(_FAILURES, *names, first=(fingerprint(),), limit=SHOWN)
     for row in found:
         differs, at = row.pop("differs_from"), row["at"]
         if row["status"] != Run.Status.FAILED:

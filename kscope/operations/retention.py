@@ -19,9 +19,9 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 
+from engine.cluster.source import fingerprint
 from kscope.runs import leases, services
 from kscope.runs.drive.slices import run_needs_driver
-from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 
 SPACING = 50_000  # events between two checkpoints that stay
@@ -213,7 +213,7 @@ def _spare_checkpoints(run: Run) -> list[int]:
 
 
 def _emptied(run: Run) -> Item:
-    if run.engine_digest != wiring.engine_digest():
+    if run.engine_digest != fingerprint():
         return Item(run.pk, run.name, 0, 0)
     count, size = _execute(_EVIDENCE, run.pk)
     return Item(run.pk, run.name, count, size)

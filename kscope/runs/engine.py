@@ -4,17 +4,14 @@
 engine, the task that starts the runner and the tables that a slice is written to.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from psycopg import Connection, Cursor
 
 from engine.cluster.cluster import Cluster
-from engine.input.load_result import SetupCheck
 from engine.scheduler.cycle.attempt import SchedulingAttempt
-from engine.versions.choices import VersionChoice
-from engine.versions.differences import PluginChange
 
 # Writes the attempts of a slice of a run, as part of its transaction.
 SliceWriter = Callable[[Connection[Any], int, Sequence[SchedulingAttempt]], None]
@@ -31,12 +28,8 @@ class Wiring:
 
     # Called with the number of objects of the first state that exist, and that there will be; may raise.
     create: Callable[[Any, Callable[[int, int], None]], Cluster] | None = None
-    # Digest of the engine's source: a history with another digest may have been decided otherwise.
-    engine_digest: Callable[[], str] = str
-    restore: Callable[[bytes], Cluster] | None = None
     # Gives a restored engine of that run what its checkpoint leaves out.
     prepare: Callable[[Cluster, int], None] | None = None
-    parse_command: Callable[[dict[str, Any]], Any] = field(default=lambda body: body)
     enqueue: Callable[[int], None] | None = None
     # Called by a child process of web or worker, with its role, so that its counts are not lost.
     process_began: Callable[[str], None] = field(default=lambda role: None)
@@ -46,14 +39,6 @@ class Wiring:
     log_objects: Callable[[Cluster], Any] | None = None
     # The evidence of the newest attempt of a pod up to an event, if it was kept: see docs/evidence.md.
     attempt_kept: Callable[[int, str, int], dict[str, Any] | None] | None = None
-    # The rule of a plugin that differs between two versions: (plugin, version, version).
-    plugin_change: Callable[[str, str, str], PluginChange | None] | None = None
-    # What the engine would not accept in a scenario's setup of its schedulers.
-    check_setup: SetupCheck | None = None
-    # The versions of Kubernetes that a run can follow, the newest first.
-    versions: Sequence[VersionChoice] = ()
-    # The version for a cluster whose kubelets have these versions.
-    proposed_version: Callable[[Iterable[str]], str] | None = None
     writers: list[SliceWriter] = field(default_factory=list)
     copiers: list[HistoryCopier] = field(default_factory=list)
     projections: dict[str, type[Any]] = field(default_factory=dict)

@@ -9,10 +9,10 @@ from django.db import models
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Coalesce
 
+from engine.cluster.source import fingerprint
 from engine.input.budget import Budget
 from kscope.accounts.access import Visibility
 from kscope.runs import leases
-from kscope.runs.engine import wiring
 
 _USUAL = Budget()
 
@@ -309,7 +309,7 @@ class Run(OwnedModel):
     @classmethod
     def with_worker(cls, runs: "models.QuerySet[Run]") -> "models.QuerySet[Run]":
         """*runs*, each read together with what a worker does for it; see `selectors.run_worker`."""
-        return runs.annotate(worker_as_read=RawSQL(leases.WORKER, [wiring.engine_digest()]))
+        return runs.annotate(worker_as_read=RawSQL(leases.WORKER, [fingerprint()]))
 
     @property
     def stands(self) -> bool:
@@ -331,7 +331,7 @@ class Run(OwnedModel):
     @property
     def cannot_continue_after(self) -> int | None:
         """The first event that this version decides differently; None while the run can go on."""
-        return self.differs_from if self.differs_for == wiring.engine_digest() else None
+        return self.differs_from if self.differs_for == fingerprint() else None
 
     @property
     def budget(self) -> Budget:

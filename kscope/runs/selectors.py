@@ -8,10 +8,10 @@ import orjson
 from django.db import connection
 from django.db.models import QuerySet
 
+from engine.cluster.source import fingerprint
 from engine.kernel.view import State, fold
 from kscope.runs import leases
 from kscope.runs.drive.checkpoints import checkpoint_before, checkpoint_view
-from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.triages import run_stuck
@@ -89,7 +89,7 @@ def run_worker(run: Run) -> str:
         return ""
     with connection.cursor() as cursor:
         statement = f"SELECT {leases.WORKER} FROM runs_run WHERE id = %s"
-        cursor.execute(statement, [wiring.engine_digest(), run.pk])
+        cursor.execute(statement, [fingerprint(), run.pk])
         found = cursor.fetchone()
     return found[0] if found else ""
 

@@ -9,6 +9,7 @@ import orjson
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Max, ProtectedError, Q
 
+from engine.cluster.commands import Command as EngineCommand
 from engine.input import scenario as sim_scenario
 from engine.input.budget import MOST, Budget
 from engine.input.cleaning import clean_command
@@ -16,6 +17,9 @@ from engine.input.load_result import LoadResult
 from engine.kernel.errors import SimError
 from engine.kernel.units import MINUTE, nanoseconds_of
 from engine.objects.kinds import NAMESPACED, entity_id
+from engine.scheduler.configuration.scenario_schedulers import check_setup
+from engine.versions.choices import proposed_version, version_choices
+from engine.versions.registry import VERSIONS
 from kscope.accounts.access import Visibility
 from kscope.runs import leases
 from kscope.runs.capacity.quotas import quotas_check
@@ -229,14 +233,12 @@ def _is_untouched(run: Run) -> bool:
 def _proposed_version(scenario: Scenario) -> str:
     """The version that the kubelets of a cluster that was brought suggest, else the default."""
     kubelets: list[str] = (scenario.report or {}).get("kubelets", []) if scenario.as_brought else []
-    if kubelets and wiring.proposed_version is not None:
-        return wiring.proposed_version(kubelets)
-    return next(version.name for version in wiring.versions if version.is_default)
+    return proposed_version(kubelets)
 
 
 def _gates_of(profile: str, gates: Mapping[str, bool]) -> dict[str, bool]:
     """Those of *gates* that can be set under *profile*; all, for a profile that does not exist."""
-    settable = next((one.gates for one in wiring.versions if one.name == profile), gates)
+    settable = next((one.gates for one in version_choices() if one.name == profile), gates)
     return {name: value for name, value in gates.items() if name in settable}
 
 
@@ -248,9 +250,8 @@ def _check_choice(
     seed: int,
     tie_break: str,
 ) -> None:
-    known = [version.name for version in wiring.versions]
-    if profile not in known:
-        raise ApplicationError(f"profile is {profile!r}; it must be one of {', '.join(known)}")
+    if profile not in VERSIONS:
+        raise ApplicationError(f"profile is {profile!r}; it must be one of {', '.join(VERSIONS)}")
     setup = {
         "profile": profile,
         "feature_gates": feature_gates,
@@ -269,9 +270,7 @@ def _check_choice(
 
 def _setup_refusal(scenario: dict[str, Any]) -> str:
     """Why the schedulers of *scenario*, with what is chosen for a run, cannot be set up, or ""."""
-    if wiring.check_setup is None:
-        return ""
-    report = wiring.check_setup(scenario, scenario.get("configuration"))
+    report = check_setup(scenario, scenario.get("configuration"))
     return "; ".join(f"{one.part}.{one.path}: {one.message}" for one in report.faults)
 
 
@@ -560,7 +559,7 @@ def command_prepare(*, run: Run, body: dict[str, Any]) -> CommandColumns:
     """
     body = clean_command(body)
     try:
-        wiring.parse_command(body)
+        EngineCommand.from_dict(body)
     except SimError as problem:
         raise ApplicationError(str(problem)) from problem
     _check_can_continue(run)

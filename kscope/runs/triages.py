@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
-from kscope.runs.engine import wiring
+from engine.cluster.source import fingerprint
 from kscope.runs.models import Run, Triage
 
 
@@ -19,7 +19,7 @@ def triage_keep(run: Run, document: dict[str, Any], *, is_whole: bool) -> None:
         "document": document,
         "is_whole": is_whole,
         "stuck": len(document["groups"]),
-        "engine_digest": wiring.engine_digest(),
+        "engine_digest": fingerprint(),
     }
     Triage.objects.update_or_create(scenario_id=run.scenario_id, **_version(run), defaults=found)
 
@@ -48,4 +48,4 @@ def _version(run: Run) -> dict[str, Any]:
 
 
 def _of_engine() -> QuerySet[Triage]:
-    return Triage.objects.filter(engine_digest=wiring.engine_digest())
+    return Triage.objects.filter(engine_digest=fingerprint())

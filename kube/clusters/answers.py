@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from engine.input.loader import load_files
+from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.runs import services
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
@@ -30,7 +31,7 @@ class Answers:
     def create(self, files: Sequence[tuple[str, str]], options: dict[str, Any]) -> dict[str, Any]:
         """A run of the files at its first instant. Raises ApplicationError for their problems."""
         content = [(name, text.encode()) for name, text in files]
-        loaded = load_files(content, check=wiring.check_setup)
+        loaded = load_files(content, check=check_setup)
         loaded.scenario = {**(loaded.scenario or {}), "until": FAR}
         scenario = services.scenario_store(name="cluster", result=loaded)
         run = services.run_create(scenario=scenario, **options)

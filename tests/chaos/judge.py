@@ -6,9 +6,10 @@ from typing import Any
 import orjson
 
 from engine.cluster.checks.cluster_checks import cluster_findings
+from engine.cluster.commands import Command
 from kscope.runs.drive.replay import go_to
 from kscope.runs.models import Run, Scenario
-from scheduling.services import cluster_create, command_parse
+from scheduling.services import cluster_create
 from tests.chaos.tree import Tree
 
 _EVENTS = (
@@ -102,7 +103,7 @@ class _Judge:
         engine = cluster_create(run)
         for _, body, _, _, position, at, _ in self.commands:
             go_to(engine, steps=position, at=at)
-            engine.apply(command_parse(orjson.loads(body)))
+            engine.apply(Command.from_dict(orjson.loads(body)))
         go_to(engine, steps=run.head_steps, at=run.head_at)
         piece = engine.take()
         self.expect(engine.digest() == run.head_digest, "the digest differs")

@@ -8,11 +8,11 @@ import redis
 from django.contrib.auth.models import User
 from django.test import Client
 
+from engine.cluster.source import fingerprint
 from kscope.operations import presence
 from kscope.operations.overview import overview, summary
 from kscope.runs import services
 from kscope.runs.drive import runner, slices
-from kscope.runs.engine import wiring
 from kscope.runs.models import Command, Run
 
 pytestmark = [
@@ -47,7 +47,7 @@ def test_a_waiting_command_shows_its_age(start: Start) -> None:
 def test_stuck_runs_are_shown_with_the_reason(start: Start) -> None:
     failed, older = start(), start()
     Run.objects.filter(pk=failed.pk).update(status="failed", error="ZeroDivisionError: no")
-    digest = wiring.engine_digest()
+    digest = fingerprint()
     Run.objects.filter(pk=older.pk).update(differs_from=1204, differs_for=digest)
     reasons = {row["run"]: row["error"] for row in overview()["failures"]}
     assert reasons == {

@@ -15,6 +15,7 @@ from django.core.management import call_command
 from django.db import connection
 from psycopg import sql
 
+from engine.cluster.source import fingerprint
 from kscope.runs import services
 from kscope.runs.drive import driver, engines, replay, runner
 from kscope.runs.drive.replay import engine_at_head
@@ -232,7 +233,7 @@ def test_a_continued_run_has_a_new_checkpoint(tampered: None) -> None:
     Checkpoint.objects.filter(run=run).update(engine=b"of another version", engine_digest="")
     engines._live.clear()
     play_on(run.pk)
-    assert Checkpoint.objects.filter(run=run, engine_digest=wiring.engine_digest()).exists()
+    assert Checkpoint.objects.filter(run=run, engine_digest=fingerprint()).exists()
 
 
 def test_a_different_history_is_read_not_continued(tampered: None) -> None:
@@ -314,7 +315,7 @@ def test_the_past_is_shown_until_histories_differ(
 
 
 def test_an_unreadable_checkpoint_costs_only_time(older: None) -> None:
-    digest = wiring.engine_digest()
+    digest = fingerprint()
     run = services.run_fork(run=Run.objects.get(pk=MIDWAY), afresh=True)
     runner.run_drive(run.pk)
     engines._live.clear()

@@ -8,6 +8,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from engine.kernel.view import State
+from engine.versions.differences import plugin_change
 from kscope.runs.compare import comparison
 from kscope.runs.compare.comparison import Decision, Difference
 from kscope.runs.engine import wiring
@@ -240,10 +241,10 @@ def _version_change(
     first: Difference, a: Run, b: Run, kept: tuple[dict[str, Any] | None, dict[str, Any] | None]
 ) -> dict[str, Any] | None:
     """The rule in which the profiles of the runs differ and that decided on the pod; or None."""
-    if wiring.plugin_change is None or a.profile == b.profile:
+    if a.profile == b.profile:
         return None
     plugin = comparison.deciding_plugin(first.a.node, first.b.node, *kept)
-    change = wiring.plugin_change(plugin, a.profile, b.profile) if plugin else None
+    change = plugin_change(plugin, a.profile, b.profile) if plugin else None
     if change is None:
         return None
     words = (

@@ -10,9 +10,9 @@ import orjson
 from django.db.models import QuerySet
 
 from engine.cluster.cluster import Cluster
+from engine.cluster.source import fingerprint
 from engine.kernel.view import State
 from kscope.runs.drive.garbage import uncollected
-from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint
 
 CHECKPOINT_EVENTS = 10_000
@@ -46,7 +46,7 @@ def checkpoint_freeze(*, run_id: int, engine: Cluster, commands: int) -> Checkpo
         engine=frozen,
         view=view,
         view_digest=hashlib.sha256(view).hexdigest(),
-        engine_digest=wiring.engine_digest(),
+        engine_digest=fingerprint(),
     )
 
 
@@ -72,9 +72,7 @@ def checkpoint_before(run_id: int, *, seq: int, view_only: bool = False) -> Chec
 
 def checkpoints_usable(run_id: int, *, seq: int) -> QuerySet[Checkpoint]:
     """The checkpoints at or before *seq* that this version of the engine wrote, newest first."""
-    found = Checkpoint.objects.filter(
-        run_id=run_id, seq__lte=seq, engine_digest=wiring.engine_digest()
-    )
+    found = Checkpoint.objects.filter(run_id=run_id, seq__lte=seq, engine_digest=fingerprint())
     return found.order_by("-seq")
 
 

@@ -12,6 +12,7 @@ import redis
 from django.db import connection
 
 from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command as EngineCommand
 from engine.input.budget import Stop
 from engine.objects.objects import Manifest
 from kscope.logs import bind
@@ -267,7 +268,7 @@ class Driver:
 
     def _apply(self, key: int, entity: str, body: Manifest) -> slices.Done:
         position, at = self.engine.steps, self.engine.now
-        outcome = self.engine.apply(wiring.parse_command(body))
+        outcome = self.engine.apply(EngineCommand.from_dict(body))
         self.commands += 1
         return slices.Done(
             key,

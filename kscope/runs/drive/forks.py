@@ -16,6 +16,7 @@ from django.db import connection
 from psycopg import Cursor
 
 from engine.cluster.cluster import Cluster
+from engine.cluster.source import fingerprint
 from kscope.runs.drive.replay import Diverged
 from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Command, Run
@@ -209,7 +210,7 @@ def _head_set(fork: Run, checkpoint: Checkpoint) -> None:
 
 def follows_another_engine(fork: Run) -> bool:
     """Whether *fork* is to have the history of its parent, which another engine recorded."""
-    parents = Run.objects.filter(pk=fork.parent_id).exclude(engine_digest=wiring.engine_digest())
+    parents = Run.objects.filter(pk=fork.parent_id).exclude(engine_digest=fingerprint())
     return fork.goal_at is not None and fork.goal_seq is not None and parents.exists()
 
 

@@ -14,6 +14,8 @@ import orjson
 from django.db import DatabaseError, InterfaceError, connection
 
 from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command as EngineCommand
+from engine.cluster.source import fingerprint
 from engine.kernel.errors import SimError
 from kscope.runs import measures
 from kscope.runs.drive.checkpoints import checkpoints_usable, engine_bytes
@@ -138,7 +140,7 @@ def _measured(start: str) -> Iterator[None]:
 
 
 def _is_of_another_engine(run: Run) -> bool:
-    return run.head_seq > 0 and run.engine_digest != wiring.engine_digest()
+    return run.head_seq > 0 and run.engine_digest != fingerprint()
 
 
 def _restored_before(run: Run, *, seq: int) -> tuple[tuple[Cluster, int] | None, bool]:
@@ -159,10 +161,9 @@ def _restored_before(run: Run, *, seq: int) -> tuple[tuple[Cluster, int] | None,
 
 
 def _restored(checkpoint: Checkpoint) -> tuple[Cluster, int]:
-    assert wiring.restore, "no engine is registered"
     frozen = engine_bytes(checkpoint)
     with uncollected():
-        engine = wiring.restore(frozen)
+        engine = Cluster.restore(frozen)
     if engine.digest() != checkpoint.digest:
         raise Diverged(f"{checkpoint} holds another history than it was stored with")
     if wiring.prepare:
@@ -173,7 +174,7 @@ def _restored(checkpoint: Checkpoint) -> tuple[Cluster, int]:
 def _replayed(engine: Cluster, done: int, run: Run, alive: Callable[[], None]) -> Cluster:
     for command in _commands_after(run, done):
         go_to(engine, steps=command.position or 0, at=command.at or 0, alive=alive)
-        engine.apply(wiring.parse_command(command.body))
+        engine.apply(EngineCommand.from_dict(command.body))
     go_to(engine, steps=run.head_steps, at=run.head_at, alive=alive)
     engine.take()
     if (engine.seq, engine.digest()) != (run.head_seq, run.head_digest):
@@ -191,7 +192,7 @@ def _at_event(engine: Cluster, done: int, run: Run, seq: int, alive: Callable[[]
         if engine.seq >= seq and command.position != engine.steps:
             break
         go_to(engine, steps=command.position or 0, at=command.at or 0, alive=alive)
-        engine.apply(wiring.parse_command(command.body))
+        engine.apply(EngineCommand.from_dict(command.body))
     steps = engine.steps
     while engine.seq < seq:
         if engine.next_at is None:
@@ -245,7 +246,7 @@ def _compared(run: Run, seq: int, progress: Progress) -> Cluster:
         else:
             for command in _commands_after(run, 0):
                 go_to(engine, steps=command.position or 0, at=command.at or 0, alive=look)
-                engine.apply(wiring.parse_command(command.body))
+                engine.apply(EngineCommand.from_dict(command.body))
                 look()
             go_to(engine, steps=run.head_steps, at=run.head_at, alive=look)
         look()

@@ -20,6 +20,7 @@ from psycopg.errors import (
 
 from engine.api_server.store.write_record import Left, Written
 from engine.cluster.cluster import Slice
+from engine.cluster.source import fingerprint
 from engine.input.budget import Budget, Stop
 from engine.objects.objects import Manifest
 from engine.scheduler.cycle.attempt import SchedulingAttempt
@@ -461,7 +462,7 @@ def _move_head(cursor: Cursor[Any], run_id: int, epoch: int, commit: Commit) -> 
             "next_at": head.next_at,
             "objects": head.objects,
             "memory": head.memory,
-            "engine": wiring.engine_digest(),
+            "engine": fingerprint(),
             "at_goal": commit.at_goal,
             "forgets_pod": commit.at_decision or commit.at_end or stop is not None,
             "stops": stop is not None,
@@ -517,7 +518,7 @@ def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]
         # A fork that uses up its budget before it begins takes no commands either.
         f" AND (r.goal_at IS NULL OR r.stopped_by = '') {only}"
         " ORDER BY r.id",
-        [wiring.engine_digest(), *([run_ids] if run_ids is not None else [])],
+        [fingerprint(), *([run_ids] if run_ids is not None else [])],
     )
     return [row[0] for row in cursor.fetchall()]
 
@@ -541,7 +542,7 @@ def run_stop_continuing(*, run_id: int, epoch: int, differs_from: int, reason: s
             " status = CASE WHEN status <> 'playing' THEN status"
             "  WHEN next_at IS NULL OR head_at >= until THEN 'finished' ELSE 'paused' END"
             " WHERE id = %s AND lease_epoch = %s",
-            [differs_from, wiring.engine_digest(), run_id, epoch],
+            [differs_from, fingerprint(), run_id, epoch],
         )
         if cursor.rowcount != 1:
             raise _not_ours(run_id, epoch)

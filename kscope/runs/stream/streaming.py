@@ -17,9 +17,9 @@ import orjson
 import psycopg
 from django.db import connection
 
+from engine.cluster.source import fingerprint
 from engine.kernel.view import State
 from kscope.runs import leases
-from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 from kscope.runs.selectors import NEWEST, run_dict, run_state_at
 from kscope.runs.stream.counters import Sample, Tally, extend, grid_end, window
@@ -239,7 +239,7 @@ class Hub(Follower):
     async def _read_run(self, link: "psycopg.AsyncConnection[Any]") -> dict[str, Any]:
         found = await link.execute(
             _READ_RUN,
-            [wiring.engine_digest(), wiring.engine_digest(), self.run_id],
+            [fingerprint(), fingerprint(), self.run_id],
         )
         row = await found.fetchone()
         if row is None:

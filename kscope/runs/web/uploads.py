@@ -26,9 +26,9 @@ from engine.input.loader import Loader
 from engine.input.scenario import LONGEST_NAME
 from engine.objects.documents import Limits
 from engine.objects.values.shown import shown
+from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.runs import aside, services
 from kscope.runs.aside import Question
-from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineParts
 from kscope.runs.web.spool import Piece, SpooledFile, content_of
@@ -129,7 +129,7 @@ def upload_read(
     Each of *pieces* is a file: its name and its `Piece`. For an engine process. Raises
     ApplicationError when the owner keeps too much already.
     """
-    loader = Loader(wiring.check_setup)
+    loader = Loader(check_setup)
     for number, (file, *piece) in enumerate(pieces, 1):
         yield {"doing": "reading", "file": file, "number": number, "of": len(pieces)}
         loader.read(file, content_of(_piece(piece)), Limits())

@@ -12,12 +12,12 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from engine.input.scenario import parse_gates
+from engine.versions.choices import version_choices
 from kscope.accounts.access import Visibility, visitor_of
 from kscope.accounts.web.pages import for_editors, refused
 from kscope.runs import services
 from kscope.runs.access import found_run, found_scenario, readable_runs, readable_scenarios
 from kscope.runs.compare.comparing import runs_to_compare
-from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Scenario
 from kscope.runs.selectors import run_dict
@@ -147,7 +147,7 @@ def _run_page(request: HttpRequest, run_id: int, page: str, **more: Any) -> Http
         "run_data": {**run_dict(run), "may_change": may_change},
         "may_change": may_change,
         "page": page,
-        "versions": wiring.versions,
+        "versions": version_choices(),
         "version_data": _version_data(),
         **more,
     }
@@ -155,7 +155,7 @@ def _run_page(request: HttpRequest, run_id: int, page: str, **more: Any) -> Http
 
 
 def _version_data() -> list[dict[str, Any]]:
-    return [{"name": one.name, "summary": one.summary, "has": one.has} for one in wiring.versions]
+    return [{"name": one.name, "summary": one.summary, "has": one.has} for one in version_choices()]
 
 
 @require_POST
@@ -225,11 +225,11 @@ def scenario_upload(request: HttpRequest) -> HttpResponseBase:
     A page that accepts lines of JSON gets the progress meanwhile.
     """
     if request.method == "GET":
-        return render(request, "runs/upload.html", {"versions": wiring.versions})
+        return render(request, "runs/upload.html", {"versions": version_choices()})
     files = request.FILES.getlist("files")
     if not files:
         messages.error(request, "Choose at least one file.")
-        return render(request, "runs/upload.html", {"versions": wiring.versions}, status=400)
+        return render(request, "runs/upload.html", {"versions": version_choices()}, status=400)
     name = request.POST.get("name", "").strip()
     question = upload_ask(files, name=name, owner_id=visitor_of(request).account_id)
     if isinstance(question, Outcome):
@@ -246,10 +246,10 @@ def _upload_page(
     puts in its place.
     """
     if isinstance(end, ApplicationError):
-        context = {"report": problem_report(end.message), "versions": wiring.versions}
+        context = {"report": problem_report(end.message), "versions": version_choices()}
         return render(request, template, context, status=end.status)
     scenario = Scenario.objects.filter(pk=end.scenario_id).defer("document", "report").first()
-    context = {"report": end.report, "scenario": scenario, "versions": wiring.versions}
+    context = {"report": end.report, "scenario": scenario, "versions": version_choices()}
     if scenario is None:
         return render(request, template, context, status=422)
     try:

@@ -6,9 +6,10 @@ import pytest
 from django.test import Client
 
 from engine.input.loader import load_files
+from engine.scheduler.configuration.scenario_schedulers import check_setup
+from engine.versions.registry import DEFAULT
 from kscope.runs import services
 from kscope.runs.drive import runner
-from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,7 +53,7 @@ STEPS = (
 
 def stored(text: str) -> Scenario:
     """A scenario of a file with this text."""
-    result = load_files([("brought.yaml", text.encode())], check=wiring.check_setup)
+    result = load_files([("brought.yaml", text.encode())], check=check_setup)
     return services.scenario_store(name="brought", result=result)
 
 
@@ -112,8 +113,7 @@ def test_the_kubelets_propose_the_version(client: Client, brought: Run) -> None:
 
 
 def test_a_scenario_with_steps_keeps_the_default_version() -> None:
-    default = next(each.name for each in wiring.versions if each.is_default)
-    assert services.run_create(scenario=stored(STEPS + BROUGHT)).profile == default
+    assert services.run_create(scenario=stored(STEPS + BROUGHT)).profile == DEFAULT.name
 
 
 # -- beginning again --------------------------------------------------------------------------------

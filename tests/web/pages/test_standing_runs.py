@@ -9,9 +9,9 @@ from django.test import Client
 
 from engine.input.loader import load_files
 from engine.kernel.units import SECOND, nanoseconds_of
+from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.runs import services
 from kscope.runs.drive import runner
-from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario, Triage
 from scheduling import triages
 from scheduling.triages import first_look_by_id, triage_parts_by_id
@@ -50,7 +50,7 @@ count: 7
 @pytest.fixture
 def files() -> Scenario:
     """A small cluster as it stands, with one pod that fits nowhere."""
-    result = load_files([("brought.yaml", BROUGHT.encode())], check=wiring.check_setup)
+    result = load_files([("brought.yaml", BROUGHT.encode())], check=check_setup)
     return services.scenario_store(name="brought", result=result)
 
 
@@ -73,7 +73,7 @@ def test_a_cluster_that_is_brought_stands_still(client: Client, files: Scenario)
 def test_a_demo_plays_unless_something_was_observed(client: Client) -> None:
     plain = BROUGHT.partition("---\napiVersion: example.com")[0]
     for name, text, status in (("sick", BROUGHT, "paused"), ("plain", plain, "playing")):
-        result = load_files([(f"{name}.yaml", text.encode())], check=wiring.check_setup)
+        result = load_files([(f"{name}.yaml", text.encode())], check=check_setup)
         demo = services.scenario_store(name=name, result=result, is_demo=True)
         client.post(f"/scenarios/{demo.pk}/start/")
         assert Run.objects.get(scenario=demo).status == status

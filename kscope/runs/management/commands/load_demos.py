@@ -6,8 +6,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from engine.input.loader import load_files
+from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.runs import services
-from kscope.runs.engine import wiring
 from kscope.runs.models import Scenario
 
 ORDER = (
@@ -29,7 +29,7 @@ class Command(BaseCommand):
         kept: list[int] = []
         for path in sorted((settings.BASE_DIR / "scenarios").glob("*.yaml")):
             files = [(path.name, path.read_bytes())]
-            result = load_files(files, check=wiring.check_setup)
+            result = load_files(files, check=check_setup)
             if not result.ok:
                 raise CommandError("\n".join(str(problem) for problem in result.problems))
             position = ORDER.index(path.stem) if path.stem in ORDER else len(ORDER)
