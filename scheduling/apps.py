@@ -14,12 +14,8 @@ class SchedulingConfig(AppConfig):
         from kscope.runs.engine import wiring
         from scheduling import models, selectors, services, tasks
 
-        wiring.create = services.cluster_create
-        wiring.prepare = services.cluster_prepare
         wiring.enqueue = tasks.enqueue
         wiring.attempt_kept = selectors.attempt_kept
-        wiring.touch_objects = services.cluster_touch_objects
-        wiring.log_objects = services.cluster_log_objects
         wiring.project(models.Node.PREFIX, models.Node)
         wiring.project(models.Pod.PREFIX, models.Pod)
         if services.attempts_write not in wiring.writers:

@@ -7,9 +7,9 @@ import orjson
 
 from engine.cluster.checks.cluster_checks import cluster_findings
 from engine.cluster.commands import Command
+from kscope.runs.drive.beginning.clusters import cluster_create
 from kscope.runs.drive.replay import go_to
 from kscope.runs.models import Run, Scenario
-from scheduling.services import cluster_create
 from tests.chaos.tree import Tree
 
 _EVENTS = (

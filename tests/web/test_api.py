@@ -13,11 +13,11 @@ from django.db import connections
 from django.test import AsyncClient, Client
 
 from kscope.runs.drive import replay
+from kscope.runs.drive.beginning.clusters import cluster_create
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.web import past
 from kscope.runs.web.past import log_replayed
 from scheduling.models import SchedulingAttempt
-from scheduling.services import cluster_create
 from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)

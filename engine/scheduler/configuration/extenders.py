@@ -1,8 +1,8 @@
 """HTTP extenders: their requests, what the answers mean, and how each call is recorded.
 
-Engines do no I/O: the caller provides an `ExtenderTransport` that sends the request
-(scheduling.extender_client). Each answer, or failure to answer, becomes an ExtenderCalled event;
-a replay of the run reads these events and calls no extender.
+Engines do no I/O: the caller provides an `ExtenderTransport` that sends the request. Each answer, or
+failure to answer, becomes an ExtenderCalled event; a replay of the run reads these events and calls
+no extender.
 
 Upstream: pkg/scheduler/extender.go; the shapes are those of k8s.io/kube-scheduler/extender/v1,
 whose keys are Go's field names and are decoded without regard to case.

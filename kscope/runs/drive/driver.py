@@ -18,6 +18,7 @@ from engine.objects.objects import Manifest
 from kscope.logs import bind
 from kscope.runs import measures
 from kscope.runs.drive import slices
+from kscope.runs.drive.beginning.clusters import cluster_prepare
 from kscope.runs.drive.checkpoints import CheckpointSchedule
 from kscope.runs.drive.committer import Committer
 from kscope.runs.drive.decided import Attempts
@@ -29,7 +30,6 @@ from kscope.runs.drive.garbage import GrowthCollector, uncollected
 from kscope.runs.drive.keeper import Build, Keeper
 from kscope.runs.drive.memory import BudgetGuard, Memory
 from kscope.runs.drive.replay import Diverged, RecordedOtherwise
-from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 from kscope.runs.nudges import WakeListener, publish_head
 
@@ -302,8 +302,7 @@ class Driver:
             self._committer.wait()
             self._goal_replay = None
             self._pace = Pace(self.engine.now, self.controls.speed)
-            if wiring.prepare:
-                wiring.prepare(self.engine, self.run_id)
+            cluster_prepare(self.engine, self.run_id)
             publish_head(self.run_id, self.engine.seq)
 
     def _advance_replay(self, replay: GoalReplay) -> None:

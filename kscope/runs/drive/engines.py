@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from engine.cluster.cluster import Cluster
+from kscope.runs.drive.beginning.clusters import cluster_touch_objects
 from kscope.runs.drive.replay import Progress, engine_at_head, engine_created
-from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 
 
@@ -57,6 +57,5 @@ def engine_for(run: Run, epoch: int, progress: Progress) -> Cluster:
         return engine_created(run, progress)
     # A fork whose first events are copies: there are no rows of its objects yet.
     engine = engine_at_head(run, progress=progress)
-    assert wiring.touch_objects, "no engine is registered"
-    wiring.touch_objects(engine)
+    cluster_touch_objects(engine)
     return engine

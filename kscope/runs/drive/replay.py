@@ -18,11 +18,11 @@ from engine.cluster.commands import Command as EngineCommand
 from engine.cluster.source import fingerprint
 from engine.kernel.errors import SimError
 from kscope.runs import measures
+from kscope.runs.drive.beginning.clusters import cluster_create, cluster_prepare
 from kscope.runs.drive.checkpoints import checkpoints_usable, engine_bytes
 from kscope.runs.drive.ending.stopping import Stopping
 from kscope.runs.drive.garbage import uncollected
 from kscope.runs.drive.slices import LostLease
-from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Command, Run
 
 CHUNK = 2_000  # callbacks between two signs of life
@@ -90,9 +90,8 @@ def engine_at_head(run: Run, *, progress: Progress = SILENT) -> Cluster:
 
 def engine_created(run: Run, progress: Progress = SILENT) -> Cluster:
     """The engine of *run* before its first step. Raises what *progress* raises."""
-    assert wiring.create, "no engine is registered"
     with uncollected():
-        return wiring.create(run, progress.objects)
+        return cluster_create(run, progress.objects)
 
 
 def engine_at_seq(
@@ -166,8 +165,7 @@ def _restored(checkpoint: Checkpoint) -> tuple[Cluster, int]:
         engine = Cluster.restore(frozen)
     if engine.digest() != checkpoint.digest:
         raise Diverged(f"{checkpoint} holds another history than it was stored with")
-    if wiring.prepare:
-        wiring.prepare(engine, checkpoint.run_id)
+    cluster_prepare(engine, checkpoint.run_id)
     return engine, checkpoint.commands
 
 

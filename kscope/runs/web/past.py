@@ -15,6 +15,7 @@ from engine.api_server.store.write_record import Written
 from engine.cluster.cluster import Cluster
 from engine.objects.objects import Manifest
 from kscope.runs.aside import Question
+from kscope.runs.drive.beginning.clusters import manifests_of
 from kscope.runs.drive.replay import engine_at_seq
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
@@ -147,13 +148,11 @@ def _noted(run_id: int, seq: int) -> Stretch | None:
 
 
 def _replay(run: Run, seq: int) -> Stretch:
-    log_objects = wiring.log_objects
-    assert log_objects, "no engine is registered"
     logs: list[tuple[int, ObjectLog]] = []
     reached = min(seq + AHEAD, run.head_seq)
 
     def begin(engine: Cluster) -> None:
-        logs.append((engine.seq, log_objects(engine)))
+        logs.append((engine.seq, _log_of(engine)))
 
     try:
         engine_at_seq(run, seq=reached, start=seq, begin=begin)
@@ -165,3 +164,12 @@ def _replay(run: Run, seq: int) -> Stretch:
     log.end()
     # For a run from its beginning the log also knows what was written before it.
     return Stretch(min(began, seq), reached, log)
+
+
+def _log_of(cluster: Cluster) -> ObjectLog:
+    """Note down every version of every object that the cluster writes from now on."""
+    manifests, record = manifests_of(cluster), cluster.store.record
+    written = {entity: record.events_of(entity) for entity in manifests}
+    log = ObjectLog(manifests, written, lambda: cluster.seq)
+    record.touched = log
+    return log

@@ -41,9 +41,9 @@ from engine.scheduler.configuration.setup import SchedulerSetup
 from engine.scheduler.cycle.decisions_mode.decide import decide
 from engine.versions.kubernetes_version import with_gates
 from engine.versions.registry import DEFAULT, VERSIONS
+from kscope.runs.drive.beginning.extender_client import HttpTransport
 from kscope.runs.drive.garbage import GrowthCollector, uncollected
 from kscope.runs.drive.memory import Memory, resident_bytes
-from scheduling.extender_client import HttpTransport
 from scheduling.management.standing import bad_input, expand, write_answer
 from scheduling.process_forks import forks_of
 

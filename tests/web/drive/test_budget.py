@@ -9,11 +9,11 @@ from django.test import Client
 from engine.kernel.units import SECOND
 from kscope.runs import services
 from kscope.runs.drive import engines, memory, runner
+from kscope.runs.drive.beginning.clusters import cluster_create
 from kscope.runs.drive.replay import Progress
 from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
-from scheduling.services import cluster_create
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,10 +9,10 @@ import pytest
 from engine.input.loader import load_files
 from kscope.runs import services
 from kscope.runs.drive import engines, runner
+from kscope.runs.drive.beginning.clusters import cluster_create
 from kscope.runs.drive.checkpoints import checkpoint_freeze, checkpoint_insert
 from kscope.runs.drive.replay import engine_at_head, engine_at_seq
 from kscope.runs.models import Run, RunEvent
-from scheduling.services import cluster_create
 from tests.engine.scheduler.configuration.test_extenders import Extender
 from tests.web.conftest import CLUSTER
 from tests.web.drive.test_runner import drive_and_kill, seqs

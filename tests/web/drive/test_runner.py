@@ -11,13 +11,13 @@ from engine.input.generate import synthetic
 from engine.kernel.view import State, fold
 from kscope.runs import services
 from kscope.runs.drive import driver, runner, slices, writer
+from kscope.runs.drive.beginning.clusters import cluster_create
 from kscope.runs.drive.checkpoints import checkpoint_view
 from kscope.runs.drive.driver import Driver
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
 from kscope.runs.nudges import Outcome
 from kscope.runs.selectors import run_state_at
 from scheduling.models import Node, Pod, SchedulingAttempt
-from scheduling.services import cluster_create
 from tests.web.drive.workers import Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)

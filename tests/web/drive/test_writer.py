@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 import pytest
 
 from kscope.runs.drive import committer, runner, slices
+from kscope.runs.drive.beginning.clusters import cluster_create
 from kscope.runs.drive.driver import Driver
 from kscope.runs.drive.writer import Writer
 from kscope.runs.models import Run, RunEvent
 from scheduling.models import Pod, SchedulingAttempt
-from scheduling.services import cluster_create
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)

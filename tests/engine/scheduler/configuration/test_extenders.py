@@ -13,7 +13,7 @@ import pytest
 
 from engine.cluster.cluster import Cluster
 from engine.scheduler.configuration.extenders import ExtenderError
-from scheduling.extender_client import HttpTransport
+from kscope.runs.drive.beginning.extender_client import HttpTransport
 from tests.builders import Manifest, node, node_of, played, pod, scene
 
 Reply = Callable[[dict[str, Any]], Any]

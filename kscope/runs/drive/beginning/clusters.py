@@ -1,0 +1,65 @@
+"""The simulated cluster of a run: how it is built, and what it gets from the run's record."""
+
+from collections.abc import Callable
+
+from django.db.models import QuerySet
+
+from engine.cluster.cluster import Cluster
+from engine.input.scenario import Scenario
+from engine.objects.objects import Manifest
+from kscope.runs.drive.beginning.extender_client import HttpTransport
+from kscope.runs.models import Run, RunEvent
+
+
+def cluster_create(run: Run, progress: Callable[[int, int], None] | None = None) -> Cluster:
+    """The cluster at the beginning of *run*. Raises ApiError for an object that is refused.
+
+    *progress* is called with the number of its objects that exist, and that there will be.
+    """
+    chosen = {"feature_gates": run.feature_gates, "external_scheduler": run.external_scheduler}
+    cluster = Cluster.create(
+        Scenario.from_dict({**run.scenario.document, **chosen}),
+        profile=run.profile,
+        seed=run.seed,
+        tie_break="name" if run.tie_break == "name" else "random",
+        progress=progress,
+    )
+    cluster_prepare(cluster, run.pk)
+    return cluster
+
+
+def cluster_prepare(cluster: Cluster, run_id: int) -> None:
+    """Give the cluster what a checkpoint leaves out: the transport to extenders, and their answers.
+
+    Answers on the run's record are taken from there, so that a replay calls no extender.
+    """
+    if not cluster.asks_extenders:
+        return
+    calls = cluster.extender_calls
+    calls.transport = HttpTransport.from_environment()
+    calls.answers.clear()
+    recorded = RunEvent.objects.filter(kind="ExtenderCalled", seq__gt=cluster.seq)
+    for events in (recorded.filter(run_id=run_id), _of_parent(recorded, run_id)):
+        for data in events.order_by("seq").values_list("data", flat=True):
+            calls.remember(data)
+
+
+def _of_parent(recorded: QuerySet[RunEvent], run_id: int) -> QuerySet[RunEvent]:
+    """The recorded calls that a fork will make again while it repeats its parent's history."""
+    forks = Run.objects.filter(pk=run_id, goal_at__isnull=False, goal_seq__isnull=False)
+    fork = forks.values_list("parent_id", "goal_at").first()
+    if fork is None:
+        return recorded.none()
+    parent_id, at = fork
+    return recorded.filter(run_id=parent_id, at__lte=at)
+
+
+def cluster_touch_objects(cluster: Cluster) -> None:
+    """Have the next slice include every object."""
+    cluster.store.record.touched = {**manifests_of(cluster), **cluster.store.record.touched}
+
+
+def manifests_of(cluster: Cluster) -> dict[str, Manifest]:
+    """The manifests of all objects, by entity id."""
+    store = cluster.store
+    return {obj.id: obj.raw for kind in store.kinds() for obj in store.objects(kind)}
