@@ -178,8 +178,8 @@ def _write_by_orm(run: Any, piece: Any) -> None:
     """What one would write at first: bulk_create of events and of the touched objects."""
     from django.db import transaction
 
-    from kscope.runs.engine import wiring
-    from kscope.runs.models import OtherObject, RunEvent
+    from kscope.runs.app_registry import registry
+    from kscope.runs.models import RunEvent
 
     with transaction.atomic():
         RunEvent.objects.bulk_create(
@@ -187,8 +187,7 @@ def _write_by_orm(run: Any, piece: Any) -> None:
         )
         by_model: dict[Any, list[Any]] = {}
         for entity, manifest in piece.touched.items():
-            prefix, _, key = entity.partition("/")
-            model = wiring.projections.get(prefix, OtherObject)
+            model, key = registry.place_of(entity)
             if manifest is not None:
                 row = model(run_id=run.pk, key=key, manifest=manifest)
                 by_model.setdefault(model, []).append(row)

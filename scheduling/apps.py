@@ -4,20 +4,19 @@ from django.apps import AppConfig
 
 
 class SchedulingConfig(AppConfig):
-    """Puts the simulated cluster into the runner of `kscope.runs`."""
+    """Nodes, pods and scheduling attempts as the admin and the API show them."""
 
     name = "scheduling"
     verbose_name = "Scheduling"
 
     def ready(self) -> None:
-        """Register engine, task and tables."""
-        from kscope.runs.engine import wiring
+        """Register the task, and the tables that follow the engine."""
+        from kscope.runs.app_registry import registry
         from scheduling import models, selectors, services, tasks
 
-        wiring.enqueue = tasks.enqueue
-        wiring.attempt_kept = selectors.attempt_kept
-        wiring.project(models.Node.PREFIX, models.Node)
-        wiring.project(models.Pod.PREFIX, models.Pod)
-        if services.attempts_write not in wiring.writers:
-            wiring.writers.append(services.attempts_write)
-            wiring.copiers.append(services.attempts_copy)
+        registry.enqueue = tasks.enqueue
+        registry.attempt_kept = selectors.attempt_kept
+        registry.project(models.Node, models.Pod)
+        if services.attempts_write not in registry.writers:
+            registry.writers.append(services.attempts_write)
+            registry.copiers.append(services.attempts_copy)

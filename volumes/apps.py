@@ -11,9 +11,7 @@ class VolumesConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the tables that follow the engine's objects."""
-        from kscope.runs.engine import wiring
+        from kscope.runs.app_registry import registry
         from volumes import models
 
-        wiring.project(models.PersistentVolume.PREFIX, models.PersistentVolume)
-        wiring.project(models.PersistentVolumeClaim.PREFIX, models.PersistentVolumeClaim)
-        wiring.project(models.StorageClass.PREFIX, models.StorageClass)
+        registry.project(models.PersistentVolume, models.PersistentVolumeClaim, models.StorageClass)

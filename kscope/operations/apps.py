@@ -12,6 +12,6 @@ class OperationsConfig(AppConfig):
     def ready(self) -> None:
         """Have child processes report what they count."""
         from kscope.operations import presence
-        from kscope.runs.engine import wiring
+        from kscope.runs.app_registry import registry
 
-        wiring.process_began = presence.begin
+        registry.process_began = presence.begin

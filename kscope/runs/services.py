@@ -22,10 +22,10 @@ from engine.versions.choices import proposed_version, version_choices
 from engine.versions.registry import VERSIONS
 from kscope.accounts.access import Visibility
 from kscope.runs import leases
+from kscope.runs.app_registry import registry
 from kscope.runs.capacity.quotas import quotas_check
 from kscope.runs.capacity.waiting import moments
 from kscope.runs.drive.forks import commands_plan, history_copy
-from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Command, KeptEvidence, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
@@ -531,8 +531,7 @@ def run_announce(run: Run) -> None:
 
 def _wake(run_id: int) -> None:
     wake_drivers(run_id)
-    if wiring.enqueue:
-        wiring.enqueue(run_id)
+    registry.enqueue(run_id)
 
 
 def command_submit(*, run: Run, body: dict[str, Any]) -> Command:

@@ -9,7 +9,7 @@ from django.db import transaction
 from engine.input.loader import load_files
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.runs import services
-from kscope.runs.engine import wiring
+from kscope.runs.app_registry import registry
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
 from kube.clusters.drivers import Drivers
@@ -26,7 +26,7 @@ class Answers:
 
     def __init__(self, origin: str) -> None:
         self._origin = origin
-        wiring.enqueue = Drivers().enqueue
+        registry.enqueue = Drivers().enqueue
 
     def create(self, files: Sequence[tuple[str, str]], options: dict[str, Any]) -> dict[str, Any]:
         """A run of the files at its first instant. Raises ApplicationError for their problems."""

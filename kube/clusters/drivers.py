@@ -16,7 +16,7 @@ class Drivers:
         self._driven: set[int] = set()
 
     def enqueue(self, run_id: int) -> None:
-        """Have the run driven: what `wiring.enqueue` is for."""
+        """Have the run driven: what `registry.enqueue` is for."""
         with self._lock:
             if run_id in self._driven:
                 return

@@ -9,8 +9,8 @@ from django.db.models import Count, Max
 from engine.cluster.checks.cluster_checks import CHECKS, cluster_findings
 from engine.cluster.cluster import Cluster
 from engine.kernel.view import State, fold
-from kscope.runs.engine import wiring
-from kscope.runs.models import OtherObject, Run, RunEvent
+from kscope.runs.app_registry import registry
+from kscope.runs.models import Run, RunEvent
 
 EVENTS = "events without gaps"
 VIEW = "view against events"
@@ -51,7 +51,7 @@ def _row_differences(run: Run, cluster: Cluster) -> Iterator[str]:
     stored = {obj.id: _as_json(obj.raw) for kind in store.kinds() for obj in store.objects(kind)}
     kept = {
         row.entity: row.manifest
-        for model in (*wiring.projections.values(), OtherObject)
+        for model in registry.tables
         for row in model.objects.filter(run_id=run.pk)
     }
     yield from _differences(kept, stored)

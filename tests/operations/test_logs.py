@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 
 from kscope import logs
+from kscope.runs.app_registry import registry
 from kscope.runs.drive import driver, replay, runner
-from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 
 Written = Callable[[], list[dict]]
@@ -80,7 +80,7 @@ def test_a_worker_says_run_seq_and_epoch(
     run = start()
     runner.run_drive(run.pk)
     run.refresh_from_db()
-    monkeypatch.setattr(wiring, "enqueue", lambda run_id: replay.log.warning("queued"))
+    monkeypatch.setattr(registry, "enqueue", lambda run_id: replay.log.warning("queued"))
     Run.objects.filter(pk=run.pk).update(status="playing")
     monkeypatch.setattr(driver, "_others_wait", lambda: False)
     monkeypatch.setattr(runner.Driver, "_is_at_end", lambda self: 1 / 0)

@@ -45,13 +45,13 @@ def _populate() -> None:
     from django.core.management import call_command
 
     from kscope.runs import services
+    from kscope.runs.app_registry import registry
     from kscope.runs.drive import driver, runner
-    from kscope.runs.engine import wiring
     from kscope.runs.models import Run, Scenario
     from tests.web.conftest import CLUSTER
 
     call_command("migrate", interactive=False, verbosity=0)
-    wiring.enqueue = None
+    registry.enqueue = lambda run_id: None
     driver.LINGER_SECONDS = 0.0
 
     def scenario(name: str, text: bytes) -> Scenario:

@@ -17,11 +17,11 @@ from psycopg import sql
 
 from engine.cluster.source import fingerprint
 from kscope.runs import services
+from kscope.runs.app_registry import registry
 from kscope.runs.drive import driver, engines, replay, runner
 from kscope.runs.drive.replay import engine_at_head
 from kscope.runs.drive.same_database import database_use
 from kscope.runs.drive.slices import run_needs_driver
-from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent
 from kscope.runs.selectors import run_dict, run_state_at
@@ -113,7 +113,7 @@ def _copy(template: str, name: str, blocker: Any) -> Iterator[str]:
 
 
 def _used(name: str, blocker: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(wiring, "enqueue", None)
+    monkeypatch.setattr(registry, "enqueue", lambda run_id: None)
     monkeypatch.setattr(driver, "LINGER_SECONDS", 0.0)
     answer_here(monkeypatch)
     with blocker.unblock():

@@ -12,8 +12,8 @@ from django.db import connection
 
 from engine.input.loader import load_files
 from kscope.runs import aside, services
+from kscope.runs.app_registry import registry
 from kscope.runs.drive import committer, driver, runner
-from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario
 from tests.loaders import forked_processes  # noqa: F401  # a fixture
 from tests.waiting import HANG_SECONDS, wait_for
@@ -55,7 +55,7 @@ spec: {containers: [{name: c, image: app:1, resources: {requests: {cpu: "3"}}}]}
 @pytest.fixture(autouse=True)
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody but the test drives runs, and a driver does not linger."""
-    monkeypatch.setattr(wiring, "enqueue", None)
+    monkeypatch.setattr(registry, "enqueue", lambda run_id: None)
     monkeypatch.setattr(driver, "LINGER_SECONDS", 0.0)
 
 

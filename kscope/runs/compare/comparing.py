@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 
 from engine.kernel.view import State
 from engine.versions.differences import plugin_change
+from kscope.runs.app_registry import registry
 from kscope.runs.compare import comparison
 from kscope.runs.compare.comparison import Decision, Difference
-from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import (
@@ -228,10 +228,8 @@ def _attempts_kept(
     first: Difference, runs: tuple[Run, Run], seqs: tuple[int, int]
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """The evidence of the attempt of each run that decided on the pod, where it was kept."""
-    if wiring.attempt_kept is None:
-        return None, None
     left, right = (
-        wiring.attempt_kept(run.pk, first.pod, seq if spot.seq is None else spot.seq)
+        registry.attempt_kept(run.pk, first.pod, seq if spot.seq is None else spot.seq)
         for run, spot, seq in zip(runs, (first.a, first.b), seqs, strict=True)
     )
     return left, right

@@ -17,8 +17,8 @@ from psycopg import Cursor
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.source import fingerprint
+from kscope.runs.app_registry import registry
 from kscope.runs.drive.replay import Diverged
-from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Command, Run
 
 CHUNK = 200  # callbacks between two looks at the wall clock
@@ -126,7 +126,7 @@ def history_copy(parent: Run, fork: Run, *, seq: int) -> None:
         copy = {"fork": fork.pk, "parent": parent.pk, "seq": checkpoint.seq}
         for statement in _COPIES:
             cursor.execute(statement, copy)
-        for copier in wiring.copiers:
+        for copier in registry.copiers:
             copier(cast("Cursor[Any]", cursor), parent.pk, fork.pk, checkpoint.seq)
     commands_copy(parent, fork, through=checkpoint.commands)
     fork.engine_digest = parent.engine_digest

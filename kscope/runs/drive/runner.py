@@ -14,13 +14,13 @@ from django.db import InterfaceError, OperationalError, connection
 from kscope.database_format import WrongFormat, check_connection
 from kscope.logs import bound
 from kscope.runs import measures
+from kscope.runs.app_registry import registry
 from kscope.runs.drive import slices
 from kscope.runs.drive.driver import Driver, EngineEnded
 from kscope.runs.drive.ending.stopping import Stopping
 from kscope.runs.drive.engines import Live, engine_forget, engine_keep
 from kscope.runs.drive.garbage import Collector
 from kscope.runs.drive.replay import RecordedOtherwise
-from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 from kscope.runs.nudges import note_if_full, publish_head
 
@@ -64,8 +64,8 @@ def _drive_owned(run_id: int, epoch: int) -> str:
         slices.lease_release(run_id, epoch)
         if driver.controls.stopped_by != "memory":
             engine_keep(run_id, Live(driver.engine, epoch))
-        if driver.yielded and wiring.enqueue:
-            wiring.enqueue(run_id)
+        if driver.yielded:
+            registry.enqueue(run_id)
         return "turn" if driver.yielded else "idle"
     except slices.LostLease as lost:
         log.warning("%s", lost)
@@ -73,8 +73,7 @@ def _drive_owned(run_id: int, epoch: int) -> str:
         return "lost"
     except Stopping:
         slices.lease_release(run_id, epoch)
-        if wiring.enqueue:
-            wiring.enqueue(run_id)
+        registry.enqueue(run_id)
         return "stopping"
     except (OperationalError, InterfaceError) as problem:
         # The database cannot be reached, or ended our transaction to resolve a deadlock. The run

@@ -25,10 +25,10 @@ from engine.input.budget import Budget, Stop
 from engine.objects.objects import Manifest
 from engine.scheduler.cycle.attempt import SchedulingAttempt
 from kscope.runs import leases, measures
+from kscope.runs.app_registry import registry
 from kscope.runs.drive.checkpoints import checkpoint_insert
 from kscope.runs.drive.run_table import FEW_ROWS, RunTable, records
-from kscope.runs.engine import wiring
-from kscope.runs.models import Checkpoint, OtherObject, RemovedObject, Run, RunEvent
+from kscope.runs.models import Checkpoint, RemovedObject, Run, RunEvent
 from kscope.runs.nudges import Outcome
 
 LEASE = f"{leases.LEASE_SECONDS} seconds"
@@ -222,10 +222,8 @@ def slice_packed(piece: Slice) -> Packed:
     """*piece* with its objects sorted into tables and encoded."""
     by_table: dict[str, dict[str, tuple[Manifest | None, Written]]] = {}
     for entity, manifest in piece.touched.items():
-        prefix, _, key = entity.partition("/")
-        model = wiring.projections.get(prefix, OtherObject)
-        found = by_table.setdefault(model._meta.db_table, {})
-        found[key if model is not OtherObject else entity] = manifest, piece.written[entity]
+        model, key = registry.place_of(entity)
+        by_table.setdefault(model._meta.db_table, {})[key] = manifest, piece.written[entity]
     projections = [_projection(table, objects) for table, objects in by_table.items()]
     removals = [
         (one.seq, one.created, one.entity, orjson.dumps(one.manifest).decode())
@@ -292,7 +290,7 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
                     for projection in packed.projections:
                         _write_objects(link, run_id, projection)
                     _REMOVALS.add(link, run_id, packed.removals)
-                    for write in wiring.writers:
+                    for write in registry.writers:
                         write(link, run_id, packed.attempts)
                     _mark_commands(link, commit.done)
             except DivisionByZero as refused:

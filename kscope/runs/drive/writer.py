@@ -18,9 +18,9 @@ from typing import IO, Any
 from django.db import InterfaceError, OperationalError, connection
 
 from kscope.logs import bound
+from kscope.runs.app_registry import registry
 from kscope.runs.drive import slices
 from kscope.runs.drive.same_database import database_name, database_use
-from kscope.runs.engine import wiring
 from kscope.runs.nudges import note_if_full, publish_slice
 from kscope.up.processes import Call, start_function
 
@@ -126,7 +126,7 @@ def main() -> None:
     os.dup2(2, 1)
     answers.write(_READY)
     answers.flush()
-    wiring.process_began("writer")
+    registry.process_began("writer")
     requests = sys.stdin.buffer
     while select.select([requests], [], [], IDLE_SECONDS)[0]:
         message = _get(requests)

@@ -10,8 +10,7 @@ import psycopg
 from psycopg import sql
 
 from engine.objects.kinds import entity_id
-from kscope.runs.engine import wiring
-from kscope.runs.models import OtherObject
+from kscope.runs.app_registry import registry
 from kscope.runs.served.versions import Version
 
 BATCH = 200  # objects that are read at a time
@@ -73,9 +72,8 @@ async def objects_at(link: Link, places: Iterable[Place]) -> dict[Place, Version
 
 async def namespaces_used(link: Link, run_id: int) -> list[str]:
     """The namespaces in which there are objects."""
-    models = dict.fromkeys([OtherObject, *wiring.projections.values()])
     each = sql.SQL("SELECT namespace FROM {} WHERE run_id = %(run)s")
-    parts = [each.format(sql.Identifier(model._meta.db_table)) for model in models]
+    parts = [each.format(sql.Identifier(model._meta.db_table)) for model in registry.tables]
     found = await link.execute(sql.SQL(" UNION ").join(parts), {"run": run_id})
     return [row[0] for row in await found.fetchall()]
 
@@ -97,19 +95,15 @@ def _keys_by_table(entities: Iterable[str]) -> Mapping[str, dict[str, str]]:
     """For each table of objects the keys of its rows, with their entity ids."""
     by_table: dict[str, dict[str, str]] = {}
     for entity in entities:
-        prefix, _, key = entity.partition("/")
-        model = wiring.projections.get(prefix, OtherObject)
-        keys = by_table.setdefault(model._meta.db_table, {})
-        keys[entity if model is OtherObject else key] = entity
+        model, key = registry.place_of(entity)
+        by_table.setdefault(model._meta.db_table, {})[key] = entity
     return by_table
 
 
 def _table_of(kind: str) -> tuple[str, str]:
     """The table with the objects of a kind, and what their keys in it begin with."""
-    prefix = entity_id(kind, "").removesuffix("/")
-    model = wiring.projections.get(prefix, OtherObject)
-    # Other objects share a table, in which the key begins with the kind.
-    return model._meta.db_table, f"{prefix}/" if model is OtherObject else ""
+    model, first = registry.place_of(entity_id(kind, ""))
+    return model._meta.db_table, first
 
 
 @cache

@@ -14,12 +14,12 @@ from operator import itemgetter
 from engine.api_server.store.write_record import Written
 from engine.cluster.cluster import Cluster
 from engine.objects.objects import Manifest
+from kscope.runs.app_registry import registry
 from kscope.runs.aside import Question
 from kscope.runs.drive.beginning.clusters import manifests_of
 from kscope.runs.drive.replay import engine_at_seq
-from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import OtherObject, Run, RunEvent
+from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
 
 STRETCHES = 3  # kept; each holds the objects of its cluster
@@ -131,9 +131,8 @@ def log_replayed(run_id: int, seq: int) -> ObjectLog:
 
 def object_now(run: Run, entity: str) -> Manifest | None:
     """The newest manifest of *entity*, or None."""
-    prefix, _, key = entity.partition("/")
-    model = wiring.projections.get(prefix, OtherObject)
-    rows = model.objects.filter(run_id=run.pk, key=entity if model is OtherObject else key)
+    model, key = registry.place_of(entity)
+    rows = model.objects.filter(run_id=run.pk, key=key)
     return rows.values_list("manifest", flat=True).first()
 
 

@@ -14,10 +14,10 @@ from kombu.exceptions import OperationalError as BrokerDown
 from engine.input.loader import load_files
 from kscope.celery import app as celery
 from kscope.runs import services
+from kscope.runs.app_registry import registry
 from kscope.runs.drive import driver, engines, slices
 from kscope.runs.drive import driver as driving
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
-from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Run, RunEvent, Scenario
 from kscope.runs.stream import streaming
 from scheduling import tasks
@@ -173,7 +173,7 @@ def test_a_playing_run_yields_to_a_waiting_one(
     monkeypatch.setattr(driver, "TURN_SECONDS", 0.2)
     first, _waiting = start(play=True, speed="1"), start(play=True, speed="1")
     asked: list[int] = []
-    monkeypatch.setattr(wiring, "enqueue", asked.append)
+    monkeypatch.setattr(registry, "enqueue", asked.append)
     in_thread(first).join()
     first.refresh_from_db()
     assert (asked, first.status, first.lease_until) == ([first.pk], "playing", None)
@@ -243,7 +243,7 @@ def test_a_run_is_made_without_the_broker(start: Start, monkeypatch: pytest.Monk
         raise BrokerDown("no broker")
 
     monkeypatch.setattr(tasks.run_simulation, "delay", refuse)
-    monkeypatch.setattr(wiring, "enqueue", tasks.enqueue)
+    monkeypatch.setattr(registry, "enqueue", tasks.enqueue)
     assert start().pk
 
 

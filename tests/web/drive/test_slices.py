@@ -11,10 +11,10 @@ from engine.api_server.store.write_record import Written
 from engine.cluster.cluster import Slice
 from engine.input.budget import Stop
 from engine.kernel.recorder import EventRow
+from kscope.runs.app_registry import registry
 from kscope.runs.drive import slices
 from kscope.runs.drive.run_table import FEW_ROWS
 from kscope.runs.drive.slices import Commit, Head, LostLease, slice_commit, slice_packed
-from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Run, RunEvent
 from scheduling.models import Pod
 
@@ -157,7 +157,7 @@ def test_a_slow_commit_ends_with_a_whole_lease(
 
     monkeypatch.setattr(slices, "LEASE", "0 seconds")
     monkeypatch.setattr(slices, "SLOW_SECONDS", 0.0)
-    monkeypatch.setattr(wiring, "writers", [later])
+    monkeypatch.setattr(registry, "writers", [later])
     writing.write(3)
     assert slices.lease_take(writing.run.pk, "second") is None
 

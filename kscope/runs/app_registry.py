@@ -1,0 +1,63 @@
+"""What the Django apps to the left of runs put in when Django is ready: tables, and a task.
+
+Runs import their engine. They do not know the tables of `scheduling` and `volumes`, nor Celery.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from psycopg import Connection, Cursor
+from psycopg.rows import TupleRow
+
+from engine.scheduler.cycle.attempt import SchedulingAttempt
+from kscope.runs.models import OtherObject, ProjectedObject
+
+# Writes the attempts of a slice of a run, as part of its transaction.
+SliceWriter = Callable[[Connection[TupleRow], int, Sequence[SchedulingAttempt]], None]
+# Copies what was written so from one run to another, up to an event.
+HistoryCopier = Callable[[Cursor[TupleRow], int, int, int], None]
+# The JSON of the newest attempt of a pod up to an event, if it was kept: see docs/evidence.md.
+EvidenceReader = Callable[[int, str, int], dict[str, Any] | None]
+
+
+def _nothing(*_: object) -> None:
+    pass
+
+
+@dataclass(slots=True)
+class AppRegistry:
+    """What runs get from apps; before Django is ready nothing is written, read or driven."""
+
+    # Has a worker drive the run.
+    enqueue: Callable[[int], None] = _nothing
+    # Called by a child process of a worker, with its role, so that its counts are not lost.
+    process_began: Callable[[str], None] = _nothing
+    attempt_kept: EvidenceReader = _nothing
+    writers: list[SliceWriter] = field(default_factory=list[SliceWriter])
+    copiers: list[HistoryCopier] = field(default_factory=list[HistoryCopier])
+    # By the prefix of entity ids, the table whose rows follow these objects.
+    projections: dict[str, type[ProjectedObject]] = field(
+        default_factory=dict[str, type[ProjectedObject]]
+    )
+
+    def project(self, *models: type[ProjectedObject]) -> None:
+        """Rows of *models* follow the objects of their prefixes."""
+        self.projections.update((model.PREFIX, model) for model in models)
+
+    @property
+    def tables(self) -> list[type[ProjectedObject]]:
+        """All tables that have objects of runs."""
+        return [*self.projections.values(), OtherObject]
+
+    def place_of(self, entity: str) -> tuple[type[ProjectedObject], str]:
+        """The table that has the object, and its key there.
+
+        Objects without a table of their kind share one, in which the key begins with the kind.
+        """
+        prefix, _, key = entity.partition("/")
+        model = self.projections.get(prefix)
+        return (OtherObject, entity) if model is None else (model, key)
+
+
+registry = AppRegistry()
