@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 from psycopg import Connection, Cursor
+from psycopg.rows import TupleRow
 
 from engine.scheduler.cycle.attempt import SchedulingAttempt
 from engine.scheduler.cycle.score_columns import ScoreColumns
@@ -27,7 +28,7 @@ _ATTEMPTS = RunTable(
 
 
 def attempts_write(
-    link: Connection[Any], run_id: int, attempts: Sequence[SchedulingAttempt]
+    link: Connection[TupleRow], run_id: int, attempts: Sequence[SchedulingAttempt]
 ) -> None:
     """Keep a slice's scheduling attempts, their evidence compressed."""
     rows = [
@@ -56,7 +57,7 @@ def _columns(value: object) -> list[Any]:
     return value.to_list()
 
 
-def attempts_copy(cursor: Cursor[Any], run_id: int, fork_id: int, seq: int) -> None:
+def attempts_copy(cursor: Cursor[TupleRow], run_id: int, fork_id: int, seq: int) -> None:
     """Give a fork the attempts that its parent had recorded up to event *seq*."""
     cursor.execute(
         "INSERT INTO scheduling_schedulingattempt"

@@ -4,7 +4,6 @@ import hashlib
 import time
 import zlib
 from collections.abc import Callable
-from typing import Any
 
 import orjson
 from django.db.models import QuerySet
@@ -80,9 +79,8 @@ def checkpoint_insert(checkpoint: Checkpoint) -> None:
     """Compress and keep it, in the place of one for this seq, which another engine may have written."""
     checkpoint.engine = zlib.compress(checkpoint.engine, 1)
     checkpoint.view = zlib.compress(checkpoint.view, 1)
-    fields: list[Any] = [checkpoint]
     Checkpoint.objects.bulk_create(
-        fields,
+        [checkpoint],
         update_conflicts=True,
         unique_fields=["run", "seq"],
         update_fields=["at", "steps", "commands", "engine", "engine_digest"],

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from django.db import connection
 from psycopg import Cursor
+from psycopg.rows import TupleRow
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.source import fingerprint
@@ -127,7 +128,7 @@ def history_copy(parent: Run, fork: Run, *, seq: int) -> None:
         for statement in _COPIES:
             cursor.execute(statement, copy)
         for copier in registry.copiers:
-            copier(cast("Cursor[Any]", cursor), parent.pk, fork.pk, checkpoint.seq)
+            copier(cast("Cursor[TupleRow]", cursor), parent.pk, fork.pk, checkpoint.seq)
     commands_copy(parent, fork, through=checkpoint.commands)
     fork.engine_digest = parent.engine_digest
     _head_set(fork, checkpoint)

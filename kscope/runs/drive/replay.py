@@ -8,10 +8,10 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 from django.db import DatabaseError, InterfaceError, connection
+from django.db.models import QuerySet
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command as EngineCommand
@@ -22,6 +22,7 @@ from kscope.runs.drive.beginning.clusters import cluster_create, cluster_prepare
 from kscope.runs.drive.checkpoints import checkpoints_usable, engine_bytes
 from kscope.runs.drive.ending.stopping import Stopping
 from kscope.runs.drive.garbage import uncollected
+from kscope.runs.drive.run_table import Row
 from kscope.runs.drive.slices import LostLease
 from kscope.runs.models import Checkpoint, Command, Run
 
@@ -202,7 +203,7 @@ def _at_event(engine: Cluster, done: int, run: Run, seq: int, alive: Callable[[]
     return engine
 
 
-def _commands_after(run: Run, done: int) -> Any:
+def _commands_after(run: Run, done: int) -> QuerySet[Command]:
     return Command.objects.filter(
         run=run, ordinal__gt=done, ordinal__lte=run.head_commands
     ).order_by("ordinal")
@@ -289,7 +290,7 @@ class _Comparison:
         except Exception as problem:  # noqa: BLE001 it broke in the middle of something
             log.info("run %s: %s", self._run.pk, problem)
 
-    def _recorded(self, first: int, last: int) -> Sequence[tuple[Any, ...]]:
+    def _recorded(self, first: int, last: int) -> Sequence[Row]:
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
@@ -299,6 +300,6 @@ class _Comparison:
             return cursor.fetchall()
 
 
-def _plain(row: Sequence[Any]) -> tuple[Any, ...]:
+def _plain(row: Row) -> tuple[object, ...]:
     """The columns of an event with the last two, JSON, as values: jsonb writes numbers its own way."""
-    return (*row[:7], *(orjson.loads(text) if text else None for text in row[7:9]))
+    return (*row[:7], *(orjson.loads(text) if isinstance(text, str) else None for text in row[7:9]))

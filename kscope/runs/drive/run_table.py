@@ -5,15 +5,17 @@ of them, so it cannot be sent together with other statements.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, LiteralString
+from typing import LiteralString
 
 import orjson
 from psycopg import Connection, Cursor, sql
+from psycopg.rows import TupleRow
 
 # From more rows on, COPY is worth its two round trips to the database.
 FEW_ROWS = 400
 
-Row = Sequence[Any]
+Column = int | str | bytes | None
+Row = Sequence[Column]
 
 
 class RunTable:
@@ -33,7 +35,7 @@ class RunTable:
             .as_bytes()
         )
 
-    def add(self, link: Connection[Any], run_id: int, rows: Sequence[Row]) -> None:
+    def add(self, link: Connection[TupleRow], run_id: int, rows: Sequence[Row]) -> None:
         """Add *rows* of the run. Values of jsonb are given as JSON text, which is not "null".
 
         In a pipeline there may be no more than FEW_ROWS of them.
@@ -46,17 +48,18 @@ class RunTable:
             Cursor(link).execute(self._insert, [run_id, self._records(rows)], prepare=True)
 
     def _records(self, rows: Sequence[Row]) -> str:
-        objects: list[dict[str, Any]] = []
+        objects: list[dict[str, Column | orjson.Fragment]] = []
         for row in rows:
-            values = [*row]
+            values: list[Column | orjson.Fragment] = [*row]
             for place in self._encoded:
-                if values[place] is not None:
-                    values[place] = orjson.Fragment(values[place])
+                text = row[place]
+                if isinstance(text, str):
+                    values[place] = orjson.Fragment(text)
             objects.append(dict(zip(self._names, values, strict=True)))
         return records(objects)
 
 
-def records(objects: Sequence[Any]) -> str:
+def records(objects: Sequence[object]) -> str:
     """*objects* for jsonb_to_recordset; bytes among their values become bytea.
 
     One JSON parameter: quoting each value into arrays took longer than the scheduling.

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import orjson
 import psycopg
 from django.db import Error, connection, transaction
+from django.db.backends.utils import CursorWrapper
 from psycopg import Connection, Cursor, sql
 from psycopg.errors import (
     DivisionByZero,
@@ -17,6 +18,7 @@ from psycopg.errors import (
     FeatureNotSupported,
     InvalidSqlStatementName,
 )
+from psycopg.rows import TupleRow
 
 from engine.api_server.store.write_record import Left, Written
 from engine.cluster.cluster import Slice
@@ -27,7 +29,7 @@ from engine.scheduler.cycle.attempt import SchedulingAttempt
 from kscope.runs import leases, measures
 from kscope.runs.app_registry import registry
 from kscope.runs.drive.checkpoints import checkpoint_insert
-from kscope.runs.drive.run_table import FEW_ROWS, RunTable, records
+from kscope.runs.drive.run_table import FEW_ROWS, Row, RunTable, records
 from kscope.runs.models import Checkpoint, RemovedObject, Run, RunEvent
 from kscope.runs.nudges import Outcome
 
@@ -207,7 +209,7 @@ class Projection:
 class Packed:
     """A slice, encoded: writing it takes hardly any time of this process."""
 
-    rows: list[tuple[Any, ...]]
+    rows: list[Row]
     projections: list[Projection]
     removals: list[tuple[int, int, str, str]]
     attempts: Sequence[SchedulingAttempt]
@@ -308,7 +310,7 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
 
 
 @contextmanager
-def _own_link() -> Iterator[Connection[Any]]:
+def _own_link() -> Iterator[Connection[TupleRow]]:
     """This thread's connection, for what is asked many times a second.
 
     A statement that is executed with `prepare` is planned once: what has one good plan, however large the tables
@@ -436,7 +438,7 @@ def _not_ours(run_id: int, epoch: int, before: Head | None = None) -> LostLease:
     return LostLease(f"run {run_id} has another owner than epoch {epoch}{place}")
 
 
-def _move_head(cursor: Cursor[Any], run_id: int, epoch: int, commit: Commit) -> None:
+def _move_head(cursor: Cursor[TupleRow], run_id: int, epoch: int, commit: Commit) -> None:
     """Move the run on to the slice's head, where *cursor* finds its Controls.
 
     The first statement of a slice: it locks the run's row.
@@ -475,7 +477,7 @@ def _move_head(cursor: Cursor[Any], run_id: int, epoch: int, commit: Commit) -> 
     )
 
 
-def _write_objects(link: Connection[Any], run_id: int, projection: Projection) -> None:
+def _write_objects(link: Connection[TupleRow], run_id: int, projection: Projection) -> None:
     delete, upsert = _statements(projection.table)
     if projection.gone:
         Cursor(link).execute(delete, [run_id, projection.gone])
@@ -498,12 +500,12 @@ def _statements(table: str) -> tuple[bytes, bytes]:
     return delete.format(name).as_bytes(), upsert.format(name).as_bytes()
 
 
-def _mark_commands(link: Connection[Any], done: Sequence[Done]) -> None:
+def _mark_commands(link: Connection[TupleRow], done: Sequence[Done]) -> None:
     if done:
         Cursor(link).execute(_MARK_COMMANDS, [records(done), len(done)])
 
 
-def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]:
+def run_needs_driver(cursor: CursorWrapper, run_ids: list[int] | None = None) -> list[int]:
     """The runs without an owner that have something to do, oldest first."""
     only = "AND r.id = ANY(%s)" if run_ids is not None else ""
     cursor.execute(

@@ -13,7 +13,8 @@ import signal
 import struct
 import sys
 import traceback
-from typing import IO, Any
+from dataclasses import dataclass
+from typing import IO, Literal, TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
 
@@ -27,6 +28,7 @@ from kscope.up.processes import Call, start_function
 IDLE_SECONDS = 120.0
 _LENGTH = struct.Struct("!Q")
 _READY = b"!"
+T = TypeVar("T")
 
 
 def slice_write(run_id: int, epoch: int, commit: slices.Commit) -> slices.Controls:
@@ -36,6 +38,33 @@ def slice_write(run_id: int, epoch: int, commit: slices.Commit) -> slices.Contro
         controls = slices.slice_commit(run_id, epoch, commit)
         publish_slice(run_id, commit.outcomes)
     return controls
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A slice that the process is to write, and the database that has its run."""
+
+    database: str
+    run_id: int
+    epoch: int
+    commit: slices.Commit
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a slice was not written: see `Writer.answer`."""
+
+    by: Literal["lease", "database", "problem"]
+    reason: str
+
+    def error(self) -> Exception:
+        """What the worker raises."""
+        if self.by == "lease":
+            return slices.LostLease(self.reason)
+        return (OperationalError if self.by == "database" else RuntimeError)(self.reason)
+
+
+Answer = slices.Controls | Refusal
 
 
 class Writer:
@@ -68,26 +97,19 @@ class Writer:
 
         Raises OperationalError when the process has ended.
         """
-        message = {"database": database_name(), "slice": (run_id, epoch, commit)}
         try:
-            _put(self._to, message)
+            _put(self._to, Order(database_name(), run_id, epoch, commit))
         except OSError as broken:
             raise OperationalError(f"the writing process has ended: {broken}") from broken
 
     def answer(self) -> slices.Controls:
         """What came of the slice sent last. Raises LostLease, OperationalError, RuntimeError."""
-        found = _get(self._from)
+        found = _get(self._from, slices.Controls, Refusal)
         if found is None:
             raise OperationalError("the writing process has ended without an answer")
-        what, value = found
-        if what == "lost":
-            raise slices.LostLease(value)
-        if what == "database":
-            raise OperationalError(value)
-        if what == "problem":
-            raise RuntimeError(value)
-        controls: slices.Controls = value
-        return controls
+        if isinstance(found, Refusal):
+            raise found.error()
+        return found
 
     def close(self) -> None:
         """Let it end."""
@@ -97,20 +119,25 @@ class Writer:
         self._child.wait()
 
 
-def _put(pipe: IO[bytes], message: Any) -> None:
+def _put(pipe: IO[bytes], message: Order | Answer) -> None:
     text = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     pipe.write(_LENGTH.pack(len(text)))
     pipe.write(text)
     pipe.flush()
 
 
-def _get(pipe: IO[bytes]) -> Any:
+def _get(pipe: IO[bytes], *kinds: type[T]) -> T | None:
+    """The next message, which is of one of these *kinds*; None at the end."""
     head = pipe.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
     size = _LENGTH.unpack(head)[0]
     text = pipe.read(size)
-    return pickle.loads(text) if len(text) == size else None
+    if len(text) < size:
+        return None
+    found = pickle.loads(text)
+    assert isinstance(found, kinds), f"the pipe carries a {type(found).__name__}"
+    return found
 
 
 # The child.
@@ -127,26 +154,25 @@ def main() -> None:
     answers.write(_READY)
     answers.flush()
     registry.process_began("writer")
-    requests = sys.stdin.buffer
-    while select.select([requests], [], [], IDLE_SECONDS)[0]:
-        message = _get(requests)
-        if message is None:
+    orders = sys.stdin.buffer
+    while select.select([orders], [], [], IDLE_SECONDS)[0]:
+        order = _get(orders, Order)
+        if order is None:
             return
-        _put(answers, _written(message))
-        if not select.select([requests], [], [], 1.0)[0]:
+        _put(answers, _written(order))
+        if not select.select([orders], [], [], 1.0)[0]:
             connection.close()
 
 
-def _written(message: dict[str, Any]) -> tuple[str, Any]:
-    database_use(message["database"])
+def _written(order: Order) -> Answer:
+    database_use(order.database)
     try:
-        controls = slice_write(*message["slice"])
+        return slice_write(order.run_id, order.epoch, order.commit)
     except slices.LostLease as lost:
-        return "lost", str(lost)
+        return Refusal("lease", str(lost))
     except (OperationalError, InterfaceError) as problem:
         note_if_full(problem)
         connection.close()
-        return "database", str(problem)
+        return Refusal("database", str(problem))
     except Exception:  # noqa: BLE001 the worker reports any of them
-        return "problem", traceback.format_exc()
-    return "written", controls
+        return Refusal("problem", traceback.format_exc())
