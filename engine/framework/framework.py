@@ -166,6 +166,8 @@ class Plugin:
     # Some code of its filter means an error, which ends the attempt even if other nodes fit. Every
     # node is then examined in every cycle.
     may_fail: ClassVar[bool] = False
+    # False where its arguments keep it from signing any pod; see `SignPlugin`.
+    may_sign: bool = True
 
 
 @runtime_checkable

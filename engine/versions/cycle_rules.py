@@ -86,8 +86,6 @@ class CycleRules:
     """All waiting pods of a PodGroup are tried in one cycle, and bound only if enough of them fit."""
     batches_pods: bool = False
     """A pod like the one before, which does not fit where that one went, is tried on the next best node alone."""
-    signs_extended_resources: bool = False
-    """While DRAExtendedResource is on, only pods that request such a resource are not batched; otherwise none is."""
     rejects_at_every_point: bool = False
     """A plugin may reject a pod at any point from Reserve to Bind; otherwise only in Permit."""
     rejected_binding: RejectedBinding = "event only"

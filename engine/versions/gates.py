@@ -84,6 +84,7 @@ GATES: Final[Mapping[str, Gate]] = {
         "A DeviceClass can stand for an extended resource.",
         settings=(
             (names.NODE_RESOURCES_FIT, "delegates_to_devices"),
+            (names.NODE_RESOURCES_BALANCED_ALLOCATION, "delegates_to_devices"),
             (names.DYNAMIC_RESOURCES, "provides_extended"),
         ),
     ),

@@ -19,6 +19,12 @@ _MATCHES_ANY: Final = {
         True, "A pod counts if any of the selectors matches it; otherwise all of them must."
     ),
 }
+_SIGNS_EXTENDED: Final = {
+    "signs_extended_resources": Setting(
+        False,
+        "While DRAExtendedResource is on, only pods that request such a resource are not batched; otherwise none is.",
+    ),
+}
 _READS_ALLOCATABLE: Final = {
     "reads_allocatable": Setting(False, "The limit is read from the status of the node.")
 }
@@ -36,6 +42,7 @@ SETTINGS: Final[Mapping[str, Mapping[str, Setting]]] = {
         "delegates_to_devices": Setting(
             False, "A resource that a DeviceClass provides and a node lacks is no obstacle here."
         ),
+        **_SIGNS_EXTENDED,
         "compares_all": Setting(
             True, "CPU, memory and disk are compared even if the pod requests only other resources."
         ),
@@ -47,6 +54,10 @@ SETTINGS: Final[Mapping[str, Mapping[str, Setting]]] = {
         "scores_improvement": Setting(
             False, "The score is how much more evenly a node would be used than it is now."
         ),
+        "delegates_to_devices": Setting(
+            False, "A DeviceClass may provide a resource; see signs_extended_resources."
+        ),
+        **_SIGNS_EXTENDED,
     },
     names.IMAGE_LOCALITY: {
         "counts_as_reported": Setting(

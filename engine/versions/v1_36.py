@@ -22,14 +22,18 @@ V1_36 = V1_35.but(
         "GangScheduling": OFF,
     },
     settings={
-        names.NODE_RESOURCES_BALANCED_ALLOCATION: {"scores_improvement": True},
+        names.NODE_RESOURCES_FIT: {"signs_extended_resources": True},
+        names.NODE_RESOURCES_BALANCED_ALLOCATION: {
+            "scores_improvement": True,
+            "signs_extended_resources": True,
+        },
         names.IMAGE_LOCALITY: {"counts_image_volumes": True},
         names.POD_TOPOLOGY_SPREAD: {"complete_pod_hints": True},
         names.INTER_POD_AFFINITY: {"complete_pod_hints": True},
         names.DYNAMIC_RESOURCES: {"keeps_alternative": True},
         names.NODE_VOLUME_LIMITS: {"migrates_portworx": True},
     },
-    cycle={"returns_binding_victims": True, "signs_extended_resources": True},
+    cycle={"returns_binding_victims": True},
     admission={"resizes_whole_pods": True, "resize_fits_node": True},
     controller={"retries_failed_syncs": True},
 )

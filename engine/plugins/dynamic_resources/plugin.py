@@ -32,6 +32,7 @@ from engine.framework.framework import (
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject, Pod
@@ -361,6 +362,10 @@ class DynamicResources(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_devices(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return None if pod.pod.spec.get("resourceClaims") else ()
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

@@ -13,6 +13,8 @@ from engine.framework.framework import MAX_NODE_SCORE, CycleState, Plugin
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.images import ImageState
+from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed, SignFragment, containers_of
 
 MEBIBYTE = 1024 * 1024
 MIN_THRESHOLD = 23 * MEBIBYTE
@@ -49,6 +51,11 @@ class ImageLocality(Plugin):
         ]
         held = np.array([sum(term.value for term in terms)], np.int64)
         return Terms(tuple(terms), int(_score(held, len(state.template.images))[0]))
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`. Upstream: ImageNamesSigner()."""
+        images = {normalized_image_name(one.get("image") or "") for one in containers_of(pod)}
+        return (SignFragment("images", sorted(images)),)
 
     def _images(self, state: CycleState) -> Iterator[tuple[str, IntArray, IntArray]]:
         """Each image that some node has: the rows that have it, and its scaled size there."""

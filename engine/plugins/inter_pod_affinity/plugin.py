@@ -31,6 +31,7 @@ from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.nodes.node_table import NodeTable
 from engine.framework.nodes.pod_counts import REQUIRED_ANTI_AFFINITY, Tally
 from engine.framework.pods.pod_info import AffinityTerm, PodInfo
+from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.plugins.inter_pod_affinity.domains import (
     DomainCounts,
@@ -40,6 +41,7 @@ from engine.plugins.inter_pod_affinity.domains import (
 )
 from engine.plugins.inter_pod_affinity.events import events_of
 from engine.plugins.inter_pod_affinity.facts import explain_pod_affinity
+from engine.plugins.inter_pod_affinity.signature import signature_of
 from engine.plugins.inter_pod_affinity.terms import ApplicableTerms, TermFinder
 
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
@@ -72,11 +74,12 @@ class InterPodAffinity(Plugin):
         self._complete_hints: bool = arguments.get("complete_pod_hints", False)
         self._listers = handle.listers
         weight = arguments.get("hardPodAffinityWeight")
+        self._ignores_labels = bool(arguments.get("ignorePreferredTermsOfExistingPods"))
         self._terms = TermFinder(
             handle.table,
             handle.listers,
             hard_weight=1 if weight is None else int(weight),
-            ignore_existing=bool(arguments.get("ignorePreferredTermsOfExistingPods")),
+            ignore_existing=self._ignores_labels,
         )
         # In v1.34, unlike v1.20, a plugin that skipped at PreFilter does not see nominated pods,
         # even if their anti-affinity would refuse the pod. Upstream: RunPreFilterExtensionAddPod().
@@ -318,6 +321,10 @@ class InterPodAffinity(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_pod_affinity(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return signature_of(pod, ignores_labels=self._ignores_labels)
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

@@ -28,12 +28,15 @@ from engine.framework.framework import (
 )
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.objects.objects import Pod
 from engine.objects.selectors import NodeSelector
 from engine.plugins.node_affinity.events import events_of
 from engine.plugins.node_affinity.facts import conflicting_names, explain_added, explain_selector
 from engine.plugins.node_affinity.reasons import REASON_CONFLICT, REASON_ENFORCED, REASON_POD
+from engine.plugins.node_affinity.signature import signature_of
 
 _BY_POD, _BY_SCHEDULER = 1, 2
 
@@ -134,6 +137,10 @@ class NodeAffinity(Plugin):
     def explain_outright(self, pod: Pod) -> Sequence[Fact]:
         """See `ExplainsOutright`."""
         return tuple(conflicting_names(pod))
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return signature_of(pod)
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

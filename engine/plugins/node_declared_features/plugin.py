@@ -22,6 +22,8 @@ from engine.framework.framework import (
 )
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed, SignFragment
 from engine.framework.registrations import Registration
 from engine.objects.objects import Pod
 from engine.plugins.node_declared_features.events import EVENTS
@@ -68,6 +70,10 @@ class NodeDeclaredFeatures(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_features(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return (SignFragment("required features", sorted(required_features(pod.pod))),)
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

@@ -13,6 +13,8 @@ from engine.framework.explaining.fact import Explanation
 from engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed, SignFragment
 from engine.framework.registrations import Registration
 from engine.plugins.node_affinity.facts import explain_selector
 from engine.plugins.node_name.events import EVENTS
@@ -49,6 +51,10 @@ class NodeName(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_selector(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return (SignFragment("spec.nodeName", pod.pod.node_name),)
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

@@ -22,9 +22,12 @@ from engine.framework.framework import (
 )
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.plugins.node_ports.events import EVENTS
 from engine.plugins.node_ports.facts import explain_port
+from engine.plugins.node_ports.signature import signature_of
 
 REASON_PORTS = "node(s) didn't have free ports for the requested pod ports"
 
@@ -65,6 +68,10 @@ class NodePorts(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_port(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return signature_of(pod)
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

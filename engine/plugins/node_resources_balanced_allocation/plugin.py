@@ -12,6 +12,8 @@ from engine.framework.framework import MAX_NODE_SCORE, SKIP, SUCCESS, CycleState
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.node_table import CPU, MEMORY
+from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed
 from engine.objects.pods.pod_resources import Resources
 from engine.plugins.node_resources_balanced_allocation.score import (
     Balance,
@@ -20,6 +22,7 @@ from engine.plugins.node_resources_balanced_allocation.score import (
     improvement,
 )
 from engine.plugins.node_resources_fit.score import is_passed_over, resource_weights
+from engine.plugins.node_resources_fit.signature import ResourceSigner
 
 
 class NodeResourcesBalancedAllocation(Plugin):
@@ -38,6 +41,8 @@ class NodeResourcesBalancedAllocation(Plugin):
         self._counts_defaults: bool = arguments.get("counts_defaults", False)
         # v1.36: compares the node with the pod and without it.
         self._scores_improvement: bool = arguments.get("scores_improvement", False)
+        self._signer = ResourceSigner(arguments, handle)
+        self.may_sign = self._signer.may_sign
         default = ({"name": "cpu"}, {"name": "memory"})
         self._resources = [
             name for name, _ in resource_weights(arguments.get("resources") or default)
@@ -87,6 +92,10 @@ class NodeResourcesBalancedAllocation(Plugin):
             return None
         kind = Improvement if self._scores_improvement else Balance
         return kind(self._table, state.pod.resources.fit)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return self._signer.sign(pod)
 
     def _with_defaults(self, state: CycleState, rows: IntArray) -> IntArray:
         """Upstream: balancedResourceScorer() at release-1.20."""

@@ -16,6 +16,8 @@ from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.node_table import CPU, MEMORY, NodeTable
 from engine.framework.nodes.nominated import Reserved
+from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.objects.pods.pod_resources import is_extended_resource_name
 from engine.plugins.dynamic_resources.allocation.devices import DEVICE_CLASS
@@ -35,6 +37,7 @@ from engine.plugins.node_resources_fit.score import (
     resource_weights,
     shape_points,
 )
+from engine.plugins.node_resources_fit.signature import ResourceSigner
 
 _TOO_MANY_PODS = 1
 _UNRESOLVABLE = 1 << 62
@@ -61,6 +64,8 @@ class NodeResourcesFit(Plugin):
         self._classes = ListedClasses(handle.listers)
         # v1.36: what a DeviceClass stands for and a node does not have is left to DynamicResources.
         self._delegates: bool = arguments.get("delegates_to_devices", False)
+        self._signer = ResourceSigner(arguments, handle)
+        self.may_sign = self._signer.may_sign
         self._known: dict[int, list[tuple[int, int]]] = {}
         self._ignored: tuple[str, ...] = tuple(arguments.get("ignoredResources") or ())
         self._ignored_groups: tuple[str, ...] = tuple(arguments.get("ignoredResourceGroups") or ())
@@ -250,6 +255,10 @@ class NodeResourcesFit(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_resources(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return self._signer.sign(pod)
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

@@ -11,6 +11,8 @@ from engine.framework.explaining.fact import Explanation
 from engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed, sign_tolerations
 from engine.framework.registrations import Registration
 from engine.plugins.node_unschedulable.cordon import tolerates_cordon
 from engine.plugins.node_unschedulable.events import EVENTS
@@ -47,6 +49,10 @@ class NodeUnschedulable(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_cordon(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return sign_tolerations(pod)
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

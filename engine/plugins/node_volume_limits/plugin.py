@@ -31,6 +31,7 @@ from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.nodes.listers import Listers
 from engine.framework.nodes.node_table import NodeTable
 from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
 from engine.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, Pod, claim_of
 from engine.objects.phases import claim_class
@@ -209,6 +210,10 @@ class NodeVolumeLimits(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_limits(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return sign_volumes(pod)
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

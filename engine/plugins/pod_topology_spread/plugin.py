@@ -30,8 +30,14 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.pod_counts import Tally
 from engine.framework.pods.pod_info import PodInfo, labels_key
 from engine.framework.pods.pod_template import SpreadConstraint
+from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
-from engine.plugins.pod_topology_spread.constraints import HOSTNAME, Constraints, PodConstraints
+from engine.plugins.pod_topology_spread.constraints import (
+    HOSTNAME,
+    Constraints,
+    PodConstraints,
+    has_defaults,
+)
 from engine.plugins.pod_topology_spread.domains import Eligible, TopologyDomains
 from engine.plugins.pod_topology_spread.events import events_of
 from engine.plugins.pod_topology_spread.facts import explain_spread
@@ -113,6 +119,8 @@ class PodTopologySpread(Plugin):
         # v1.36: hints also react to nominated pods, and to more that may help.
         self._complete_hints: bool = arguments.get("complete_pod_hints", False)
         self._looked: dict[tuple[int, bytes], Looked] = {}
+        # Default constraints depend on the owners of a pod.
+        self.may_sign = not has_defaults(arguments)
 
     # -- constraints -----------------------------------------------------------------------------
 
@@ -300,6 +308,10 @@ class PodTopologySpread(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_spread(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return None if pod.pod.spec.get("topologySpreadConstraints") else ()
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

@@ -23,7 +23,9 @@ from engine.framework.framework import (
 )
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.pod_template import PodTemplate, Taint
+from engine.framework.pods.signing import Signed, sign_tolerations
 from engine.framework.registrations import Registration
 from engine.plugins.taint_toleration.events import EVENTS
 from engine.plugins.taint_toleration.facts import explain_taint
@@ -99,6 +101,10 @@ class TaintToleration(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_taint(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return sign_tolerations(pod)
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

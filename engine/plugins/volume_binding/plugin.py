@@ -31,6 +31,8 @@ from engine.framework.framework import (
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.listers import Listers
+from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
 from engine.objects.objects import PersistentVolumeClaim, Pod, claim_of
 from engine.objects.selectors import NodeSelector
@@ -183,6 +185,10 @@ class VolumeBinding(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_binding(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return sign_volumes(pod)
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

@@ -23,6 +23,7 @@ from engine.framework.framework import (
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
 from engine.plugins.volume_restrictions.disks import has_disk_conflict, restricted_disks
 from engine.plugins.volume_restrictions.events import EVENTS
@@ -126,6 +127,10 @@ class VolumeRestrictions(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_claim_in_use(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return sign_volumes(pod)
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

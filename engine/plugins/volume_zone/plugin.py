@@ -22,6 +22,8 @@ from engine.framework.framework import (
 )
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
 from engine.objects.phases import claim_class
 from engine.plugins.volume_zone.events import EVENTS
@@ -140,6 +142,10 @@ class VolumeZone(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_zone(case)
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """See `SignPlugin`."""
+        return sign_volumes(pod)
 
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""

@@ -98,7 +98,7 @@ class SchedulingAlgorithm:
         self._post_filters = PostFilters(
             profile, self.framework, self._evaluator, self.nominated, self.extenders
         )
-        signer = PodSigner(profile, handle, has_extenders=bool(extenders))
+        signer = PodSigner(profile, self.framework.plugins, has_extenders=bool(extenders))
         self._batch: OpportunisticBatch | None = None
         if signer.is_enabled:
             self._batch = OpportunisticBatch(signer, self.framework, ties)

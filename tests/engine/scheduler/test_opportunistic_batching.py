@@ -8,8 +8,10 @@ import pytest
 
 from engine.cluster.cluster import Cluster
 from engine.framework import names
+from engine.framework.framework import Plugin
 from engine.framework.handle import Handle
 from engine.framework.pods.pod_info import PodInfo
+from engine.framework.pods.signing import Signed
 from engine.kernel.rng import Stream
 from engine.kernel.units import MILLISECOND, SECOND
 from engine.objects.objects import from_manifest
@@ -189,9 +191,29 @@ def test_equal_nodes_are_hinted_at_random() -> None:
 # Signatures
 
 
+class Custom(Plugin):
+    """A plugin that is not in-tree."""
+
+    name = "Custom"
+
+
+class Signing(Custom):
+    """The same, which says what it reads."""
+
+    def sign_pod(self, pod: PodInfo) -> Signed:
+        """Nothing."""
+        return ()
+
+
+def _signer(
+    profile: Profile, handle: Handle | None = None, *, has_extenders: bool = False
+) -> PodSigner:
+    plugins = profile.build(handle or Handle()).plugins
+    return PodSigner(profile, plugins, has_extenders=has_extenders)
+
+
 def _sign(profile: Profile, handle: Handle | None = None, **fields: Any) -> bytes | None:
-    signer = PodSigner(profile, handle or Handle(), has_extenders=False)
-    return signer.sign(PodInfo(make_pod("p", **fields), profile.resource_rules))
+    return _signer(profile, handle).sign(PodInfo(make_pod("p", **fields), profile.resource_rules))
 
 
 @pytest.mark.parametrize(
@@ -240,11 +262,15 @@ def test_labels_are_signed_unless_others_preferences_are_ignored() -> None:
     assert _sign(profile, labels={"a": "b"}) == _sign(profile)
 
 
-def test_extenders_and_custom_plugins_prevent_signatures() -> None:
+def test_extenders_and_plugins_without_signature_prevent_signatures() -> None:
     profile = _profile()
-    assert not PodSigner(profile, Handle(), has_extenders=True).is_enabled
+    assert not _signer(profile, has_extenders=True).is_enabled
+    plugins = profile.build(Handle()).plugins
+    plugins.by_name["Custom"] = Custom()
     custom = replace(profile, filters=(*profile.filters, "Custom"))
-    assert not PodSigner(custom, Handle(), has_extenders=False).is_enabled
+    assert not PodSigner(custom, plugins, has_extenders=False).is_enabled
+    plugins.by_name["Custom"] = Signing()
+    assert PodSigner(custom, plugins, has_extenders=False).is_enabled
 
 
 def test_without_topology_spread_its_constraints_do_not_matter() -> None:
