@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
+from engine.framework.arithmetic import Term
 from engine.framework.framework import CycleState, Plugin
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
@@ -26,6 +31,14 @@ class Priority(Plugin):
             self._table.scored[CPU].take(rows) + resources.score_milli_cpu,
             self._table.scored[MEMORY].take(rows) + resources.score_memory,
         )
+
+    def _usage(self, state: CycleState, row: int) -> Iterator[Term]:
+        """The terms of what would be used of cpu and memory, and of how much."""
+        rows = np.array([row], np.int64)
+        used, allocatable = self._used(state, rows), self._allocatable(rows)
+        for place, (name, unit) in enumerate((("cpu", "m"), ("memory", ""))):
+            yield Term(f"{name} used with the pod", int(used[place][0]), unit)
+            yield Term(f"{name} allocatable", int(allocatable[place][0]), unit)
 
     def _allocatable(self, rows: IntArray) -> tuple[IntArray, IntArray]:
         return self._table.allocatable[CPU][rows], self._table.allocatable[MEMORY][rows]

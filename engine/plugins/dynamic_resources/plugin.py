@@ -12,6 +12,7 @@ from typing import ClassVar, Final, NamedTuple, cast
 import numpy as np
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.columns.cells import Trait
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
@@ -314,6 +315,17 @@ class DynamicResources(Plugin):
             for one in found
         ]
         return np.array(scores, np.int64)
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`: the alternatives of claims that have devices, and of the others."""
+        (raw,) = self.score(state, np.array([row], np.int64)).tolist()
+        prepared = self.prepared(state)
+        if prepared is None or not raw:
+            return Terms((), raw)
+        given = prepared.allocated_preference
+        return Terms.sum_of(
+            (Term("allocated alternatives", given), Term("alternatives found here", raw - given))
+        )
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """The best node gets all."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import CycleState
 from engine.framework.nodes.arrays import IntArray
 from engine.plugins.classic import Priority
@@ -22,3 +23,8 @@ class EqualPriority(Priority):
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """1 for every node."""
         return np.ones(len(rows), np.int64)
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        (raw,) = self.score(state, np.array([row], np.int64)).tolist()
+        return Terms.sum_of((Term("the same for all nodes", raw),))

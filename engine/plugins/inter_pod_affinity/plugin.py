@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, cast
@@ -10,6 +10,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.columns.cells import Trait
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
@@ -307,9 +308,21 @@ class InterPodAffinity(Plugin):
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The sum over the node's domains."""
         total = np.zeros(len(rows), np.int64)
-        for domain in cast("list[DomainCounts]", state.data[f"{self.name}/score"]):
-            total += domain.on(self._table, rows)[0]
+        for _, weights in self._weights(state, rows):
+            total += weights
         return total
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`: the weights of all terms that count in each domain of the node."""
+        return Terms.sum_of(
+            Term(f"pods in {key}={self._value(key, row)}", int(weights[0]))
+            for key, weights in self._weights(state, np.array([row], np.int64))
+        )
+
+    def _weights(self, state: CycleState, rows: IntArray) -> Iterator[tuple[str, IntArray]]:
+        """By topology key, the sum of the weights of the terms that count for each row."""
+        for domain in cast("list[DomainCounts]", state.data[f"{self.name}/score"]):
+            yield domain.key, domain.on(self._table, rows)[0]
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Lowest becomes 0, highest 100, in float64 as upstream."""

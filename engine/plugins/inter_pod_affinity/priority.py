@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import CycleState
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.pod_counts import (
@@ -28,15 +30,29 @@ class InterPodAffinityPriority(Priority):
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The sum of weights over the node's domains."""
+        total = np.zeros(len(rows), np.int64)
+        for _, weights in self._weights(state, rows):
+            total += weights
+        return total
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        return Terms.sum_of(
+            Term(f"pods of the same {key}", int(weights[0]))
+            for key, weights in self._weights(state, np.array([row], np.int64))
+        )
+
+    def _weights(self, state: CycleState, rows: IntArray) -> Iterator[tuple[str, IntArray]]:
+        """For each term its topology key, and the weight of the pods that match, by row."""
         hard = self._arguments.get("hardPodAffinitySymmetricWeight")
         hard_weight = 1 if hard is None else int(hard)
         pod = state.pod
         namespace, labels = pod.pod.namespace, pod.pod.labels
-        total = np.zeros(len(rows), np.int64)
         for terms, sign in ((pod.affinity.preferred, 1), (pod.affinity.preferred_anti, -1)):
             for term in terms:
                 tally = self._table.pod_counts.counter(PodMatcher((_unweighted(term),))).tally
-                total += self._weighed(term.topology_key, tally, rows, sign * term.weight)
+                key = term.topology_key
+                yield key, self._weighed(key, tally, rows, sign * term.weight)
         for kind, sign in (
             (REQUIRED_AFFINITY, hard_weight),
             (PREFERRED_AFFINITY, 1),
@@ -46,8 +62,8 @@ class InterPodAffinityPriority(Priority):
                 term = column.term
                 if term.matches(namespace, labels):
                     weight = sign if kind == REQUIRED_AFFINITY else sign * term.weight
-                    total += self._weighed(term.topology_key, column.tally, rows, weight)
-        return total
+                    key = term.topology_key
+                    yield key, self._weighed(key, column.tally, rows, weight)
 
     def _weighed(self, key: str, tally: Tally, rows: IntArray, weight: int) -> IntArray:
         found, _ = domain_counts(self._table, key, tally).on(self._table, rows)

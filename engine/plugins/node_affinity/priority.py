@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import CycleState, default_normalize
 from engine.framework.nodes.arrays import IntArray
 from engine.objects.selectors import NodeSelector, NodeSelectorTerm
@@ -23,10 +25,25 @@ class NodeAffinityPriority(Priority):
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The sum of the matching weights; matchFields were not looked at then."""
         scores = np.zeros(len(rows), np.int64)
-        for weight, selector in state.template.preferred_nodes:
-            if weight:
-                scores += weight * self._table.matching(_expressions_only(selector))[rows]
+        for _, weights in self._preferences(state, rows):
+            scores += weights
         return scores
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        return Terms.sum_of(
+            Term(f"prefers {selector}", int(weights[0]))
+            for selector, weights in self._preferences(state, np.array([row], np.int64))
+        )
+
+    def _preferences(
+        self, state: CycleState, rows: IntArray
+    ) -> Iterator[tuple[NodeSelector, IntArray]]:
+        """Each preferred term, with its weight where it matches and 0 elsewhere."""
+        for weight, preferred in state.template.preferred_nodes:
+            if weight:
+                selector = _expressions_only(preferred)
+                yield selector, weight * self._table.matching(selector)[rows]
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """The best node gets 10."""

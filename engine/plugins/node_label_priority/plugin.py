@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.simple import NodeState, SimplePlugin
 from engine.objects.objects import Pod
 from engine.plugins.classic import MAX_PRIORITY
@@ -17,7 +18,8 @@ class NodeLabelPriority(SimplePlugin):
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
 
-    def score(self, pod: Pod, node: NodeState) -> int:
+    def score(self, pod: Pod, node: NodeState) -> Terms:
         """10 or 0."""
-        has_label = str(self.arguments.get("label") or "") in node.labels
-        return MAX_PRIORITY if has_label == bool(self.arguments.get("presence")) else 0
+        label = str(self.arguments.get("label") or "")
+        wanted = (label in node.labels) == bool(self.arguments.get("presence"))
+        return Terms.sum_of((Term(f"label {label}", MAX_PRIORITY if wanted else 0),))

@@ -8,6 +8,7 @@ import numpy as np
 import orjson
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import CycleState
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
@@ -33,6 +34,11 @@ class NodePreferAvoidPodsPriority(Priority):
             if text and _avoids(text, owner):
                 scores[place] = 0
         return scores
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        (raw,) = self.score(state, np.array([row], np.int64)).tolist()
+        return Terms.sum_of((Term("not to be avoided", raw),))
 
 
 def _controller_of(pod: PodInfo) -> dict[str, Any] | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import MAX_NODE_SCORE, SKIP, SUCCESS, CycleState, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
@@ -73,6 +75,36 @@ class NodeResourcesBalancedAllocation(Plugin):
         if not self._scores_improvement:
             return after
         return improvement(after, self._evenness(fit, rows, adds_pod=False))
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`: of each resource how much would be used, and how evenly that is."""
+        rows = np.array([row], np.int64)
+        raw = int(self.score(state, rows)[0])
+        if not self._counts_defaults and not self._asks_for_any(state):
+            return Terms((), raw)
+        terms = [term for name in self._resources for term in self._usage(state, row, name)]
+        if self._scores_improvement:
+            fit = state.pod.resources.fit
+            after, before = (
+                int(self._evenness(fit, rows, adds_pod=adds_pod)[0]) for adds_pod in (True, False)
+            )
+            terms += [Term("evenness with the pod", after), Term("evenness without it", before)]
+            raw = improvement(after, before)
+        return Terms(tuple(terms), raw)
+
+    def _usage(self, state: CycleState, row: int, name: str) -> Iterator[Term]:
+        resources, table = state.pod.resources, self._table
+        if self._counts_defaults and name not in ("cpu", "memory"):
+            return
+        if not self._counts_defaults and is_passed_over(name, resources.fit):
+            return
+        column, unit = table.resource(name), "m" if name == "cpu" else ""
+        used = table.requested.item(column, row) + resources.fit.get(name)
+        if self._counts_defaults:
+            asked = (resources.score_milli_cpu, resources.score_memory)[name == "memory"]
+            used = table.scored.item(column, row) + asked
+        yield Term(f"{name} used with the pod", used, unit)
+        yield Term(f"{name} allocatable", table.allocatable.item(column, row), unit)
 
     def _evenness(self, fit: Resources, rows: IntArray, *, adds_pod: bool) -> IntArray:
         """How evenly each node is used, with the pod or without it; 50 to 100."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.framework import names
+from engine.framework.arithmetic import Terms
 from engine.framework.framework import CycleState
 from engine.framework.nodes.arrays import IntArray
 from engine.plugins.classic import MAX_PRIORITY, Priority
@@ -29,6 +30,11 @@ class BalancedResourceAllocation(Priority):
         )
         scores = ((1 - np.abs(cpu - memory)) * float(MAX_PRIORITY)).astype(np.int64)
         return np.where((cpu >= 1) | (memory >= 1), 0, scores)
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        (raw,) = self.score(state, np.array([row], np.int64)).tolist()
+        return Terms(tuple(self._usage(state, row)), raw)
 
 
 def _fraction(used: IntArray, allocatable: IntArray) -> NDArray[np.float64]:

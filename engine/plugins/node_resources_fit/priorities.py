@@ -6,11 +6,13 @@ Upstream: priorities/{least_requested,most_requested,requested_to_capacity_ratio
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import CycleState
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
@@ -36,13 +38,16 @@ class LeastRequestedPriority(Priority):
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The mean of both free shares."""
-        cpu, memory = (
-            _least(used, allocatable)
-            for used, allocatable in zip(
-                self._used(state, rows), self._allocatable(rows), strict=True
-            )
-        )
-        return (cpu + memory) // 2
+        return _mean(*self._shares(state, rows))
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        shares = self._shares(state, np.array([row], np.int64))
+        return _terms(self._usage(state, row), *shares)
+
+    def _shares(self, state: CycleState, rows: IntArray) -> tuple[IntArray, IntArray]:
+        used, allocatable = self._used(state, rows), self._allocatable(rows)
+        return _least(used[0], allocatable[0]), _least(used[1], allocatable[1])
 
 
 class MostRequestedPriority(Priority):
@@ -53,13 +58,26 @@ class MostRequestedPriority(Priority):
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The mean of both used shares."""
-        cpu, memory = (
-            _most(used, allocatable)
-            for used, allocatable in zip(
-                self._used(state, rows), self._allocatable(rows), strict=True
-            )
-        )
-        return (cpu + memory) // 2
+        return _mean(*self._shares(state, rows))
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        shares = self._shares(state, np.array([row], np.int64))
+        return _terms(self._usage(state, row), *shares)
+
+    def _shares(self, state: CycleState, rows: IntArray) -> tuple[IntArray, IntArray]:
+        used, allocatable = self._used(state, rows), self._allocatable(rows)
+        return _most(used[0], allocatable[0]), _most(used[1], allocatable[1])
+
+
+def _mean(cpu: IntArray, memory: IntArray) -> IntArray:
+    return (cpu + memory) // 2
+
+
+def _terms(usage: Iterable[Term], cpu: IntArray, memory: IntArray) -> Terms:
+    """The mean of one row's shares, after what they come from."""
+    shares = Term("cpu score", int(cpu[0])), Term("memory score", int(memory[0]))
+    return Terms((*usage, *shares), int(_mean(cpu, memory)[0]))
 
 
 def _least(used: IntArray, allocatable: IntArray) -> IntArray:
@@ -104,6 +122,15 @@ class RequestedToCapacityRatioPriority(Priority):
         mean = np.floor(total / np.where(weights == 0, 1, weights) + 0.5)
         return np.where(weights == 0, 0, mean).astype(np.int64)
 
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`: the utilization of each resource."""
+        rows = np.array([row], np.int64)
+        terms = [
+            Term(f"{name} utilization", int(self._utilization(state.pod, name, rows)[0]), "%")
+            for name in self._weights
+        ]
+        return Terms(tuple(terms), int(self.score(state, rows)[0]))
+
     def _utilization(self, pod: PodInfo, name: str, rows: IntArray) -> IntArray:
         """Percent used; 100 where the node has none of the resource, or not enough."""
         table, resources = self._table, pod.resources
@@ -127,11 +154,12 @@ class ResourceLimitsPriority(SimplePlugin):
 
     name: ClassVar[str] = names.RESOURCE_LIMITS_PRIORITY
 
-    def score(self, pod: Pod, node: NodeState) -> int:
+    def score(self, pod: Pod, node: NodeState) -> Terms:
         """1 where the cpu or the memory limit fits, else 0."""
         allocatable = node.allocatable
         limits = zip(("cpu", "memory"), _limits(pod), strict=True)
-        return int(any(0 < limit <= allocatable[name] for name, limit in limits))
+        fits = any(0 < limit <= allocatable[name] for name, limit in limits)
+        return Terms.sum_of((Term("some limit fits", int(fits)),))
 
 
 def _limits(pod: Pod) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from engine.framework import names
+from engine.framework.arithmetic import Terms
 from engine.framework.columns.cells import Trait
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
@@ -300,6 +301,10 @@ class PodTopologySpread(Plugin):
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The weighted number of matching pods near the node: less is better."""
         return self._scores.score(cast("ScoreState", state.data[_SCORE]), rows)
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        return self._scores.arithmetic(cast("ScoreState", state.data[_SCORE]), row)
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Inverted, so that the least crowded node gets the highest score; ignored nodes get 0."""

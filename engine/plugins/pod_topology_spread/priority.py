@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar, cast
 
 import numpy as np
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import SKIP, SUCCESS, CycleState, Status
-from engine.framework.nodes.arrays import IntArray
+from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.pods.pod_template import SpreadConstraint
 from engine.plugins.classic import MAX_PRIORITY, Priority
 from engine.plugins.pod_topology_spread.constraints import pods_matching
@@ -27,16 +29,36 @@ class EvenPodsSpreadPriority(Priority):
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """Matching pods in the node's domains; -1 for a node that lacks a label."""
+        total = np.zeros(len(rows), np.int64)
+        for _, pods in self._pods(state, rows):
+            total += pods
+        return np.where(self._labelled(state)[rows], total, -1)
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        if not self._labelled(state).item(row):
+            return Terms.sum_of((Term("lacks a topology label", -1),))
+        return Terms.sum_of(
+            Term(f"matching pods of the same {key}", int(pods[0]))
+            for key, pods in self._pods(state, np.array([row], np.int64))
+        )
+
+    def _labelled(self, state: CycleState) -> BoolArray:
+        """The rows with the labels of all constraints."""
         soft = cast("list[SpreadConstraint]", state.data[self.name])
         table = self._table
         labelled = np.zeros(table.capacity, np.bool_)
         labelled[table.active] = True
         for constraint in soft:
             labelled &= table.topology(constraint.topology_key).codes >= 0
-        counted = labelled.copy()
+        return labelled
+
+    def _pods(self, state: CycleState, rows: IntArray) -> Iterator[tuple[str, IntArray]]:
+        """For each constraint its key, and the matching pods in the domain of each row."""
+        soft, table = cast("list[SpreadConstraint]", state.data[self.name]), self._table
+        counted = self._labelled(state)
         if not state.template.required_affinity.is_empty:
             counted &= table.matching(state.template.required_affinity)
-        total = np.zeros(len(rows), np.int64)
         for constraint in soft:
             column = table.topology(constraint.topology_key)
             per_domain = np.zeros(len(column.values) + 1, np.int64)
@@ -45,8 +67,7 @@ class EvenPodsSpreadPriority(Priority):
                 matcher = pods_matching(constraint.selector, None, live_only=False)
                 counts = table.pod_counts.counter(matcher).tally.counts
                 np.add.at(per_domain, column.codes[counted], counts[counted])
-            total += per_domain[column.codes[rows]]
-        return np.where(labelled[rows], total, -1)
+            yield constraint.topology_key, per_domain[column.codes[rows]]
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """The sum over all nodes less the node's own, against the best of them."""

@@ -13,6 +13,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import MAX_NODE_SCORE, CycleState
 from engine.framework.nodes.arrays import BoolArray, Codes, IntArray
 from engine.framework.nodes.node_table import NodeTable
@@ -35,11 +36,17 @@ class SoftCounts:
 
     def part(self, row: int) -> float:
         """The score of the node at *row* by this constraint; less is better."""
+        pods = self.pods(row)
+        if pods is None:
+            return 0.0
+        return _score_for_count(pods, self.weight, self.constraint.max_skew)
+
+    def pods(self, row: int) -> int | None:
+        """The matching pods that count for the node at *row*; None without the topology label."""
         code = self.codes.item(row)
         if code < 0:
-            return 0.0
-        place = row if self.constraint.topology_key == HOSTNAME else code
-        return _score_for_count(self.counts.item(place), self.weight, self.constraint.max_skew)
+            return None
+        return self.counts.item(row if self.constraint.topology_key == HOSTNAME else code)
 
     def parts(self, rows: IntArray) -> FloatArray:
         """The same for many rows."""
@@ -96,6 +103,18 @@ class SpreadScores:
             total = total + one.parts(rows)
         total[counted.ignored] = 0
         return (total + self._half).astype(np.int64)
+
+    def arithmetic(self, counted: ScoreState, row: int) -> Terms:
+        """Of each constraint the matching pods, and what they add in thousandths."""
+        if counted.ignored.item(row):
+            return Terms((Term("lacks a topology label", 0),), 0)
+        terms: list[Term] = []
+        for one in counted.soft:
+            key, pods = one.constraint.topology_key, one.pods(row)
+            if pods is not None:
+                terms.append(Term(f"matching pods of the same {key}", pods))
+                terms.append(Term(f"score of {key}", int(one.part(row) * 1000), "/1000"))
+        return Terms(tuple(terms), self._score_row(counted.soft, row))
 
     def normalize(self, scored: ScoreState, scores: IntArray) -> IntArray:
         """Inverted, so that the least crowded node gets the highest score; ignored nodes get 0."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import CycleState
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.listers import Listers
@@ -44,6 +45,11 @@ class SelectorSpreadPriority(Priority):
         matcher = PodMatcher(terms, live_only=True, any_term=any_term)
         counter = self._table.pod_counts.counter(matcher)
         return counter.tally.counts[rows].astype(np.int64)
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        (raw,) = self.score(state, np.array([row], np.int64)).tolist()
+        return Terms.sum_of((Term("pods of the same services and controllers", raw),))
 
     def selectors(self, pod: PodInfo) -> list[LabelSelector]:
         """The selectors of what the pod belongs to."""

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import MAX_NODE_SCORE, Code, CycleState, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
@@ -36,6 +37,11 @@ class ServiceAffinity(CheckServiceAffinity):
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """How many pods of the pod's first service are on the node."""
         return service_pods(state.pod, self._listers, self._table)[rows]
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        (raw,) = self.score(state, np.array([row], np.int64)).tolist()
+        return Terms.sum_of((Term("pods of the first service", raw),))
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """The mean over the labels. Upstream: updateNodeScoresForLabel()."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from engine.framework import names
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import CycleState
 from engine.framework.nodes.arrays import IntArray
 from engine.plugins.classic import MAX_PRIORITY, Priority
@@ -21,6 +22,11 @@ class ServiceAntiAffinityPriority(Priority):
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """How many pods of the pod's first service are on the node."""
         return service_pods(state.pod, self._listers, self._table)[rows]
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        (raw,) = self.score(state, np.array([row], np.int64)).tolist()
+        return Terms.sum_of((Term("pods of the first service", raw),))
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Few in the node's domain, high score; a node without the label gets 0."""

@@ -91,8 +91,7 @@ class TaintToleration(Plugin):
     def arithmetic(self, state: CycleState, row: int) -> Terms:
         """See `Arithmetic`."""
         taints = self._table.taints.groups[self._table.taints.codes.item(row)]
-        found = untolerated_soft(state.template, taints)
-        return Terms.sum_of(Term(f"taint {taint_text(taint)}", 1) for taint in found)
+        return soft_terms(state.template, taints)
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Fewer taints, higher score."""
@@ -129,6 +128,12 @@ def soft_taints(template: PodTemplate, groups: list[tuple[Taint, ...]]) -> IntAr
     Upstream: countIntolerableTaintsPreferNoSchedule().
     """
     return np.array([len(untolerated_soft(template, taints)) for taints in groups], np.int64)
+
+
+def soft_terms(template: PodTemplate, taints: tuple[Taint, ...]) -> Terms:
+    """The number of the same for one node, taint by taint."""
+    found = untolerated_soft(template, taints)
+    return Terms.sum_of(Term(f"taint {taint_text(taint)}", 1) for taint in found)
 
 
 def untolerated_soft(template: PodTemplate, taints: tuple[Taint, ...]) -> list[Taint]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.framework import names
+from engine.framework.arithmetic import Terms
 from engine.framework.framework import CycleState, default_normalize
 from engine.framework.nodes.arrays import IntArray
 from engine.plugins.classic import MAX_PRIORITY, Priority
-from engine.plugins.taint_toleration.plugin import soft_taints
+from engine.plugins.taint_toleration.plugin import soft_taints, soft_terms
 
 
 class TaintTolerationPriority(Priority):
@@ -23,6 +24,11 @@ class TaintTolerationPriority(Priority):
         return soft_taints(state.template, self._table.taints.groups)[
             self._table.taints.codes[rows]
         ]
+
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`."""
+        taints = self._table.taints.groups[self._table.taints.codes.item(row)]
+        return soft_terms(state.template, taints)
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Fewer taints, higher score."""

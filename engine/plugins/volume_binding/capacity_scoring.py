@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import MAX_NODE_SCORE, CycleState, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
@@ -62,17 +63,33 @@ class CapacityScoring(VolumeBinding):
         """The mean over the classes of the volumes that would be bound; without any, of the
         storage in which volumes would be provisioned.
         """
-        claims: PodClaims | None = state.data.get(self.name)
-        if claims is None:
+        storage = self._storage(state)
+        if storage is None:
             return np.zeros(len(rows), np.int64)
-        storage = {claim.key: self._finder.free_storage(claim) or [] for claim in claims.delayed}
-        scores = [self._score_row(state, row, storage) for row in rows.tolist()]
+        scores = [self._mean(self._resources(state, row, storage)) for row in rows.tolist()]
         return np.array(scores, np.int64)
 
-    def _score_row(
+    def arithmetic(self, state: CycleState, row: int) -> Terms:
+        """See `Arithmetic`: what the claims request of each class, and what there is."""
+        storage = self._storage(state)
+        resources = {} if storage is None else self._resources(state, row, storage)
+        terms: list[Term] = []
+        for name, one in resources.items():
+            terms.append(Term(f"requested of class {name}", one.requested, "B"))
+            terms.append(Term(f"capacity of class {name}", one.capacity, "B"))
+        return Terms(tuple(terms), self._mean(resources))
+
+    def _storage(self, state: CycleState) -> dict[str, list[FreeStorage]] | None:
+        """The storage with enough room, by the claim's key; None for a pod without claims."""
+        claims: PodClaims | None = state.data.get(self.name)
+        if claims is None:
+            return None
+        return {claim.key: self._finder.free_storage(claim) or [] for claim in claims.delayed}
+
+    def _resources(
         self, state: CycleState, row: int, storage: Mapping[str, list[FreeStorage]]
-    ) -> int:
-        """*storage* is the storage with enough room, by the claim's key."""
+    ) -> dict[str, _Resource]:
+        """By class what would be used on the node at *row*, of *storage* by the claim's key."""
         plan = self.plan(state, row)
         resources: dict[str, _Resource] = {}
         if plan.bind:
@@ -89,6 +106,9 @@ class CapacityScoring(VolumeBinding):
                     resource.requested += claim.request_bytes
                     # All claims of a class share one storage, that of the last claim.
                     resource.capacity = chosen.capacity
+        return resources
+
+    def _mean(self, resources: Mapping[str, _Resource]) -> int:
         if not resources:
             return 0
         values = np.array([one.utilization for one in resources.values()], np.int64)
