@@ -12,7 +12,7 @@ Upstream: pkg/scheduler/framework/interface.go.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, cast, runtime_checkable
 
@@ -22,8 +22,9 @@ from engine.framework.asked_once import AskedOnce
 from engine.framework.nodes.arrays import IntArray
 
 if TYPE_CHECKING:
+    from engine.framework.nodes.nominated import Reserved
     from engine.framework.pods.pod_info import PodInfo
-    from engine.framework.pods.pod_template import PodTemplate
+    from engine.framework.pods.pod_template import PodTemplate, SpreadConstraint
     from engine.objects.objects import Pod
 
 MAX_NODE_SCORE = 100
@@ -226,6 +227,32 @@ class CodesRow(Protocol, metaclass=AskedOnce):
 
     def code_at(self, state: CycleState, row: int) -> int:
         """The code that `filter` gives *row*."""
+        ...
+
+
+@runtime_checkable
+class RoomFilter(Protocol, metaclass=AskedOnce):
+    """The filter by which other pods matter through what they request on their node, and no more."""
+
+    name: ClassVar[str]
+
+    def wanted(self, state: CycleState) -> Sequence[tuple[int, int]]:
+        """(column, amount) of each request, the same for every pod of a template."""
+        ...
+
+    def code_beside(self, state: CycleState, row: int, reserved: Reserved) -> int:
+        """The code of the filter for *row*, while what is *reserved* there is taken."""
+        ...
+
+
+@runtime_checkable
+class SpreadsByDefault(Protocol, metaclass=AskedOnce):
+    """A filter by whose defaults a pod may find a place by that of another."""
+
+    name: ClassVar[str]
+
+    def hard_by_default(self, pod: PodInfo) -> Sequence[SpreadConstraint]:
+        """The hard constraints of a pod that has none of its own."""
         ...
 
 

@@ -12,7 +12,6 @@ from typing import Protocol
 
 import numpy as np
 
-from engine.framework import names
 from engine.framework.framework import (
     FITS,
     SUCCESS,
@@ -27,6 +26,7 @@ from engine.framework.framework import (
     PreFilterExtensions,
     PreFilterPlugin,
     PreScorePlugin,
+    RoomFilter,
     ScorePlugin,
     Status,
     VolumePlanner,
@@ -189,6 +189,7 @@ class Framework:
         self.volume_names = frozenset(p.name for p in everything if p.needs_volumes)
         self.static_names = frozenset(p.name for p in everything if p.is_static)
         self._varying_filters = [p.name for p in plugins.filter if p.name not in self.static_names]
+        self._room_filters = [p.name for p in plugins.filter if isinstance(p, RoomFilter)]
         # The plugin that plans the binding of volumes, if the profile has one.
         self.volume_binding: VolumePlanner | None = next(
             (plugin for plugin in plugins.filter if isinstance(plugin, VolumePlanner)), None
@@ -330,7 +331,7 @@ class Framework:
     def only_room_varies(self, state: CycleState) -> bool:
         """Whether other pods affect this one only through the room that they take on their node."""
         asked = [name for name in self._varying_filters if name not in state.skip_filter]
-        return asked == [names.NODE_RESOURCES_FIT]
+        return bool(asked) and asked == self._room_filters
 
     def filter_one_with(
         self, state: CycleState, row: int, pods: Sequence[PodInfo]

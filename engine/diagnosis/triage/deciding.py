@@ -13,9 +13,8 @@ import orjson
 
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.world import Undo, World
-from engine.framework import names
 from engine.framework.explaining.manifests import REQUIRED
-from engine.framework.framework import PodVolumes
+from engine.framework.framework import PodVolumes, SpreadsByDefault
 from engine.framework.handle import Handle
 from engine.framework.nodes.listers import Listers
 from engine.framework.nodes.nominated import Nominated
@@ -31,7 +30,6 @@ from engine.objects.objects import (
 )
 from engine.objects.pods.pod_resources import ResourceRules
 from engine.objects.pods.resource_claims import RESOURCE_CLAIM
-from engine.plugins.pod_topology_spread.plugin import PodTopologySpread
 from engine.scheduler.configuration.profiles import Profile
 from engine.scheduler.cycle.algorithm import SchedulingAlgorithm
 from engine.scheduler.cycle.decision.result import SCHEDULED, ScheduleResult
@@ -83,10 +81,12 @@ class Deciding:
         if affinity.get(REQUIRED) or pod.spec.get("topologySpreadConstraints"):
             return True
         algorithm = self._algorithm(pod)
-        spread = algorithm.framework.plugins.by_name.get(names.POD_TOPOLOGY_SPREAD)
-        if not isinstance(spread, PodTopologySpread):
-            return False
-        return bool(spread.hard_by_default(PodInfo(pod, algorithm.profile.resource_rules)))
+        info = PodInfo(pod, algorithm.profile.resource_rules)
+        return any(
+            plugin.hard_by_default(info)
+            for plugin in algorithm.framework.plugins.by_name.values()
+            if isinstance(plugin, SpreadsByDefault)
+        )
 
     def is_by_itself(self, pod: Pod, users: Mapping[str, int]) -> bool:
         """Whether all that *pod* uses besides a node is settled and used by no other pending pod."""

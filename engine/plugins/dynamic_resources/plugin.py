@@ -26,6 +26,7 @@ from engine.framework.framework import (
     CycleState,
     Detail,
     Plugin,
+    PostFilterResult,
     PreFilterResult,
     Status,
     default_normalize,
@@ -336,6 +337,11 @@ class DynamicResources(Plugin):
     def prepared(self, state: CycleState) -> Prepared | None:
         """What is known of the pod's claims in this cycle; None for a pod without any."""
         return cast("Prepared | None", state.data.get(self.name))
+
+    def post_filter(self, state: CycleState, statuses: Mapping[str, Status]) -> PostFilterResult:
+        """See `PostFilterPlugin`. What becomes of the claim is left to who asks for the answer."""
+        message = self.answer_post_filter(state).message
+        return PostFilterResult(status=Status(Code.UNSCHEDULABLE, (message,), self.name))
 
     def answer_post_filter(self, state: CycleState) -> PostFilterAnswer:
         """A claim that an earlier attempt left over is deleted; another one may be deallocated.

@@ -103,8 +103,15 @@ class NodeResourcesFit(Plugin):
             codes |= np.where(hopeless, _UNRESOLVABLE, 0)
         return codes
 
-    def code_at(self, state: CycleState, row: int, reserved: Reserved | None = None) -> int:
-        """As `filter` for one row, while what is *reserved* there is taken."""
+    def code_at(self, state: CycleState, row: int) -> int:
+        """As `filter` for one row."""
+        return self._code(state, row, None)
+
+    def code_beside(self, state: CycleState, row: int, reserved: Reserved) -> int:
+        """See `RoomFilter`."""
+        return self._code(state, row, reserved)
+
+    def _code(self, state: CycleState, row: int, reserved: Reserved | None) -> int:
         # First, for a resource that is new gets a column.
         wanted = self.wanted(state)
         table = self._table

@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.framework.columns.kept import Kept
-from engine.framework.framework import FITS, CycleState, Detail, Status
+from engine.framework.framework import FITS, CycleState, Detail, RoomFilter, Status
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.nominated import Nominated, Reserved
 from engine.framework.runtime import Framework, Verdicts
-from engine.plugins.node_resources_fit.plugin import NodeResourcesFit
 from engine.scheduler.preemption.budgets import Budgets
 from engine.scheduler.preemption.victims import KeptRuns, VictimColumns
 
@@ -110,7 +109,7 @@ class KeptRoomVerdicts:
         self._kept: dict[tuple[int, int], RoomVerdicts] = {}
         filters = framework.plugins.filter
         # The filter for room, and its place among the filters; 0 if the profile has none.
-        self._room = next((p for p in filters if isinstance(p, NodeResourcesFit)), None)
+        self._room = next((p for p in filters if isinstance(p, RoomFilter)), None)
         self._place = 0 if self._room is None else 1 + filters.index(self._room)
 
     def verdicts(self, state: CycleState, rows: IntArray) -> Verdicts | None:
@@ -214,7 +213,7 @@ class KeptRoomVerdicts:
     def _verdict(self, state: CycleState, row: int, reserved: Reserved) -> tuple[int, int]:
         """The verdict on one row that no filter before the one for room refuses."""
         assert self._room is not None
-        code = self._room.code_at(state, row, reserved)
+        code = self._room.code_beside(state, row, reserved)
         if code:
             return self._place, code
         if self._place == len(self._framework.plugins.filter):

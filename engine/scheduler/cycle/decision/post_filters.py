@@ -21,7 +21,6 @@ from engine.framework.framework import (
 )
 from engine.framework.nodes.nominated import Nominated
 from engine.framework.runtime import Framework, Search
-from engine.plugins.dynamic_resources.plugin import DynamicResources
 from engine.scheduler.configuration.profiles import Profile
 from engine.scheduler.configuration.registry import IN_TREE
 from engine.scheduler.cycle.decision.extender_rounds import ExtenderRounds
@@ -85,9 +84,10 @@ class PostFilters:
     def _about_claims(self, search: Search) -> str:
         """What DynamicResources says."""
         plugin = self._plugins.get(names.DYNAMIC_RESOURCES)
-        if not isinstance(plugin, DynamicResources):
+        if not isinstance(plugin, PostFilterPlugin):
+            # Devices are not allocated in this version.
             return "no new claims to deallocate"
-        return plugin.answer_post_filter(search.state).message
+        return plugin.post_filter(search.state, {}).status.message
 
     def _preempt(self, search: Search) -> Preemption:
         """Find victims, and let the extenders take some away."""
