@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.diagnosis.causes import Refused
+from engine.diagnosis.explaining import family_of
 from engine.diagnosis.report import Cause
 from engine.diagnosis.world import World
-from engine.framework import names
 from engine.framework.explaining.manifests import CORDON_TAINT
 from engine.plugins.taint_toleration.facts import tainted_everywhere
 
@@ -26,7 +26,7 @@ def headline(world: World, refused: Sequence[Refused], causes: Sequence[Cause]) 
     if count == 1:
         what = _lowered(lead) if lead else f"{texts}. {more}".rstrip()
         return f"Does not fit {nearest.node}, the only node: {what}"
-    lead = lead or tainted_everywhere(world, refused) or _overall(causes)
+    lead = lead or tainted_everywhere(world, refused) or _overall(world, causes)
     if lead:
         return f"Fits none of {count} nodes: {_lowered(lead)}"
     return f"Fits none of {count} nodes; closest is {nearest.node}: {texts}. {more}".rstrip()
@@ -38,15 +38,11 @@ def _without_cordon_taint(texts: Sequence[str]) -> Sequence[str]:
     return kept or texts
 
 
-def _overall(causes: Sequence[Cause]) -> str:
+def _overall(world: World, causes: Sequence[Cause]) -> str:
     """Of the rules that leave few nodes a volume's first: it cannot be changed on the pod."""
     found = [each for each in causes if each.overall]
-    found.sort(key=_is_about_labels)
+    found.sort(key=lambda each: family_of(world, each.plugin) != "volume")
     return found[0].overall if found else ""
-
-
-def _is_about_labels(cause: Cause) -> bool:
-    return cause.plugin not in (names.VOLUME_BINDING, names.CHECK_VOLUME_BINDING)
 
 
 def _lowered(sentence: str) -> str:

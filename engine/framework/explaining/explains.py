@@ -23,6 +23,26 @@ class Explains(Protocol, metaclass=AskedOnce):
 
 
 @runtime_checkable
+class Grouped(Protocol, metaclass=AskedOnce):
+    """Says what its refusals are about, by which a diagnosis groups pods.
+
+    `family` is "taint", "resources", "volume", "volume zone", "port", "selector", "devices" or
+    "affinity".
+    """
+
+    name: ClassVar[str]
+    family: ClassVar[str]
+
+
+@runtime_checkable
+class SaysInShort(Protocol, metaclass=AskedOnce):
+    """Says in two to five words why pods have no node, as in "spread over too few domains"."""
+
+    name: ClassVar[str]
+    short: ClassVar[str]
+
+
+@runtime_checkable
 class ExplainsOutright(Protocol, metaclass=AskedOnce):
     """The same for a plugin that refuses pods at PreEnqueue or PreFilter, before any node is looked at."""
 

@@ -83,6 +83,7 @@ class DynamicResources(Plugin):
     """Finds devices for the pod's claims on each node; prefers earlier alternatives."""
 
     name: ClassVar[str] = names.DYNAMIC_RESOURCES
+    family: ClassVar[str] = "devices"
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

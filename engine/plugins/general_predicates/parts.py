@@ -29,6 +29,7 @@ class PodFitsResources(_PartOfGeneral):
     """Room for the requests, and for one more pod."""
 
     name: ClassVar[str] = names.POD_FITS_RESOURCES
+    family: ClassVar[str] = "resources"
     # The pod count and every bit from the first resource on.
     kept: ClassVar[int] = ~0xE
 
@@ -52,6 +53,7 @@ class PodFitsHostPorts(_PartOfGeneral):
     """Host ports that are taken."""
 
     name: ClassVar[str] = names.POD_FITS_HOST_PORTS
+    family: ClassVar[str] = "port"
     kept: ClassVar[int] = 0x4
 
     def explain_refusals(self, case: Case) -> Explanation:
@@ -63,6 +65,7 @@ class MatchNodeSelector(_PartOfGeneral):
     """nodeSelector and required node affinity."""
 
     name: ClassVar[str] = names.MATCH_NODE_SELECTOR
+    family: ClassVar[str] = "selector"
     kept: ClassVar[int] = 0x8
 
     def explain_refusals(self, case: Case) -> Explanation:

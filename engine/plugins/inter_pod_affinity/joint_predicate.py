@@ -99,6 +99,7 @@ class JointPodAffinity(Plugin):
     """MatchInterPodAffinity of v1.11."""
 
     name: ClassVar[str] = names.MATCH_INTER_POD_AFFINITY
+    family: ClassVar[str] = "affinity"
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

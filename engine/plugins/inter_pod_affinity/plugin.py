@@ -68,6 +68,7 @@ class InterPodAffinity(Plugin):
     """Filters by the required terms of the pod and of placed pods; scores by weighted terms."""
 
     name: ClassVar[str] = names.INTER_POD_AFFINITY
+    family: ClassVar[str] = "affinity"
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

@@ -60,6 +60,7 @@ class MatchInterPodAffinity(Plugin):
     """Pod affinity and anti-affinity. Upstream: InterPodAffinityMatches()."""
 
     name: ClassVar[str] = names.MATCH_INTER_POD_AFFINITY
+    family: ClassVar[str] = "affinity"
 
     AFFINITY, ANTI, EXISTING = 1, 2, 3
 

@@ -45,6 +45,7 @@ class NodeAffinity(Plugin):
     """Refuses nodes the pod does not select; prefers nodes it prefers, by weight."""
 
     name: ClassVar[str] = names.NODE_AFFINITY
+    family: ClassVar[str] = "selector"
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
     normalizes_by_range: ClassVar[bool] = True

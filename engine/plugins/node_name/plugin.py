@@ -26,6 +26,7 @@ class NodeName(Plugin):
     """Refuses every node but the one in spec.nodeName."""
 
     name: ClassVar[str] = names.NODE_NAME
+    short: ClassVar[str] = "named node does not take them"
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
 

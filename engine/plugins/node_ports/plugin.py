@@ -36,6 +36,7 @@ class NodePorts(Plugin):
     """Refuses nodes where a host port of the pod is taken."""
 
     name: ClassVar[str] = names.NODE_PORTS
+    family: ClassVar[str] = "port"
     is_local: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:

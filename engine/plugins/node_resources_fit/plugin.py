@@ -56,6 +56,7 @@ class NodeResourcesFit(Plugin):
     """
 
     name: ClassVar[str] = names.NODE_RESOURCES_FIT
+    family: ClassVar[str] = "resources"
     is_local: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:

@@ -100,6 +100,7 @@ class NodeVolumeLimits(Plugin):
     """Refuses nodes whose CSI drivers could not attach the pod's volumes in addition."""
 
     name: ClassVar[str] = names.NODE_VOLUME_LIMITS
+    short: ClassVar[str] = "too many volumes per node"
     needs_volumes: ClassVar[bool] = True
     # Whether attachments and in-tree disks count, unless the arguments say otherwise.
     is_modern: ClassVar[bool] = True

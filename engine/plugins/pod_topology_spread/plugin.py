@@ -103,6 +103,7 @@ class PodTopologySpread(Plugin):
     """Refuses nodes that would make a hard constraint's skew too large; prefers small skews."""
 
     name: ClassVar[str] = names.POD_TOPOLOGY_SPREAD
+    short: ClassVar[str] = "spread over too few domains"
     # Pods that are being deleted do not count, since v1.18 (kubernetes#87621).
     counts_live_only: ClassVar[bool] = True
 

@@ -40,6 +40,7 @@ class TaintToleration(Plugin):
     """
 
     name: ClassVar[str] = names.TAINT_TOLERATION
+    family: ClassVar[str] = "taint"
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
     normalizes_by_range: ClassVar[bool] = True

@@ -22,6 +22,7 @@ class PodToleratesNodeTaints(Plugin):
     """Untolerated taints; the code is 1 + taint group * 256 + place in the group."""
 
     name: ClassVar[str] = names.POD_TOLERATES_NODE_TAINTS
+    family: ClassVar[str] = "taint"
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
     effects: ClassVar[tuple[str, ...]] = ("NoSchedule", "NoExecute")

@@ -69,6 +69,7 @@ class VolumeBinding(Plugin):
     """Refuses nodes on which the pod's claims can have no volumes."""
 
     name: ClassVar[str] = names.VOLUME_BINDING
+    family: ClassVar[str] = "volume"
     needs_volumes: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:

@@ -43,6 +43,7 @@ class CheckVolumeBinding(Plugin):
     """Claims, with the reasons of these versions; an unbound immediate claim is an error."""
 
     name: ClassVar[str] = names.CHECK_VOLUME_BINDING
+    family: ClassVar[str] = "volume"
     needs_volumes: ClassVar[bool] = True
 
     _NODE_CONFLICT, _BIND_CONFLICT, _ERROR = 1, 2, 4

@@ -47,6 +47,7 @@ class VolumeZone(Plugin):
     """Refuses nodes in another zone or region than a bound volume's labels say."""
 
     name: ClassVar[str] = names.VOLUME_ZONE
+    family: ClassVar[str] = "volume zone"
     needs_volumes: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:

@@ -40,6 +40,7 @@ class NoVolumeZoneConflict(Plugin):
     """
 
     name: ClassVar[str] = names.NO_VOLUME_ZONE_CONFLICT
+    family: ClassVar[str] = "volume zone"
     needs_volumes: ClassVar[bool] = True
 
     _CONFLICT, _ERROR = 1, 2

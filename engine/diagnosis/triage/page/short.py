@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from engine.diagnosis.explaining import short_of_plugin
 from engine.diagnosis.triage.pending_pods.held import Held
 from engine.diagnosis.triage.report import Group
 from engine.framework import names
@@ -17,10 +18,6 @@ _OF_FAMILY: Final[Mapping[str, str]] = {
     "affinity": "kept apart from other pods",
     "port": "host port is taken",
     "devices": "short of devices",
-    names.POD_TOPOLOGY_SPREAD: "spread over too few domains",
-    names.EVEN_PODS_SPREAD: "spread over too few domains",
-    names.NODE_VOLUME_LIMITS: "too many volumes per node",
-    names.NODE_NAME: "named node does not take them",
     names.EXTENDER: "refused by an extender",
 }
 _OF_REASON: Final[Mapping[str, str]] = {
@@ -91,7 +88,10 @@ def short_of_pending(held: Held) -> str:
     if family == "volume":
         return _volume(held)
     plugin = held.main.plugin if held.main is not None else ""
-    return _OF_FAMILY.get(family) or (f"refused by {plugin}" if plugin else _OF_KIND["pending"])
+    world = held.classes[0].world
+    said = short_of_plugin(world, plugin) if world is not None else ""
+    refused = f"refused by {plugin}" if plugin else _OF_KIND["pending"]
+    return _OF_FAMILY.get(family) or said or refused
 
 
 def short_of(group: Group) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from engine.diagnosis.causes import Obstacle
+from engine.diagnosis.explaining import family_of
 from engine.diagnosis.observed.evidence import Evidence, condition, key_of
 from engine.diagnosis.report import Cause, named
 from engine.diagnosis.triage.deciding import Deciding
@@ -17,7 +18,6 @@ from engine.diagnosis.triage.report import Group, counted
 from engine.diagnosis.triage.stuck.controllers import behind, owners_text, stale_lease
 from engine.diagnosis.triage.stuck.explained import Explained, facts_of
 from engine.diagnosis.triage.stuck.nodes import Broken
-from engine.framework import names
 from engine.framework.explaining.amounts import format_amount
 from engine.framework.explaining.case import listed
 from engine.framework.explaining.manifests import CONDITION, HOSTNAME, REQUIRED
@@ -25,13 +25,8 @@ from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Pod
 from engine.objects.selectors import LabelSelector
 
-_VOLUMES = frozenset(
-    (names.VOLUME_BINDING, names.CHECK_VOLUME_BINDING)
-    + (names.VOLUME_ZONE, names.NO_VOLUME_ZONE_CONFLICT)
-)
 # A pod as sentences name it: "shop/web-1".
 _KEY = re.compile(r"[a-z0-9.-]+/[a-z0-9-]+")
-_PORTS = frozenset((names.NODE_PORTS, names.POD_FITS_HOST_PORTS))
 
 
 def pending_group(
@@ -503,7 +498,10 @@ def _claims(evidence: Evidence, held: Held) -> list[str]:
             for each in items(pod.status, "resourceClaimStatuses")
             if each.get("resourceClaimName")
         ) or sorted(_owned_claims(evidence, held.pods))
-    if held.main is None or held.main.plugin not in _VOLUMES:
+    world = held.classes[0].world
+    if held.main is None or world is None:
+        return []
+    if family_of(world, held.main.plugin) not in ("volume", "volume zone"):
         return []
     keys = {f"{pod.namespace}/{name}" for pod in held.pods for name in pod.claim_names}
     found = [evidence.find("PersistentVolumeClaim", key) for key in sorted(keys)]

@@ -9,13 +9,13 @@ import orjson
 
 from engine.diagnosis.candidates import Situation
 from engine.diagnosis.causes import Refused, closest_nodes, node_causes, outright_cause
+from engine.diagnosis.explaining import family_of
 from engine.diagnosis.headline import headline
 from engine.diagnosis.observed.evidence import Evidence, condition
 from engine.diagnosis.report import Cause
 from engine.diagnosis.triage.deciding import Deciding, scheduling_spec
 from engine.diagnosis.triage.pending_pods.signatures import signature_of
 from engine.diagnosis.world import World
-from engine.framework import names
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node, PersistentVolume, Pod
 from engine.scheduler.cycle.decision.result import SCHEDULED
@@ -153,7 +153,7 @@ def _diagnosed(
         found.sentence = outright.sentence
         return signature_of(world, outright, found.refused, found.workload), outright
     found.sentence = headline(world, found.refused, found.causes)
-    main = main_cause(found.refused, found.causes)
+    main = main_cause(world, found.refused, found.causes)
     return signature_of(world, main, found.refused, found.workload), main
 
 
@@ -167,12 +167,12 @@ def leaving_for(deciding: Deciding, pod: Pod) -> list[Pod]:
     return [each for each in there if each.deletion_timestamp and each.priority < pod.priority]
 
 
-def main_cause(refused: Sequence[Refused], causes: Sequence[Cause]) -> Cause:
+def main_cause(world: World, refused: Sequence[Refused], causes: Sequence[Cause]) -> Cause:
     """The cause that a person would name: what all nodes share, else a volume, else the closest."""
     shared = [each for each in causes if each.severity == "blocks"]
     if shared:
         return shared[0]
-    bound = [each for each in causes if each.overall and each.plugin in _VOLUMES]
+    bound = [each for each in causes if each.overall and family_of(world, each.plugin) == "volume"]
     if bound:
         return bound[0]
     nearest = next((each for each in refused if not _is_reserved(each)), refused[0])
@@ -183,7 +183,6 @@ def main_cause(refused: Sequence[Refused], causes: Sequence[Cause]) -> Cause:
     return causes[0]
 
 
-_VOLUMES = frozenset((names.VOLUME_BINDING, names.CHECK_VOLUME_BINDING))
 _RESERVED = ("node-role.kubernetes.io/", "node.kubernetes.io/", "CriticalAddonsOnly")
 
 

@@ -8,9 +8,9 @@ from typing import Final
 import orjson
 
 from engine.diagnosis.causes import Refused, shortages
+from engine.diagnosis.explaining import family_of
 from engine.diagnosis.report import Cause
 from engine.diagnosis.world import World
-from engine.framework import names
 from engine.framework.explaining.manifests import HOSTNAME
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node, Pod
@@ -21,7 +21,7 @@ Signature = tuple[str, ...]
 def signature_of(world: World, main: Cause, refused: Sequence[Refused], workload: str) -> Signature:
     """What pods of one group share; *workload* where the rule is the pod's own."""
     owner = workload or world.pod.namespace
-    find = _FAMILIES.get(main.plugin)
+    find = _FAMILIES.get(family_of(world, main.plugin))
     if find is None:
         return (main.plugin, *main.reasons, owner)
     return find(world, main, refused, owner)
@@ -138,19 +138,12 @@ def _texts(main: Cause, refused: Sequence[Refused]) -> list[str]:
 
 _Family = Callable[[World, Cause, Sequence[Refused], str], Signature]
 _FAMILIES: Final[Mapping[str, _Family]] = {
-    names.TAINT_TOLERATION: _taint,
-    names.POD_TOLERATES_NODE_TAINTS: _taint,
-    names.NODE_RESOURCES_FIT: _resources,
-    names.POD_FITS_RESOURCES: _resources,
-    names.VOLUME_BINDING: _volume,
-    names.CHECK_VOLUME_BINDING: _volume,
-    names.VOLUME_ZONE: _volume,
-    names.NO_VOLUME_ZONE_CONFLICT: _volume,
-    names.NODE_PORTS: _port,
-    names.POD_FITS_HOST_PORTS: _port,
-    names.NODE_AFFINITY: _selector,
-    names.MATCH_NODE_SELECTOR: _selector,
-    names.DYNAMIC_RESOURCES: _devices,
-    names.INTER_POD_AFFINITY: _affinity,
-    names.MATCH_INTER_POD_AFFINITY: _affinity,
+    "taint": _taint,
+    "resources": _resources,
+    "volume": _volume,
+    "volume zone": _volume,
+    "port": _port,
+    "selector": _selector,
+    "devices": _devices,
+    "affinity": _affinity,
 }
