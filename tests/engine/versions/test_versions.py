@@ -149,7 +149,7 @@ def test_anchors_of_rules_are_unique() -> None:
 
 
 def test_the_document_of_versions_is_current() -> None:
-    path = FOLDER.parents[2] / "docs" / "versions.md"
+    path = FOLDER.parents[1] / "docs" / "versions.md"
     assert path.read_text() == markdown(), "run manage.py versions --write"
 
 

@@ -102,7 +102,7 @@ lastTimestamp: "2026-11-27T09:58:00Z"
 
 
 def test_pages_rest_and_triage_agree_before_play(client: Client) -> None:
-    result = load_files([("refused.yaml", REFUSED.encode())], check=wiring.check_setup)
+    result = load_files([("refused.yaml", REFUSED.encode())], check=check_setup)
     run = services.run_create(scenario=services.scenario_store(name="refused", result=result))
     runner.run_drive(run.pk)
     run.refresh_from_db()
