@@ -141,7 +141,7 @@ def test_refusal_of_the_files_is_shown_before_play(
     }
 
 
-def test_refusal_that_the_state_has_overtaken_is_not_shown() -> None:
+def test_overtaken_refusal_is_not_shown() -> None:
     owner = {"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
     made = builders.pod("web-1")
     made["metadata"]["ownerReferences"] = [owner]
