@@ -140,7 +140,7 @@ class KeptRoomVerdicts:
         key = state.template.number, state.pod.priority
         kept = self._kept.pop(key, None)
         if kept is None or kept.kept.generation != generation:
-            kept = self._build(state, wanted, generation)
+            kept = self._build(state, [*wanted], generation)
         else:
             self._refresh(state, kept)
         # To the end: the first one is that which was not used for the longest time.
