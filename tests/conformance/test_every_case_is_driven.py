@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -59,12 +58,10 @@ def _cases_of(file: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _modules() -> list[Any]:
-    names = [each.name for each in pkgutil.iter_modules(conformance.__path__)]
-    return [
-        importlib.import_module(f"{conformance.__name__}.{name}")
-        for name in names
-        if name.startswith("test_") and name != __name__.rpartition(".")[2]
-    ]
+    here = Path(__file__).parent
+    files = (path for path in sorted(here.rglob("test_*.py")) if path != Path(__file__))
+    names = (".".join(path.relative_to(here).with_suffix("").parts) for path in files)
+    return [importlib.import_module(f"{conformance.__name__}.{name}") for name in names]
 
 
 def _parameters() -> Iterator[Any]:

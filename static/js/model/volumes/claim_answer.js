@@ -140,8 +140,9 @@ function lastRejection({events, claimId, volumeId, at}) {
   return last?.kind === "WriteRefused" ? `: a write was rejected ${duration(at - last.at)} ago` : "";
 }
 
-/** ": " and why provisioning failed last. */
-function lastFailure({events, claimId}) {
+/** ": " and why provisioning failed last, unless the claim's trouble says so already. */
+function lastFailure({events, claimId, claim}) {
+  if (claim?.trouble) return "";
   const failed = events.findLast(({kind, object}) => kind === "ProvisioningFailed" && object === claimId);
   return failed ? `: ${failed.message}` : "";
 }
