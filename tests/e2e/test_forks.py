@@ -86,7 +86,11 @@ def test_a_change_is_tried_in_a_fork(page: Page) -> None:
     run = finished_run(page, "tried", one_pod_too_many("tried"))
     page.goto(f"/runs/{run}/pods/shop/big-2/")
     page.get_by_role("button", name="Ask why").click(timeout=PATIENCE_MS)
-    page.get_by_role("button", name="Try in a fork: ").first.click(timeout=PATIENCE_MS)
+    # Later changes are added above and below: by key, once all of them are there.
+    expect(page.get_by_text(re.compile("changes? tried at event"))).to_be_visible(
+        timeout=PATIENCE_MS
+    )
+    page.get_by_role("button", name="Try in a fork: ").first.press("Enter", timeout=PATIENCE_MS)
     expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
     expect(page.get_by_role("link", name=f"fork of #{run} at")).to_be_visible()
     expect(page.locator(".pagehead")).to_contain_text("bound to", timeout=PATIENCE_MS)

@@ -95,7 +95,7 @@ def test_a_button_applies_a_tried_change(page: Page) -> None:
     section.get_by_role("button", name="Ask why").click()
     expect(section).to_contain_text("verified in a fork", timeout=PATIENCE_MS)
     expect(section).to_contain_text("cpu 500m short")
-    section.get_by_role("button", name="Apply: Ask for 1 cpu instead of 1500m").click()
+    section.get_by_role("button", name="Apply: Ask for 1 cpu instead of 1500m").press("Enter")
     agree(page)
     inspector = page.get_by_role("complementary", name="Selected pod")
     expect(inspector).to_contain_text("bound to small", timeout=PATIENCE_MS)
@@ -110,7 +110,7 @@ def test_one_button_applies_two_needed_changes(page: Page) -> None:
     expect(section).to_contain_text("neither is enough alone", timeout=PATIENCE_MS)
     order = "Tolerate gpu:NoSchedule, and ask for 4 cpu instead of 5"
     expect(section).to_contain_text("Apply both")
-    section.get_by_role("button", name=f"Apply: {order}").click()
+    section.get_by_role("button", name=f"Apply: {order}").press("Enter")
     agree(page)
     inspector = page.get_by_role("complementary", name="Selected pod")
     expect(inspector).to_contain_text("bound to small", timeout=PATIENCE_MS)
@@ -142,7 +142,9 @@ def test_a_claim_is_explained_and_tried(page: Page) -> None:
     fact = card.get_by_role("listitem").filter(has_text="spec.accessModes").last
     expect(fact).to_contain_text('spec.accessModes = ["ReadOnlyMany"]')
     expect(fact.get_by_role("link", name="volume pv")).to_be_visible()
-    card.get_by_role("button", name=re.compile("^Try in a fork: Let volume pv offer")).click()
+    card.get_by_role("button", name=re.compile("^Try in a fork: Let volume pv offer")).press(
+        "Enter"
+    )
     expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
     trial = page.get_by_role("region", name="Tried change")
     expect(trial).to_contain_text("It is bound to pv, as predicted.", timeout=PATIENCE_MS)
@@ -222,7 +224,7 @@ def test_a_budget_is_explained_and_tried(page: Page) -> None:
     page.goto(f"/runs/{run}/objects/poddisruptionbudget/shop/keep/")
     card = asked(page)
     expect(card).to_contain_text("allows 0 disruptions", timeout=PATIENCE_MS)
-    card.get_by_role("button", name=re.compile("^Try in a fork: Run 2 replicas")).click()
+    card.get_by_role("button", name=re.compile("^Try in a fork: Run 2 replicas")).press("Enter")
     expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
     trial = page.get_by_role("region", name="Tried change")
     expect(trial).to_contain_text("as predicted.", timeout=PATIENCE_MS)
