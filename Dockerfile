@@ -11,6 +11,7 @@ RUN npm ci --omit=dev --no-audit --no-fund
 # A checkout made under umask 077 can be read by its owner alone; the image is run by another account.
 FROM modules AS files
 COPY manage.py ./
+COPY engine engine
 COPY kscope kscope
 COPY scheduling scheduling
 COPY volumes volumes
