@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("kscope", "scheduling", "volumes", "kube")
+PACKAGES = ("engine", "kscope", "scheduling", "volumes", "kube")
 OTHERS = ("tests", "bench", ".ci")
 CLASS_LINES = 300
 PARAMETERS = 6
