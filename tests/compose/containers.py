@@ -204,7 +204,7 @@ class Container:
 
     def stop(self) -> None:
         """End it at once: with its first process all others end."""
-        if first := self._first():
+        if self._process.poll() is None and (first := self._first()):
             os.kill(int(first), signal.SIGKILL)
         self._process.wait()
 
