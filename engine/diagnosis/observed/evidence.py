@@ -261,6 +261,12 @@ def condition(manifest: Manifest, kind: str) -> Manifest | None:
     return next((each for each in found if each.get("type") == kind), None)
 
 
+def is_ready(manifest: Manifest) -> bool:
+    """Whether the condition Ready of a pod or node is True."""
+    ready = condition(manifest, "Ready")
+    return ready is not None and ready.get("status") == "True"
+
+
 def _last(event: SeenEvent) -> str:
     return event.last
 

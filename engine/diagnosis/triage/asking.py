@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.fork import CopiedForks, MakeForks
-from engine.diagnosis.observed.evidence import Evidence, claims_of, key_of
+from engine.diagnosis.observed.evidence import Evidence, claims_of, is_ready, key_of
 from engine.diagnosis.report import Cause, Diagnosis, Fix
 from engine.diagnosis.subjects.scene import Scene
 from engine.diagnosis.subjects.workloads import KINDS as WORKLOADS
@@ -26,7 +26,6 @@ from engine.diagnosis.triage.observed_facts import (
     condition_text,
     facts_of,
     how_it_ended,
-    is_ready,
     texts_of,
 )
 from engine.diagnosis.triage.report import Change, Group, change_text

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from engine.api_server.store.superseding import DELETED, Superseding
 from engine.cluster.cluster import Cluster
-from engine.diagnosis.observed.evidence import Evidence, SeenEvent, condition, key_of
+from engine.diagnosis.observed.evidence import Evidence, SeenEvent, is_ready, key_of
 from engine.diagnosis.triage.stuck.controllers import KINDS as WORKLOADS
 from engine.diagnosis.triage.stuck.controllers import ready_pods
 from engine.diagnosis.triage.stuck.inferred import sources
@@ -165,12 +165,6 @@ def how_it_ended(pod: Manifest) -> str:
         return ""
     ended = (_of_container(each, "") for each in container_statuses(pod))
     return _said(status) or "; ".join(fact.text for facts in ended for fact in facts)
-
-
-def is_ready(manifest: Manifest) -> bool:
-    """Whether the condition Ready of a pod or node is True."""
-    ready = condition(manifest, "Ready")
-    return ready is not None and ready.get("status") == "True"
 
 
 def _not_in_files(evidence: Evidence, raw: Manifest) -> Iterator[ObservedFact]:

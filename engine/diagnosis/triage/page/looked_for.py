@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from engine.diagnosis.observed.evidence import Evidence, condition, key_of
+from engine.diagnosis.observed.evidence import Evidence, is_ready, key_of
 from engine.diagnosis.triage.drawn import Finding
 from engine.diagnosis.triage.report import Group
 from engine.diagnosis.triage.stuck.controllers import ready_pods
@@ -20,7 +20,7 @@ def looked_for(evidence: Evidence) -> tuple[Finding, ...]:
     workloads = [each for kind in _WORKLOADS for each in evidence.all(kind)]
     rows = (
         _share("Pods", evidence.pods_under_way, _runs, "run"),
-        _share("Nodes", evidence.all("Node"), _is_ready, "are ready"),
+        _share("Nodes", evidence.all("Node"), is_ready, "are ready"),
         _share("Workloads", workloads, _is_complete, "have all their pods"),
         _share("Claims", evidence.all("PersistentVolumeClaim"), _is_bound, "are bound"),
         _share("Attachments", evidence.all("VolumeAttachment"), _is_attached, "are attached"),
@@ -59,11 +59,6 @@ def _runs(pod: Manifest) -> bool:
 def _starts(pod: Manifest) -> bool:
     is_placed = bool(section(pod, "spec").get("nodeName"))
     return is_placed and section(pod, "status").get("phase") == "Pending"
-
-
-def _is_ready(node: Manifest) -> bool:
-    found = condition(node, "Ready")
-    return found is not None and found.get("status") == "True"
 
 
 def _is_complete(workload: Manifest) -> bool:

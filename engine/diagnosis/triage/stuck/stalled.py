@@ -12,12 +12,14 @@ from engine.diagnosis.observed.evidence import (
     condition,
     controller_reference,
     entity,
+    is_ready,
     key_of,
 )
 from engine.diagnosis.triage.carrying_out import bodies, patch_of
 from engine.diagnosis.triage.drawn import WorkloadCount
 from engine.diagnosis.triage.report import Change, Group, counted
-from engine.objects.manifest_parts import items, section, wanted_pods
+from engine.diagnosis.triage.stuck.told import container_statuses
+from engine.objects.manifest_parts import section, wanted_pods
 from engine.objects.objects import Manifest
 
 # Labels by which queues take a Job: it is suspended until the queue lets it go.
@@ -172,14 +174,13 @@ def _has_run_since(evidence: Evidence, job: Manifest) -> bool:
 def _end_of(pod: Manifest) -> str:
     """How a failed pod ended: by its container, or by what its status says."""
     status = section(pod, "status")
-    for name in ("initContainerStatuses", "containerStatuses"):
-        for each in items(status, name):
-            ended = section(each, "state", "terminated")
-            if ended.get("exitCode"):
-                return (
-                    f"Container {each.get('name')} of pod {key_of(pod)} ended with "
-                    f"{ended.get('reason')} (exit code {ended.get('exitCode')})."
-                )
+    for each in container_statuses(pod):
+        ended = section(each, "state", "terminated")
+        if ended.get("exitCode"):
+            return (
+                f"Container {each.get('name')} of pod {key_of(pod)} ended with "
+                f"{ended.get('reason')} (exit code {ended.get('exitCode')})."
+            )
     said = ": ".join(str(status[name]) for name in ("reason", "message") if status.get(name))
     return f"Pod {key_of(pod)}: {said.rstrip('.')}." if said else ""
 
@@ -301,11 +302,6 @@ def _waiting(evidence: Evidence) -> Iterator[tuple[str, tuple[str, Manifest, int
         ]
         found = {key: evidence.find("Pod", key) for key in keys}
         missing = sum(each is None for each in found.values())
-        unready = [key for key, pod in found.items() if pod is not None and not _is_ready(pod)]
+        unready = [key for key, pod in found.items() if pod is not None and not is_ready(pod)]
         if missing and unready:
             yield unready[0], (unready[0], owner, missing)
-
-
-def _is_ready(pod: Manifest) -> bool:
-    ready = condition(pod, "Ready")
-    return ready is not None and ready.get("status") == "True"
