@@ -12,6 +12,5 @@ layer above. The settings of plugins are in `plugin_settings`, feature gates in 
 the default plugins is in `v1_34` for versions with multiPoint, in `v1_20` and `v1_11` for those
 before; `default_plugins` derives from it what is asked at each point.
 
-To add a version, write what it changed in a new file, and name it in `registry`. To add a rule, add
-a field to a class of rules, and state its new value in the version that brought it.
+To add a version, or a rule to one, read docs/adding-a-rule.md.
 """

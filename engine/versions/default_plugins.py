@@ -88,7 +88,10 @@ class DefaultPlugins:
         return (*(self._engine_score(name, weight) for name, weight in listed), *self.gated_scores)
 
     def with_settings(self, changed: Mapping[str, Mapping[str, Any]]) -> DefaultPlugins:
-        """These with other values for some settings; a plugin that had none has its defaults too."""
+        """These with other values for some settings; a plugin that had none has its defaults too.
+
+        Raises KeyError for a plugin that has no settings.
+        """
         known = {
             **self.arguments,
             **settings_of(*(name for name in changed if name not in self.arguments)),

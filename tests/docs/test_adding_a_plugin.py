@@ -28,10 +28,17 @@ def package(tmp_path: Path) -> Path:
         "pyproject.toml",
         "quiet.yaml",
         "silent.yaml",
+        "one_per_rack.py",
+        "test_one_per_rack.py",
         "quiet_columns.py",
         "gang.py",
     ]
-    install(tmp_path, QuietColumns="quiet_columns:QuietColumns", Gang="gang:Gang")
+    install(
+        tmp_path,
+        OnePerRack="one_per_rack:OnePerRack",
+        QuietColumns="quiet_columns:QuietColumns",
+        Gang="gang:Gang",
+    )
     link_checkout(tmp_path)
     return tmp_path
 
@@ -66,7 +73,10 @@ def test_the_shortest_plugin_decides_as_described(package: Path) -> None:
     assert scores == {"hall": 990, "cellar": 1000}
     assert attempt["arithmetic"]["hall"]["QuietNodes"] == {
         "raw": 99,
-        "terms": [{"name": "pods on the node", "value": 1, "unit": ""}],
+        "terms": [
+            {"name": "an empty node", "value": 100, "unit": ""},
+            {"name": "pods on the node", "value": -1, "unit": ""},
+        ],
     }
 
 
@@ -86,6 +96,12 @@ def test_the_plugin_over_columns_decides_the_same(package: Path) -> None:
     scenario = package / "quiet.yaml"
     scenario.write_text(scenario.read_text().replace("QuietNodes", "QuietColumns"))
     assert json.dumps(_decisions(package)) == simple.replace("QuietNodes", "QuietColumns")
+
+
+def test_the_test_of_the_document_passes(package: Path) -> None:
+    (package / "tests").symlink_to(ROOT / "tests")
+    test = "from test_one_per_rack import test_a_rack_takes_one_pod as test; test()"
+    _run(package, f'PYTHONPATH={ROOT}:. .venv/bin/python -c "{test}"')
 
 
 _GANG = """

@@ -164,12 +164,21 @@ def _offer(fields: Fields, format_: str, target: str, kubernetes: KubernetesVers
 # -- v1 ------------------------------------------------------------------------------------------
 
 
-def _read_profiles(fields: Fields, kubernetes: KubernetesVersion) -> SchedulerSetup:
-    initial = fields.integer("podInitialBackoffSeconds", 1, low=1)
-    longest = fields.integer("podMaxBackoffSeconds", 10)
-    if longest < initial:
+def _backoffs(fields: Fields, kubernetes: KubernetesVersion) -> tuple[int, int]:
+    """The first and the longest backoff, in ns: those of the version where the file names none."""
+    first, longest = kubernetes.queue.initial_backoff, kubernetes.queue.max_backoff
+    if fields.get("podInitialBackoffSeconds") is not None:
+        first = fields.integer("podInitialBackoffSeconds", 1, low=1) * SECOND
+    if fields.get("podMaxBackoffSeconds") is not None:
+        longest = fields.integer("podMaxBackoffSeconds", 1) * SECOND
+    if longest < first:
         problem = "must be greater than or equal to PodInitialBackoffSeconds"
         raise fields.error("podMaxBackoffSeconds", problem)
+    return first, longest
+
+
+def _read_profiles(fields: Fields, kubernetes: KubernetesVersion) -> SchedulerSetup:
+    initial, longest = _backoffs(fields, kubernetes)
     rules = kubernetes.configuration
     assert rules is not None
     percentage = fields.integer("percentageOfNodesToScore", 0, low=0, high=100)
@@ -197,8 +206,8 @@ def _read_profiles(fields: Fields, kubernetes: KubernetesVersion) -> SchedulerSe
         warnings += parsed.warnings
     return SchedulerSetup(
         profiles=tuple(profiles),
-        initial_backoff=initial * SECOND,
-        max_backoff=longest * SECOND,
+        initial_backoff=initial,
+        max_backoff=longest,
         extenders=extenders,
         leader_election=_leader_election(fields, only_leases=rules.only_leases),
         warnings=tuple(warnings),
@@ -450,13 +459,12 @@ def _read_without_profiles(fields: Fields, kubernetes: KubernetesVersion) -> Sch
         profile = replace(profile, arguments={**profile.arguments, **added})
     timeout = fields.integer("bindTimeoutSeconds", DEFAULT_BIND_TIMEOUT // SECOND, low=0)
     profile = replace(profile, bind_timeout=timeout * SECOND)
-    initial = fields.integer("podInitialBackoffSeconds", 1, low=1)
-    longest = fields.integer("podMaxBackoffSeconds", 10, low=initial)
+    initial, longest = _backoffs(fields, kubernetes)
     return replace(
         setup,
         profiles=(profile,),
-        initial_backoff=initial * SECOND,
-        max_backoff=longest * SECOND,
+        initial_backoff=initial,
+        max_backoff=longest,
         leader_election=_leader_election(fields),
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from engine.framework import names
 from engine.framework.simple import ColumnsFactory
 from engine.input.reading import ConfigurationError, Fields
-from engine.scheduler.configuration.registry import IN_TREE, UnknownPlugin, factory_of
+from engine.scheduler.configuration.registry import IN_TREE, OWN_PLUGINS, UnknownPlugin, factory_of
 from engine.versions.kubernetes_version import KubernetesVersion
 
 POINTS = (
@@ -94,14 +94,14 @@ class Catalogue:
         if points is not None:
             return points
         known = ", ".join(self.in_tree)
-        unknown = UnknownPlugin(f"there is no plugin {name!r} in {self.version}; known are {known}")
+        problem = f"there is no plugin {name!r} in {self.version}; known are {known}"
         if name in IN_TREE:
             # A predicate or priority of v1.16, say, which this format cannot name.
-            raise unknown
+            raise UnknownPlugin(problem)
         try:
             factory = factory_of(name)
         except UnknownPlugin:
-            raise unknown from None
+            raise UnknownPlugin(f"{problem}; {OWN_PLUGINS}") from None
         built = factory.columns if isinstance(factory, ColumnsFactory) else factory
         return tuple(point for point in self.points if hasattr(built, _METHODS[point]))
 

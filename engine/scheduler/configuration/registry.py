@@ -81,6 +81,8 @@ from engine.plugins.volume_zone.plugin import VolumeZone
 from engine.plugins.volume_zone.predicate import NoVolumeZoneConflict
 
 ENTRY_POINT_GROUP = "kscope.plugins"
+# What errors say about plugins that are not in-tree.
+OWN_PLUGINS = f"your own are found as entry points {ENTRY_POINT_GROUP} of installed packages"
 
 IN_TREE: Mapping[str, PluginFactory] = {
     plugin.name: plugin
@@ -166,4 +168,4 @@ def factory_of(name: str) -> PluginFactory:
         if entry.name == name:
             return columns_of(entry.load())
     known = ", ".join(sorted(IN_TREE))
-    raise UnknownPlugin(f"there is no plugin {name!r}; known are {known}")
+    raise UnknownPlugin(f"there is no plugin {name!r}; known are {known}; {OWN_PLUGINS}")

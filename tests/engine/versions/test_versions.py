@@ -137,6 +137,15 @@ def test_every_plugin_setting_has_a_meaning() -> None:
         assert told == {name: set(SETTINGS[name]) for name in told}
 
 
+def test_every_default_plugin_states_its_settings() -> None:
+    """Without them it would do what its class falls back to, which is the newest version's way."""
+    for version in VERSIONS.values():
+        plugins = version.plugins
+        asked = {*plugins.filters, *plugins.post_filters, *(name for name, _ in plugins.scores)}
+        silent = asked & set(SETTINGS) - set(plugins.arguments) - set(plugins.unasked)
+        assert not silent, f"{version.name}: name them in settings_of()"
+
+
 def test_every_rule_has_one_sentence() -> None:
     for rule in rules():
         assert rule.sentence.endswith("."), rule

@@ -17,6 +17,7 @@ from engine.scheduler.configuration.configuration import read_setup
 from engine.scheduler.configuration.profiles import PROFILES
 from engine.scheduler.configuration.setup import SchedulerSetup
 from engine.scheduler.cycle.algorithm import SchedulingAlgorithm
+from engine.versions.registry import VERSIONS
 from tests.builders import node, node_of, played, pod, scene
 from tests.engine.scheduler_builders import make_node, make_pod
 
@@ -156,6 +157,20 @@ def test_backoffs_and_bind_timeout_are_in_seconds() -> None:
     assert setup.queue_rules.initial_backoff == 3 * SECOND
     assert setup.queue_rules.max_backoff == 20 * SECOND
     assert setup.profiles[0].bind_timeout == 30 * SECOND
+
+
+@pytest.mark.parametrize(
+    ("version", "api_version"),
+    [
+        ("v1.11", "kubescheduler.config.k8s.io/v1alpha1"),
+        ("v1.16", "kubescheduler.config.k8s.io/v1alpha1"),
+        ("v1.20", "kubescheduler.config.k8s.io/v1beta1"),
+        ("v1.36", "kubescheduler.config.k8s.io/v1"),
+    ],
+)
+def test_unnamed_backoffs_are_those_of_the_version(version: str, api_version: str) -> None:
+    document = {"kind": "KubeSchedulerConfiguration", "apiVersion": api_version}
+    assert read_setup(document, version).queue_rules == VERSIONS[version].queue
 
 
 def test_each_profile_has_its_own_bind_timeout() -> None:
