@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kscope.up.account import own_directory, server_account, sockets_folder, state_directory
+from kscope.up.account import database_place, own_directory, sockets_folder
 from kscope.up.children import StartError
 from kscope.up.command_line import say
 from kscope.up.holder import hold, sweep
@@ -29,9 +29,11 @@ def database_at_rest(data: Path) -> Iterator[None]:
 
     Where there is none, nothing is started. Raises StartError when it cannot be started.
     """
-    user = server_account()
-    state = state_directory(data, user)
-    if os.environ.get("DATABASE_URL") or not (state / "PG_VERSION").exists():
+    if os.environ.get("DATABASE_URL"):
+        yield
+        return
+    state, user = database_place(data)
+    if not (state / "PG_VERSION").exists():
         yield
         return
     try:

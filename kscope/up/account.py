@@ -1,8 +1,8 @@
 """Which account the embedded servers run as, and which directories it can reach.
 
 PostgreSQL refuses to run as root. When we are root, the servers run as an existing unprivileged
-account. No account is created, and no directory above ours gets wider rights. Files that the
-account cannot reach are placed, or copied, below /var.
+account: that of the database files, where there are some. No account is created, and no directory
+above ours gets wider rights. Files that the account cannot reach are placed, or copied, below /var.
 """
 
 import hashlib
@@ -46,13 +46,37 @@ def can_enter(path: Path, user: User) -> bool:
     return all(_allows(step, user) for step in (path, *path.parents) if step.exists())
 
 
-def state_directory(data: Path, user: User | None) -> Path:
-    """Where the database files go: in *data*, or for root below /var/lib when *user* cannot go there."""
-    wanted = data / "postgres"
-    if user is None or can_enter(data.parent, user):
-        return wanted
-    digest = hashlib.sha256(os.fsencode(data)).hexdigest()[:16]
-    return ROOT_STATE / digest / "postgres"
+def database_place(data: Path) -> tuple[Path, User | None]:
+    """Where the database files of *data* are, or will be, and whose server it is; None: ours.
+
+    Files that are there stay whose they are: PostgreSQL serves nobody else's. For root new ones go
+    into *data*, or below /var/lib where the server account cannot go there. Raises StartError when
+    those that are there cannot be served.
+    """
+    wanted = (data / "postgres").resolve()
+    if os.geteuid() != 0:
+        owner = _owner_of_files(wanted)
+        if owner is not None and owner.uid != os.geteuid():
+            raise _not_served(wanted, owner, f"Start kscope as {owner.name}")
+        return wanted, None
+    apart = ROOT_STATE / hashlib.sha256(os.fsencode(data)).hexdigest()[:16] / "postgres"
+    for place in (wanted, apart):
+        owner = _owner_of_files(place)
+        if owner is not None:
+            return place, _able_to_serve(place, owner)
+    account = server_account()
+    return (wanted if account and can_enter(wanted.parent, account) else apart), account
+
+
+def open_way(folder: Path) -> None:
+    """Make *folder*; where it is below /var, let others pass it, whatever the umask is.
+
+    They can list nothing there, and what is below has rights of its own.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for step in (folder, *folder.parents):
+        if step.is_relative_to(ROOT_STATE) or step.is_relative_to(ROOT_CACHE):
+            step.chmod(step.stat().st_mode | 0o111)
 
 
 def reachable_copy(base: Path, parts: Sequence[str], user: User | None, version: str) -> Path:
@@ -63,6 +87,7 @@ def reachable_copy(base: Path, parts: Sequence[str], user: User | None, version:
     if user is None or can_enter(base, user):
         return base
     copy = ROOT_CACHE / version
+    open_way(ROOT_CACHE)
     if not copy.is_dir():
         draft = ROOT_CACHE / f"{version}.{os.getpid()}"
         for part in parts:
@@ -123,3 +148,35 @@ def _open_to_readers(tree: Path) -> None:
             file = Path(folder, name)
             if not file.is_symlink():
                 file.chmod(0o755 if os.access(file, os.X_OK) else 0o644)
+
+
+def _owner_of_files(place: Path) -> User | None:
+    """Whose the database files in *place* are; None when there are none."""
+    try:
+        status = place.stat()
+        if status.st_uid == os.geteuid() and not any(place.iterdir()):
+            return None
+    except FileNotFoundError:
+        return None
+    try:
+        entry = pwd.getpwuid(status.st_uid)
+    except KeyError:  # No group of files is taken on with them: it may be root's.
+        return User(f"account {status.st_uid}", status.st_uid, status.st_uid)
+    return User(entry.pw_name, entry.pw_uid, entry.pw_gid)
+
+
+def _able_to_serve(place: Path, owner: User) -> User:
+    if owner.uid == 0:
+        way_out = "PostgreSQL does not run as root: give them to another account (chown -R)"
+        raise _not_served(place, owner, way_out)
+    if not can_enter(place, owner):
+        way_out = f"{owner.name} cannot go there: let it pass the folders above"
+        raise _not_served(place, owner, way_out)
+    return owner
+
+
+def _not_served(place: Path, owner: User, way_out: str) -> StartError:
+    return StartError(
+        f"The database files in {place} belong to {owner.name}. {way_out}; "
+        "or start on other files (KSCOPE_DATA)."
+    )

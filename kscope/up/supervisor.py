@@ -21,9 +21,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from kscope.up.account import own_directory, server_account, sockets_folder, state_directory
+from kscope.up.account import (
+    database_place,
+    open_way,
+    own_directory,
+    server_account,
+    sockets_folder,
+)
 from kscope.up.address import Servers
-from kscope.up.children import Child, StartError, describe_exit, wait_for_end, wait_until
+from kscope.up.children import Child, StartError, User, describe_exit, wait_for_end, wait_until
 from kscope.up.command_line import say
 from kscope.up.holder import forget_run_file, hold, sweep, write_run_file
 from kscope.up.options import Options
@@ -61,7 +67,7 @@ def serve(options: Options) -> int:
         if swept:
             say(f"stopped what an earlier start left running: {', '.join(swept)}")
         _check_port_is_free(options)
-        sockets = sockets_folder("kscope-", server_account())
+        sockets = sockets_folder("kscope-", _place(options)[1])
         sockets.chmod(0o711)  # The servers have a folder in it, whose account may differ.
         try:
             services = _start_all(options, sockets, started)
@@ -112,15 +118,16 @@ def _servers(options: Options, sockets: Path) -> tuple[Servers, list[Callable[[]
     database_url = os.environ.get("DATABASE_URL")
     redis_url = os.environ.get("REDIS_URL")
     starts: list[Callable[[], Child]] = []
-    user = None if database_url and redis_url else server_account()
+    state, user = _place(options)
     own_directory(sockets, user)
     if not database_url:
-        state = state_directory(options.data, user)
-        state.parent.mkdir(parents=True, exist_ok=True)
+        open_way(state.parent)
         if not state.exists():
             say(f"making the database in {state}")
         link = options.data / "postgres"
         if state != link and not link.is_symlink():
+            if link.exists():
+                link.rmdir()  # only ever empty here: else its files would be served
             link.symlink_to(state)  # so that `make clean-data` finds it
         postgres = Postgres(state, sockets, options.logs / "postgres.log", user)
         starts.append(postgres.start)
@@ -130,6 +137,13 @@ def _servers(options: Options, sockets: Path) -> tuple[Servers, list[Callable[[]
         starts.append(valkey.start)
         redis_url = valkey.url
     return Servers(database_url, redis_url), starts
+
+
+def _place(options: Options) -> tuple[Path, User | None]:
+    """Where our own database is, if there is to be one, and the account of our own servers."""
+    if not os.environ.get("DATABASE_URL"):
+        return database_place(options.data)
+    return options.data / "postgres", None if os.environ.get("REDIS_URL") else server_account()
 
 
 def _prepare(options: Options, services: Services) -> None:
@@ -151,13 +165,13 @@ def _prepare(options: Options, services: Services) -> None:
     if password:
         say(f"admin account: user admin, password {password} (shown only now)")
     stamp.write_text(wanted)
+    stamp.chmod(0o644)  # Whose folder it is reads what root wrote.
 
 
 def _fingerprint(options: Options) -> str:
     """Changes when a migration, a demo or the database itself is another one."""
     digest = hashlib.sha256()
-    state = state_directory(options.data, server_account())
-    parts = [state / "global" / "pg_control"]
+    parts = [_place(options)[0] / "global" / "pg_control"]
     parts += sorted(path for glob in PREPARED_FROM for path in options.room.glob(glob))
     for path in parts[1:]:
         if path.is_file():
