@@ -11,7 +11,7 @@ The loop is the one module of the engines that catches Exception.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -97,10 +97,13 @@ class Boundary:
         callback: Callback | None = None,
         args: tuple[Any, ...] = (),
         blame: Blame | None = None,
+        *,
+        held: tuple[str, str] | None = None,
     ) -> bool:
         """Record *error* and have its components built anew next; False: it must be raised.
 
-        *callback* was called with *args*. With *blame* it is known whose it was.
+        *callback* was called with *args*. With *blame* it is known whose it was, with *held* what
+        its caller leaves out until its delay has passed.
         """
         if isinstance(error, _STEERING):
             return False
@@ -117,6 +120,8 @@ class Boundary:
             if self.components is None:
                 return False
             blame = self.components.blame(frames)
+            if held is not None:
+                blame = replace(blame, held=held, relists=True)
         delay = self._delay(blame.held or blame.processes)
         wait = self._hold(blame, delay)
         self.count += 1

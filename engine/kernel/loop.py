@@ -17,11 +17,16 @@ class Catcher(Protocol):
     """Takes unexpected exceptions."""
 
     def caught(
-        self, error: Exception, callback: Callback | None = None, args: tuple[Any, ...] = ()
+        self,
+        error: Exception,
+        callback: Callback | None = None,
+        args: tuple[Any, ...] = (),
+        *,
+        held: tuple[str, str] | None = None,
     ) -> bool:
         """Let the run go on without what raised *error*; False: it must be raised again.
 
-        *callback* is what was called, with *args*.
+        *callback* is what was called, with *args*; *held* is what its caller can leave out.
         """
         ...
 
@@ -146,6 +151,23 @@ class EventLoop:
         except _UNEXPECTED as error:
             if not self._catches(error, callback, args):
                 raise
+
+    def tried(self, callback: Callable[..., Result], one: Any, *args: Any) -> Result | None:
+        """What *callback* returns for *one*; None if it fails, or has failed, and is held back.
+
+        For a pass over many: *one* is an object or a name, and the others are looked at without it. When
+        its delay has passed, its component begins anew and looks at it again.
+        """
+        held = held_name(callback), getattr(one, "id", one)
+        if self.held and self.is_held(*held):
+            return None
+        try:
+            return callback(one, *args)
+        except _UNEXPECTED as error:
+            args = (one, *args)
+            if self.boundary is None or not self.boundary.caught(error, callback, args, held=held):
+                raise
+        return None
 
     def _catches(self, error: Exception, callback: Callback, args: tuple[Any, ...]) -> bool:
         return self.boundary is not None and self.boundary.caught(error, callback, args)

@@ -89,6 +89,9 @@ class PodGarbageCollector:
     def _forced_pods(self, node: Node) -> list[Pod]:
         return [pod for pod in self._listers.pods_on(node.name) if _is_to_force(pod)]
 
+    def _pods_to_force(self, node: Node) -> list[Pod]:
+        return self._forced_pods(node) if self._is_out_of_service(node) else []
+
     def _collect(self) -> None:
         self._collect_terminated()
         self._collect_terminating()
@@ -101,7 +104,7 @@ class PodGarbageCollector:
         found = [self._listers.pods.get(key) for key in self._terminated]
         oldest = sorted((pod for pod in found if pod is not None), key=_age)
         for pod in oldest[:excess]:
-            self._delete(pod, "too many terminated pods")
+            self._loop.tried(self._delete, pod, "too many terminated pods")
 
     def _collect_terminating(self) -> None:
         """Upstream: gcTerminating()."""
@@ -110,10 +113,10 @@ class PodGarbageCollector:
         found: list[Pod] = []
         for name in self._listers.nodes_with_pods():
             node = self._listers.nodes.get(name)
-            if node is not None and self._is_out_of_service(node):
-                found += self._forced_pods(node)
+            if node is not None:
+                found += self._loop.tried(self._pods_to_force, node) or ()
         for pod in sorted(found, key=_age):
-            self._delete(pod, f"its node {pod.node_name} is out of service")
+            self._loop.tried(self._delete, pod, f"its node {pod.node_name} is out of service")
 
     def _collect_orphans(self) -> None:
         now = self._loop.now
@@ -130,7 +133,7 @@ class PodGarbageCollector:
             del self._quarantine[name]
             if self._store.find("Node", name) is None:
                 for pod in self._listers.pods_on(name):
-                    self._delete(pod, f"its node {name} is gone", _NODE_GONE)
+                    self._loop.tried(self._delete, pod, f"its node {name} is gone", _NODE_GONE)
         if self._quarantine:
             self.ticker.arm()
 

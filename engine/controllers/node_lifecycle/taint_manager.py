@@ -56,7 +56,7 @@ class TaintManager:
         if not no_execute_taints(node) and (old is None or event.type == "ADDED"):
             return
         for pod in self._listers.pods_on(node.name):
-            self._decide(pod, no_execute_taints(node))
+            self._loop.tried(self._decide, pod, no_execute_taints(node))
 
     def _on_pod(self, event: WatchEvent) -> None:
         pod, old = event.new, event.old
@@ -105,6 +105,9 @@ class TaintManager:
 
     def _evict(self, pod: Pod) -> None:
         self._scheduled.pop(pod.key, None)
+        self._loop.tried(self._delete_marked, pod)
+
+    def _delete_marked(self, pod: Pod) -> None:
         live = self._store.find("Pod", pod.key)
         if live is None or live.uid != pod.uid or live.deletion_timestamp:
             return
@@ -130,7 +133,10 @@ class TaintManager:
             return
         except ApiError:
             if tries > 1:
-                self._loop.call_after(_RETRY, self._delete, pod, tries - 1)
+                self._loop.call_after(_RETRY, self._delete_again, pod, tries - 1)
+
+    def _delete_again(self, pod: Pod, tries: int) -> None:
+        self._loop.tried(self._delete, pod, tries)
 
     def _mark(self, pod: ApiObject) -> None:
         message = "Taint manager: deleting due to NoExecute taint"
