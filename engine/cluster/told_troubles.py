@@ -1,4 +1,4 @@
-"""The failures that the files of a cluster tell of its objects, as pages show them before play."""
+"""What the files of a cluster tell to be wrong with its objects, as pages show it before play."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from engine.kernel.recorder import Recorder
 from engine.kernel.view import Attributes, Changes
 from engine.objects.manifest_parts import section, wanted_pods
 from engine.objects.objects import ApiObject, Manifest
-from engine.objects.outside import Outside, ToldFailure
+from engine.objects.outside import TELLING, Outside, ToldFailure
+from engine.objects.pods.told_containers import told_on_pages
 from engine.objects.values.quantity import value
 
 _ENDED: Final = ("Succeeded", "Failed")
@@ -19,6 +20,8 @@ _ENDED: Final = ("Succeeded", "Failed")
 
 class ToldTroubles:
     """Gives an initial object the `trouble` of the newest Event that tells of a refused operation.
+
+    A pod gets `told` as well, where its status says that its containers wait, ended or are unready.
 
     An Event that the state of its object has overtaken tells nothing: of another object of the same
     name, of a claim that is bound or has grown, of a workload that has all its pods, of a pod that
@@ -28,6 +31,7 @@ class ToldTroubles:
     def __init__(self, outside: Outside, manifests: Iterable[Manifest], recorder: Recorder) -> None:
         """*manifests* are all initial objects."""
         self._told = outside.refusals()
+        self._telling = outside.objects.get(TELLING, {})
         self._manifests = manifests
         self._recorder = recorder
 
@@ -36,13 +40,20 @@ class ToldTroubles:
 
         The run begins *ahead* ns after EPOCH. The failure lies before it: `failed` is not positive.
         """
+        changes: Attributes = {}
+        if trouble := self._trouble(obj, ahead):
+            changes["trouble"] = self._recorder.troubles[obj.id] = trouble
+        if obj.kind == "Pod" and obj.key in self._telling and (told := told_on_pages(obj, ahead)):
+            changes["told"] = self._recorder.told[obj.id] = told
+        return {obj.id: changes} if changes else None
+
+    def _trouble(self, obj: ApiObject, ahead: int) -> Attributes | None:
         told = self._told.get((obj.kind, obj.key))
         if told is None or not self._stands(obj, told):
             return None
         trouble: Attributes = {"name": told.reason, "failures": told.count, "error": told.message}
         trouble["failed"] = min(told.at - ahead, 0)
-        self._recorder.troubles[obj.id] = trouble
-        return {obj.id: {"trouble": trouble}}
+        return trouble
 
     def _stands(self, obj: ApiObject, told: ToldFailure) -> bool:
         """Whether the object is still as the Event found it."""

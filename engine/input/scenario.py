@@ -5,7 +5,7 @@ The file format is described in docs/scenario-format.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, cast
 
@@ -180,7 +180,7 @@ class Scenario:
             {**header, "name": header.get("name") or name, "source": source}
             | {"objects": result.manifests, "configuration": result.configuration}
             | {"not_modelled": result.not_modelled, "instant": instant}
-            | {"outside": Outside.kept(one.manifest for one in result.kept_aside)}
+            | {"outside": Outside.kept(_telling(result))}
         )
 
     @property
@@ -225,6 +225,12 @@ class Scenario:
             name: Latency(**one) for name, one in parts.get("latencies", {}).items()
         }
         return cls(**parts)
+
+
+def _telling(result: Loaded) -> Iterator[Manifest]:
+    """What tells something of a cluster beside the objects that a run holds."""
+    yield from (one.manifest for one in result.kept_aside)
+    yield from (each for each in result.manifests if each["kind"] == "Pod")
 
 
 def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:

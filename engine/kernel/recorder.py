@@ -81,6 +81,7 @@ class Recorder:
         "most",
         "noted",
         "seq",
+        "told",
         "troubles",
     )
 
@@ -96,6 +97,8 @@ class Recorder:
         self.noted: dict[str, dict[str, str]] = {}
         # By object what fails and is tried again, as pages show it; see RecordedEvents.
         self.troubles: State = {}
+        # By pod what the files tell of its containers, as pages show it; see ToldTroubles.
+        self.told: State = {}
         # Called for each Kubernetes Event with the object, the seq, the reason and the message.
         self.heard: Callable[[str, int, str, str], None] | None = None
 
@@ -124,11 +127,12 @@ class Recorder:
         self.seq = seq = self.seq + 1
         if seq >= self.most:
             loop.halted = True
-        if changes and (self.noted or self.troubles):
+        if changes and (self.noted or self.troubles or self.told):
             for entity, patch in changes.items():
                 if patch is None:
                     self.noted.pop(entity, None)
                     self.troubles.pop(entity, None)
+                    self.told.pop(entity, None)
         cause = loop.cause or None
         self._pending.append(
             _new(Event, (seq, loop.now, kind, object, component, cause, message, data, changes))

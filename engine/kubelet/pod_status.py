@@ -11,13 +11,12 @@ from engine.kubelet.context import COMPONENT
 from engine.kubelet.pod_worker import Worker
 from engine.objects.objects import Manifest, Pod
 from engine.objects.outside import ToldFailure
+from engine.objects.pods.told_containers import STARTING
 
 # How soon a refused write is repeated. Upstream: status_manager.go, syncPeriod.
 SYNC_PERIOD: Final = 10 * SECOND
 # Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, ErrCreateContainerConfig.
 CONFIG_ERROR: Final = "CreateContainerConfigError"
-# Why containers wait without any fault.
-_STARTING: Final = ("", "ContainerCreating", "PodInitializing")
 
 
 class PodStatusWriter:
@@ -113,7 +112,7 @@ def observed_failure(pod: Pod) -> str:
             state: Manifest = status.get("state") or {}
             waiting: Manifest = state.get("waiting") or {}
             reason = str(waiting.get("reason") or "")
-            if reason not in _STARTING and not _lacks_object(waiting):
+            if reason not in STARTING and not _lacks_object(waiting):
                 return reason
     return ""
 

@@ -2,7 +2,8 @@
 
 They are Leases of nodes, VolumeSnapshots and their contents, the names (never the data) of
 Secrets, ConfigMaps and ServiceAccounts, and Events that tell of a failure: which no run can play,
-or which pages show until the run itself has tried. They do not change while a run goes on.
+or which pages show until the run itself has tried. Of pods, only the names of those are among them
+whose status says what is wrong with their containers. They do not change while a run goes on.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from engine.kernel.units import nanoseconds_of
+from engine.objects.pods.told_containers import told_of_containers
 
 Manifest = dict[str, Any]
 
@@ -20,6 +22,8 @@ NODE_LEASES: Final = "kube-node-lease"
 NAMED: Final = ("Secret", "ConfigMap", "ServiceAccount")
 READ: Final = frozenset((*NAMED, "Lease", "VolumeSnapshot", "VolumeSnapshotContent"))
 EVENT: Final = "Event"
+# A pod whose status tells something of its containers: see told_containers.py.
+TELLING: Final = "TellingPod"
 # What a kubelet says of containers, images and sandboxes. Upstream: pkg/kubelet/events/event.go.
 _OF_CONTAINERS: Final = frozenset(
     ("FailedCreatePodSandBox", "Failed", "BackOff", "InspectFailed", "ErrImageNeverPull")
@@ -83,7 +87,7 @@ class Outside:
         return [
             _name_of(manifest) if manifest["kind"] in NAMED else manifest
             for manifest in map(_told, manifests)
-            if manifest is not None and manifest["kind"] in (*READ, EVENT)
+            if manifest is not None and manifest["kind"] in (*READ, EVENT, TELLING)
         ]
 
     def failures(self) -> dict[str, ToldFailure]:
@@ -125,6 +129,9 @@ class Outside:
 
 def _told(manifest: Manifest) -> Manifest | None:
     """An Event, of either API group, by what it tells of an object; None where that is no failure."""
+    if manifest["kind"] == "Pod":
+        is_telling = told_of_containers(manifest) is not None
+        return {**_name_of(manifest), "kind": TELLING} if is_telling else None
     if manifest["kind"] != EVENT:
         return manifest
     about: Manifest = manifest.get("involvedObject") or manifest.get("regarding") or {}

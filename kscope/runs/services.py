@@ -66,7 +66,10 @@ def scenario_store(
     evidence = _evidence(result) if loaded.stands else None
     # Other evidence makes another scenario as well, because it leads to other answers.
     # When it was imported does not: the time of the first import stays.
-    content = sim_scenario.Scenario.from_load(result, name=name).to_dict()
+    files_name_it = (result.scenario or {}).get("instant") or result.instant
+    content = document if files_name_it else {**document}
+    if not files_name_it:
+        content.pop("instant", None)
     encoded = _encoded(content) + (_encoded(evidence) if evidence else b"")
     digest = hashlib.sha256(encoded).hexdigest()
     kinds = Counter(str(manifest["kind"]) for manifest in loaded.objects)

@@ -141,6 +141,83 @@ def test_refusal_of_the_files_is_shown_before_play(
     }
 
 
+# -- what the status of a pod tells of its containers ------------------------------------------------
+
+
+def _telling(state: Manifest, **status: Any) -> Manifest:
+    pod = builders.pod("p", nodeName="n1")
+    containers = [{"name": "app", "state": state, "restartCount": 3}]
+    pod["status"] = {
+        "phase": "Pending",
+        "startTime": _AT,
+        "containerStatuses": containers,
+        **status,
+    }
+    return pod
+
+
+def _brought(pod: Manifest) -> Cluster:
+    fields = {"instant": "2026-11-20T12:06:00Z", "outside": tuple(Outside.kept((pod,)))}
+    cluster = Cluster.create(scene(builders.host("n1"), pod, **fields))
+    cluster.take()
+    return cluster
+
+
+def _shown(cluster: Cluster) -> Manifest | None:
+    cluster.take()
+    return cluster.view()["pod/default/p"].get("told")
+
+
+_SINCE = {"container": "app", "restarts": 3, "since": -360 * SECOND}
+_ENDED = {"terminated": {"reason": "Error", "exitCode": 2}}
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Running"])
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (
+            {"waiting": {"reason": "ImagePullBackOff", "message": "no"}},
+            {"reason": "ImagePullBackOff", "message": "no"},
+        ),
+        ({"waiting": {"reason": "CrashLoopBackOff"}}, {"reason": "CrashLoopBackOff"}),
+        (_ENDED, {"reason": "Error", "message": "exit code 2"}),
+    ],
+)
+def test_fault_of_a_container_is_shown_before_play(
+    phase: str, state: Manifest, told: Manifest
+) -> None:
+    shown = _shown(_brought(_telling(state, phase=phase)))
+    assert shown == {**_SINCE, **told, "is_fault": True}
+
+
+def test_container_that_waits_is_shown_until_it_runs() -> None:
+    cluster = _brought(_telling({"waiting": {"reason": "ContainerCreating"}}))
+    assert _shown(cluster) == {**_SINCE, "reason": "ContainerCreating"}
+    assert _shown(played(cluster)) is None
+    assert _phase(cluster) == "Running"
+
+
+def test_fault_is_shown_until_the_pod_is_healed() -> None:
+    cluster = played(_brought(_telling({"waiting": {"reason": "CrashLoopBackOff"}})))
+    assert _shown(cluster) == {**_SINCE, "reason": "CrashLoopBackOff", "is_fault": True}
+    apply_command(cluster, verb="fault", patch={"heal": "pod/default/p"})
+    assert _shown(played(cluster, 120)) is None
+
+
+def test_unready_pod_is_shown_as_such() -> None:
+    unready = {"type": "Ready", "status": "False", "lastTransitionTime": _LATER}
+    running = {"running": {"startedAt": _AT}}
+    shown = _shown(_brought(_telling(running, phase="Running", conditions=[unready])))
+    assert shown == {"reason": "ContainersNotReady", "since": -60 * SECOND}
+
+
+def test_status_in_an_older_import_changes_no_history() -> None:
+    pod = _telling({"waiting": {"reason": "CrashLoopBackOff"}})
+    cluster = Cluster.create(scene(builders.host("n1"), pod, instant="2026-11-20T12:06:00Z"))
+    assert _shown(cluster) is None
+
+
 def test_overtaken_refusal_is_not_shown() -> None:
     owner = {"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
     made = builders.pod("web-1")

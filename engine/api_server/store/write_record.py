@@ -6,9 +6,10 @@ from engine.api_server.store.superseding import Superseding
 from engine.api_server.store.watches import WatchEvent
 from engine.kernel.loop import EventLoop
 from engine.kernel.recorder import Recorder
-from engine.kernel.view import Attributes, Changes, merge
+from engine.kernel.view import Attributes, Changes, diff, merge
 from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.objects.pods.pod_resources import ResourceRules
+from engine.objects.pods.told_containers import told_on_pages
 from engine.objects.projection import advanced, bound
 
 
@@ -118,6 +119,8 @@ class WriteRecord:
         before = self._shown.get(entity)
         self._shown[entity], patch = advanced(before, old, new, self._rules, self._ahead)
         self.touched[entity] = new.raw
+        if old is not None and entity in self._recorder.told:
+            patch = {**patch, **self._told_anew(new)}
         shown: Changes = {entity: patch} if patch or old is None else {}
         changes = note.get("changes")
         if changes:
@@ -130,6 +133,15 @@ class WriteRecord:
             self._created[entity] = seq
         if self.superseding is not None:
             self.superseding.written(write, seq, fact)
+
+    def _told_anew(self, pod: ApiObject) -> Attributes:
+        """What a write changes of what the status of a pod told of its containers."""
+        known, now = self._recorder.told[pod.id], told_on_pages(pod, self._ahead)
+        if now is None:
+            del self._recorder.told[pod.id]
+            return {"told": None}
+        self._recorder.told[pod.id] = now
+        return {} if now == known else {"told": diff(known, now)}
 
     def bound(self, write: WatchEvent, fact: str, note: Note) -> None:
         """Record that a pod was bound, of which only the node and the conditions changed."""

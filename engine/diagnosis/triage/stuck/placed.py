@@ -33,9 +33,8 @@ from engine.framework.explaining.case import listed
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest
 from engine.objects.phases import SELECTED_NODE
+from engine.objects.pods.told_containers import STARTING
 
-# Why containers wait without any fault.
-_CALM: Final = frozenset(("ContainerCreating", "PodInitializing", ""))
 _MISSING: Final = re.compile(r'(secret|configmap|serviceaccount) "([^"]+)" not found')
 _DRIVER: Final = re.compile(
     r"driver name (\S+) not found in the list of registered CSI drivers"
@@ -93,7 +92,7 @@ def placed_groups(evidence: Evidence, broken: dict[str, Broken]) -> Iterator[Gro
 def _trouble(evidence: Evidence, pod: Manifest) -> Told | None:
     """Why the pod does not run: reason, message and the Events that say so; None if it runs."""
     status = section(pod, "status")
-    faulty = next((each for each in _waiting(pod) if str(each.get("reason")) not in _CALM), None)
+    faulty = next((each for each in _waiting(pod) if str(each.get("reason")) not in STARTING), None)
     warnings = [each for each in evidence.events(pod) if each.is_warning]
     warnings = [each for each in warnings if each.reason != "FailedScheduling"]
     if faulty is not None:

@@ -96,12 +96,37 @@ function placed(id, pod, node) {
     const words = `node ${name} is NotReady`;
     return healthIs("stuck", "stuck", ["no", "stuck", words], `${words}: no kubelet reports how the pod is`);
   }
-  if (phase === "Running") return healthIs("well", "bound", ["bound", "settled", `bound to ${name}`]);
+  if (phase === "Running") return toldHealth(pod) ?? healthIs("well", "bound", ["bound", "settled", `bound to ${name}`]);
+  if (pod.told?.is_fault) return toldHealth(pod);
   return troubleHealth(pod) ?? starting(pod, awaitedOn(node).get(parseId(id).key));
 }
 
-function starting({node: name}, awaited) {
-  if (!awaited) return healthIs("waiting", "starting", ["in-flight", "working", `starts on ${name}`]);
+/** For so many nanoseconds a pod may start or become ready; triage calls it stuck after that. */
+const PATIENCE = 600e9;
+
+/** What the files tell of the containers of a pod, until the run itself has changed their status; null for nothing. */
+function toldHealth(pod) {
+  const {told, node} = pod;
+  if (!told) return null;
+  const {container, reason, message, restarts, is_fault: isFault, since} = told;
+  const often = restarts ? `, restarted ${restarts === 1 ? "once" : `${restarts} times`}` : "";
+  if (isFault) {
+    const trouble = troubleHealth(pod);
+    const words = `${container}: ${reason}${often}${trouble ? `; ${trouble.words}` : ""}`;
+    const said = message ?? pod.trouble?.error;
+    return healthIs("failing", "failing", ["backoff", "stuck", words], said ? `${words}: ${said}` : words);
+  }
+  const isLate = since < -PATIENCE;
+  const long = since < 0 ? ` since ${duration(-since)} before the start` : "";
+  const words = container ? `${reason} on ${node}${long}` : `runs on ${node} and is not ready${long}: ${reason}`;
+  const look = isLate ? ["no", "stuck"] : ["in-flight", "working"];
+  const place = isLate ? "stuck" : "starting";
+  return healthIs(isLate ? "stuck" : "waiting", place, [...look, words], message ? `${words}: ${message}` : words);
+}
+
+function starting(pod, awaited) {
+  const {node: name} = pod;
+  if (!awaited) return toldHealth(pod) ?? healthIs("waiting", "starting", ["in-flight", "working", `starts on ${name}`]);
   const {name: volume, step, trouble, refused} = awaited;
   if (trouble) {
     const look = ["backoff", "stuck", failureWords(volume, trouble)];

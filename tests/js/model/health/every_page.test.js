@@ -21,6 +21,10 @@ const KEPT = {name: "VolumeFailedDelete", failures: 3, error: "in use", failed: 
 const UNMADE = {name: "FailedCreate", failures: 1, error: "exceeded quota", failed: 6e9};
 const UNPREPARED = {name: "FailedPrepareDynamicResources", failures: 4, error: "no driver", failed: 6e9};
 const TOLD = {name: "FailedAttachVolume", failures: 9, error: "rpc error", failed: -180e9};
+const CREATING = {container: "app", reason: "ContainerCreating", since: -3 * 3600e9};
+const PULLING = {container: "app", reason: "ImagePullBackOff", message: "Back-off", is_fault: true, since: -60e9};
+const CRASHING = {container: "app", reason: "CrashLoopBackOff", restarts: 7, is_fault: true, since: -60e9};
+const UNREADY = {reason: "ContainersNotReady", message: "unready: [app]", since: -700e9};
 const STATE = {
   "node/n1": {ready: true, zone: "a", volumes: {disk: DISK}},
   "node/dead": {ready: false, zone: "a"},
@@ -34,6 +38,11 @@ const STATE = {
   "pod/shop/granted": {assumed: "n1", claims: ["refused"]},
   "pod/shop/deviceless": {node: "n1", phase: "Pending", trouble: UNPREPARED},
   "pod/shop/told": {node: "n1", phase: "Pending", trouble: TOLD},
+  "pod/shop/creating": {node: "n1", phase: "Pending", told: CREATING},
+  "pod/shop/young": {node: "n1", phase: "Pending", told: {...CREATING, since: -60e9}},
+  "pod/shop/pulling": {node: "n1", phase: "Pending", told: PULLING, trouble: {...TOLD, name: "BackOff"}},
+  "pod/shop/crashing": {node: "n1", phase: "Running", told: CRASHING},
+  "pod/shop/unready": {node: "n1", phase: "Running", told: UNREADY},
   "claim/shop/refused": {phase: "Pending", class: "fast", selected_node: "n1", trouble: REFUSED},
   "claim/shop/grows": {phase: "Bound", volume: "d3", trouble: UNGROWN},
   "claim/shop/a-well": {phase: "Bound", volume: "d4"},
@@ -56,6 +65,11 @@ const STATES = {
   granted: "failing",
   deviceless: "failing",
   told: "failing",
+  creating: "stuck",
+  young: "waiting",
+  pulling: "failing",
+  crashing: "failing",
+  unready: "stuck",
 };
 /** What fails beside volumes on nodes, and how every page says so. */
 const FAILING = {
@@ -82,6 +96,20 @@ const drawn = ({mark, family, words}) => [mark, family, words];
 test("every pod has the state that it is in", () => {
   const model = modelOf();
   for (const id of PODS) assert.equal(podHealth(id, STATE[id], model).state, STATES[id.slice("pod/shop/".length)], id);
+});
+
+test("waiting reasons of the files are said on every page", () => {
+  const model = modelOf();
+  const words = Object.keys(STATES)
+    .filter((name) => STATE[`pod/shop/${name}`].told)
+    .map((name) => healthOf(`pod/shop/${name}`, model).detail);
+  assert.deepEqual(words, [
+    "ContainerCreating on n1 since 3 h 00 min before the start",
+    "ContainerCreating on n1 since 60.00 s before the start",
+    "app: ImagePullBackOff; start of a container failed 9 times, last 180.00 s before the start: Back-off",
+    "app: CrashLoopBackOff, restarted 7 times",
+    "runs on n1 and is not ready since 11 min 40 s before the start: ContainersNotReady: unready: [app]",
+  ]);
 });
 
 test("the pod's own page leads with its health", () => {
