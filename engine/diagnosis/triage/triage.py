@@ -144,11 +144,12 @@ def _groups(
     cluster: Cluster, trials: Trials, evidence: Evidence, shown: Shown, *, tries_changes: bool
 ) -> Iterator[_Found]:
     broken, in_order = broken_nodes(evidence), InOrder(evidence)
-    placed = list(placed_groups(evidence, broken))
+    claims = list(claim_groups(evidence))
+    refused = {key for group in claims for key in group.claims}
+    placed = [_beside(group, refused) for group in placed_groups(evidence, broken)]
     # What holds pods is named with them.
     named = {group.by.replace(" ", "/", 1) for group in placed}
     leaving = leaving_groups(evidence, broken, named)
-    claims = list(claim_groups(evidence))
     stalled = stalled_groups(evidence)
     found = map(in_order.named_in, (*placed, *leaving, *claims, *stalled))
     yield from (_Found(shown.group(each)) for each in found)
@@ -160,8 +161,8 @@ def _groups(
     awaited = {name for held in held_ones for name in awaited_nodes(held, broken)}
     nodes = (*node_groups(evidence, broken, awaited), *drain_groups(cluster, evidence))
     yield from (_Found(shown.group(in_order.named_in(each))) for each in nodes)
-    for refused, made in refused_groups(evidence, cluster):
-        group = shown.group(refused)
+    for unmade, made in refused_groups(evidence, cluster):
+        group = shown.group(unmade)
         tried = partial(with_places, trials, made, group) if made and tries_changes else None
         yield _Found(group, tried)
     for held in held_ones:
@@ -169,6 +170,13 @@ def _groups(
         group = shown.pending(in_order.named_in(unbound), deciding, held)
         tried = partial(with_changes, evidence, trials, held, group) if tries_changes else None
         yield _Found(group, tried, held)
+
+
+def _beside(group: Group, refused: set[str]) -> Group:
+    """*group* without the claims that have a group of their own, because they were *refused*."""
+    if refused.isdisjoint(group.claims):
+        return group
+    return replace(group, claims=tuple(key for key in group.claims if key not in refused))
 
 
 def _largest(found: _Found) -> tuple[int, str, str]:

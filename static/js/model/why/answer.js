@@ -29,6 +29,14 @@ export function causeLook({severity, nodes = []}) {
   return nodes.length > 0 && NODE_WORDS[severity] ? {...look, words: NODE_WORDS[severity]} : look;
 }
 
+/** The causes of which something is left to be said beside the sentence that leads the answer. */
+export function causesBeside({causes, sentence: lead}) {
+  return causes.filter(
+    ({sentence, plugin, why, because}) =>
+      sentence !== lead || plugin || (why && why !== sentence) || because.length > 0,
+  );
+}
+
 /** The kinds of objects that can be asked about, as entity ids begin. */
 const ASKED = [
   "pod",

@@ -4,6 +4,7 @@ import {READ_ONLY} from "../../model/shared/rights.js";
 import {
   answerFor,
   causeLook,
+  causesBeside,
   commandWords,
   fixCommands,
   fixParts,
@@ -71,11 +72,12 @@ function Ask({session, answer}) {
 /** `isPartial` is whether more fixes may come. */
 function Answer({session, id, diagnosis, isPartial}) {
   const {causes, outlook, fixes, conclusion, seq} = diagnosis;
+  const listed = causesBeside(diagnosis);
   return html`
     <${Observed} diagnosis=${diagnosis} />
     ${
-      causes.length > 0 &&
-      html`<ul class="causes small">${causes.map((cause, place) => html`<${Cause} key=${place} session=${session} cause=${cause} lead=${diagnosis.sentence} first=${place === 0} seq=${seq} />`)}</ul>`
+      listed.length > 0 &&
+      html`<ul class="causes small">${listed.map((cause, place) => html`<${Cause} key=${place} session=${session} cause=${cause} lead=${diagnosis.sentence} first=${place === 0} seq=${seq} />`)}</ul>`
     }
     <${Quotas} session=${session} ids=${quotasIn(diagnosis)} />
     ${outlook && html`<p class="small soft outlook">${outlook.sentence}</p>`}

@@ -5,6 +5,7 @@ import {
   answerFor,
   askAgainIn,
   causeLook,
+  causesBeside,
   commandWords,
   fixCommands,
   fixParts,
@@ -30,6 +31,13 @@ test("a cause about nodes says what it does to them", () => {
   assert.equal(causeLook({severity: "blocks", nodes: ["n1"]}).words, "excludes every node");
   assert.equal(causeLook({severity: "blocks", nodes: []}).words, "blocks it");
   assert.equal(causeLook({severity: "notes", nodes: ["n1"]}).words, "worth knowing");
+});
+
+test("a cause that only repeats the answer is not listed", () => {
+  const cause = {sentence: "Secret s does not exist.", plugin: "", why: "", because: []};
+  const facts = {...cause, because: [{text: "it is named"}]};
+  const other = {...cause, sentence: "The node is full."};
+  assert.deepEqual(causesBeside({sentence: cause.sentence, causes: [cause, facts, other]}), [facts, other]);
 });
 
 test("a fix has a change and an outcome", () => {

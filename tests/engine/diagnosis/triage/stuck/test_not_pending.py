@@ -153,6 +153,19 @@ def test_claim_of_a_pod_nobody_scheduled_is_stuck() -> None:
     assert "without nodeName" in group.changes[0].text
 
 
+def test_refused_claim_of_a_placed_pod_counts_once() -> None:
+    waiting = {**claim("data", "late", "1Gi"), "status": {"phase": "Pending"}}
+    found = triage_of(
+        node("n1"),
+        storage_class("late", "csi.acme.io"),
+        waiting,
+        event(waiting, "ProvisioningFailed", "no space"),
+        placed(pod("a", claims=["data"])),
+    )
+    counted = [key for group in found.groups for key in group.claims]
+    assert (len(found.groups), counted) == (2, ["default/data"])
+
+
 def test_pods_that_a_full_quota_refuses_are_missed() -> None:
     quota = _named("ResourceQuota", "team", spec={"hard": {"requests.cpu": "1"}})
     quota["status"] = {"hard": {"requests.cpu": "1"}, "used": {"requests.cpu": "1"}}
