@@ -20,6 +20,7 @@ from engine.diagnosis.triage.deciding import deciding_on
 from engine.diagnosis.triage.report import Group, Triage
 from engine.diagnosis.triage.triage import triage
 from engine.input.scenario import Scenario
+from engine.objects.kinds import entity_id
 from engine.objects.manifest_parts import section
 from engine.versions.choices import proposed_version
 
@@ -111,7 +112,10 @@ def _place(counted: tuple[str, int]) -> tuple[int, str]:
 
 
 def _cause(group: Group) -> dict[str, Any]:
-    """A cause in short: its sentence, what it holds, and since when."""
+    """A cause in short: its sentence, what it holds, and since when; `held` are entities of a run."""
+    held = [entity_id("Pod", key) for key in group.pods]
+    held += [entity_id("PersistentVolumeClaim", key) for key in group.claims]
+    held += [entity_id("Node", key) for key in group.nodes]
     return {
         "kind": group.kind,
         "cause": group.cause,
@@ -120,6 +124,7 @@ def _cause(group: Group) -> dict[str, Any]:
         "pods": len(group.pods) + group.pods_missing,
         "since": group.since,
         "contradicts": group.contradicts,
+        "held": held,
     }
 
 

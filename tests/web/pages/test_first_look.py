@@ -72,6 +72,7 @@ def test_a_first_look_names_the_cause(client: Client, brought: Run) -> None:
     [cause] = look["causes"]
     assert "default/giant" in cause["cause"]
     assert (cause["holds"], look["headline"]) == ("1 pod", "1 cause holds 1 pod")
+    assert cause["held"] == ["pod/default/giant"]
     assert look["instant"] == "2026-11-27T10:00:00Z"
     assert {"subject": "refusals", "same": 1, "of": 1, "all": 1} in look["trust"]
 

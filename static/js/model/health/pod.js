@@ -96,7 +96,8 @@ function placed(id, pod, node) {
     const words = `node ${name} is NotReady`;
     return healthIs("stuck", "stuck", ["no", "stuck", words], `${words}: no kubelet reports how the pod is`);
   }
-  if (phase === "Running") return toldHealth(pod) ?? healthIs("well", "bound", ["bound", "settled", `bound to ${name}`]);
+  if (phase === "Running")
+    return toldHealth(pod) ?? healthIs("well", "bound", ["bound", "settled", `bound to ${name}`]);
   if (pod.told?.is_fault) return toldHealth(pod);
   return troubleHealth(pod) ?? starting(pod, awaitedOn(node).get(parseId(id).key));
 }
@@ -126,7 +127,8 @@ function toldHealth(pod) {
 
 function starting(pod, awaited) {
   const {node: name} = pod;
-  if (!awaited) return toldHealth(pod) ?? healthIs("waiting", "starting", ["in-flight", "working", `starts on ${name}`]);
+  if (!awaited)
+    return toldHealth(pod) ?? healthIs("waiting", "starting", ["in-flight", "working", `starts on ${name}`]);
   const {name: volume, step, trouble, refused} = awaited;
   if (trouble) {
     const look = ["backoff", "stuck", failureWords(volume, trouble)];

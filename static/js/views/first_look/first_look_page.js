@@ -13,6 +13,7 @@ import {Consent} from "../run/consent.js";
 import {StopBanner} from "../run/left_out.js";
 import {Notice} from "../run/notice.js";
 import {Icon, Mark} from "../shared/mark.js";
+import {Superseded} from "../shared/superseded.js";
 import {Side, Trust} from "./first_look_side.js";
 import {StandingPicture} from "./standing_picture.js";
 
@@ -85,9 +86,9 @@ function Causes({session, look}) {
   const href = session.href("triage");
   return html`
     <section class="fcauses" aria-label="What is stuck"><ol>${shown.map(
-      ({cause, holds, contradicts}, i) => html`
+      ({cause, holds, contradicts, held}, i) => html`
         <li key=${i}><a href=${`${href}#cause-${i}`}><span class="holds"><${Mark} name="unschedulable" family="stuck" />${holds}</span>
-          <span class="said">${cause}${contradicts && html` <em>The model would let it go on.</em>`}</span></a></li>`,
+          <span class="said">${cause}${contradicts && html` <em>The model would let it go on.</em>`}<${Superseded} session=${session} ids=${held} /></span></a></li>`,
     )}${more > 0 && html`<li><a href=${href}><span class="holds">${count(more)} more</span><span class="said">in the triage</span></a></li>`}</ol></section>`;
 }
 

@@ -1,6 +1,7 @@
 import {html} from "../../lib/html.js";
 import {count} from "../../model/shared/format.js";
 import {lookNext} from "../../model/triage/look_next.js";
+import {heldIds} from "../../model/run/superseded.js";
 import {
   age,
   clock,
@@ -14,6 +15,7 @@ import {
 } from "../../model/triage/words.js";
 import {Mark} from "../shared/mark.js";
 import {NodeAccount} from "./account.js";
+import {Superseded} from "../shared/superseded.js";
 import {Changes} from "./changes.js";
 import {Evidence} from "./evidence.js";
 
@@ -33,7 +35,7 @@ export function Card({session, triage, answer, status, group, isSmall = false}) 
       <div class="cbody"><header><h3 id=${`cause-${place}-title`}>${lead}</h3>
           ${more && html`<p class="small soft cmore">${more}</p>`}
           <${Because} sentences=${group.because ?? []} />
-          <p class="since"><${Since} group=${group} instant=${answer.instant} /><${Behind} session=${session} answer=${answer} group=${group} /></p></header>
+          <p class="since"><${Since} group=${group} instant=${answer.instant} /><${Behind} session=${session} answer=${answer} group=${group} /></p><${Superseded} session=${session} ids=${heldIds(group)} /></header>
         <${Workloads} session=${session} group=${group} />
         ${!hides && html`<${NodeAccount} group=${group} all=${answer.looked_at.node} /><${Evidence} group=${group} />`}
         <${Changes} session=${session} triage=${triage} group=${group} status=${status} />
