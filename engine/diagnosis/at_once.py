@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.cluster.cluster import Cluster
+from engine.diagnosis.deleted import absence
 from engine.diagnosis.report import SEVERITIES, Cause, Diagnosis
 from engine.diagnosis.subjects.pods.placed_pods import placed_pod_causes
 from engine.diagnosis.subjects.scene import Scene
@@ -13,7 +14,7 @@ from engine.objects.objects import ApiObject, Pod
 def known_at_once(cluster: Cluster, pod_key: str, pod: ApiObject | None) -> Diagnosis | None:
     """The diagnosis of a pod that waits for no scheduler; None for one that does."""
     if not isinstance(pod, Pod):
-        return _short(cluster, pod_key, "absent", f"There is no pod {pod_key}.")
+        return _short(cluster, pod_key, *absence(cluster, Pod.KIND, pod_key))
     if pod.is_terminated:
         return _short(cluster, pod_key, "ended", f"It has ended: {pod.phase}.")
     if pod.node_name:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from engine.cluster.cluster import Cluster
+from engine.diagnosis.deleted import absence
 from engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
 from engine.diagnosis.inquiry import diagnose_in_steps, last_of
 from engine.diagnosis.report import SEVERITIES, Cause, Diagnosis, Fix
@@ -61,7 +62,7 @@ def explain_in_steps(cluster: Cluster, kind: str, key: str, forks: Forks) -> Ite
         return
     obj = cluster.store.find(kind, key)
     if obj is None:
-        yield diagnosis_of(cluster, kind, key, "absent", f"There is no {kind} {key}.")
+        yield diagnosis_of(cluster, kind, key, *absence(cluster, kind, key))
         return
     scene = Scene.of(cluster)
     causes = sorted(_causes(scene, obj), key=_gravity)

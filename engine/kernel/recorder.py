@@ -102,6 +102,11 @@ class Recorder:
         # Called for each Kubernetes Event with the object, the seq, the reason and the message.
         self.heard: Callable[[str, int, str, str], None] | None = None
 
+    @property
+    def now(self) -> int:
+        """The virtual time of what is recorded now, in ns."""
+        return self._loop.now
+
     def note(self, object: str, reason: str, message: str) -> None:
         """Keep the newest message of *reason* about *object*, until the object is deleted."""
         newest = self.noted.setdefault(object, {})

@@ -1,6 +1,6 @@
 """The record of writes: each write is one event, with the changes that pages show."""
 
-from typing import Any, NamedTuple, Required, TypedDict
+from typing import Any, Final, NamedTuple, Required, TypedDict
 
 from engine.api_server.store.superseding import Superseding
 from engine.api_server.store.watches import WatchEvent
@@ -47,6 +47,25 @@ class Removal(NamedTuple):
     manifest: Manifest
 
 
+class Deletion(NamedTuple):
+    """How an object went: event *seq* at *at* ns of virtual time removed it, *by* that component.
+
+    `asked_by` is who had asked for it, the same one where nothing held the object; "" if unknown.
+    `last` is its last manifest.
+    """
+
+    seq: int
+    at: int
+    by: str
+    asked_by: str
+    message: str
+    last: Manifest
+
+
+# So many of the newest deletions are remembered.
+_MOST_DELETIONS: Final = 1_000
+
+
 class WriteRecord:
     """Records each write as an event, with a patch from what pages showed of the object before.
 
@@ -58,6 +77,8 @@ class WriteRecord:
         "_ahead",
         "_causes",
         "_created",
+        "_deletions",
+        "_doomed",
         "_recorder",
         "_removals",
         "_rules",
@@ -74,6 +95,9 @@ class WriteRecord:
         self._shown: dict[str, Attributes] = {}
         self._created: dict[str, int] = {}
         self._causes: dict[str, int] = {}
+        # Who asked for the deletion of an object that is held; and how the newest ones went.
+        self._doomed: dict[str, str] = {}
+        self._deletions: dict[str, Deletion] = {}
         # What was removed since the last `take_removals`.
         self._removals: list[Removal] = []
         # The newest manifest of each object written since the last `take_touched`; None if it is gone.
@@ -104,6 +128,10 @@ class WriteRecord:
         """The events that wrote the object; zeros when it is not there."""
         return Written(self._created.get(entity, 0), self._causes.get(entity, 0))
 
+    def deletion_of(self, entity: str) -> Deletion | None:
+        """How an object that was there has gone, if that is remembered."""
+        return self._deletions.get(entity)
+
     def left(self, entity: str) -> Left | None:
         """The object as its newest event left it, if that is not taken yet; None if it is gone."""
         manifest = self.touched.get(entity)
@@ -131,6 +159,9 @@ class WriteRecord:
         )
         if old is None:
             self._created[entity] = seq
+            self._deletions.pop(entity, None)
+        elif new.deletion_timestamp and not old.deletion_timestamp:
+            self._doomed[entity] = note["by"]
         if self.superseding is not None:
             self.superseding.written(write, seq, fact)
 
@@ -170,3 +201,9 @@ class WriteRecord:
         if self.superseding is not None:
             self.superseding.removed(entity, created, seq, fact)
         self._removals.append(Removal(seq, created, entity, write.new.raw))
+        asked_by = self._doomed.pop(entity, "" if write.new.deletion_timestamp else note["by"])
+        self._deletions[entity] = Deletion(
+            seq, self._recorder.now, note["by"], asked_by, note.get("message", ""), write.new.raw
+        )
+        if len(self._deletions) > _MOST_DELETIONS:
+            del self._deletions[next(iter(self._deletions))]

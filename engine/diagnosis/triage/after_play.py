@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.cluster.cluster import Cluster
+from engine.diagnosis.deleted import DELETED, absence
 from engine.diagnosis.fork import MakeForks
 from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.report import Diagnosis
@@ -83,7 +84,7 @@ def explain_after_play(
     if kind in ASKED:
         diagnosis = explain_object(cluster, kind, key, make_forks=make_forks)
     elif observed is None:
-        diagnosis = diagnosis_of(cluster, kind, key, "absent", f"There is no {kind} {key}.")
+        diagnosis = diagnosis_of(cluster, kind, key, *absence(cluster, kind, key))
     else:
         diagnosis = unplayed(cluster, kind, key)
     return diagnosis if observed is None else PlayedAnswer(diagnosis=diagnosis, observed=observed)
@@ -93,5 +94,8 @@ def unplayed(cluster: Cluster, kind: str, key: str) -> Diagnosis:
     """Of an object of a kind that no answer is known for: only what the files say."""
     if cluster.store.find(kind, key) is not None:
         return diagnosis_of(cluster, kind, key, "kept", f"{kind} {key} is there.")
+    state, sentence = absence(cluster, kind, key)
+    if state == DELETED:
+        return diagnosis_of(cluster, kind, key, state, sentence)
     sentence = f"kscope plays no {kind} {key}: only its files tell of it."
     return diagnosis_of(cluster, kind, key, "kept", sentence)

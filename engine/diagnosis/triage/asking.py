@@ -31,6 +31,7 @@ from engine.diagnosis.triage.observed_facts import (
 from engine.diagnosis.triage.report import Change, Group, change_text
 from engine.diagnosis.triage.stuck.controllers import ready_pods, state_of
 from engine.diagnosis.triage.stuck.nodes import OFF
+from engine.diagnosis.triage.stuck.told import PATIENCE_SECONDS
 from engine.diagnosis.triage.triage import ask
 from engine.diagnosis.why import ASKED, diagnosis_of, explain_object
 from engine.framework.explaining.case import listed
@@ -306,10 +307,17 @@ def explain_as_it_stands(
         groups=groups,
         is_named=bool(naming),
         predicted=predicted.text,
-        # Conclusions from the objects alone are no evidence against the model.
-        contradicts=predicted.goes_on and any(each.contradicts for each in groups),
+        contradicts=predicted.goes_on and any(_is_evidence(evidence, each) for each in groups),
         is_played=is_played,
     )
+
+
+def _is_evidence(evidence: Evidence, group: Group) -> bool:
+    """Whether a group speaks against a model that lets its objects go on within a minute.
+
+    What follows from the objects alone does not, but that they have been held for long does.
+    """
+    return group.contradicts or evidence.age_seconds(group.since) > PATIENCE_SECONDS
 
 
 def _unasked(cluster: Cluster, kind: str, key: str, raw: Manifest) -> Diagnosis:

@@ -1,7 +1,7 @@
 import {batch, signal} from "@preact/signals";
 
 import {SELECTED, objectPage, pageHref} from "../../model/run/place.js";
-import {isAskable} from "../../model/why/answer.js";
+import {isOfAskedKind} from "../../model/why/answer.js";
 import {Why} from "../why/why.js";
 import {Commands} from "./commands.js";
 import {NewestEvidence} from "./evidence.js";
@@ -115,7 +115,7 @@ export class RunSession {
   async askWhy() {
     const id = this.subject();
     const {seq, past} = this.place;
-    if (isAskable(id, this.model.entities)) await this.why.ask(id, past ? seq : null);
+    if (isOfAskedKind(id)) await this.why.ask(id, past ? seq : null);
   }
 
   /**

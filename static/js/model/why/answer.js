@@ -54,7 +54,12 @@ const ASKED = [
 
 /** Whether the object of this id exists and can be asked about. */
 export function isAskable(id, entities) {
-  return Boolean(id) && ASKED.includes(id.split("/", 1)[0]) && entities.has(id);
+  return isOfAskedKind(id) && entities.has(id);
+}
+
+/** Whether objects of the kind can be asked about: also one that was deleted, whose answer says by whom and when. */
+export function isOfAskedKind(id) {
+  return Boolean(id) && ASKED.includes(id.split("/", 1)[0]);
 }
 
 /** In place of the facts of an object of which the files say nothing. */

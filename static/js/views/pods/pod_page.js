@@ -88,7 +88,9 @@ function Stated({session, pod, text}) {
 
 /** What blocks the pod, what would help, and the facts about the pod. */
 function Answer({session, id, pod, record, newest}) {
-  if (!pod) return html`<p class="small soft">This pod is not in the cluster at ${moment(session.model.at)} s.</p>`;
+  if (!pod)
+    return html`<div class="answer"><p class="small soft">This pod is not in the cluster at ${moment(session.model.at)} s.</p>
+      <${Why} session=${session} id=${id} /></div>`;
   return html`
     <div class="answer">
       <${Trial} session=${session} id=${id} events=${record.events.value} />

@@ -8,8 +8,8 @@ import {
   commandWords,
   fixCommands,
   fixParts,
-  isAskable,
   isCurrent,
+  isOfAskedKind,
   isUnderWay,
   proof,
   staleWords,
@@ -32,7 +32,7 @@ const OPENED = 5;
  * the run. Asked on demand, at the event shown. `level` is the level of its heading.
  */
 export function Why({session, id, level = "h3"}) {
-  if (!isAskable(id, session.model.entities)) return null;
+  if (!isOfAskedKind(id)) return null;
   const answer = answerFor(session.why.held.value, id, session.place);
   const diagnosis = answer?.diagnosis ?? null;
   return html`

@@ -12,7 +12,9 @@ from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command
 from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.triage.observed_facts import ObservedFact, facts_after_play, facts_of
+from engine.diagnosis.why import explain_object
 from engine.kernel.units import SECOND
+from tests.builders.clusters import played
 from tests.builders.nodes import node
 from tests.builders.pods import pod
 from tests.engine.diagnosis.triage.clusters import NOON, cluster_of, event, leaving, placed
@@ -69,6 +71,20 @@ def test_facts_of_a_deleted_pod_are_kept() -> None:
     facts = _played("Pod", "default/web", node("n1"), web)
     assert [each.text for each in facts] == ["phase Running", "deleted at 2026-11-20T11:00:00Z"]
     assert all(each.superseded_by for each in facts)
+
+
+def test_answer_about_a_deleted_object_says_who() -> None:
+    web = placed(pod("web"), phase="Running")
+    cluster = played(cluster_of(node("n1"), web))
+    assert cluster.apply(Command(verb="delete", object="pod/default/web", grace_seconds=5)).applied
+    played(cluster)
+    found = explain_object(cluster, "Pod", "default/web")
+    assert (found.state, found.sentence.split(",", 1)[0]) == (
+        "deleted",
+        "Pod default/web was deleted at t=61.001 s by kubelet",
+    )
+    assert "as command had asked" in found.sentence
+    assert found.sentence.endswith("At the last its phase was Running and its node was n1.")
 
 
 def test_second_life_of_a_name_unmarks_nothing() -> None:

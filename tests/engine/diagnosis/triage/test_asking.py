@@ -16,6 +16,7 @@ from engine.input.loader import load_files
 from engine.input.scenario import Scenario
 from tests.builders.nodes import node
 from tests.builders.pods import pod
+from tests.builders.storage import claim, storage_class
 from tests.engine.diagnosis.triage.clusters import (
     NOON,
     answer_about,
@@ -49,6 +50,16 @@ def test_files_win_over_a_model_that_disagrees() -> None:
     assert answer.contradiction.startswith("In your cluster: phase Pending; Event ×7")
     assert answer.contradiction.endswith("the model, most likely secret default/tls.")
     assert "cause lies outside the model" in answer.text()
+
+
+def test_long_wait_that_the_model_would_end_contradicts() -> None:
+    fast = storage_class("fast", "disk.acme.io", mode="Immediate")
+    data = {**claim("data", "fast"), "status": {"phase": "Pending"}}
+    web = {**pod("web", claims=["data"]), "status": {"phase": "Pending"}}
+    for since, contradicts in (("2026-11-20T11:00:00Z", True), ("2026-11-20T11:59:00Z", False)):
+        web["metadata"]["creationTimestamp"] = since
+        answer = answer_about("Pod", "default/web", node("n1"), fast, data, web)
+        assert (answer.predicted, answer.contradicts) == ("it runs on n1", contradicts)
 
 
 def test_pod_without_any_evidence_is_not_called_settled() -> None:

@@ -11,6 +11,7 @@ import {
   fixParts,
   isAskable,
   isCurrent,
+  isOfAskedKind,
   observedOf,
   proof,
   staleWords,
@@ -25,6 +26,7 @@ test("an existing object of a known kind is asked about", () => {
   assert.equal(isAskable("class/fast", entities), false);
   assert.equal(isAskable("node/gone", entities), false);
   assert.equal(isAskable(null, entities), false);
+  assert.deepEqual(["node/gone", "class/fast", null].map(isOfAskedKind), [true, false, false]);
 });
 
 test("a cause about nodes says what it does to them", () => {
