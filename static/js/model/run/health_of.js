@@ -17,6 +17,7 @@ export function healthOf(id, model) {
   if (kind === "claim") return claimHealth(id, object, model);
   if (kind === "volume") return volumeHealth(id, object, model);
   if (kind === "node") return nodeHealth(name, object, model);
+  if (kind === "resourceclaim") return resourceClaimHealth(id, object, model);
   return workloadHealth(id, model);
 }
 
@@ -58,6 +59,25 @@ function volumeHealth(id, volume, model) {
     if (claims.state(claimId, claim, entities) === "half") return looked("waiting", CLAIM_LOOK.half);
   const {mark, family, title} = volumeLook(volume);
   return looked(family === "stuck" ? "stuck" : "well", {mark, family, text: title});
+}
+
+/** The health of a ResourceClaim: that of the pod which it keeps waiting, or whose devices cannot be prepared. */
+function resourceClaimHealth(id, claim, model) {
+  if (isTerminating(claim)) return terminatingHealth(id, claim, model);
+  const {namespace, name} = parseId(id);
+  const prefix = `pod/${namespace}/`;
+  const users = [...model.entities].filter(
+    ([other, pod]) => other.startsWith(prefix) && pod.resource_claims?.includes(name),
+  );
+  if (claim.devices?.length > 0) {
+    const failed = users.find(([, {trouble}]) => trouble?.name === "FailedPrepareDynamicResources");
+    if (failed) return troubleHealth(failed[1]);
+    return looked("well", {mark: "ok", family: "settled", text: "allocated"});
+  }
+  const stuck = users.map(([other, pod]) => podHealth(other, pod, model)).find(({state}) => state === "stuck");
+  const text = "no device yet";
+  if (stuck) return looked("stuck", {mark: "no", family: "stuck", text}, `${text}: ${stuck.detail}`);
+  return looked("waiting", {mark: "in-flight", family: "clock", text});
 }
 
 function looked(state, {mark, family, text}, detail = text) {

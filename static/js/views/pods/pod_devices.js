@@ -1,6 +1,7 @@
 import {html} from "../../lib/html.js";
 import {placeOf} from "../../model/nodes/nodes.js";
 import {deviceVerdicts, resourceClaimsOf} from "../../model/pods/pod_devices.js";
+import {healthOf} from "../../model/run/health_of.js";
 import {count, parseId} from "../../model/shared/format.js";
 import {ClaimLink, NodeLink, ObjectLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
@@ -25,6 +26,7 @@ export function PodDevices({session, id, pod, evidence}) {
 function Chain({session, id, node, claim}) {
   const {requests, devices, users} = claim;
   const others = users.filter((name) => name !== parseId(id).name);
+  const {state, mark, family, words, detail} = healthOf(claim.id, session.model);
   return html`
     <li><span>${parseId(id).name}</span> <span class="mute">→</span> ${
       requests
@@ -32,9 +34,9 @@ function Chain({session, id, node, claim}) {
         : html`${claim.name} <span class="mute">does not exist</span>`
     } <span class="mute">→</span> ${
       devices.length > 0
-        ? html`<${Mark} name="ok" family="settled" />${devices.map(({driver, pool, device}) => `${driver}/${pool}/${device}`).join(", ")}`
-        : html`<${Mark} name="in-flight" family="clock" /><span class="soft">no device yet</span>`
-    }${node && devices.length > 0 && html` <span class="mute">→</span> <${NodeLink} session=${session} name=${node} />`}
+        ? html`<${Mark} name=${mark} family=${family} />${devices.map(({driver, pool, device}) => `${driver}/${pool}/${device}`).join(", ")}`
+        : requests && html`<${Mark} name=${mark} family=${family} /><span class="soft" title=${detail}>${words}</span>`
+    }${devices.length > 0 && state !== "well" && html` <span class="soft" title=${detail}>${words}</span>`}${node && devices.length > 0 && html` <span class="mute">→</span> <${NodeLink} session=${session} name=${node} />`}
     ${others.length > 0 && html`<span class="small mute"> also used by ${others.join(", ")}</span>`}</li>`;
 }
 

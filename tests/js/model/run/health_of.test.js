@@ -62,3 +62,23 @@ test("pods on a deleted node keep their card", () => {
   ]);
   assert.equal(healthOf("pod/shop/other", model).words, "node n1 does not exist");
 });
+
+test("a resource claim shares the health of its pod", () => {
+  const trouble = {name: "FailedPrepareDynamicResources", failures: 2, error: "no driver", failed: 6e9};
+  const waits = {queue: "unschedulable", resource_claims: ["gpu"], blocker: {short: "no device fits", attempt: 1}};
+  const device = {request: "r", driver: "d", pool: "p", device: "0"};
+  const states = [
+    [{}, {}],
+    [{}, waits],
+    [{devices: [device]}, {node: "n1", phase: "Running", resource_claims: ["gpu"]}],
+    [{devices: [device]}, {node: "n1", phase: "Pending", resource_claims: ["gpu"], trouble}],
+    [{deleting: 1e9, finalizers: ["f"]}, {}],
+  ].map(([claim, pod]) =>
+    healthOf("resourceclaim/shop/gpu", modelOf({"resourceclaim/shop/gpu": claim, "pod/shop/p": pod})),
+  );
+  assert.deepEqual(
+    states.map(({state}) => state),
+    ["waiting", "stuck", "well", "failing", "stuck"],
+  );
+  assert.equal(states[1].detail, "no device yet: no device fits (attempt 1)");
+});
