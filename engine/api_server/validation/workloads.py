@@ -53,6 +53,19 @@ _progress = fields(
 _rolling = fields(
     maxSurge=count_or_percent, maxUnavailable=count_or_percent, partition=natural_number
 )
+
+
+def _rolling_deployment(value: Any, path: Path, report: Report) -> None:
+    """A rollout has to be able to begin. Upstream: ValidateRollingUpdateDeployment()."""
+    _rolling(value, path, report)
+    if not isinstance(value, dict):
+        return
+    found: dict[str, Any] = value
+    if all(found.get(name) in (0, "0%") for name in ("maxSurge", "maxUnavailable")):
+        where = (*path, "maxUnavailable")
+        report.add(where, found["maxUnavailable"], "may not be 0 when `maxSurge` is 0")
+
+
 workload = fields(
     ("spec",),
     spec=fields(
@@ -60,7 +73,9 @@ workload = fields(
         replicas=natural_number,
         selector=label_selector,
         template=pod_template,
-        strategy=fields(type=one_of("", "Recreate", "RollingUpdate"), rollingUpdate=_rolling),
+        strategy=fields(
+            type=one_of("", "Recreate", "RollingUpdate"), rollingUpdate=_rolling_deployment
+        ),
         updateStrategy=fields(type=one_of("", "OnDelete", "RollingUpdate"), rollingUpdate=_rolling),
         minReadySeconds=natural_number,
         progressDeadlineSeconds=natural_number,

@@ -144,6 +144,29 @@ def test_a_workload_must_select_its_own_pods(kind: str) -> None:
     assert _problems(kind, spec=WORKLOAD) == []
 
 
+@pytest.mark.parametrize(
+    ("surge", "unavailable", "problems"),
+    [
+        (
+            0,
+            "0%",
+            [("spec.strategy.rollingUpdate.maxUnavailable", "may not be 0 when `maxSurge` is 0")],
+        ),
+        (0, "1%", []),
+        ("0%", None, []),
+    ],
+)
+def test_a_rollout_has_to_be_able_to_begin(
+    surge: Any, unavailable: Any, problems: list[tuple[str, str]]
+) -> None:
+    rolling = {
+        "maxSurge": surge,
+        **({} if unavailable is None else {"maxUnavailable": unavailable}),
+    }
+    spec = {**WORKLOAD, "strategy": {"type": "RollingUpdate", "rollingUpdate": rolling}}
+    assert _problems("Deployment", spec=spec) == problems
+
+
 @pytest.mark.parametrize("version", ["extensions/v1beta1", "apps/v1beta1"])
 def test_an_old_workload_may_leave_its_selector_out(version: str) -> None:
     spec = {**WORKLOAD, "selector": None}
