@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from engine.api_server.validation.pods import pod_template
 from engine.api_server.validation.report import Report
@@ -60,7 +60,7 @@ def _rolling_deployment(value: Any, path: Path, report: Report) -> None:
     _rolling(value, path, report)
     if not isinstance(value, dict):
         return
-    found: dict[str, Any] = value
+    found = cast("dict[str, Any]", value)
     if all(found.get(name) in (0, "0%") for name in ("maxSurge", "maxUnavailable")):
         where = (*path, "maxUnavailable")
         report.add(where, found["maxUnavailable"], "may not be 0 when `maxSurge` is 0")
