@@ -8,12 +8,11 @@ CycleState.Read() in getPreFilterState(), getPreScoreState() and getStateData() 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
-from engine.framework import names
 from engine.framework.framework import (
     Code,
     CycleState,
@@ -27,31 +26,24 @@ from engine.framework.framework import (
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.scoring import CheckedScore, ScoringFailed
 
-# VolumeRestrictions examines disks first, and reports the error itself.
-FILTER_ERRORS: Mapping[str, str] = {
-    names.NODE_PORTS: 'reading "PreFilterNodePorts" from cycleState: not found',
-    names.NODE_RESOURCES_FIT: (
-        'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
-    ),
-    names.VOLUME_BINDING: "not found",
-    names.POD_TOPOLOGY_SPREAD: 'reading "PreFilterPodTopologySpread" from cycleState: not found',
-    names.INTER_POD_AFFINITY: 'error reading "PreFilterInterPodAffinity" from cycleState: not found',
-    names.DYNAMIC_RESOURCES: "not found",
-}
-FAILING_FILTERS = frozenset((*FILTER_ERRORS, names.VOLUME_RESTRICTIONS))
-SCORE_ERRORS: Mapping[str, str] = {
-    names.TAINT_TOLERATION: 'failed to read "PreScoreTaintToleration" from cycleState: not found',
-    names.POD_TOPOLOGY_SPREAD: (
-        'error reading "PreScorePodTopologySpread" from cycleState: not found'
-    ),
-    names.INTER_POD_AFFINITY: (
-        'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
-    ),
-}
-RESERVE_ERRORS: Mapping[str, str] = {
-    name: f'running Reserve plugin "{name}": not found'
-    for name in (names.VOLUME_BINDING, names.DYNAMIC_RESOURCES)
-}
+
+@dataclass(frozen=True, slots=True)
+class Unprepared:
+    """The errors of an in-tree plugin at later points without its PreFilter or PreScore.
+
+    It manages without where the error is "". With `reports_itself` its own filter gives the error.
+    """
+
+    filter: str = ""
+    score: str = ""
+    reserve: str = ""
+    post_filter: str = ""
+    reports_itself: bool = False
+
+    @property
+    def fails_at_filter(self) -> bool:
+        """Whether attempts fail at Filter without its PreFilter."""
+        return bool(self.filter) or self.reports_itself
 
 
 class UnpreparedFilter:
@@ -59,8 +51,9 @@ class UnpreparedFilter:
 
     is_local = False
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, error: str) -> None:
         self.name = name
+        self._error = error
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """1 for every row."""
@@ -68,7 +61,7 @@ class UnpreparedFilter:
 
     def explain(self, state: CycleState, code: int) -> Status:
         """The error: what could not be read."""
-        return Status(Code.ERROR, (FILTER_ERRORS[self.name],), self.name)
+        return Status(Code.ERROR, (self._error,), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """Says that PreFilter is disabled."""
@@ -78,10 +71,15 @@ class UnpreparedFilter:
 class UnpreparedScore(CheckedScore):
     """Fails as soon as there are two nodes to be scored."""
 
+    def __init__(self, plugin: Plugin, error: str) -> None:
+        super().__init__(plugin)
+        self._error = error
+
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """Raises ScoringFailed."""
-        error = SCORE_ERRORS[self.name]
-        raise ScoringFailed(f'running Score plugins: plugin "{self.name}" failed with: {error}')
+        raise ScoringFailed(
+            f'running Score plugins: plugin "{self.name}" failed with: {self._error}'
+        )
 
 
 class UnpreparedPlainScore:
@@ -105,17 +103,18 @@ class UnpreparedNormalizedScore(UnpreparedPlainScore):
         return cast("NormalizeScorePlugin", self._plugin).normalize(state, rows, scores)
 
 
-def unprepared_filter(name: str) -> FilterPlugin:
-    """In-tree plugin *name*, one of FILTER_ERRORS, at Filter without its PreFilter."""
-    return cast("FilterPlugin", UnpreparedFilter(name))
+def unprepared_filter(name: str, error: str) -> FilterPlugin:
+    """In-tree plugin *name* at Filter without its PreFilter: it fails with *error*."""
+    return cast("FilterPlugin", UnpreparedFilter(name, error))
 
 
-def unprepared_score(plugin: Plugin) -> ScorePlugin:
-    """In-tree *plugin* at Score without its PreScore."""
-    if plugin.name in SCORE_ERRORS:
-        kind: type[CheckedScore | UnpreparedPlainScore] = UnpreparedScore
-    elif isinstance(plugin, NormalizeScorePlugin):
-        kind = UnpreparedNormalizedScore
-    else:
-        kind = UnpreparedPlainScore
+def unprepared_score(plugin: Plugin, error: str) -> ScorePlugin:
+    """In-tree *plugin* at Score without its PreScore; it manages without if *error* is ""."""
+    if error:
+        return cast("ScorePlugin", UnpreparedScore(plugin, error))
+    kind = (
+        UnpreparedNormalizedScore
+        if isinstance(plugin, NormalizeScorePlugin)
+        else UnpreparedPlainScore
+    )
     return cast("ScorePlugin", kind(plugin))

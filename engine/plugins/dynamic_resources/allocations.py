@@ -16,8 +16,8 @@ from engine.plugins.dynamic_resources.allocation.claims import (
 from engine.plugins.dynamic_resources.allocation.devices import DeviceClass
 from engine.plugins.dynamic_resources.allocation.requests import ClaimRequests
 from engine.plugins.dynamic_resources.allocation.search.allocator import AllocatedDevice
-from engine.plugins.dynamic_resources.plugin import DynamicResources
 from engine.plugins.dynamic_resources.prepared import Prepared
+from engine.plugins.dynamic_resources.protocol import AllocatesDevices
 
 Manifest = dict[str, Any]
 
@@ -43,7 +43,7 @@ def allocation(
 
 
 def allocated_claims(
-    plugin: DynamicResources, prepared: Prepared, pod: Pod, node: str, *, name: str, uid: str
+    plugin: AllocatesDevices, prepared: Prepared, pod: Pod, node: str, *, name: str, uid: str
 ) -> dict[str, ApiObject]:
     """The claims that get devices if *pod* goes to *node*, with their allocations, by key.
 

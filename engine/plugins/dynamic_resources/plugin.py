@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final, NamedTuple, cast
+from typing import ClassVar, Final, cast
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
+from engine.framework.unprepared import Unprepared
 from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject, Pod
 from engine.plugins.dynamic_resources.allocation.allocated_devices import AllocatedDevices
@@ -48,6 +49,7 @@ from engine.plugins.dynamic_resources.allocation.search.allocator import (
     InvalidPools,
 )
 from engine.plugins.dynamic_resources.allocation.search.obstacles import DeviceObstacle, obstacles
+from engine.plugins.dynamic_resources.arguments import check_arguments
 from engine.plugins.dynamic_resources.events import events_of
 from engine.plugins.dynamic_resources.facts import explain_devices
 from engine.plugins.dynamic_resources.kept_searches import (
@@ -57,6 +59,7 @@ from engine.plugins.dynamic_resources.kept_searches import (
 )
 from engine.plugins.dynamic_resources.pod_reader import PodReader
 from engine.plugins.dynamic_resources.prepared import NodeAllocation, Prepared
+from engine.plugins.dynamic_resources.protocol import PostFilterAnswer
 
 REASON_CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 REASON_NOT_AVAILABLE: Final = "resourceclaim not available on the node"
@@ -71,19 +74,15 @@ _LEFT_OVER: Final = 5
 _FIRST_ERROR: Final = 16
 
 
-class PostFilterAnswer(NamedTuple):
-    """What PostFilter says, and a claim that it deallocates or deletes so that the pod may fit."""
-
-    message: str
-    deallocates: ApiObject | None = None
-    deletes: ApiObject | None = None
-
-
 class DynamicResources(Plugin):
     """Finds devices for the pod's claims on each node; prefers earlier alternatives."""
 
     name: ClassVar[str] = names.DYNAMIC_RESOURCES
     family: ClassVar[str] = "devices"
+    check_arguments = staticmethod(check_arguments)
+    # What PostFilter answers where there is nothing that it could deallocate.
+    idle_answer: ClassVar[str] = "no new claims to deallocate"
+    unprepared = Unprepared(filter="not found", reserve="not found", post_filter="not found")
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
@@ -351,7 +350,7 @@ class DynamicResources(Plugin):
         """
         prepared = self.prepared(state)
         if prepared is None:
-            return PostFilterAnswer("no new claims to deallocate")
+            return PostFilterAnswer(self.idle_answer)
         pod = state.pod.pod
         for place in sorted(prepared.unavailable):
             claim = prepared.claims[place]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from engine.framework import names
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
+from engine.framework.explaining.fixes import SmallestFix
 from engine.framework.framework import CycleState
 from engine.framework.nodes.arrays import IntArray
+from engine.framework.pods.pod_info import PodInfo
 from engine.plugins.general_predicates.plugin import GeneralPredicates
 from engine.plugins.node_affinity.facts import explain_selector
 from engine.plugins.node_ports.facts import explain_port
@@ -23,6 +26,12 @@ class _PartOfGeneral(GeneralPredicates):
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """Those bits that are this predicate's."""
         return super().filter(state, rows) & self.kept
+
+    def smallest_fix(
+        self, pod: PodInfo, node: str, numbers: Mapping[str, Any]
+    ) -> SmallestFix | None:
+        """None: the fixes of an attempt are part of a run's history, and runs had none here."""
+        return None
 
 
 class PodFitsResources(_PartOfGeneral):

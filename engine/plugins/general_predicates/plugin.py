@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from engine.framework import names
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
+from engine.framework.explaining.fixes import SmallestFix
 from engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.framework.pods.pod_info import PodInfo
 from engine.plugins.node_affinity.facts import explain_selector
 from engine.plugins.node_affinity.plugin import selector_detail
 from engine.plugins.node_ports.facts import explain_port
+from engine.plugins.node_resources_fit.changes import ask_for_less
 from engine.plugins.node_resources_fit.facts import explain_resources
 from engine.plugins.node_resources_fit.room import asked_amounts, shortage
 
@@ -136,3 +140,9 @@ class GeneralPredicates(Plugin):
             why=" ".join(each.why for each in found if each.why),
             because=tuple(one for each in found for one in each.because),
         )
+
+    def smallest_fix(
+        self, pod: PodInfo, node: str, numbers: Mapping[str, Any]
+    ) -> SmallestFix | None:
+        """See `Fixes`."""
+        return ask_for_less(pod, node, numbers)

@@ -15,6 +15,7 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.images import ImageState
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, SignFragment, containers_of
+from engine.plugins.arguments import no_arguments
 
 MEBIBYTE = 1024 * 1024
 MIN_THRESHOLD = 23 * MEBIBYTE
@@ -27,6 +28,7 @@ class ImageLocality(Plugin):
     name: ClassVar[str] = names.IMAGE_LOCALITY
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
+    check_arguments = staticmethod(no_arguments)
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

@@ -34,6 +34,8 @@ from engine.framework.nodes.pod_counts import REQUIRED_ANTI_AFFINITY, Tally
 from engine.framework.pods.pod_info import AffinityTerm, PodInfo
 from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
+from engine.framework.unprepared import Unprepared
+from engine.plugins.inter_pod_affinity.arguments import check_arguments
 from engine.plugins.inter_pod_affinity.domains import (
     DomainCounts,
     domain_counts,
@@ -69,6 +71,11 @@ class InterPodAffinity(Plugin):
 
     name: ClassVar[str] = names.INTER_POD_AFFINITY
     family: ClassVar[str] = "affinity"
+    check_arguments = staticmethod(check_arguments)
+    unprepared = Unprepared(
+        filter='error reading "PreFilterInterPodAffinity" from cycleState: not found',
+        score='failed to read "PreScoreInterPodAffinity" from cycleState: not found',
+    )
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

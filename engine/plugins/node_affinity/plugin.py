@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from engine.framework import names
 from engine.framework.arithmetic import Term, Terms
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation, Fact
+from engine.framework.explaining.fixes import SmallestFix
 from engine.framework.framework import (
     MAX_NODE_SCORE,
     PRE_FILTER_OK,
@@ -33,6 +34,8 @@ from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.objects.objects import Pod
 from engine.objects.selectors import NodeSelector
+from engine.plugins.node_affinity.arguments import check_arguments
+from engine.plugins.node_affinity.changes import label
 from engine.plugins.node_affinity.events import events_of
 from engine.plugins.node_affinity.facts import conflicting_names, explain_added, explain_selector
 from engine.plugins.node_affinity.reasons import REASON_CONFLICT, REASON_ENFORCED, REASON_POD
@@ -49,6 +52,7 @@ class NodeAffinity(Plugin):
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
     normalizes_by_range: ClassVar[bool] = True
+    check_arguments = staticmethod(check_arguments)
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
@@ -146,6 +150,12 @@ class NodeAffinity(Plugin):
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""
         return events_of(self.enforced)
+
+    def smallest_fix(
+        self, pod: PodInfo, node: str, numbers: Mapping[str, Any]
+    ) -> SmallestFix | None:
+        """See `Fixes`."""
+        return label(node, numbers)
 
 
 def selector_detail(state: CycleState, labels: Any, node_name: str) -> Detail:

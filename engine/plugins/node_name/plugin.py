@@ -16,6 +16,7 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, SignFragment
 from engine.framework.registrations import Registration
+from engine.plugins.arguments import no_arguments
 from engine.plugins.node_affinity.facts import explain_selector
 from engine.plugins.node_name.events import EVENTS
 
@@ -29,6 +30,7 @@ class NodeName(Plugin):
     short: ClassVar[str] = "named node does not take them"
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
+    check_arguments = staticmethod(no_arguments)
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

@@ -25,6 +25,8 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
+from engine.framework.unprepared import Unprepared
+from engine.plugins.arguments import no_arguments
 from engine.plugins.node_ports.events import EVENTS
 from engine.plugins.node_ports.facts import explain_port
 from engine.plugins.node_ports.signature import signature_of
@@ -38,6 +40,8 @@ class NodePorts(Plugin):
     name: ClassVar[str] = names.NODE_PORTS
     family: ClassVar[str] = "port"
     is_local: ClassVar[bool] = True
+    check_arguments = staticmethod(no_arguments)
+    unprepared = Unprepared(filter='reading "PreFilterNodePorts" from cycleState: not found')
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

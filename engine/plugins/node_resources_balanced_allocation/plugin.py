@@ -17,6 +17,7 @@ from engine.framework.nodes.node_table import CPU, MEMORY
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed
 from engine.objects.pods.pod_resources import Resources
+from engine.plugins.node_resources_balanced_allocation.arguments import check_arguments
 from engine.plugins.node_resources_balanced_allocation.score import (
     Balance,
     Improvement,
@@ -36,6 +37,7 @@ class NodeResourcesBalancedAllocation(Plugin):
 
     name: ClassVar[str] = names.NODE_RESOURCES_BALANCED_ALLOCATION
     is_local: ClassVar[bool] = True
+    check_arguments = staticmethod(check_arguments)
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

@@ -11,6 +11,7 @@ from engine.framework import names
 from engine.framework.arithmetic import Term, Terms
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
+from engine.framework.explaining.fixes import SmallestFix
 from engine.framework.framework import MAX_NODE_SCORE, Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
@@ -19,9 +20,12 @@ from engine.framework.nodes.nominated import Reserved
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
+from engine.framework.unprepared import Unprepared
 from engine.objects.pods.pod_resources import is_extended_resource_name
 from engine.plugins.dynamic_resources.allocation.devices import DEVICE_CLASS
 from engine.plugins.dynamic_resources.allocation.extended import ListedClasses
+from engine.plugins.node_resources_fit.arguments import check_arguments
+from engine.plugins.node_resources_fit.changes import ask_for_less
 from engine.plugins.node_resources_fit.events import events_of
 from engine.plugins.node_resources_fit.facts import explain_resources
 from engine.plugins.node_resources_fit.room import Room, asked_amounts, shortage
@@ -58,6 +62,10 @@ class NodeResourcesFit(Plugin):
     name: ClassVar[str] = names.NODE_RESOURCES_FIT
     family: ClassVar[str] = "resources"
     is_local: ClassVar[bool] = True
+    check_arguments = staticmethod(check_arguments)
+    unprepared = Unprepared(
+        filter='error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+    )
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
@@ -271,6 +279,12 @@ class NodeResourcesFit(Plugin):
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""
         return events_of(self)
+
+    def smallest_fix(
+        self, pod: PodInfo, node: str, numbers: Mapping[str, Any]
+    ) -> SmallestFix | None:
+        """See `Fixes`."""
+        return ask_for_less(pod, node, numbers)
 
 
 def _scored(table: NodeTable, column: int) -> IntArray:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from engine.framework import names
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
+from engine.framework.explaining.fixes import SmallestFix
 from engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, sign_tolerations
 from engine.framework.registrations import Registration
+from engine.plugins.arguments import no_arguments
+from engine.plugins.node_unschedulable.changes import uncordon
 from engine.plugins.node_unschedulable.cordon import tolerates_cordon
 from engine.plugins.node_unschedulable.events import EVENTS
 from engine.plugins.node_unschedulable.facts import explain_cordon
@@ -27,6 +30,7 @@ class NodeUnschedulable(Plugin):
     name: ClassVar[str] = names.NODE_UNSCHEDULABLE
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
+    check_arguments = staticmethod(no_arguments)
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
@@ -57,3 +61,9 @@ class NodeUnschedulable(Plugin):
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""
         return EVENTS
+
+    def smallest_fix(
+        self, pod: PodInfo, node: str, numbers: Mapping[str, Any]
+    ) -> SmallestFix | None:
+        """See `Fixes`."""
+        return uncordon(node)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from engine.framework import names
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
+from engine.framework.explaining.fixes import SmallestFix
 from engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.framework.pods.pod_info import PodInfo
+from engine.plugins.node_unschedulable.changes import uncordon
 from engine.plugins.node_unschedulable.cordon import tolerates_cordon
 from engine.plugins.node_unschedulable.facts import explain_cordon
 from engine.plugins.node_unschedulable.plugin import REASON_UNSCHEDULABLE
@@ -44,3 +48,9 @@ class CheckNodeUnschedulable(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_cordon(case)
+
+    def smallest_fix(
+        self, pod: PodInfo, node: str, numbers: Mapping[str, Any]
+    ) -> SmallestFix | None:
+        """See `Fixes`."""
+        return uncordon(node)

@@ -35,6 +35,7 @@ from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
 from engine.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, Pod, claim_of
 from engine.objects.phases import claim_class
+from engine.plugins.arguments import no_arguments
 from engine.plugins.node_volume_limits.events import EVENTS
 from engine.plugins.node_volume_limits.facts import explain_limits
 from engine.storage.ephemeral import ownership_fault
@@ -104,6 +105,7 @@ class NodeVolumeLimits(Plugin):
     needs_volumes: ClassVar[bool] = True
     # Whether attachments and in-tree disks count, unless the arguments say otherwise.
     is_modern: ClassVar[bool] = True
+    check_arguments = staticmethod(no_arguments)
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

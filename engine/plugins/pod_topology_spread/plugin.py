@@ -33,6 +33,8 @@ from engine.framework.pods.pod_info import PodInfo, labels_key
 from engine.framework.pods.pod_template import SpreadConstraint
 from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
+from engine.framework.unprepared import Unprepared
+from engine.plugins.pod_topology_spread.arguments import check_arguments
 from engine.plugins.pod_topology_spread.constraints import (
     HOSTNAME,
     Constraints,
@@ -106,6 +108,11 @@ class PodTopologySpread(Plugin):
     short: ClassVar[str] = "spread over too few domains"
     # Pods that are being deleted do not count, since v1.18 (kubernetes#87621).
     counts_live_only: ClassVar[bool] = True
+    check_arguments = staticmethod(check_arguments)
+    unprepared = Unprepared(
+        filter='reading "PreFilterPodTopologySpread" from cycleState: not found',
+        score='error reading "PreScorePodTopologySpread" from cycleState: not found',
+    )
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

@@ -14,6 +14,7 @@ from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import MAX_NODE_SCORE, Code, CycleState, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.plugins.service_affinity.arguments import check_arguments
 from engine.plugins.service_affinity.predicate import CheckServiceAffinity
 from engine.plugins.service_affinity.services import service_pods, spread_scores
 
@@ -29,6 +30,7 @@ class ServiceAffinity(CheckServiceAffinity):
     name: ClassVar[str] = names.SERVICE_AFFINITY
     may_fail: ClassVar[bool] = True
     no_node: ClassVar[Status] = Status(Code.ERROR, (ERROR_NO_NODE,), names.SERVICE_AFFINITY)
+    check_arguments = staticmethod(check_arguments)
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         super().__init__({"labels": arguments.get("affinityLabels")}, handle)

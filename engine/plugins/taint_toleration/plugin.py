@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from engine.framework import names
 from engine.framework.arithmetic import Term, Terms
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
+from engine.framework.explaining.fixes import SmallestFix
 from engine.framework.explaining.manifests import taint_text
 from engine.framework.framework import (
     MAX_NODE_SCORE,
@@ -27,6 +28,9 @@ from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.pod_template import PodTemplate, Taint
 from engine.framework.pods.signing import Signed, sign_tolerations
 from engine.framework.registrations import Registration
+from engine.framework.unprepared import Unprepared
+from engine.plugins.arguments import no_arguments
+from engine.plugins.taint_toleration.changes import tolerate
 from engine.plugins.taint_toleration.events import EVENTS
 from engine.plugins.taint_toleration.facts import explain_taint
 
@@ -44,6 +48,10 @@ class TaintToleration(Plugin):
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
     normalizes_by_range: ClassVar[bool] = True
+    check_arguments = staticmethod(no_arguments)
+    unprepared = Unprepared(
+        score='failed to read "PreScoreTaintToleration" from cycleState: not found'
+    )
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
@@ -109,6 +117,12 @@ class TaintToleration(Plugin):
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""
         return EVENTS
+
+    def smallest_fix(
+        self, pod: PodInfo, node: str, numbers: Mapping[str, Any]
+    ) -> SmallestFix | None:
+        """See `Fixes`."""
+        return tolerate(pod, node, numbers)
 
 
 def untolerated(

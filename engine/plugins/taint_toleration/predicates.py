@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from engine.framework import names
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
+from engine.framework.explaining.fixes import SmallestFix
 from engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.framework.pods.pod_info import PodInfo
+from engine.plugins.taint_toleration.changes import tolerate
 from engine.plugins.taint_toleration.facts import explain_taint
 from engine.plugins.taint_toleration.plugin import taint_detail, untolerated
 
@@ -51,9 +55,21 @@ class PodToleratesNodeTaints(Plugin):
         """See `Explains`."""
         return explain_taint(case)
 
+    def smallest_fix(
+        self, pod: PodInfo, node: str, numbers: Mapping[str, Any]
+    ) -> SmallestFix | None:
+        """See `Fixes`."""
+        return tolerate(pod, node, numbers)
+
 
 class PodToleratesNodeNoExecuteTaints(PodToleratesNodeTaints):
     """Only NoExecute taints; used for DaemonSets."""
 
     name: ClassVar[str] = names.POD_TOLERATES_NODE_NO_EXECUTE_TAINTS
     effects: ClassVar[tuple[str, ...]] = ("NoExecute",)
+
+    def smallest_fix(
+        self, pod: PodInfo, node: str, numbers: Mapping[str, Any]
+    ) -> SmallestFix | None:
+        """None: the fixes of an attempt are part of a run's history, and runs had none here."""
+        return None

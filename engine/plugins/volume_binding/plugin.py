@@ -34,8 +34,10 @@ from engine.framework.nodes.listers import Listers
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
+from engine.framework.unprepared import Unprepared
 from engine.objects.objects import PersistentVolumeClaim, Pod, claim_of
 from engine.objects.selectors import NodeSelector
+from engine.plugins.volume_binding.arguments import check_arguments
 from engine.plugins.volume_binding.events import EVENTS
 from engine.plugins.volume_binding.facts import explain_binding
 from engine.plugins.volume_binding.reasons import (
@@ -71,6 +73,8 @@ class VolumeBinding(Plugin):
     name: ClassVar[str] = names.VOLUME_BINDING
     family: ClassVar[str] = "volume"
     needs_volumes: ClassVar[bool] = True
+    check_arguments = staticmethod(check_arguments)
+    unprepared = Unprepared(filter="not found", reserve="not found")
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

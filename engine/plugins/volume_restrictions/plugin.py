@@ -25,6 +25,8 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
+from engine.framework.unprepared import Unprepared
+from engine.plugins.arguments import no_arguments
 from engine.plugins.volume_restrictions.disks import has_disk_conflict, restricted_disks
 from engine.plugins.volume_restrictions.events import EVENTS
 from engine.plugins.volume_restrictions.facts import explain_claim_in_use
@@ -45,6 +47,8 @@ class VolumeRestrictions(Plugin):
 
     name: ClassVar[str] = names.VOLUME_RESTRICTIONS
     needs_volumes: ClassVar[bool] = True
+    check_arguments = staticmethod(no_arguments)
+    unprepared = Unprepared(reports_itself=True)
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

@@ -26,6 +26,7 @@ from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
 from engine.objects.phases import claim_class
+from engine.plugins.arguments import no_arguments
 from engine.plugins.volume_zone.events import EVENTS
 from engine.plugins.volume_zone.facts import explain_zone
 from engine.plugins.volume_zone.topologies import (
@@ -49,6 +50,7 @@ class VolumeZone(Plugin):
     name: ClassVar[str] = names.VOLUME_ZONE
     family: ClassVar[str] = "volume zone"
     needs_volumes: ClassVar[bool] = True
+    check_arguments = staticmethod(no_arguments)
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

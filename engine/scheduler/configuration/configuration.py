@@ -13,6 +13,7 @@ from typing import Any
 from engine.framework import names
 from engine.input.reading import ConfigurationError, Fields
 from engine.kernel.units import SECOND
+from engine.plugins.volume_binding.arguments import refuse_shape
 from engine.scheduler.configuration.extenders import read_extenders
 from engine.scheduler.configuration.formats import (
     ADDRESSES,
@@ -25,11 +26,10 @@ from engine.scheduler.configuration.formats import (
     converted,
     served_by,
 )
-from engine.scheduler.configuration.plugin_arguments import check_arguments, refuse_shape
 from engine.scheduler.configuration.plugin_sets import BUILT_IN, Catalogue, PluginSets, plugin_sets
 from engine.scheduler.configuration.policy import parse_policy, provider
 from engine.scheduler.configuration.profiles import Profile, default_profile
-from engine.scheduler.configuration.registry import IN_TREE, UnknownPlugin
+from engine.scheduler.configuration.registry import IN_TREE, UnknownPlugin, check_arguments
 from engine.scheduler.configuration.setup import LeaderElection, SchedulerSetup
 from engine.storage.binding.binder import DEFAULT_BIND_TIMEOUT
 from engine.versions.cycle_rules import CycleRules

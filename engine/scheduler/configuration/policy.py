@@ -14,8 +14,8 @@ from typing import Any
 
 from engine.framework import names
 from engine.input.reading import Fields
+from engine.plugins.arguments import check_shape
 from engine.scheduler.configuration.extenders import ExtenderSettings, read_extenders
-from engine.scheduler.configuration.plugin_arguments import check_shape
 from engine.scheduler.configuration.profiles import Profile, default_profile
 from engine.scheduler.configuration.setup import SchedulerSetup
 from engine.versions.configuration_rules import PolicyRules

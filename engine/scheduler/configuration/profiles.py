@@ -21,20 +21,13 @@ from engine.framework.pods.pod_template import Unreadable
 from engine.framework.rules.preemption import PreemptionRules
 from engine.framework.runtime import Framework, PluginSet
 from engine.framework.scoring import checked_pre_score, checked_score
-from engine.framework.unprepared import (
-    FAILING_FILTERS,
-    FILTER_ERRORS,
-    RESERVE_ERRORS,
-    SCORE_ERRORS,
-    unprepared_filter,
-    unprepared_score,
-)
+from engine.framework.unprepared import unprepared_filter, unprepared_score
 from engine.objects.objects import Pod
 from engine.objects.pods.pod_resources import ResourceRules
 from engine.objects.unmodelled import unmodelled_need
 from engine.plugins.all_predicates.plugin import AllPredicates
 from engine.plugins.scheduling_gates.plugin import SchedulingGates
-from engine.scheduler.configuration.registry import IN_TREE, factory_of
+from engine.scheduler.configuration.registry import IN_TREE, factory_of, unprepared_of
 from engine.storage.binding.binder import DEFAULT_BIND_TIMEOUT
 from engine.versions.cycle_rules import CycleRules
 from engine.versions.kubernetes_version import KubernetesVersion
@@ -150,15 +143,19 @@ class Profile:
     @property
     def fails_unprepared(self) -> bool:
         """Whether some in-tree plugin is asked at Filter or Score that cannot do so; unprepared.py."""
-        filters = {(name, "preFilter") for name in self.filters if name in FAILING_FILTERS}
+        failing = (name for name in self.filters if unprepared_of(name).fails_at_filter)
+        filters = {(name, "preFilter") for name in failing}
         scoring = any(self._fails_to_score(name) for name, _ in self.scores)
         return scoring or not self.left_out.isdisjoint(filters)
 
     @property
     def fails_at_reserve(self) -> str:
         """What every pod that fits somewhere fails with at Reserve, or ""."""
-        unprepared = (name for name in self.reserves if not self._takes_part(name, "preFilter"))
-        return next((RESERVE_ERRORS[name] for name in unprepared if name in RESERVE_ERRORS), "")
+        for name in self.reserves:
+            error = unprepared_of(name).reserve
+            if error and not self.prepares(name):
+                return f'running Reserve plugin "{name}": {error}'
+        return ""
 
     def unreadable(self, preferences: Sequence[Unreadable]) -> str:
         """The error for a pod with unreadable node preferences; "" where no plugin reads them.
@@ -183,12 +180,11 @@ class Profile:
         return f'running Score plugins: plugin "{name}" failed with: {problem}'
 
     def _fails_to_score(self, name: str) -> bool:
-        return name in SCORE_ERRORS and not self._takes_part(name, "preScore")
+        return bool(unprepared_of(name).score) and not self._takes_part(name, "preScore")
 
-    @property
-    def prepares_dynamic_resources(self) -> bool:
-        """Whether PostFilter of DynamicResources finds what its PreFilter wrote."""
-        return self._takes_part(names.DYNAMIC_RESOURCES, "preFilter")
+    def prepares(self, name: str) -> bool:
+        """Whether plugin *name* takes part at PreFilter, so that later points find what it wrote."""
+        return self._takes_part(name, "preFilter")
 
     @property
     def prepares_alone(self) -> bool:
@@ -229,7 +225,7 @@ class Profile:
         for name in self._asked:
             if name == names.DYNAMIC_RESOURCES and not self.rules.allocates_devices:
                 # It is asked only where it fails.
-                plugins.filter.append(unprepared_filter(name))
+                plugins.filter.append(unprepared_filter(name, unprepared_of(name).filter))
                 continue
             plugin = plugins.by_name[name] = self._make(name, handle)
             if name in self.filters:
@@ -261,12 +257,12 @@ class Profile:
 
     def _add_filter(self, plugins: PluginSet, plugin: Plugin) -> None:
         name = plugin.name
-        prepares = self._takes_part(name, "preFilter")
+        prepares = self.prepares(name)
         if isinstance(plugin, PreFilterPlugin) and prepares:
             plugins.pre_filter.append(plugin)
         if isinstance(plugin, FilterPlugin) and self._takes_part(name, "filter"):
-            needs = not prepares and name in FILTER_ERRORS
-            plugins.filter.append(unprepared_filter(name) if needs else plugin)
+            error = "" if prepares else unprepared_of(name).filter
+            plugins.filter.append(unprepared_filter(name, error) if error else plugin)
 
     def _add_score(self, plugins: PluginSet, plugin: Plugin, weight: int) -> None:
         name = plugin.name
@@ -280,7 +276,7 @@ class Profile:
             if is_custom:
                 score = checked_score(plugin, prepares=prepares)
             elif not self._takes_part(name, "preScore"):
-                score = unprepared_score(plugin)
+                score = unprepared_score(plugin, unprepared_of(name).score)
             plugins.score.append((score, weight))
 
     def _make(self, name: str, handle: Handle) -> Plugin:

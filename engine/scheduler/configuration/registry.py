@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 
 from engine.framework import names
 from engine.framework.handle import PluginFactory
 from engine.framework.simple import ColumnsFactory, columns_of
+from engine.framework.unprepared import Unprepared
+from engine.input.reading import Fields
 from engine.plugins.check_node_condition.plugin import CheckNodeCondition
 from engine.plugins.check_node_condition.pressures import (
     CheckNodeDiskPressure,
@@ -39,6 +41,7 @@ from engine.plugins.node_ports.plugin import NodePorts
 from engine.plugins.node_prefer_avoid_pods_priority.plugin import NodePreferAvoidPodsPriority
 from engine.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
 from engine.plugins.node_resources_balanced_allocation.priority import BalancedResourceAllocation
+from engine.plugins.node_resources_fit.arguments import check_allocated_arguments
 from engine.plugins.node_resources_fit.plugin import NodeResourcesFit
 from engine.plugins.node_resources_fit.priorities import (
     LeastRequestedPriority,
@@ -74,17 +77,19 @@ from engine.plugins.taint_toleration.predicates import (
 )
 from engine.plugins.taint_toleration.priority import TaintTolerationPriority
 from engine.plugins.volume_binding.capacity_scoring import volume_binding
+from engine.plugins.volume_binding.plugin import VolumeBinding
 from engine.plugins.volume_binding.predicate import CheckVolumeBinding
 from engine.plugins.volume_restrictions.plugin import VolumeRestrictions
 from engine.plugins.volume_restrictions.predicate import NoDiskConflict
 from engine.plugins.volume_zone.plugin import VolumeZone
 from engine.plugins.volume_zone.predicate import NoVolumeZoneConflict
+from engine.scheduler.configuration.preemption_arguments import check_preemption_arguments
 
 ENTRY_POINT_GROUP = "kscope.plugins"
 # What errors say about plugins that are not in-tree.
 OWN_PLUGINS = f"your own are found as entry points {ENTRY_POINT_GROUP} of installed packages"
 
-IN_TREE: Mapping[str, PluginFactory] = {
+_CLASSES: Mapping[str, PluginFactory] = {
     plugin.name: plugin
     for plugin in (
         NodeUnschedulable,
@@ -94,6 +99,7 @@ IN_TREE: Mapping[str, PluginFactory] = {
         NodePorts,
         NodeResourcesFit,
         VolumeRestrictions,
+        VolumeBinding,
         NodeVolumeLimits,
         VolumeZone,
         PodTopologySpread,
@@ -145,10 +151,19 @@ IN_TREE: Mapping[str, PluginFactory] = {
         ServiceAntiAffinityPriority,
         ServiceSpreadingPriority,
     )
-} | {
-    names.MATCH_INTER_POD_AFFINITY: match_inter_pod_affinity,
-    names.VOLUME_BINDING: volume_binding,
 }
+IN_TREE: Mapping[str, PluginFactory] = {
+    **_CLASSES,
+    names.MATCH_INTER_POD_AFFINITY: match_inter_pod_affinity,
+    VolumeBinding.name: volume_binding,
+}
+# What a configuration can give arguments to, and has no class here.
+_ARGUMENTS_ALONE: Mapping[str, Callable[[Fields], None]] = {
+    "NodeResourcesLeastAllocated": check_allocated_arguments,
+    "NodeResourcesMostAllocated": check_allocated_arguments,
+    names.DEFAULT_PREEMPTION: check_preemption_arguments,
+}
+_MANAGES = Unprepared()
 
 
 class UnknownPlugin(ValueError):
@@ -169,3 +184,27 @@ def factory_of(name: str) -> PluginFactory:
             return columns_of(entry.load())
     known = ", ".join(sorted(IN_TREE))
     raise UnknownPlugin(f"there is no plugin {name!r}; known are {known}; {OWN_PLUGINS}")
+
+
+def check_arguments(name: str, fields: Fields) -> None:
+    """Raise ConfigurationError where the arguments of in-tree plugin *name* are not what it takes.
+
+    A plugin that is not in-tree checks its own arguments.
+    """
+    check = _ARGUMENTS_ALONE.get(name) or getattr(_CLASSES.get(name), "check_arguments", None)
+    if check is None:
+        return
+    kind = fields.text("kind")
+    if kind and kind != f"{name}Args":
+        raise fields.error("kind", f'"{kind}" is not {name}Args')
+    check(fields)
+
+
+def unprepared_of(name: str) -> Unprepared:
+    """How plugin *name* fails without its PreFilter or PreScore, if it is in-tree and does."""
+    return getattr(_CLASSES.get(name), "unprepared", _MANAGES)
+
+
+def idle_answer_of(name: str) -> str:
+    """What in-tree plugin *name* answers at PostFilter in a version that does not ask it before."""
+    return getattr(_CLASSES.get(name), "idle_answer", "")

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.framework import names
 from engine.framework.columns.fast_path import FastPath
 from engine.framework.framework import SUCCESS, Code
 from engine.framework.handle import Handle
@@ -27,7 +26,7 @@ from engine.framework.pods.pod_info import PodInfo
 from engine.framework.runtime import KnownVerdicts, Scores, Search, no_verdicts
 from engine.framework.scoring import ScoringFailed
 from engine.kernel.rng import Stream
-from engine.plugins.dynamic_resources.plugin import DynamicResources
+from engine.plugins.dynamic_resources.protocol import AllocatesDevices
 from engine.plugins.volume_binding.plugin import holds_untranslatable
 from engine.scheduler.configuration.extenders import Extender
 from engine.scheduler.configuration.profiles import Profile
@@ -72,9 +71,8 @@ class SchedulingAlgorithm:
         plugins = self.framework.plugins.by_name.values()
         handle.listers.volumes.applies_match_fields = rules.asks_volume_fields
         handle.listers.volumes.lists_by_spec_class = rules.lists_volumes_by_field
-        by_name = self.framework.plugins.by_name
-        devices = by_name.get(names.DYNAMIC_RESOURCES)
-        self.devices = devices if isinstance(devices, DynamicResources) else None
+        # The plugin that finds devices for claims, if the profile has one.
+        self.devices = next((one for one in plugins if isinstance(one, AllocatesDevices)), None)
         self._may_fail = rules.uses_predicates or any(plugin.may_fail for plugin in plugins)
         # A plugin that has no score must still be asked at PreScore in every cycle.
         self._may_fail |= profile.prepares_alone or profile.fails_unprepared

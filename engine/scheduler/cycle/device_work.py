@@ -23,8 +23,8 @@ from engine.objects.pods.resource_claims import RESOURCE_CLAIM
 from engine.plugins.dynamic_resources import allocations
 from engine.plugins.dynamic_resources.allocation.binding_conditions import has_binding_conditions
 from engine.plugins.dynamic_resources.allocation.claims import allocation_of, is_reserved_for
-from engine.plugins.dynamic_resources.plugin import DynamicResources
 from engine.plugins.dynamic_resources.prepared import NodeAllocation, Prepared
+from engine.plugins.dynamic_resources.protocol import AllocatesDevices
 from engine.scheduler.cycle.chronicle import COMPONENT
 from engine.scheduler.cycle.device_wait import DeviceWait
 
@@ -41,7 +41,7 @@ WAIT_FOR_DEVICES: Final = Status(Code.WAIT, (), names.DYNAMIC_RESOURCES)
 class PodDevices:
     """The claims of one pod on its way to a node."""
 
-    plugin: DynamicResources
+    plugin: AllocatesDevices
     pod: Pod
     node: str
     prepared: Prepared
@@ -75,7 +75,7 @@ class DeviceWork:
         self._listers = listers
 
     def reserve(
-        self, plugin: DynamicResources, state: CycleState, node: str
+        self, plugin: AllocatesDevices, state: CycleState, node: str
     ) -> PodDevices | Status | None:
         """Hold what the pod gets on *node*; None without claims, or why it cannot be held."""
         prepared = plugin.prepared(state)
@@ -126,7 +126,7 @@ class DeviceWork:
         if devices.extended:
             self._delete_extended(devices.extended)
 
-    def deallocate(self, plugin: DynamicResources, state: CycleState) -> None:
+    def deallocate(self, plugin: AllocatesDevices, state: CycleState) -> None:
         """What PostFilter does for a pod that fits nowhere."""
         _, claim, left_over = plugin.answer_post_filter(state)
         if left_over is not None:

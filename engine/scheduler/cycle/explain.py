@@ -13,13 +13,13 @@ from typing import Any, cast
 import numpy as np
 
 from engine.framework import names
-from engine.framework.explaining.amounts import format_amount
+from engine.framework.explaining.fixes import Fixes, SmallestFix
 from engine.framework.framework import RECORD, Code, Detail, record_of
 from engine.framework.messages import sentence_of
 from engine.framework.nodes.arrays import BoolArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.runtime import Search
-from engine.objects.objects import resource_units
+from engine.framework.simple import author_of
 from engine.scheduler.cycle.algorithm import SchedulingAlgorithm
 from engine.scheduler.cycle.decision.result import SCHEDULED, UNSCHEDULABLE, ScheduleResult
 from engine.scheduler.cycle.score_columns import ScoreColumns
@@ -398,90 +398,35 @@ def _fixes(
 def _fix(
     pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, kept: RoomVerdicts | None
 ) -> Evidence | None:
-    numbers = refusal.detail.numbers
-    if refusal.plugin in (names.NODE_RESOURCES_FIT, names.GENERAL_PREDICATES):
-        return _ask_for_less(pod, algorithm, refusal, kept)
-    if refusal.plugin in (names.TAINT_TOLERATION, names.POD_TOLERATES_NODE_TAINTS):
-        toleration = {"key": numbers["key"], "effect": numbers["effect"], "operator": "Exists"}
-        if numbers["value"]:
-            toleration |= {"operator": "Equal", "value": numbers["value"]}
-        old: list[Any] = list(pod.pod.spec.get("tolerations") or ())
-        return {
-            "text": f"Tolerate {numbers['key']} and it fits {refusal.node} now.",
-            "object": pod.pod.id,
-            "patch": {"spec": {"tolerations": [*old, toleration]}},
-        }
-    if refusal.plugin in (names.NODE_UNSCHEDULABLE, names.CHECK_NODE_UNSCHEDULABLE):
-        return {
-            "text": f"Uncordon {refusal.node} and it fits there now.",
-            "object": f"node/{refusal.node}",
-            "patch": {"spec": {"unschedulable": None}},
-        }
-    if refusal.plugin == names.NODE_AFFINITY and "wanted" in numbers:
-        key, value = numbers["key"], numbers["wanted"][0]
-        return {
-            "text": f"Label {refusal.node} {key}={value} and it may fit there.",
-            "object": f"node/{refusal.node}",
-            "patch": {"metadata": {"labels": {key: value}}},
-        }
-    return None
+    """What the plugin that refuses the node offers, if the pod then fits."""
+    plugin = author_of(algorithm.framework.plugins.by_name.get(refusal.plugin))
+    if not isinstance(plugin, Fixes):
+        return None
+    fix = plugin.smallest_fix(pod, refusal.node, refusal.detail.numbers)
+    if fix is None or (fix.is_tried and not _helps(fix, pod, algorithm, refusal.row, kept)):
+        return None
+    return {"text": fix.text, "object": fix.object, "patch": fix.patch}
 
 
-def _ask_for_less(
-    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, kept: RoomVerdicts | None
-) -> Evidence | None:
-    """Lower one container's request by what is short, if the pod then fits."""
-    # Some details hold plain values too: the label that was found, or None.
-    entries = [
-        (name, cast("dict[str, int]", entry))
-        for name, entry in refusal.detail.numbers.items()
-        if isinstance(entry, dict)
-    ]
-    short = [(name, entry) for name, entry in entries if name != "pods" and "short" in entry]
-    if len(short) != 1 or len(refusal.detail.numbers) != 1:
-        return None
-    name, entry = short[0]
-    patch = _lowered(pod, name, int(entry["short"]))
-    if patch is None:
-        return None
+def _helps(
+    fix: SmallestFix,
+    pod: PodInfo,
+    algorithm: SchedulingAlgorithm,
+    row: int,
+    kept: RoomVerdicts | None,
+) -> bool:
+    """Whether the pod with *fix* fits the node at *row*."""
     tried: dict[int, bool] = {} if kept is None else kept.tried
-    if refusal.row not in tried:
-        changed = PodInfo(pod.pod.patched({"spec": patch}), pod.rules)
-        tried[refusal.row] = _would_fit(changed, algorithm, refusal.row)
-    if not tried[refusal.row]:
-        return None
-    asked = int(entry["requested"])
-    less = format_amount(name, asked - int(entry["short"]))
-    return {
-        "text": f"Ask for {less} {name} instead of {format_amount(name, asked)} "
-        f"and it fits {refusal.node} now.",
-        "object": pod.pod.id,
-        "patch": {"spec": patch},
-    }
+    if row not in tried:
+        changed = PodInfo(pod.pod.patched(fix.patch), pod.rules)
+        tried[row] = _would_fit(changed, algorithm, row)
+    return tried[row]
 
 
 def _would_fit(pod: PodInfo, algorithm: SchedulingAlgorithm, row: int) -> bool:
     rows = np.array([row], np.int64)
     search = algorithm.framework.find_feasible(pod, rows, algorithm.nominated)
     return len(search.feasible) > 0
-
-
-def _lowered(pod: PodInfo, name: str, short: int) -> Evidence | None:
-    """A patch of spec in which one container asks for *short* less, or None if none asks enough."""
-    containers: list[Evidence] = [dict(each) for each in pod.pod.containers]
-    for container in containers:
-        resources: Evidence = dict(container.get("resources") or {})
-        requests: Evidence = dict(resources.get("requests") or {})
-        if name not in requests:
-            continue
-        amount = resource_units({name: requests[name]})[name]
-        if amount <= short:
-            continue
-        left = amount - short
-        requests[name] = f"{left}m" if name == "cpu" else str(left)
-        container["resources"] = {**resources, "requests": requests}
-        return {"containers": containers}
-    return None
 
 
 def _share(entry: Any) -> float | None:

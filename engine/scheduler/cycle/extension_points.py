@@ -14,7 +14,7 @@ from engine.framework import names
 from engine.framework.framework import Code, Plugin, Status
 from engine.framework.messages import fit_error
 from engine.objects.objects import Pod
-from engine.plugins.dynamic_resources.plugin import DynamicResources
+from engine.plugins.dynamic_resources.protocol import AllocatesDevices
 from engine.scheduler.configuration.profiles import Profile
 
 
@@ -73,11 +73,11 @@ class BindingPlugins:
         self,
         profile: Profile,
         custom: Mapping[str, Plugin],
-        devices: DynamicResources | None = None,
+        devices: AllocatesDevices | None = None,
     ) -> None:
         """*custom* has the plugins of *profile* by name; nothing if all of them are in-tree.
 
-        *devices* is the plugin DynamicResources, where devices are allocated.
+        *devices* is the plugin that allocates devices, if they are allocated.
         """
         self.devices = devices
         self.has_custom = bool(custom)

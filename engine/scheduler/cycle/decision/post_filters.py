@@ -22,7 +22,7 @@ from engine.framework.framework import (
 from engine.framework.nodes.nominated import Nominated
 from engine.framework.runtime import Framework, Search
 from engine.scheduler.configuration.profiles import Profile
-from engine.scheduler.configuration.registry import IN_TREE
+from engine.scheduler.configuration.registry import IN_TREE, idle_answer_of, unprepared_of
 from engine.scheduler.cycle.decision.extender_rounds import ExtenderRounds
 from engine.scheduler.preemption.dry_run import Candidate
 from engine.scheduler.preemption.preemption import Evaluator, Preemption
@@ -61,14 +61,16 @@ class PostFilters:
         return self._run_in_tree(search)
 
     def _run_in_tree(self, search: Search) -> tuple[Preemption, str]:
-        """The same round without asking, for DynamicResources and DefaultPreemption."""
-        has_dynamic_resources = names.DYNAMIC_RESOURCES in self._profile.post_filters
+        """The same round without asking, for in-tree plugins that come before DefaultPreemption."""
+        others = [name for name in self._profile.post_filters if name in IN_TREE]
         if not search.status.is_success and self._rules.post_filter == "absent":
             return Preemption(), ""
-        if has_dynamic_resources and not dynamic_resources_ran(search, self._profile):
-            # Its PostFilter finds no state of its PreFilter, and that error ends the round.
-            return Preemption(), "not found"
-        answers = [self._about_claims(search)] if has_dynamic_resources else []
+        answers: list[str] = []
+        for name in others:
+            status = self._ask_in_tree(name, search)
+            if status.code is Code.ERROR:
+                return Preemption(), status.message
+            answers.append(status.message)
         if not self._profile.preempts:
             # Nominations stay as they are. Upstream: schedulingCycle(), no nominatingInfo.
             return Preemption(), ", ".join(answers)
@@ -81,13 +83,16 @@ class PostFilters:
             answers = []
         return preemption, ", ".join((*answers, f"preemption: {preemption.message}"))
 
-    def _about_claims(self, search: Search) -> str:
-        """What DynamicResources says."""
-        plugin = self._plugins.get(names.DYNAMIC_RESOURCES)
-        if not isinstance(plugin, PostFilterPlugin):
-            # Devices are not allocated in this version.
-            return "no new claims to deallocate"
-        return plugin.post_filter(search.state, {}).status.message
+    def _ask_in_tree(self, name: str, search: Search) -> Status:
+        """The answer of a plugin that changes no cluster here; DefaultPreemption is none of them."""
+        error = unprepared_of(name).post_filter
+        if error and not ran_pre_filter(name, search, self._profile):
+            # Its PostFilter finds no state of its PreFilter, and that error ends the round.
+            return Status(Code.ERROR, (error,), name)
+        plugin = self._plugins.get(name)
+        if isinstance(plugin, PostFilterPlugin):
+            return plugin.post_filter(search.state, {}).status
+        return Status(Code.UNSCHEDULABLE, (idle_answer_of(name),), name)
 
     def _preempt(self, search: Search) -> Preemption:
         """Find victims, and let the extenders take some away."""
@@ -117,11 +122,8 @@ class PostFilters:
     def _ask(
         self, name: str, search: Search, statuses: Mapping[str, Status]
     ) -> tuple[Preemption, Status]:
-        if name == names.DYNAMIC_RESOURCES:
-            if not dynamic_resources_ran(search, self._profile):
-                return Preemption(), Status(Code.ERROR, ("not found",), name)
-            reasons = (self._about_claims(search),)
-            return Preemption(), Status(Code.UNSCHEDULABLE, reasons, name)
+        if name in IN_TREE:
+            return Preemption(), self._ask_in_tree(name, search)
         if name == names.DEFAULT_PREEMPTION:
             return self._default_preemption(search)
         plugin = cast("PostFilterPlugin", self._plugins[name])
@@ -146,12 +148,12 @@ class PostFilters:
         return Preemption(candidates=[chosen], chosen=chosen)
 
 
-def dynamic_resources_ran(search: Search, profile: Profile) -> bool:
-    """Whether PreFilter of DynamicResources ran, so that its PostFilter finds a state.
+def ran_pre_filter(name: str, search: Search, profile: Profile) -> bool:
+    """Whether PreFilter of in-tree plugin *name* ran, so that its PostFilter finds a state.
 
-    It comes after all other in-tree plugins, and before custom ones.
+    A plugin with a PostFilter comes after all other in-tree plugins, and before custom ones.
     """
-    if not profile.prepares_dynamic_resources:
+    if not profile.prepares(name):
         return False
     status = search.status
     refuses_at_once = not (status.is_success or status.code is Code.UNSCHEDULABLE)

@@ -10,14 +10,14 @@ from engine.objects.objects import ApiObject, Pod
 from engine.objects.pods.resource_claims import RESOURCE_CLAIM
 from engine.plugins.dynamic_resources import allocations
 from engine.plugins.dynamic_resources.allocation.claims import ClaimMissing, claims_of
-from engine.plugins.dynamic_resources.plugin import DynamicResources
+from engine.plugins.dynamic_resources.protocol import AllocatesDevices
 
 
 @dataclass(slots=True)
 class ClaimWork:
     """What happens to claims when pods are placed and evicted."""
 
-    plugin: DynamicResources
+    plugin: AllocatesDevices
     listers: Listers
     of_pods: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """The keys of the claims that a placed pod uses, by the pod's key."""
