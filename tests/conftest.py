@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 from engine.kernel.boundary import Boundary
 from tests.database import empty_database
 
+pytest_plugins = ["tests.run_fixtures"]
+
 # How long an example of Hypothesis takes depends on what else the machine does: it is no failure.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # The same examples each time: what fails does so because of the change. `make explore` tries others.

@@ -3,15 +3,12 @@
 import atexit
 import os
 import shutil
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from kscope.up.account import sockets_folder
 from kscope.up.children import wait_until
-from kscope.up.processes import LOADER, ROOM
+from kscope.up.processes import ROOM
 from kscope.up.services import loader_answers, start_loader
 from tests.waiting import HANG_SECONDS
 
@@ -31,11 +28,3 @@ def loader(hash_seed: str = "random") -> Path:
     atexit.register(child.stop)
     wait_until(lambda: loader_answers(address), child, patience_s=HANG_SECONDS, what="load kscope")
     return address
-
-
-@pytest.fixture(scope="session", autouse=True)
-def forked_processes() -> Iterator[None]:
-    """What asks for a process of kscope gets one from a loader."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(LOADER, str(loader()))
-        yield

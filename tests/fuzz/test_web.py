@@ -22,11 +22,9 @@ from kscope.runs.stream.routing import websocket_urlpatterns
 from scheduling.models import Node, Pod
 from tests.fuzz import samples
 from tests.fuzz.limits import Tally, numbers_of
-from tests.web.conftest import driven, no_workers, no_writer_left, nothing_aside, scenario, start
 from tests.web.test_admin import opened
 
-__all__ = ["driven", "no_workers", "no_writer_left", "nothing_aside", "scenario", "start"]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("runs_here")]
 
 TEXTS = (
     *("", "0", "1", "-1", "5", "9" * 18, "9" * 40, "1e9", "NaN", "\ud800", "é", "x" * 3_000, "%00"),

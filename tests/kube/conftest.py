@@ -1,3 +1,8 @@
 """Questions about the past are answered in processes that are forked from one."""
 
-from tests.loaders import forked_processes  # noqa: F401  # a fixture
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def processes_of_a_loader(forked_processes: None) -> None:
+    """The tests of clusters and servers start many."""

@@ -7,16 +7,11 @@ import pytest
 import redis
 
 from kscope.operations import presence
-from tests.web.conftest import (
-    driven,
-    no_workers,
-    no_writer_left,
-    nothing_aside,
-    scenario,
-    start,
-)
 
-__all__ = ["driven", "no_workers", "no_writer_left", "nothing_aside", "scenario", "start"]
+
+@pytest.fixture(autouse=True)
+def no_worker(runs_here: None) -> None:
+    """What a worker and the pool beside the web process do is done in this process."""
 
 
 @pytest.fixture

@@ -8,15 +8,11 @@ from django.db import connections
 
 from kube.server.application import Server
 from tests.security.client import Asgi
-from tests.web.conftest import (  # noqa: F401  # fixtures
-    driven,
-    no_workers,
-    no_writer_left,
-    nothing_aside,
-    patience,
-    scenario,
-    start,
-)
+
+
+@pytest.fixture(autouse=True)
+def no_worker(runs_here: None) -> None:
+    """What a worker and the pool beside the web process do is done in this process."""
 
 
 @pytest.fixture

@@ -196,7 +196,6 @@ OBJECT_ROUTE = "objects/<path:entity>/"
 PLACES = (OBJECT_ROUTE, "commands/")
 
 
-@pytest.mark.usefixtures("nothing_aside")
 def test_no_answer_shows_such_values_to_readers(run: Run, reader: User) -> None:
     shown = dict(answers(browser_of(reader), run, PLACES))
     assert [path for path, text in shown.items() if HUSH in text or NEVER in text] == []
@@ -205,7 +204,6 @@ def test_no_answer_shows_such_values_to_readers(run: Run, reader: User) -> None:
     assert "volumeHandle" in object_of_volume
 
 
-@pytest.mark.usefixtures("nothing_aside")
 def test_those_allowed_to_change_see_hidden_values(run: Run, owner: User) -> None:
     shown = dict(answers(browser_of(owner), run))
     assert not any(NEVER in text for text in shown.values())

@@ -49,9 +49,8 @@ def refused_by_the_database() -> psycopg.Error:
     return Refusal("no space left on device")
 
 
-@pytest.fixture
-def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
-    """What goes wrong from now on, on all connections of the Kubernetes API."""
+def break_links(monkeypatch: pytest.MonkeyPatch) -> Faults:
+    """Have all connections of the Kubernetes API do what the returned faults say."""
     found, link = Faults(), SnapshotLinks.link
 
     class Link:

@@ -10,7 +10,6 @@ from kscope.runs import services
 from kscope.runs.drive import runner
 from kscope.runs.models import Run
 from tests.kube.server.client import MERGE, STRATEGIC, Kube
-from tests.kube.server.writes.test_applying import kube  # noqa: F401  # a fixture
 from tests.kube.server.writes.test_writing import PODS
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,11 +21,11 @@ def since_the_run_was_made(run: Run, text: str) -> timedelta:
     return datetime.fromisoformat(text) - run.created
 
 
-async def test_objects_are_as_old_as_the_run(kube: Kube, driven: Run) -> None:  # noqa: F811
-    web = (await kube.get(f"{PODS}/web")).json
+async def test_objects_are_as_old_as_the_run(live_kube: Kube, driven: Run) -> None:
+    web = (await live_kube.get(f"{PODS}/web")).json
     age = since_the_run_was_made(driven, web["metadata"]["creationTimestamp"])
     assert timedelta(seconds=-1) <= age <= timedelta(minutes=5)
-    listed = (await kube.get(PODS)).json["items"]
+    listed = (await live_kube.get(PODS)).json["items"]
     assert web["metadata"] in [one["metadata"] for one in listed]
 
 
@@ -36,25 +35,25 @@ async def test_the_past_has_the_clock_of_the_run(kube_of: type[Kube], driven: Ru
     assert datetime.fromisoformat(created) - EPOCH < timedelta(minutes=5)
 
 
-async def test_ages_of_tables_stay_right(kube: Kube, kube_of: type[Kube], driven: Run) -> None:  # noqa: F811
-    now = (await kube.get(PODS, accept=TABLE)).json
+async def test_ages_of_tables_stay_right(live_kube: Kube, kube_of: type[Kube], driven: Run) -> None:
+    now = (await live_kube.get(PODS, accept=TABLE)).json
     then = (await kube_of(driven, str(driven.head_seq)).get(PODS, accept=TABLE)).json
     assert [row["cells"] for row in now["rows"]] == [row["cells"] for row in then["rows"]]
 
 
-async def test_a_timestamp_that_is_written_comes_back(kube: Kube, driven: Run) -> None:  # noqa: F811
+async def test_a_timestamp_that_is_written_comes_back(live_kube: Kube, driven: Run) -> None:
     written = (driven.created + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     condition = {"type": "Mine", "status": "True", "lastTransitionTime": written}
     patch = {"status": {"conditions": [condition]}}
     path = f"{PODS}/giant/status"
-    answer = await kube.ask("PATCH", path, patch, content_type=STRATEGIC)
+    answer = await live_kube.ask("PATCH", path, patch, content_type=STRATEGIC)
     assert condition in answer.json["status"]["conditions"]
-    assert condition in (await kube.get(f"{PODS}/giant")).json["status"]["conditions"]
+    assert condition in (await live_kube.get(f"{PODS}/giant")).json["status"]["conditions"]
 
 
-async def test_an_object_written_back_is_unchanged(kube: Kube) -> None:  # noqa: F811
-    web = (await kube.get(f"{PODS}/web")).json
-    again = await kube.ask("PATCH", f"{PODS}/web/status", web, content_type=MERGE)
+async def test_an_object_written_back_is_unchanged(live_kube: Kube) -> None:
+    web = (await live_kube.get(f"{PODS}/web")).json
+    again = await live_kube.ask("PATCH", f"{PODS}/web/status", web, content_type=MERGE)
     assert again.json == web
 
 

@@ -1,6 +1,6 @@
 """Applying configurations to a run: fields have managers, who do not overwrite each other."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,7 +9,6 @@ from asgiref.sync import sync_to_async
 from kscope.runs.models import Run
 from tests.kube.server.client import JSON_PATCH, MERGE, Answer, Kube
 from tests.kube.server.writes.test_writing import DEPLOYMENT, DEPLOYMENTS, POD, PODS, digests
-from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -20,10 +19,9 @@ MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "label
 
 
 @pytest.fixture
-async def kube(kube_of: Callable[..., Kube], driven: Run) -> AsyncIterator[Kube]:
+def kube(live_kube: Kube) -> Kube:
     """A client of a run that a worker looks after meanwhile."""
-    with driving(driven):
-        yield kube_of(driven)
+    return live_kube
 
 
 async def applied(kube: Kube, manager: str, config: Any, query: str = "") -> Answer:

@@ -12,7 +12,7 @@ from kube.server.handover import Handover, NotStored
 from kube.server.writes import engine_line
 from kube.status import ApiError, eviction_refused, too_many_requests
 from tests.kube.server.client import JSON, JSON_PATCH, MERGE, Kube
-from tests.kube.server.faults import Faults, faults  # noqa: F401  # a fixture
+from tests.kube.server.faults import Faults
 from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -87,7 +87,7 @@ async def told(kube: Kube, write: str) -> tuple[int, bool, int]:
 
 async def test_nothing_stored_may_be_sent_again(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
 ) -> None:
     faults.refuse(STORE)
     found = {write: await told(kube, write) for write in WRITES}
@@ -98,7 +98,7 @@ async def test_nothing_stored_may_be_sent_again(
 
 async def test_a_statement_that_is_lost_may_be_done(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
 ) -> None:
     for done in (False, True):
         faults.lose(STORE, done=done)
@@ -118,7 +118,7 @@ async def test_write_that_the_engine_left_unanswered_is_open(
 
 async def test_database_lost_during_a_write_leaves_it_open(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(engine_line, "WAIT_SECONDS", 0.3)
@@ -129,7 +129,7 @@ async def test_database_lost_during_a_write_leaves_it_open(
 
 async def test_done_write_with_an_unreadable_object_is_open(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
     driven: Run,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -141,7 +141,7 @@ async def test_done_write_with_an_unreadable_object_is_open(
 
 async def test_a_lease_is_stored_or_open(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
 ) -> None:
     lease = {"metadata": {"name": "mine"}, "spec": {}}
     faults.refuse("INSERT INTO runs_clientlease")
@@ -156,7 +156,7 @@ async def test_a_lease_is_stored_or_open(
 
 async def test_commands_that_wait_for_others_are_taken_back(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(engine_line, "WAIT_SECONDS", 0.05)

@@ -11,7 +11,7 @@ from kscope.runs import write_keys
 from kscope.runs.models import ClientLease, Command, Run
 from kube.server.writes import engine_line
 from tests.kube.server.client import Answer, Kube
-from tests.kube.server.faults import Faults, faults  # noqa: F401  # a fixture
+from tests.kube.server.faults import Faults
 from tests.kube.server.writes.test_handover import LEASES, NAMESPACE, POD, WRITES
 from tests.web.conftest import driving
 
@@ -70,7 +70,7 @@ async def test_repetitions_at_the_same_time_are_one_write(kube: Kube, driven: Ru
 
 async def test_write_whose_answer_is_lost_is_found_again(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
     driven: Run,
 ) -> None:
     """The connection breaks when the commands are stored, and none of them is known."""
@@ -88,7 +88,7 @@ async def test_write_whose_answer_is_lost_is_found_again(
 
 async def test_write_is_answered_as_it_left_the_object(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
     driven: Run,
 ) -> None:
     """Also from the database, after others have written the object."""
@@ -107,7 +107,7 @@ async def test_write_is_answered_as_it_left_the_object(
 
 async def test_repetition_does_a_write_that_was_not_stored(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
     driven: Run,
 ) -> None:
     faults.lose("WITH held", done=False)
@@ -120,7 +120,7 @@ async def test_repetition_does_a_write_that_was_not_stored(
 
 async def test_done_write_without_a_kept_answer_is_open(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
     driven: Run,
 ) -> None:
     faults.lose("UPDATE runs_writekey SET status", done=False)
@@ -156,7 +156,7 @@ async def test_a_server_that_was_overtaken_writes_nothing(
 
 async def test_refusal_is_kept_unless_it_is_temporary(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
     driven: Run,
 ) -> None:
     faults.refuse("WITH held")
@@ -189,7 +189,7 @@ async def test_another_request_with_the_same_key_is_refused(kube: Kube, driven: 
 
 async def test_a_lease_is_written_once(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
 ) -> None:
     body = {"metadata": {"name": "mine"}, "spec": {}}
     faults.lose("UPDATE runs_writekey SET status", done=False)
@@ -212,7 +212,7 @@ async def test_a_repetition_that_waits_too_long_is_open(
 
 async def test_a_collection_is_deleted_once(
     kube: Kube,
-    faults: Faults,  # noqa: F811
+    faults: Faults,
     driven: Run,
 ) -> None:
     """What comes into the collection after the first request stays."""
