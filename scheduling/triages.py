@@ -8,7 +8,8 @@ from engine.cluster.cluster import Cluster
 from engine.diagnosis.first_look.first_look import first_look
 from engine.diagnosis.fork import collector_paused
 from engine.diagnosis.observed.evidence import Evidence
-from engine.diagnosis.triage.asking import Answer, explain_as_it_stands
+from engine.diagnosis.triage.answer import Answer
+from engine.diagnosis.triage.asking import explain_as_it_stands
 from engine.diagnosis.triage.report import Triage
 from engine.diagnosis.triage.triage import triage_parts
 from engine.input.scenario import Scenario

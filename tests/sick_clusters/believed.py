@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from engine.diagnosis.observed.evidence import key_of
-from engine.diagnosis.triage.asking import Answer, explain_as_it_stands
+from engine.diagnosis.triage.answer import Answer
+from engine.diagnosis.triage.asking import explain_as_it_stands
 from engine.diagnosis.triage.report import Group
 from engine.diagnosis.triage.triage import triage
 from engine.kernel.units import SECOND

@@ -9,8 +9,8 @@ from engine.diagnosis.report import Cause
 from engine.diagnosis.subjects.scene import Scene, cause
 from engine.framework.explaining.case import FEW, listed
 from engine.framework.explaining.fact import Fact, fact
-from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject, Pod
+from engine.objects.pods.conditions import is_ready
 
 COMPONENT: Final = "disruption-controller"
 
@@ -110,12 +110,6 @@ def _unready_facts(scene: Scene, budget: ApiObject) -> Iterator[Fact]:
         "ready may be evicted only while enough others are healthy."
     )
     yield fact(budget, ("spec", "unhealthyPodEvictionPolicy"), text, compared_with="AlwaysAllow")
-
-
-def is_ready(pod: Pod) -> bool:
-    """Whether its condition Ready is True."""
-    conditions = items(pod.status, "conditions")
-    return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
 
 
 def refuses_eviction(budget: ApiObject, pod: Pod) -> bool:

@@ -12,7 +12,7 @@ from engine.diagnosis.subjects.admission import (
     missing_class,
     unspecified_amounts,
 )
-from engine.diagnosis.subjects.budgets import is_ready, refuses_eviction
+from engine.diagnosis.subjects.budgets import refuses_eviction
 from engine.diagnosis.subjects.pods.resizes import resize_changes
 from engine.diagnosis.subjects.rollouts import differences, made_from_template, recreated
 from engine.diagnosis.subjects.scene import Scene
@@ -35,6 +35,7 @@ from engine.objects.objects import (
     Pod,
 )
 from engine.objects.phases import is_volume_bound_to_claim, volume_mode
+from engine.objects.pods.conditions import is_ready
 from engine.storage.matching.explanation import explain_candidates
 
 _DATA_STAYS = "The volume keeps its data."

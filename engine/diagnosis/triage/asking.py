@@ -8,251 +8,35 @@ that contradiction is the answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.fork import CopiedForks, MakeForks
 from engine.diagnosis.observed.evidence import Evidence, claims_of, is_ready, key_of
-from engine.diagnosis.report import Cause, Diagnosis, Fix
-from engine.diagnosis.subjects.scene import Scene
+from engine.diagnosis.report import Diagnosis
 from engine.diagnosis.subjects.workloads import KINDS as WORKLOADS
-from engine.diagnosis.subjects.workloads import pods_of, replica_sets
-from engine.diagnosis.triage.after_play import Observed
-from engine.diagnosis.triage.alone import LOSING, SHARED, AtOnce, change_of
+from engine.diagnosis.triage.alone import AtOnce
+from engine.diagnosis.triage.answer import Answer
 from engine.diagnosis.triage.observed_facts import (
-    ObservedFact,
     condition_text,
     facts_of,
     how_it_ended,
-    texts_of,
 )
-from engine.diagnosis.triage.report import Change, Group, change_text
+from engine.diagnosis.triage.predictions import Prediction, decided, predict
+from engine.diagnosis.triage.report import Group
 from engine.diagnosis.triage.stuck.controllers import ready_pods, state_of
-from engine.diagnosis.triage.stuck.nodes import OFF
 from engine.diagnosis.triage.stuck.told import PATIENCE_SECONDS
 from engine.diagnosis.triage.triage import ask
-from engine.diagnosis.why import ASKED, diagnosis_of, explain_object
+from engine.diagnosis.why import ASKED, diagnosis_of
 from engine.framework.explaining.case import listed
-from engine.kernel.units import SECOND
 from engine.objects.manifest_parts import items, section, wanted_pods
-from engine.objects.objects import ApiObject, Manifest, PersistentVolumeClaim, Pod
+from engine.objects.objects import Manifest, PersistentVolumeClaim, Pod
 
-# How far the model looks ahead.
-AHEAD: Final = 60 * SECOND
 # In larger clusters a minute takes minutes, and forks are given up before a second has passed in
 # them: each pod is good for some thirty steps.
 _MOST_PODS_PLAYED: Final = 2_000
-# A pod in one of these states waits for a scheduler, which has the best answer.
-_NOT_WAITING: Final = ("placed", "ended", "deleting")
-# A pod that no scheduler looks at: the objects around it say more than the schedulers.
-_UNMINDED: Final = "unminded"
-_PENDING: Final = "pending"
-# Who is named where a workload waits until its pods are placed.
-_SCHEDULER: Final = "kube-scheduler"
-_HELD_OUTSIDE: Final = (_UNMINDED, "gated")
-_NOTHING_TRIED: Final = "No change was tried: none is known that kscope could show to work."
-_NOT_CARRIED_OUT: Final = (
-    "No change was tried: none is known for all that this holds, and forks of so large a cluster, in "
-    "which one would be carried out, take too long."
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Help:
-    """A change that would help: one tried for the object alone, or one for a whole group.
-
-    `loses` data or work, is `shared` with others who have to agree, `buys` a machine, or `repairs`
-    one that others do not want to wait for.
-    """
-
-    text: str
-    note: str
-    loses: bool
-    shared: bool
-    buys: bool
-    content: dict[str, Any]
-    repairs: bool = False
-
-    @classmethod
-    def of_fix(cls, fix: Fix) -> Help:
-        """A change that was tried for the object alone."""
-        return cls(
-            text=f"{fix.text} ({'tried in a fork' if fix.shown == 'fork' else 'decided again'})",
-            note=fix.note,
-            loses=fix.kind in LOSING,
-            shared=fix.kind in SHARED,
-            buys=fix.kind == "node",
-            content=fix.to_dict(),
-        )
-
-    @classmethod
-    def of_change(cls, change: Change) -> Help:
-        """A change for a group."""
-        return cls(
-            text=change_text(change),
-            note=change.note,
-            loses=bool(change.loses),
-            shared=bool(change.shared),
-            buys=change.kind == "node",
-            content={"shown": "decision", **change.to_dict()},
-        )
-
-
-def _price(helps: Help) -> tuple[bool, bool, bool, bool]:
-    """Changes that cost nobody anything come first, those that lose something last."""
-    return helps.repairs, helps.loses, helps.shared, helps.buys
-
-
-def _is_repair(change: Change, group: Group) -> bool:
-    """Whether a machine is to be repaired, where the objects can be freed from it as it is."""
-    return change.kind == "ready" and any(each.kind == OFF for each in group.changes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """Why an object is as it is at the instant of the files.
-
-    `facts` are what the files say of it. `diagnosis` is what follows from the objects as they
-    stand, with the changes that were tried for it alone, and `beside` the same for one that shares
-    its lot: the pod of a claim or workload, the claim of a pod. `groups` are the causes that hold it, with
-    the changes for all that they hold. Where `is_named` is not set, they hold what it uses or
-    consists of. `predicted` is what a fork does in the next minute; `contradicts`: it would go on
-    there, although it is stuck in the files. Where the cluster is too large to be played,
-    `is_played` is not set, and both are what the schedulers decide at the instant of the files.
-    """
-
-    instant: str
-    facts: tuple[ObservedFact, ...]
-    diagnosis: Diagnosis
-    beside: Diagnosis | None = None
-    groups: tuple[Group, ...] = ()
-    is_named: bool = True
-    predicted: str = ""
-    contradicts: bool = False
-    is_played: bool = True
-
-    @property
-    def observed(self) -> tuple[str, ...]:
-        """The facts in words."""
-        return tuple(texts_of(self.facts))
-
-    @property
-    def sentence(self) -> str:
-        """The answer in one sentence."""
-        if self._own_leads or not self.groups:
-            return self.diagnosis.sentence
-        return self.groups[0].cause
-
-    @property
-    def causes(self) -> tuple[Cause, ...]:
-        """All that holds it, the answer first."""
-        shared = tuple(Cause(severity="blocks", sentence=each.cause) for each in self.groups)
-        own = tuple(each for each in self.diagnosis.causes if not self._is_weaker(each))
-        known = {(each.plugin, each.sentence) for each in own}
-        other = () if self.beside is None else self.beside.causes
-        other = tuple(each for each in other if (each.plugin, each.sentence) not in known)
-        return (*own, *shared, *other) if self._own_leads else (*shared, *own, *other)
-
-    def _is_weaker(self, cause: Cause) -> bool:
-        """Whether the group knows more: of a scheduler that is not played, of a claim that is refused."""
-        if not self.groups or not self.is_named:
-            return False
-        if self.diagnosis.state == _UNMINDED:
-            return True
-        return self.groups[0].kind == "claim" and cause.severity == "delays"
-
-    @property
-    def _own_leads(self) -> bool:
-        """Whether its own diagnosis says more: of what waits for a scheduler, or for another object."""
-        if self.diagnosis.state in _HELD_OUTSIDE and self.groups:
-            return False
-        first = next(iter(self.diagnosis.causes), None)
-        if first is not None and first.plugin == _SCHEDULER and not self.diagnosis.pod:
-            # That it waits for a pod to be placed says less than why the pod is not.
-            return not self.groups
-        waits = bool(self.diagnosis.pod) and self.diagnosis.state not in _NOT_WAITING
-        is_aside = not self.is_named or (bool(self.groups) and self.groups[0].kind == _PENDING)
-        return bool(self.diagnosis.causes) and (waits or is_aside)
-
-    @property
-    def contradiction(self) -> str:
-        """What the files and the model disagree on, and what that means; "" where they agree."""
-        if not self.contradicts:
-            return ""
-        seen = "; ".join(self.observed[:2]).rstrip(".")
-        seen = f"In your cluster: {seen}." if seen else ""
-        likely = (
-            f"most likely {self.groups[0].by}" if self.groups else "which the files do not show"
-        )
-        means = (
-            f"The model would let it go on ({self.predicted.rstrip('.')}): the cause lies outside"
-        )
-        return f"{seen} {means} the model, {likely}.".strip()
-
-    @property
-    def fixes(self) -> list[Help]:
-        """What would help, in the order in which an expert would try it.
-
-        Of a change that was tried for the object alone and for its group, which has no other pod,
-        the former is shown: it was carried out.
-        """
-        tried = self.diagnosis.fixes
-        if self.beside is not None:
-            mine, its = self.diagnosis.fixes, self.beside.fixes
-            # What holds a pod by its claim is mended at the claim.
-            tried = (*its, *mine) if self._waits_for_claim else (*mine, *its)
-        own = {change_of(each): Help.of_fix(each) for each in reversed(tried)}
-        found: dict[str, Help] = {}
-        offered = ((each, change) for each in self.groups for change in each.changes)
-        for group, change in offered:
-            helps = replace(Help.of_change(change), repairs=_is_repair(change, group))
-            tried_alone = own.get(change.text) if change.of in (None, 1) else None
-            if tried_alone is not None:
-                helps = replace(
-                    tried_alone, loses=helps.loses, shared=helps.shared, repairs=helps.repairs
-                )
-            found.setdefault(change.text, helps)
-        alone = [own[key] for key in reversed(own) if key not in found]
-        return sorted([*found.values(), *alone], key=_price)
-
-    @property
-    def _waits_for_claim(self) -> bool:
-        """Whether a pod is held by what holds its claim."""
-        own, its = self.diagnosis, self.beside
-        return bool(own.pod) and its is not None and not its.pod and own.sentence == its.sentence
-
-    @property
-    def conclusion(self) -> str:
-        """What was tried without success, or why nothing was; "" where a change is offered."""
-        if self.fixes:
-            return ""
-        found = (each.conclusion for each in self.groups if each.conclusion)
-        default = _NOTHING_TRIED if self.is_played else _NOT_CARRIED_OUT
-        return next(found, "") or self.diagnosis.conclusion or default
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form: that of a diagnosis, and what was observed and predicted."""
-        return {
-            **self.diagnosis.to_dict(),
-            "instant": self.instant,
-            "sentence": self.sentence,
-            "observed": list(self.observed),
-            "observed_facts": [each.to_dict() for each in self.facts],
-            "predicted": self.predicted,
-            "is_played": self.is_played,
-            "contradicts": self.contradicts,
-            "contradiction": self.contradiction,
-            "causes": [each.to_dict() for each in self.causes],
-            "fixes": [each.content for each in self.fixes],
-            "groups": [each.to_dict() for each in self.groups],
-            "conclusion": self.conclusion,
-        }
-
-    def text(self) -> str:
-        """The answer for a terminal."""
-        return "\n".join(_lines(self)) + "\n"
 
 
 def explain_as_it_stands(
@@ -290,11 +74,11 @@ def explain_as_it_stands(
     beside = explained(*companion) if companion else None
     if kind not in ASKED or cluster.asks_extenders:
         # Extenders decide too, and are not asked about what is only tried.
-        predicted = _Prediction()
+        predicted = Prediction()
     elif is_played:
-        predicted = make_forks(cluster).run(partial(_prediction, kind=kind, key=key))
+        predicted = make_forks(cluster).run(partial(predict, kind=kind, key=key))
     else:
-        predicted = _decided(groups)
+        predicted = decided(groups)
     if not groups:
         diagnosis = _without_denial(evidence, raw, diagnosis, predicted)
     elif diagnosis.state == "well":
@@ -340,7 +124,7 @@ def _unasked(cluster: Cluster, kind: str, key: str, raw: Manifest) -> Diagnosis:
 
 
 def _without_denial(
-    evidence: Evidence, raw: Manifest, found: Diagnosis, predicted: _Prediction
+    evidence: Evidence, raw: Manifest, found: Diagnosis, predicted: Prediction
 ) -> Diagnosis:
     """*found*, which calls nothing well that the files, or the next minute, do not show as well."""
     status = section(raw, "status")
@@ -447,100 +231,3 @@ def _is_bound(claim: Manifest) -> bool:
 
 
 _CLAIM: Final = PersistentVolumeClaim.KIND
-
-
-# -- what the model predicts -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Prediction:
-    """What becomes of an object, whether it goes on as it should, and what holds it then."""
-
-    text: str = ""
-    goes_on: bool = False
-    causes: tuple[Cause, ...] = ()
-
-
-def _decided(groups: Iterable[Group]) -> _Prediction:
-    """What the schedulers make of the groups of an object as things are."""
-    text = next((each.predicted for each in groups if each.predicted), "")
-    return _Prediction(text, goes_on=any(each.contradicts for each in groups))
-
-
-def _prediction(cluster: Cluster, kind: str, key: str) -> _Prediction:
-    cluster.advance(AHEAD)
-    obj = cluster.store.find(kind, key)
-    if obj is None:
-        return _Prediction("it is gone", goes_on=True)
-    if isinstance(obj, Pod) and obj.phase == "Running" and not obj.deletion_timestamp:
-        return _Prediction(f"it runs on {obj.node_name}", goes_on=True)
-    if kind in WORKLOADS and (waiting := _not_running(cluster, obj)):
-        return _Prediction(
-            f"{listed(waiting, 3)} still {'does' if len(waiting) == 1 else 'do'} not run"
-        )
-    if isinstance(obj, PersistentVolumeClaim) and _is_served(obj):
-        return _Prediction(f"it is bound to {obj.volume_name}", goes_on=True)
-    found = explain_object(cluster, kind, key, tries_changes=False)
-    if isinstance(obj, Pod) and found.state == "placed" and not (found.causes or _has_ended(obj)):
-        return _Prediction(f"it stays on {obj.node_name} and does not run, as it was observed")
-    is_well = found.state in ("well", "ended") or not (found.causes or found.pod)
-    return _Prediction(found.sentence, is_well, found.causes)
-
-
-def _not_running(cluster: Cluster, workload: ApiObject) -> list[str]:
-    """The pods of a workload that have a node and do not run there."""
-    scene = Scene.of(cluster)
-    pods = (pod for each in replica_sets(scene, workload) for pod in pods_of(scene, each))
-    return [f"pod {pod.key}" for pod in pods if pod.node_name and pod.phase != "Running"]
-
-
-def _has_ended(pod: Pod) -> bool:
-    return bool(pod.deletion_timestamp) or pod.is_terminated
-
-
-def _is_served(claim: ApiObject) -> bool:
-    return claim.status.get("phase") == "Bound" and not claim.deletion_timestamp
-
-
-# -- as text -----------------------------------------------------------------------------------------
-
-
-def _lines(answer: Answer) -> Iterator[str]:
-    found = answer.diagnosis
-    yield f"{found.pod or found.entity} ({found.state}): {answer.sentence}"
-    yield ""
-    yield from Observed(instant=answer.instant, facts=answer.facts).lines()
-    if answer.predicted:
-        yield ""
-        yield (
-            f"The model predicts for the next {AHEAD // SECOND} s (a fork; nothing was played)"
-            if answer.is_played
-            else "The model decides as things are (so large a cluster is not played ahead)"
-        )
-        yield f"  {'the same' if answer.predicted == answer.diagnosis.sentence else answer.predicted}"
-        if answer.contradicts:
-            yield f"  This contradicts the files, and they win. {answer.contradiction}"
-    yield from _cause_lines(answer)
-    if answer.fixes:
-        yield ""
-        yield "What would help"
-    for place, each in enumerate(answer.fixes, 1):
-        yield f"  {place}. {each.text}"
-        if each.note:
-            yield f"     {each.note}"
-    if answer.conclusion:
-        yield ""
-        yield answer.conclusion
-
-
-def _cause_lines(answer: Answer) -> Iterator[str]:
-    rest = [each for each in answer.causes if each.sentence != answer.sentence or each.because]
-    if rest:
-        yield ""
-        yield "Why"
-    for cause in rest:
-        yield f"  {cause.severity:<8}{cause.sentence}"
-        if cause.why:
-            yield f"          {cause.why}"
-        for fact in cause.because:
-            yield f"          - {fact.text}"

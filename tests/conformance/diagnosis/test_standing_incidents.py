@@ -9,7 +9,8 @@ import pytest
 
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.observed.evidence import Evidence
-from engine.diagnosis.triage.asking import Answer, explain_as_it_stands
+from engine.diagnosis.triage.answer import Answer
+from engine.diagnosis.triage.asking import explain_as_it_stands
 from engine.diagnosis.triage.triage import triage
 from engine.diagnosis.why import KIND_OF
 from engine.input.loader import load_paths

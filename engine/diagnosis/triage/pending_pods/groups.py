@@ -11,8 +11,8 @@ from engine.diagnosis.explaining import family_of
 from engine.diagnosis.observed.evidence import Evidence, condition, key_of
 from engine.diagnosis.report import Cause, named
 from engine.diagnosis.triage.deciding import Deciding
-from engine.diagnosis.triage.pending_pods.changes import SELF_REMOVED
 from engine.diagnosis.triage.pending_pods.held import Held, containers_of, leaving_for, was_refused
+from engine.diagnosis.triage.pending_pods.proposals import SELF_REMOVED
 from engine.diagnosis.triage.pending_pods.signatures import device_classes
 from engine.diagnosis.triage.report import Group, counted
 from engine.diagnosis.triage.stuck.controllers import behind, owners_text, stale_lease

@@ -10,16 +10,16 @@ from engine.diagnosis.triage.carrying_out import opened as gates_off
 from engine.diagnosis.triage.deciding import Trials
 from engine.diagnosis.triage.pending_pods.changes import (
     changes_for,
-    commands_of,
     placed_by,
     served_by,
     without_gates,
 )
 from engine.diagnosis.triage.pending_pods.groups import grace_left, unplayed_claims
 from engine.diagnosis.triage.pending_pods.held import Held, leaving_for
+from engine.diagnosis.triage.pending_pods.trying import commands_of
 from engine.diagnosis.triage.report import Change, Group, counted
 from engine.diagnosis.triage.stuck.controllers import behind, owners_text
-from engine.diagnosis.triage.stuck.refused import started
+from engine.diagnosis.triage.stuck.refusals import started
 from engine.framework.explaining.amounts import format_amount
 from engine.framework.explaining.case import listed
 from engine.framework.pods.pod_info import PodInfo

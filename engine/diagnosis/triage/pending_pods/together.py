@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from engine.diagnosis.triage.carrying_out import difference
 from engine.diagnosis.triage.deciding import Deciding, Trials
-from engine.diagnosis.triage.pending_pods.changes import change_siblings, changed_pods
 from engine.diagnosis.triage.pending_pods.held import GroupChange, Held
+from engine.diagnosis.triage.pending_pods.trying import change_siblings, changed_pods
 from engine.diagnosis.triage.report import Group, Together
 from engine.objects.objects import Node, Pod
 

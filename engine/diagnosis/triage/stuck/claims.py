@@ -15,7 +15,7 @@ from engine.diagnosis.triage.report import Change, Group
 from engine.diagnosis.triage.stuck.controllers import behind
 from engine.diagnosis.triage.stuck.explained import facts_of
 from engine.diagnosis.triage.stuck.inferred import claim_refusal
-from engine.diagnosis.triage.stuck.refused import started
+from engine.diagnosis.triage.stuck.refusals import started
 from engine.framework.explaining.case import listed
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Manifest, from_manifest

@@ -1,12 +1,35 @@
-"""What explains a group: the cause in words, the object behind it, and what follows from that."""
+"""What one thing keeps back, and what explains it: the cause, its object, what follows from it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from engine.diagnosis.observed.evidence import entity
+from engine.diagnosis.observed.evidence import SeenEvent, entity
 from engine.diagnosis.triage.report import Change
 from engine.diagnosis.triage.stuck.controllers import Behind
+from engine.objects.objects import Manifest
+
+
+@dataclass(slots=True)
+class Stuck:
+    """Pods that one thing keeps from running, or workloads whose pods one thing refuses.
+
+    `is_inferred`: the objects alone show it, and no Event. `lacks`: how many pods a workload has
+    too few of, by what triage calls the workload.
+    """
+
+    message: str
+    reason: str = ""
+    is_inferred: bool = False
+    objects: list[Manifest] = field(default_factory=list[Manifest])
+    events: list[SeenEvent] = field(default_factory=list[SeenEvent])
+    since: str = ""
+    lacks: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def missing(self) -> int:
+        """How many pods all its workloads lack."""
+        return sum(self.lacks.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from engine.diagnosis.triage.stuck.claims import users_of, uses_text
 from engine.diagnosis.triage.stuck.controllers import Behind, behind, remover_of, served_by
 from engine.diagnosis.triage.stuck.explained import facts_of
 from engine.diagnosis.triage.stuck.nodes import Broken
-from engine.diagnosis.triage.stuck.refused import started
+from engine.diagnosis.triage.stuck.refusals import started
 from engine.framework.explaining.case import listed
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Manifest

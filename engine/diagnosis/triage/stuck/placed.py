@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 from engine.diagnosis.observed.evidence import Evidence, SeenEvent, condition, key_of, times_of
 from engine.diagnosis.triage.carrying_out import bodies, created, named, patch_of
 from engine.diagnosis.triage.report import Change, Group
 from engine.diagnosis.triage.stuck.controllers import behind, owners_text
-from engine.diagnosis.triage.stuck.explained import Explained, facts_of
+from engine.diagnosis.triage.stuck.explained import Explained, Stuck, facts_of
 from engine.diagnosis.triage.stuck.inferred import pod_refusal
 from engine.diagnosis.triage.stuck.nodes import (
     Broken,
@@ -19,7 +18,7 @@ from engine.diagnosis.triage.stuck.nodes import (
     is_of_network,
     network_owner,
 )
-from engine.diagnosis.triage.stuck.refused import started
+from engine.diagnosis.triage.stuck.refusals import started
 from engine.diagnosis.triage.stuck.told import (
     PATIENCE_SECONDS,
     SANDBOX,
@@ -53,21 +52,9 @@ _IMAGE: Final = re.compile(r'image "([^"]+)"')
 _OWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{12,64}\b|\d+(?:\.\d+)*[a-z]*")
 
 
-@dataclass(slots=True)
-class _Caught:
-    """Pods that one thing keeps from running."""
-
-    reason: str
-    message: str
-    # Whether the objects alone tell it.
-    is_inferred: bool
-    pods: list[Manifest] = field(default_factory=list[Manifest])
-    events: list[SeenEvent] = field(default_factory=list[SeenEvent])
-
-
 def placed_groups(evidence: Evidence, broken: dict[str, Broken]) -> Iterator[Group]:
     """The groups; a pod on a node that is not ready goes to the group of that node."""
-    found: dict[tuple[str, ...], _Caught] = {}
+    found: dict[tuple[str, ...], Stuck] = {}
     for pod in evidence.all("Pod"):
         node = str(section(pod, "spec").get("nodeName") or "")
         phase = section(pod, "status").get("phase")
@@ -82,8 +69,8 @@ def placed_groups(evidence: Evidence, broken: dict[str, Broken]) -> Iterator[Gro
         if node in broken and said.reason in UNREADY:
             continue  # The node controller has said so for the kubelet.
         key = _key(evidence, pod, said.reason, said.message)
-        group = found.setdefault(key, _Caught(said.reason, said.message, said.is_inferred))
-        group.pods.append(pod)
+        group = found.setdefault(key, Stuck(said.message, said.reason, said.is_inferred))
+        group.objects.append(pod)
         group.events += said.events
     for key, group in found.items():
         yield _group(evidence, key, group)
@@ -175,10 +162,10 @@ def _failing_image(pod: Manifest) -> str:
     return next(iter(images.values()), "")
 
 
-def _group(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Group:
-    workloads = evidence.workloads(found.pods)
-    keys = sorted(key_of(each) for each in found.pods)
-    nodes = sorted({str(section(each, "spec").get("nodeName")) for each in found.pods})
+def _group(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Group:
+    workloads = evidence.workloads(found.objects)
+    keys = sorted(key_of(each) for each in found.objects)
+    nodes = sorted({str(section(each, "spec").get("nodeName")) for each in found.objects})
     who = f"{'The pod' if len(keys) == 1 else f'The {len(keys)} pods'} "
     who += f"of {owners_text(workloads)}" if workloads else listed(keys, 3)
     verb = _verb(found.reason, len(keys))
@@ -186,7 +173,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Group:
     times = times_of(found.events)
     first = min((each.first for each in found.events), default="")
     started_at = min(
-        (str(section(each, "status").get("startTime") or "") for each in found.pods), default=""
+        (str(section(each, "status").get("startTime") or "") for each in found.objects), default=""
     )
     return Group(
         kind="placed-but-stuck",
@@ -219,9 +206,9 @@ def _outside(reason: str) -> str:
     return "what drivers and mounts answer is" if is_of_volume else "containers and images are"
 
 
-def _observed(found: _Caught, times: str) -> str:
+def _observed(found: Stuck, times: str) -> str:
     """What the files say; a refusal that was inferred from the objects stands in no Event."""
-    status = section(found.pods[0], "status")
+    status = section(found.objects[0], "status")
     waiting = [
         str(reason)
         for each in items(status, "containerStatuses")
@@ -237,13 +224,13 @@ def _observed(found: _Caught, times: str) -> str:
     return f"{found.reason}{times}: {found.message}".rstrip(": ")
 
 
-def _predicted(found: _Caught) -> str:
+def _predicted(found: Stuck) -> str:
     if found.is_inferred:
         return f"{found.reason}: {found.message}."
     return "Healthy nodes would run them: what keeps them lies outside scheduling."
 
 
-def _explained(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Explained:
+def _explained(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Explained:
     if key[0] == "missing":
         return _missing(evidence, key[1], key[2])
     if key[0] == "key":
@@ -269,16 +256,16 @@ def _explained(evidence: Evidence, key: tuple[str, ...], found: _Caught) -> Expl
     return Explained(f"{found.reason}{': ' if found.message else ''}{found.message}.", "")
 
 
-def _image(evidence: Evidence, image: str, found: _Caught) -> Explained:
+def _image(evidence: Evidence, image: str, found: Stuck) -> Explained:
     """An image that cannot be pulled: what the registry said, and the Secrets that are missing."""
     said = [
         each.message for each in found.events if each.reason == "Failed" and image in each.message
     ]
     reason = (said[-1] if said else found.message).rstrip(".")
-    namespace = str(found.pods[0]["metadata"].get("namespace"))
+    namespace = str(found.objects[0]["metadata"].get("namespace"))
     wanted = {
         str(each.get("name")): None
-        for pod in found.pods
+        for pod in found.objects
         for each in items(section(pod, "spec"), "imagePullSecrets")
     }
     is_told = any(each["metadata"].get("namespace") == namespace for each in evidence.all("Secret"))
@@ -302,12 +289,12 @@ def _image(evidence: Evidence, image: str, found: _Caught) -> Explained:
     return Explained(text, f"secret {namespace}/{absent[0]}", tuple(changes))
 
 
-def _container(found: _Caught) -> Explained:
+def _container(found: Stuck) -> Explained:
     """A container that ends again and again: which one, how often, and how it last ended."""
     said = f"{found.reason}: {found.message}" if found.message else found.reason
     text, changes = f"{said.rstrip('.')}.", list[Change]()
     for name in ("initContainerStatuses", "containerStatuses"):
-        for each in items(section(found.pods[0], "status"), name):
+        for each in items(section(found.objects[0], "status"), name):
             last = section(each, "lastState", "terminated")
             if not last or each.get("ready"):
                 continue
@@ -322,12 +309,12 @@ def _container(found: _Caught) -> Explained:
     return Explained(text, "", tuple(changes))
 
 
-def _devices(evidence: Evidence, found: _Caught) -> Explained:
+def _devices(evidence: Evidence, found: Stuck) -> Explained:
     """Claims that the kubelet does not prepare: they are not for the pod, or their driver fails."""
     refused = _NOT_RESERVED.search(found.message)
     if refused is None:
         return Explained(f"{found.message}.", "")
-    namespace = found.pods[0]["metadata"].get("namespace")
+    namespace = found.objects[0]["metadata"].get("namespace")
     claim = evidence.find("ResourceClaim", f"{namespace}/{refused[1]}")
     is_allocated = claim is not None and bool(section(claim, "status").get("allocation"))
     lacks = "reserved for it" if is_allocated else "allocated, nor reserved for it"
@@ -338,23 +325,25 @@ def _devices(evidence: Evidence, found: _Caught) -> Explained:
     return Explained(text, "", (_BY_A_SCHEDULER,))
 
 
-def _bypassed(claim: str, found: _Caught) -> Explained:
+def _bypassed(claim: str, found: Stuck) -> Explained:
     """A claim that waits for a scheduler, of a pod that no scheduler has seen."""
     text = (
         f"claim {claim} waits until a scheduler has chosen a node (WaitForFirstConsumer, no annotation "
-        f"{SELECTED_NODE}), and {'the pod has its' if len(found.pods) == 1 else 'the pods have their'} "
+        f"{SELECTED_NODE}), and {'the pod has its' if len(found.objects) == 1 else 'the pods have their'} "
         "nodeName without one."
     )
     return Explained(text, f"persistentvolumeclaim {claim}", (_BY_A_SCHEDULER,))
 
 
-def _sandbox(evidence: Evidence, found: _Caught) -> Explained:
+def _sandbox(evidence: Evidence, found: Stuck) -> Explained:
     """A sandbox that cannot be made: the network plugin behind it, or the handler that is missing.
 
     Upstream: kubelet/kuberuntime/kuberuntime_sandbox.go, createPodSandbox().
     """
     text = f"{found.reason}: {found.message.rstrip('.')}."
-    nodes = listed(sorted({str(section(each, "spec").get("nodeName")) for each in found.pods}), 4)
+    nodes = listed(
+        sorted({str(section(each, "spec").get("nodeName")) for each in found.objects}), 4
+    )
     handler = _HANDLER.search(found.message)
     if handler is not None:
         classes = [
@@ -382,22 +371,22 @@ def _sandbox(evidence: Evidence, found: _Caught) -> Explained:
     return Explained(text, f"{owner.name} (node {nodes})", (change,), facts_of(owner))
 
 
-def _no_node(evidence: Evidence, found: _Caught) -> Explained:
+def _no_node(evidence: Evidence, found: Stuck) -> Explained:
     """A pod that names a node which is not there."""
-    name = str(section(found.pods[0], "spec").get("nodeName"))
+    name = str(section(found.objects[0], "spec").get("nodeName"))
     known = listed(sorted(str(each["metadata"]["name"]) for each in evidence.all("Node")), 4)
     text = f"node {name} is not in the files, so no kubelet takes the pod. There are {known}."
     return Explained(text, f"node {name}", (_BY_A_SCHEDULER,))
 
 
-def _gates(evidence: Evidence, found: _Caught) -> Explained:
+def _gates(evidence: Evidence, found: Stuck) -> Explained:
     """Readiness gates that nobody sets. Upstream: kubelet/status/generate.go, GeneratePodReadyCondition()."""
     gates = [
         str(each.get("conditionType"))
-        for each in items(section(found.pods[0], "spec"), "readinessGates")
+        for each in items(section(found.objects[0], "spec"), "readinessGates")
     ]
     unset = [
-        gate for gate in gates if (condition(found.pods[0], gate) or {}).get("status") != "True"
+        gate for gate in gates if (condition(found.objects[0], gate) or {}).get("status") != "True"
     ]
     text = f"its readiness gate {listed(unset or gates)} is not True."
     # "target-health.elbv2.k8s.aws/…" has the words of who sets it in front.
@@ -417,7 +406,7 @@ _GATE_OWNERS: Final = {
     "target-health.elbv2.k8s.aws": "aws-load-balancer-controller",
     "target-health.alb.ingress.k8s.aws": "aws-load-balancer-controller",
 }
-_EXPLAINED: Final[dict[str, Callable[[Evidence, _Caught], Explained]]] = {
+_EXPLAINED: Final[dict[str, Callable[[Evidence, Stuck], Explained]]] = {
     SANDBOX: _sandbox,
     "NodeNotFound": _no_node,
     "ReadinessGatesNotReady": _gates,
@@ -464,9 +453,9 @@ def _missing(evidence: Evidence, kind: str, key: str) -> Explained:
     return Explained(f"{name} {key} does not exist. {rest}", f"{kind} {key}", (change,))
 
 
-def _driver(evidence: Evidence, driver: str, found: _Caught) -> Explained:
+def _driver(evidence: Evidence, driver: str, found: Stuck) -> Explained:
     """A CSI driver that is not registered: where, and which DaemonSet should do it."""
-    nodes = sorted({str(section(each, "spec").get("nodeName")) for each in found.pods})
+    nodes = sorted({str(section(each, "spec").get("nodeName")) for each in found.objects})
     text = _unregistered(evidence, driver, nodes)
     owner = behind(evidence, driver, "node", "driver", "csi")
     if owner is None:
@@ -514,7 +503,7 @@ def _users(evidence: Evidence, volume: str, node: str) -> list[str]:
     ]
 
 
-def _multi_attach(evidence: Evidence, volume: str, found: _Caught) -> Explained:
+def _multi_attach(evidence: Evidence, volume: str, found: Stuck) -> Explained:
     """A volume that is still attached elsewhere: by which VolumeAttachment, and to which node."""
     text = f"{found.message.rstrip('.')}."
     for each in evidence.all("VolumeAttachment"):
@@ -523,7 +512,7 @@ def _multi_attach(evidence: Evidence, volume: str, found: _Caught) -> Explained:
         if source.get("persistentVolumeName") != volume:
             continue
         name = str(each["metadata"]["name"])
-        mine = {str(section(pod, "spec").get("nodeName")) for pod in found.pods}
+        mine = {str(section(pod, "spec").get("nodeName")) for pod in found.objects}
         if node in mine:
             continue
         is_gone = evidence.find("Node", node) is None

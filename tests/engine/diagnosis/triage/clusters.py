@@ -4,7 +4,8 @@ from typing import Any
 
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.observed.evidence import Evidence
-from engine.diagnosis.triage.asking import Answer, explain_as_it_stands
+from engine.diagnosis.triage.answer import Answer
+from engine.diagnosis.triage.asking import explain_as_it_stands
 from engine.diagnosis.triage.report import Group, Triage
 from engine.diagnosis.triage.triage import triage
 from engine.objects.outside import Outside

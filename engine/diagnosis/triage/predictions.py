@@ -1,0 +1,72 @@
+"""What the model predicts: what becomes of an object in the next minute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from engine.cluster.cluster import Cluster
+from engine.diagnosis.report import Cause
+from engine.diagnosis.subjects.scene import Scene
+from engine.diagnosis.subjects.workloads import KINDS as WORKLOADS
+from engine.diagnosis.subjects.workloads import pods_of, replica_sets
+from engine.diagnosis.triage.report import Group
+from engine.diagnosis.why import explain_object
+from engine.framework.explaining.case import listed
+from engine.kernel.units import SECOND
+from engine.objects.objects import ApiObject, PersistentVolumeClaim, Pod
+
+# How far the model looks ahead.
+AHEAD: Final = 60 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What becomes of an object, whether it goes on as it should, and what holds it then."""
+
+    text: str = ""
+    goes_on: bool = False
+    causes: tuple[Cause, ...] = ()
+
+
+def decided(groups: Iterable[Group]) -> Prediction:
+    """What the schedulers make of the groups of an object as things are."""
+    text = next((each.predicted for each in groups if each.predicted), "")
+    return Prediction(text, goes_on=any(each.contradicts for each in groups))
+
+
+def predict(cluster: Cluster, kind: str, key: str) -> Prediction:
+    """Play *cluster*, which is a fork, for a minute, and look at the object."""
+    cluster.advance(AHEAD)
+    obj = cluster.store.find(kind, key)
+    if obj is None:
+        return Prediction("it is gone", goes_on=True)
+    if isinstance(obj, Pod) and obj.phase == "Running" and not obj.deletion_timestamp:
+        return Prediction(f"it runs on {obj.node_name}", goes_on=True)
+    if kind in WORKLOADS and (waiting := _not_running(cluster, obj)):
+        return Prediction(
+            f"{listed(waiting, 3)} still {'does' if len(waiting) == 1 else 'do'} not run"
+        )
+    if isinstance(obj, PersistentVolumeClaim) and _is_served(obj):
+        return Prediction(f"it is bound to {obj.volume_name}", goes_on=True)
+    found = explain_object(cluster, kind, key, tries_changes=False)
+    if isinstance(obj, Pod) and found.state == "placed" and not (found.causes or _has_ended(obj)):
+        return Prediction(f"it stays on {obj.node_name} and does not run, as it was observed")
+    is_well = found.state in ("well", "ended") or not (found.causes or found.pod)
+    return Prediction(found.sentence, is_well, found.causes)
+
+
+def _not_running(cluster: Cluster, workload: ApiObject) -> list[str]:
+    """The pods of a workload that have a node and do not run there."""
+    scene = Scene.of(cluster)
+    pods = (pod for each in replica_sets(scene, workload) for pod in pods_of(scene, each))
+    return [f"pod {pod.key}" for pod in pods if pod.node_name and pod.phase != "Running"]
+
+
+def _has_ended(pod: Pod) -> bool:
+    return bool(pod.deletion_timestamp) or pod.is_terminated
+
+
+def _is_served(claim: ApiObject) -> bool:
+    return claim.status.get("phase") == "Bound" and not claim.deletion_timestamp
