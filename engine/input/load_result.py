@@ -42,7 +42,9 @@ class Problem:
         where += [f"document {self.document}"] if self.document else []
         where += [f"line {self.line}"] if self.line else []
         where += [self.field] if self.field else []
-        return f"{', '.join(where)}: {self.message}"
+        is_said = not self.value or self.value.strip('"') in self.message
+        found = "" if is_said else f", found {self.value}"
+        return f"{', '.join(where)}: {self.message}{found}"
 
 
 @dataclass(frozen=True, slots=True)
