@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from scheduling import api
+from scheduling import api, inside_api
 
 urlpatterns = [
     path("runs/<int:run_id>/attempts/", api.AttemptList.as_view(), name="api-attempts"),
@@ -28,6 +28,11 @@ urlpatterns = [
     ),
     path("runs/<int:run_id>/first-look/", api.FirstLook.as_view(), name="api-first-look"),
     path("runs/<int:run_id>/triage/", api.RunTriage.as_view(), name="api-triage"),
+    path(
+        "runs/<int:run_id>/inside/scheduler/",
+        inside_api.InsideScheduler.as_view(),
+        name="api-inside-scheduler",
+    ),
     path("runs/<int:run_id>/checks/", api.RunChecks.as_view(), name="api-checks"),
     path("runs/<int:run_id>/why/<path:entity>/", api.ObjectWhy.as_view(), name="api-why"),
 ]

@@ -12,8 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
+from engine.framework.explaining.keeps import pre_filter_answer
 from engine.framework.framework import (
     FITS,
+    PRE_FILTER_SKIP,
     SUCCESS,
     Code,
     CodesRow,
@@ -25,6 +27,7 @@ from engine.framework.framework import (
     PreEnqueuePlugin,
     PreFilterExtensions,
     PreFilterPlugin,
+    PreFilterResult,
     PreScorePlugin,
     RoomFilter,
     ScorePlugin,
@@ -38,7 +41,9 @@ from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.nodes.nominated import Nominated
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.scoring import CheckedPreScore, CheckedScore
+from engine.framework.telling.filters import NominatedPutOn
 from engine.framework.wording import Wording
+from engine.kernel.trace import Trace
 
 FEW_ROWS = 64
 """Up to so many, numpy takes longer than a loop to count refusals."""
@@ -184,6 +189,8 @@ class Framework:
         self._wording = wording
         self._narrows = narrows
         self._late = late
+        # Who is told of the decision that is being made; the algorithm sets it.
+        self.trace: Trace | None = None
         everything = plugins.by_name.values()
         self.local_names = frozenset(p.name for p in everything if p.is_local)
         self.volume_names = frozenset(p.name for p in everything if p.needs_volumes)
@@ -260,8 +267,10 @@ class Framework:
         for plugin in self.plugins.pre_filter:
             if plugin.name in self.volume_names and not has_volumes:
                 state.skip_filter.add(plugin.name)
+                self._tell_pre_filter(state, plugin, PRE_FILTER_SKIP)
                 continue
             result = plugin.pre_filter(state)
+            self._tell_pre_filter(state, plugin, result)
             refused = not result.status.is_success
             if result.status.code is Code.SKIP or (refused and plugin.name in self._late):
                 state.skip_filter.add(plugin.name)
@@ -279,6 +288,15 @@ class Framework:
             if not names:
                 return _nothing_left(narrowed), names, tuple(sorted(narrowed))
         return refusal, names, tuple(sorted(narrowed))
+
+    def _tell_pre_filter(
+        self, state: CycleState, plugin: PreFilterPlugin, result: PreFilterResult
+    ) -> None:
+        if self.trace is None:
+            return
+        late = plugin.name in self._late and not result.status.is_success
+        told = pre_filter_answer(state, plugin, PRE_FILTER_SKIP if late else result)
+        self.trace.tell(state.pod.pod.id, told)
 
     def run_filters(self, state: CycleState, rows: IntArray, first: int = 1) -> Verdicts:
         """The first refusal of each row, in the profile's order, from the *first* filter on."""
@@ -325,6 +343,11 @@ class Framework:
         for row, pods in nominated.on_rows(state.pod, verdicts.rows):
             place = int(np.flatnonzero(verdicts.rows == row)[0])
             with_them = self.filter_one_with(state, row, pods)
+            if self.trace is not None:
+                refusing = self.plugins.filter[with_them[0] - 1].name if with_them[0] else ""
+                keys = tuple(pod.key for pod in pods)
+                told = NominatedPutOn(self.handle.table.name(row), keys, refusing)
+                self.trace.tell(state.pod.pod.id, told)
             if with_them[0] != FITS:
                 verdicts.plugin[place], verdicts.code[place] = with_them
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
+from engine.kernel.trace import Trace
+
 # What it returns is ignored.
 Callback = Callable[..., object]
 Result = TypeVar("Result")
@@ -64,7 +66,7 @@ class EventLoop:
     last for now. `failure` says why nothing will ever be run again.
 
     `boundary` takes what callbacks raise; without one it leaves the loop. `held` says what is not to
-    be tried before a time: the owner of a queue, and a key.
+    be tried before a time: the owner of a queue, and a key. `trace` is None in a run; see engine.kernel.trace.
     """
 
     __slots__ = (
@@ -80,6 +82,7 @@ class EventLoop:
         "halted",
         "now",
         "steps",
+        "trace",
     )
 
     def __init__(self, ahead: int = 0) -> None:
@@ -92,6 +95,7 @@ class EventLoop:
         self.cause = 0
         self.boundary: Catcher | None = None
         self.held: dict[tuple[str, str], int] = {}
+        self.trace: Trace | None = None
         self._sequence = self._before = 0
         self._pending: list[tuple[int, int, Timer]] = []
         # Due at this instant and scheduled since it began: they come after all that was due then.

@@ -11,6 +11,7 @@ class ManualClock:
     """Virtual time that stands still until it is told."""
 
     now: int = 0
+    trace: None = None
 
 
 def make_pod(

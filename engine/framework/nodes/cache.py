@@ -19,10 +19,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
 from engine.framework.nodes.cache_rules import CacheError, CacheRules
-from engine.framework.nodes.cached_nodes import CachedNodes, NodeObserver
+from engine.framework.nodes.cached_nodes import CachedNodes, Clock, NodeObserver
 from engine.framework.nodes.node_info import NodeInfo
 from engine.framework.nodes.node_tree import NodeTree
 from engine.framework.pods.pod_info import PodInfo
+from engine.framework.telling.nodes import SnapshotTaken, TreeListed, ZoneNodes
 
 if TYPE_CHECKING:
     from engine.objects.objects import Node, Pod
@@ -33,15 +34,6 @@ CacheMove = Literal[
 ]
 
 _CORRUPTED = "Schedulercache is corrupted and can badly affect scheduling decisions"
-
-
-class Clock(Protocol):
-    """What knows the virtual time, such as the event loop."""
-
-    @property
-    def now(self) -> int:
-        """Virtual time in nanoseconds."""
-        ...
 
 
 class CacheListener(Protocol):
@@ -73,7 +65,7 @@ class PodState:
 class SchedulerCache:
     """The pods by uid with their state, and the nodes that they count on (`CachedNodes`).
 
-    `started_at` is the phase of the periodic clean-up.
+    `started_at` is the phase of the periodic clean-up. A trace hears that it is *scheduler*'s.
     """
 
     def __init__(
@@ -85,10 +77,11 @@ class SchedulerCache:
         observer: NodeObserver | None = None,
         assume_ttl: int | None = None,
         started_at: int = 0,
+        scheduler: str = "",
     ) -> None:
         self.rules = rules
         self.resource_rules = rules.resources
-        self._nodes = CachedNodes(rules, observer)
+        self._nodes = CachedNodes(rules, observer, clock, scheduler)
         self._clock = clock
         self._started_at = started_at
         self._ttl = rules.assume_ttl if assume_ttl is None else assume_ttl
@@ -293,6 +286,19 @@ class SchedulerCache:
     def pods_on(self, name: str) -> list[PodInfo]:
         """The pods counted on this node, in upstream's order. Do not change the list."""
         return self._nodes.pods_on(name)
+
+    def take_snapshot(self) -> None:
+        """A cycle begins: bring its snapshot up to date. See `CachedNodes.take_snapshot`."""
+        self._nodes.take_snapshot()
+
+    def told_snapshot(self) -> SnapshotTaken:
+        """What `take_snapshot` would copy now."""
+        return self._nodes.told_snapshot()
+
+    def told_tree(self) -> TreeListed:
+        """The nodes by zone."""
+        zones = self._nodes.tree.zones().items()
+        return TreeListed(tuple(ZoneNodes(zone, tuple(nodes)) for zone, nodes in zones))
 
     # -- looking ---------------------------------------------------------------------------------
 

@@ -12,9 +12,25 @@ from engine.framework.nodes.cache_rules import CacheError, CacheRules
 from engine.framework.nodes.node_info import NodeInfo
 from engine.framework.nodes.node_tree import NodeTree, NodeTreeError, zone_key
 from engine.framework.pods.pod_info import PodInfo
+from engine.framework.telling.nodes import CachedNode, NodeChange, NodeChanged, SnapshotTaken
+from engine.kernel.trace import Trace
 
 if TYPE_CHECKING:
     from engine.objects.objects import Node, Pod
+
+
+class Clock(Protocol):
+    """What knows the virtual time, such as the event loop."""
+
+    @property
+    def now(self) -> int:
+        """Virtual time in nanoseconds."""
+        ...
+
+    @property
+    def trace(self) -> Trace | None:
+        """Who is told what happens; None in a run."""
+        ...
 
 
 class NodeObserver(Protocol):
@@ -57,17 +73,24 @@ class ReplacingObserver(NodeObserver, Protocol):
 class CachedNodes:
     """The entries of the nodes, the most recently changed last, and the tree of zones.
 
-    Every change gives its entry a new generation and is reported to *observer*.
+    Every change gives its entry a new generation and is reported to *observer*. The columns of the
+    node table are always up to date, so that a snapshot is only the generation that it stands at.
     """
 
-    def __init__(self, rules: CacheRules, observer: NodeObserver | None) -> None:
+    def __init__(
+        self, rules: CacheRules, observer: NodeObserver | None, clock: Clock, scheduler: str
+    ) -> None:
+        """A trace that *clock* has is told of changes in the cache of *scheduler*."""
         self.tree = NodeTree()
+        self._clock = clock
+        self._scheduler = scheduler
         self._rules = rules
         self._observer = observer
         self._replacing = observer if isinstance(observer, ReplacingObserver) else None
         # Upstream's doubly linked list; the most recently changed node stands at the end.
         self._entries: OrderedDict[str, NodeInfo] = OrderedDict()
         self._generation = 0
+        self._snapshot_generation = 0
 
     def get(self, name: str) -> NodeInfo | None:
         """The entry of the node; a ghost, if its `node` is None."""
@@ -81,6 +104,29 @@ class CachedNodes:
         """The pods counted on this node, in upstream's order. Do not change the list."""
         entry = self._entries.get(name)
         return entry.pods if entry is not None else []
+
+    def take_snapshot(self) -> None:
+        """From now on only newer entries are to be copied. Upstream: UpdateSnapshot()."""
+        self._snapshot_generation = self._newest_generation()
+
+    def told_snapshot(self) -> SnapshotTaken:
+        """What `take_snapshot` would copy now: the walk ends at the first entry that is not newer."""
+        before, stopped_at = self._snapshot_generation, None
+        copied: list[CachedNode] = []
+        for entry in reversed(self._entries.values()):
+            told = CachedNode(entry.name, entry.generation, len(entry.pods), entry.node is None)
+            if entry.generation <= before:
+                stopped_at = told
+                break
+            copied.append(told)
+        return SnapshotTaken(
+            self._scheduler,
+            before,
+            self._newest_generation(),
+            tuple(copied),
+            stopped_at,
+            len(self._entries) - len(copied),
+        )
 
     # -- nodes -----------------------------------------------------------------------------------
 
@@ -123,6 +169,7 @@ class CachedNodes:
         known = info.node is not None
         info.node = None
         info.generation = self._next_generation()
+        self._tell(info, "node removed")
         if info.pods:
             self._entries.move_to_end(node.name)
         else:
@@ -144,6 +191,8 @@ class CachedNodes:
             entry = self._new_node_info(name)
         entry.add_pod(info)
         entry.generation = self._generation = self._generation + 1
+        if self._clock.trace is not None:
+            self._tell(entry, "pod added", info)
         self._entries.move_to_end(name)
         if self._observer is not None and entry.node is not None:
             self._observer.pod_added(name, info)
@@ -158,6 +207,8 @@ class CachedNodes:
         if counted is None:
             raise CacheError(f"no corresponding pod {info.pod.name} in pods of node {name}")
         entry.generation = self._next_generation()
+        if self._clock.trace is not None:
+            self._tell(entry, "pod removed", info)
         if not entry.pods and entry.node is None:
             del self._entries[name]
         else:
@@ -179,7 +230,7 @@ class CachedNodes:
         counted = entry.replace_pod(new)
         if counted is None:
             raise CacheError(f"no corresponding pod {old.pod.name} in pods of node {entry.name}")
-        self._note_replaced(entry)
+        self._note_replaced(entry, new)
         observer = self._observer
         if observer is not None and entry.node is not None:
             if self._replacing is not None:
@@ -206,7 +257,7 @@ class CachedNodes:
         ):
             return False
         info.pod = pod
-        self._note_replaced(entry)
+        self._note_replaced(entry, info)
         if self._replacing is not None and entry.node is not None:
             if pod.template is old.template:
                 self._replacing.pod_replaced(entry.name, old, info)
@@ -216,10 +267,12 @@ class CachedNodes:
 
     # -- helpers ---------------------------------------------------------------------------------
 
-    def _note_replaced(self, entry: NodeInfo) -> None:
+    def _note_replaced(self, entry: NodeInfo, pod: PodInfo) -> None:
         # As one change for each, the version that goes and the one that comes.
         self._generation += 2
         entry.generation = self._generation
+        if self._clock.trace is not None:
+            self._tell(entry, "pod replaced", pod)
         self._entries.move_to_end(entry.name)
 
     def _new_node_info(self, name: str) -> NodeInfo:
@@ -230,6 +283,7 @@ class CachedNodes:
         was_ghost = info.node is None
         info.node = node
         info.generation = self._next_generation()
+        self._tell(info, "node")
         observer = self._observer
         if observer is not None:
             observer.node_set(node)
@@ -244,6 +298,17 @@ class CachedNodes:
     def _next_generation(self) -> int:
         self._generation += 1
         return self._generation
+
+    def _newest_generation(self) -> int:
+        newest = next(reversed(self._entries.values()), None)
+        return 0 if newest is None else newest.generation
+
+    def _tell(self, entry: NodeInfo, why: NodeChange, pod: PodInfo | None = None) -> None:
+        trace = self._clock.trace
+        if trace is not None:
+            name, key = entry.name, "" if pod is None else pod.key
+            told = NodeChanged(self._scheduler, name, entry.generation, why, key)
+            trace.tell(f"node/{name}", told)
 
 
 def _alike(old: PodInfo, new: PodInfo) -> bool:

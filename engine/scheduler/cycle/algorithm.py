@@ -25,7 +25,9 @@ from engine.framework.nodes.nominated import Nominated
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.runtime import KnownVerdicts, Scores, Search, no_verdicts
 from engine.framework.scoring import ScoringFailed
+from engine.framework.telling.nodes import NodesOrdered
 from engine.kernel.rng import Stream
+from engine.kernel.trace import Trace
 from engine.plugins.dynamic_resources.protocol import AllocatesDevices
 from engine.plugins.volume_binding.plugin import holds_untranslatable
 from engine.scheduler.configuration.extenders import Extender
@@ -39,6 +41,7 @@ from engine.scheduler.cycle.decision.post_filters import PostFilters
 from engine.scheduler.cycle.decision.result import ERROR, SCHEDULED, UNSCHEDULABLE, ScheduleResult
 from engine.scheduler.cycle.decision.sampling import nodes_to_find, stop_after
 from engine.scheduler.cycle.decision.signatures import PodSigner
+from engine.scheduler.cycle.decision.telling import filtered
 from engine.scheduler.preemption.preemption import Evaluator, Preemption
 from engine.scheduler.preemption.room_verdicts import KeptRoomVerdicts
 
@@ -128,6 +131,7 @@ class SchedulingAlgorithm:
         by_columns: bool = False,
         keep: bool = False,
         cycle: int = 0,
+        trace: Trace | None = None,
     ) -> ScheduleResult:
         """Decide on *pod*. Does not preempt; see `preempt`.
 
@@ -139,10 +143,23 @@ class SchedulingAlgorithm:
 
         *cycle* is the number of the scheduling cycle. Without one the decision does not count as a
         cycle: it uses nothing that OpportunisticBatching keeps, and leaves it as it is.
+
+        A *trace* is told each step of the decision, which is then computed afresh.
         """
         batch = self._batch if cycle else None
         trial = None if batch is None else batch.begin(pod, cycle)
-        result = self._decide(pod, order, trial, explain=explain, by_columns=by_columns, keep=keep)
+        self.framework.trace = trace
+        try:
+            result = self._decide(
+                pod,
+                order,
+                trial,
+                explain=explain or trace is not None,
+                by_columns=by_columns and trace is None,
+                keep=keep,
+            )
+        finally:
+            self.framework.trace = None
         if batch is not None and trial is not None:
             batch.store(trial, result)
             result.node_hint = trial.hint
@@ -164,6 +181,8 @@ class SchedulingAlgorithm:
         rows = table.active if order is None else order
         if len(rows) == 0:
             return self._without_nodes(pod)
+        if self.framework.trace is not None:
+            self._tell_order(self.framework.trace, pod, rows)
         asks_extenders = self.extenders is not None and self.extenders.interested(pod)
         explains = explain or keep
         result: ScheduleResult | None = None
@@ -240,7 +259,12 @@ class SchedulingAlgorithm:
         if not search.status.is_success:
             return self.fit_errors.rejected(search)
         # PreFilter may have left fewer nodes than there are.
-        stop_after(search.verdicts, self._nodes_to_find(len(search.verdicts.rows)))
+        looked_at = len(search.verdicts.rows)
+        stop_after(search.verdicts, self._nodes_to_find(looked_at))
+        trace = self.framework.trace
+        if trace is not None:
+            unseen = looked_at - len(search.verdicts.rows)
+            trace.tell(pod.pod.id, filtered(self.framework, search, "all nodes", unseen))
         self.handle.next_start = (self.handle.next_start + len(search.verdicts.rows)) % len(rows)
         if may_fail:
             error = self.fit_errors.failed(search)
@@ -277,6 +301,11 @@ class SchedulingAlgorithm:
             scores=scores,
         )
 
+    def _tell_order(self, trace: Trace, pod: PodInfo, rows: IntArray) -> None:
+        names = self.table.names(self._kept.rotated(rows, self.handle.next_start).tolist())
+        start, wanted = self.handle.next_start, self._nodes_to_find(len(rows))
+        trace.tell(pod.pod.id, NodesOrdered(tuple(names), start, wanted))
+
     def _scored(self, search: Search, feasible: IntArray) -> Scores:
         if not (search.is_sent_back and self.profile.kubernetes.extenders.scores_returned_nodes):
             return self.framework.score(search.state, feasible)
@@ -292,7 +321,11 @@ class SchedulingAlgorithm:
         Upstream: evaluateNominatedNode().
         """
         rows = np.array([row], np.int64)
-        search = self.framework.find_feasible(pod, rows, self.nominated, self.room_verdicts, row)
+        trace = self.framework.trace
+        known = self.room_verdicts if trace is None else None
+        search = self.framework.find_feasible(pod, rows, self.nominated, known, row)
+        if trace is not None and search.status.is_success:
+            trace.tell(pod.pod.id, filtered(self.framework, search, "first node", 0))
         if not search.status.is_success or len(search.feasible) == 0:
             return None
         if self.extenders is not None and asks_extenders:

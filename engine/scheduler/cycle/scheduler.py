@@ -192,6 +192,13 @@ class Scheduler:
 
     def _decide(self, queued: QueuedPodInfo) -> Attempt:
         """Filter, score and preempt; explain while the node table is unchanged."""
+        trace = self._loop.trace
+        if trace is not None and not trace.follows(queued.pod.id):
+            trace = None
+        if trace is not None:
+            trace.tell(queued.pod.id, self.cache.told_snapshot())
+            trace.tell(queued.pod.id, self.cache.told_tree())
+        self.cache.take_snapshot()
         eager = self.explains and self.state.keeps_evidence_of(queued.key)
         algorithm = self._algorithms[queued.pod_info.pod.scheduler_name]
         decision = algorithm.schedule(
@@ -201,6 +208,7 @@ class Scheduler:
             by_columns=True,
             keep=self.keep_explanations,
             cycle=self.queue.scheduling_cycle,
+            trace=trace,
         )
         if decision.result == UNSCHEDULABLE:
             algorithm.preempt(decision)

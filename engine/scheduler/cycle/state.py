@@ -111,7 +111,7 @@ class SchedulerState:
             lists_anew=cache_rules.relists_after_any_change,
             reads_labels=any(one.profile.custom_plugins for one in self.algorithms.values()),
         )
-        self.cache = SchedulerCache(loop, cache_rules, observer=self.feed)
+        self.cache = SchedulerCache(loop, cache_rules, observer=self.feed, scheduler=profile.name)
         self.feed.follow(self.cache)
         if profile.rules.schedules_groups:
             groups = PodGroups(self.handle.listers, self.cache.assumed)

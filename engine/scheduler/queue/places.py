@@ -7,6 +7,7 @@ from typing import Protocol
 from engine.framework import names
 from engine.framework.framework import Code
 from engine.framework.rules.queue import QueueRules
+from engine.kernel.trace import Trace
 from engine.scheduler.queue.active import ActiveQueue, InFlight, QueueSort
 from engine.scheduler.queue.backoff import BackoffPolicy, BackoffQueue
 from engine.scheduler.queue.heap import ChangeCount
@@ -21,6 +22,11 @@ class Clock(Protocol):
     @property
     def now(self) -> int:
         """Virtual time in nanoseconds."""
+        ...
+
+    @property
+    def trace(self) -> Trace | None:
+        """Who is told what happens; None in a run."""
         ...
 
 

@@ -50,6 +50,7 @@ from engine.scheduler.queue.places import Clock, QueueListener, QueuePlaces
 from engine.scheduler.queue.pod_updates import PodUpdates
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
 from engine.scheduler.queue.requeueing import QueueProfile, Requeueing
+from engine.scheduler.queue.telling import Popped, waiting
 
 if TYPE_CHECKING:
     from engine.objects.objects import Node, Pod
@@ -228,6 +229,9 @@ class SchedulingQueue:
         info.unschedulable_plugins = {}
         info.pending_plugins = {}
         info.gating_plugin = ""
+        trace = self._clock.trace
+        if trace is not None and trace.follows(info.pod.id):
+            trace.tell(info.pod.id, self._told_pop(info, event))
         self.places.arrive(info, "in_flight", event)
         return info
 
@@ -381,6 +385,21 @@ class SchedulingQueue:
     def backoff_until(self, info: QueuedPodInfo) -> int | None:
         """When the pod's backoff ends (it is flushed at the next tick); None without one."""
         return self._backoff.over_at(info)
+
+    def _told_pop(self, info: QueuedPodInfo, event: str) -> Popped:
+        return Popped(
+            self.scheduling_cycle,
+            self.move_request_cycle,
+            info.attempts,
+            event,
+            info.pod_info.priority,
+            info.timestamp,
+            "in-flight events" if self.rules.hints else "moveRequestCycle",
+            waiting(entry[3] for entry in self._active.ordered()),
+            waiting(entry[3] for entry in self._backoff.ordered()),
+            waiting(self._unschedulable.infos()),
+            tuple(each.key for _, each in self._in_flight.pods.values()),
+        )
 
     # -- inside ----------------------------------------------------------------------------------
 

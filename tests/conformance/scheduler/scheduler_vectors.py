@@ -17,6 +17,7 @@ class ManualClock:
     """Virtual time that stands still until it is told."""
 
     now: int = 0
+    trace: None = None
 
 
 def v1_16(name: str) -> Any:

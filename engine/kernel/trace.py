@@ -1,0 +1,99 @@
+"""A listener that the code which decides tells what it does, while it does it.
+
+No run has one. An engine that was made to answer a question about its inside has one as
+`EventLoop.trace`: it is played again up to the instant in question and tells on the way. A trace
+changes nothing, is in no digest and in no checkpoint. Code that tells has three lines:
+
+    trace = self._loop.trace
+    if trace is not None and trace.follows(entity):
+        trace.tell(entity, Popped(...))
+
+What is told is a frozen dataclass of plain values. Where upstream does the same is a table of
+`Place`s beside the code that tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A function of upstream, from the version v1.*since* on: a path below pkg/, and its name."""
+
+    since: int
+    file: str
+    function: str
+
+
+Places = Mapping[str, Sequence[Place]]
+"""By the name of a step, its places in upstream, the oldest version first."""
+
+Told = TypeVar("Told")
+
+
+def place_of(places: Places, step: str, version: str) -> Place:
+    """Where *version*, such as "v1.34", does *step*. Raises KeyError for a step that has no place."""
+    minor = int(version.removeprefix("v1."))
+    found = places[step][0]
+    for place in places[step]:
+        if place.since <= minor:
+            found = place
+    return found
+
+
+class Now(Protocol):
+    """Gives the virtual time; the event loop is one."""
+
+    now: int
+
+
+class Recorded(Protocol):
+    """Gives the number of the newest event; the recorder is one."""
+
+    @property
+    def seq(self) -> int:
+        """Of the newest event."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that was told: what, of which object, at which nanosecond and after which event."""
+
+    at: int
+    seq: int
+    entity: str
+    told: object
+
+
+class Trace:
+    """Keeps what it is told about *entities*, ids such as "pod/shop/web-0"; about all without any."""
+
+    __slots__ = ("_clock", "_entities", "_recorder", "steps")
+
+    def __init__(self, clock: Now, recorder: Recorded, entities: Iterable[str] = ()) -> None:
+        self._clock = clock
+        self._recorder = recorder
+        self._entities = frozenset(entities)
+        self.steps: list[Step] = []
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """A checkpoint has None in its place."""
+        return type(None), ()
+
+    def follows(self, entity: str) -> bool:
+        """Whether it keeps what is told about this object."""
+        return not self._entities or entity in self._entities
+
+    def tell(self, entity: str, told: object) -> None:
+        """Keep *told*, which happens now. Callers ask `follows` before they make it."""
+        self.steps.append(Step(self._clock.now, self._recorder.seq, entity, told))
+
+    def each(self, kind: type[Told]) -> Iterator[tuple[Step, Told]]:
+        """What was told of this kind, in order."""
+        for step in self.steps:
+            if isinstance(step.told, kind):
+                yield step, step.told

@@ -1,0 +1,51 @@
+"""What a search tells a trace; see `engine.kernel.trace`."""
+
+from __future__ import annotations
+
+from engine.framework.framework import FITS
+from engine.framework.runtime import Framework, Search
+from engine.framework.telling.filters import Filtered, FilteredNode, Refusal, SearchKind
+
+
+def filtered(
+    framework: Framework,
+    search: Search,
+    kind: SearchKind,
+    unseen: int,
+) -> Filtered:
+    """The verdicts of *search* as they are told; *unseen* nodes came after its end."""
+    state, verdicts = search.state, search.verdicts
+    table, filters = framework.handle.table, framework.plugins.filter
+    asked = tuple(plugin.name for plugin in filters if plugin.name not in state.skip_filter)
+    places = {name: place for place, name in enumerate(asked, 1)}
+    refusals: dict[tuple[int, int], int] = {}
+    nodes: list[FilteredNode] = []
+    for row, plugin, code in verdicts.each():
+        if plugin == FITS:
+            nodes.append(FilteredNode(table.name(row), len(asked)))
+            continue
+        kind_of = refusals.setdefault((plugin, code), len(refusals))
+        detail = framework.detail(state, row, plugin, code)
+        nodes.append(
+            FilteredNode(
+                table.name(row),
+                places[filters[plugin - 1].name],
+                kind_of,
+                detail.text,
+                detail.short,
+                detail.unit,
+                dict(detail.numbers),
+            )
+        )
+    kinds = (framework.explain(state, plugin, code) for plugin, code in refusals)
+    return Filtered(
+        kind,
+        asked,
+        tuple(plugin.name for plugin in filters if plugin.name in state.skip_filter),
+        tuple(Refusal(one.plugin, one.code.value, one.reasons) for one in kinds),
+        tuple(nodes),
+        sum(node.called for node in nodes),
+        len(nodes) * len(asked),
+        search.absent,
+        unseen,
+    )

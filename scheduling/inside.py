@@ -1,0 +1,82 @@
+"""What went on inside a scheduler: a cycle played again with a trace on (docs/inside.md)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.cluster.cluster import Cluster
+from engine.kernel.errors import SimError
+from engine.kernel.trace import Trace
+from engine.scheduler.cycle.inside.answer import cycle_told
+from kscope.runs.drive.replay import Diverged, engine_at_seq
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Run, RunEvent
+from kscope.runs.selectors import check_seq
+
+_STARTED = "AttemptStarted"
+_NUMBER = re.compile(r"cycle (\d+), attempt")
+
+
+@dataclass(frozen=True, slots=True)
+class _Began:
+    """The event with which a cycle began: of which pod, and its number."""
+
+    seq: int
+    entity: str
+    cycle: int
+
+
+def cycle_by_id(run_id: int, cycle: int | None, pod: str, seq: int | None) -> dict[str, Any]:
+    """The inside of scheduling cycle *cycle*, or of the pod's newest cycle up to event *seq*.
+
+    Raises ApplicationError: 404 for a cycle that there is not, 409 for one that several schedulers
+    have, and for a run that cannot be played again.
+    """
+    run = Run.objects.select_related("scenario").get(pk=run_id)
+    if seq is not None:
+        check_seq(run, seq, first=1)
+    began = _began(run, cycle, pod, run.head_seq if seq is None else seq)
+    trace = _traced(run, began)
+    told = cycle_told(trace, run.profile, began.entity, began.cycle)
+    if told is None:
+        raise ApplicationError(f"Cycle {began.cycle} could not be made again.", status=409)
+    return {"run": run.pk, "seq": began.seq, "cycle": began.cycle, **asdict(told)}
+
+
+def _began(run: Run, cycle: int | None, pod: str, seq: int) -> _Began:
+    events = RunEvent.objects.filter(run_id=run.pk, kind=_STARTED, seq__lte=seq)
+    if pod:
+        events = events.filter(object=f"pod/{pod}")
+    if cycle is not None:
+        events = events.filter(message__startswith=f"cycle {cycle}, ")
+    found = list(events.order_by("-seq")[:2])
+    if not found:
+        of_pod = f" of pod {pod}" if pod else ""
+        which = f"cycle {cycle}" if cycle is not None else "cycle"
+        raise ApplicationError(f"There is no {which}{of_pod} up to event {seq}.", status=404)
+    if not pod and len(found) > 1:
+        names = " and ".join(event.object for event in found)
+        message = f"Several schedulers have a cycle {cycle}, of {names}: name the pod, too."
+        raise ApplicationError(message, status=409)
+    number = _NUMBER.match(found[0].message)
+    assert number is not None, found[0].message
+    return _Began(found[0].seq, found[0].object, int(number.group(1)))
+
+
+def _traced(run: Run, began: _Began) -> Trace:
+    """The trace of the run played again up to the end of the step in which the cycle began."""
+    made: list[Trace] = []
+
+    def begin(engine: Cluster) -> None:
+        trace = engine.loop.trace = Trace(engine.loop, engine.recorder, (began.entity,))
+        made.append(trace)
+
+    before = RunEvent.objects.filter(run_id=run.pk, kind=_STARTED, seq__lt=began.seq)
+    start = before.order_by("-seq").values_list("seq", flat=True).first() or 1
+    try:
+        engine_at_seq(run, seq=began.seq, start=start - 1, begin=begin)
+    except (Diverged, SimError) as problem:
+        raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem
+    return made[0]

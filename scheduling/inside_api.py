@@ -1,0 +1,50 @@
+"""The REST API of what goes on inside a scheduler."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from engine.scheduler.cycle.inside.answer import Cycle
+from kscope.runs.access import found_run
+from kscope.runs.aside import Question
+from kscope.runs.errors import ApplicationError
+from kscope.runs.web.answers import EngineAnswer, EngineView
+from kscope.runs.web.api.answer_schema import answer_schema
+from kscope.runs.web.api.parameters import whole_number
+from scheduling.inside import cycle_by_id
+
+
+class InsideScheduler(EngineView):
+    """One scheduling cycle as its phases, played again."""
+
+    @extend_schema(
+        operation_id="runs_inside_scheduler",
+        parameters=[
+            OpenApiParameter("cycle", int, description="the number of the scheduling cycle"),
+            OpenApiParameter("pod", str, description="NAMESPACE/NAME: its newest cycle"),
+            OpenApiParameter("seq", int, description="only cycles that began up to this event"),
+        ],
+        responses=answer_schema(
+            Cycle,
+            "Inside",
+            run=serializers.IntegerField(),
+            seq=serializers.IntegerField(help_text="of the event AttemptStarted"),
+            cycle=serializers.IntegerField(),
+        ),
+    )
+    def get(self, request: Request, run_id: int) -> EngineAnswer:
+        """Told by the code that decides, while it decides again: docs/inside.md."""
+        run = found_run(request, run_id)
+        arguments: dict[str, Any] = {
+            "run_id": run.pk,
+            "cycle": whole_number(request, "cycle"),
+            "pod": request.query_params.get("pod", "").removeprefix("pod/"),
+            "seq": whole_number(request, "seq"),
+        }
+        if arguments["cycle"] is None and not arguments["pod"]:
+            raise ApplicationError("Say which cycle: ?cycle=NUMBER or ?pod=NAMESPACE/NAME.")
+        # What happened in a cycle does not change, but which one is a pod's newest does.
+        lasts = arguments["cycle"] is not None or arguments["seq"] is not None
+        return EngineAnswer(Question(cycle_by_id, arguments, run.pk, lasts=lasts))

@@ -1,0 +1,44 @@
+"""The inside of a scheduling cycle, over HTTP."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kscope.runs.models import Run, RunEvent
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def inside(client: Client, run: Run, query: str, status: int = 200) -> dict[str, Any]:
+    answer = client.get(f"/api/runs/{run.pk}/inside/scheduler/?{query}")
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def test_a_cycle_is_told_phase_by_phase(client: Client, driven: Run) -> None:
+    told = inside(client, driven, "pod=default/giant")
+    assert [phase["name"] for phase in told["phases"] if phase["state"] == "done"] == [
+        "pop",
+        "snapshot",
+        "order",
+        "pre_filter",
+        "filter",
+    ]
+    assert told["pop"]["scheduling_cycle"] == told["cycle"]
+    (search,) = told["filter"]["searches"]
+    refused = {node["node"]: search["refusals"][node["refusal"]] for node in search["nodes"]}
+    assert refused["n1"]["reasons"] == ["Insufficient cpu"]
+
+
+def test_a_cycle_is_found_by_its_number(client: Client, driven: Run) -> None:
+    by_pod = inside(client, driven, "pod=default/web")
+    assert inside(client, driven, f"cycle={by_pod['cycle']}") == by_pod
+
+
+def test_a_later_cycle_is_no_cycle_yet(client: Client, driven: Run) -> None:
+    first = RunEvent.objects.filter(run=driven, kind="AttemptStarted").order_by("seq")[0]
+    answer = inside(client, driven, f"pod=default/late&seq={first.seq}", 404)
+    assert "There is no cycle of pod default/late" in answer["message"]
+    assert inside(client, driven, "cycle=9999", 404)["message"].startswith("There is no cycle 9999")
+    assert "Say which cycle" in inside(client, driven, "", 400)["message"]
