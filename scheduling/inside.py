@@ -6,6 +6,8 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from django.db.models import QuerySet
+
 from engine.cluster.cluster import Cluster
 from engine.kernel.errors import SimError
 from engine.kernel.trace import Trace
@@ -16,6 +18,10 @@ from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
 
 _STARTED = "AttemptStarted"
+# What ends a cycle: its pod is bound, or comes back to the queue, or leaves it.
+_ENDS = ("PodBound", "PodBackedOff", "PodParked", "PodQueued", "PodGated", "PodDequeued", _STARTED)
+# So many events before the cycle are played again to hear how its pod came to be popped.
+_MOST_BEFORE = 20_000
 _NUMBER = re.compile(r"cycle (\d+), attempt")
 
 
@@ -65,18 +71,31 @@ def _began(run: Run, cycle: int | None, pod: str, seq: int) -> _Began:
     return _Began(found[0].seq, found[0].object, int(number.group(1)))
 
 
+def _first_seq(events: QuerySet[RunEvent]) -> int | None:
+    return events.values_list("seq", flat=True).first()
+
+
 def _traced(run: Run, began: _Began) -> Trace:
-    """The trace of the run played again up to the end of the step in which the cycle began."""
+    """The trace of the run played again from the pod's last attempt up to the end of this one.
+
+    The cache is listened to since the cycle before, of whichever pod.
+    """
     made: list[Trace] = []
 
     def begin(engine: Cluster) -> None:
         trace = engine.loop.trace = Trace(engine.loop, engine.recorder, (began.entity,))
         made.append(trace)
 
-    before = RunEvent.objects.filter(run_id=run.pk, kind=_STARTED, seq__lt=began.seq)
-    start = before.order_by("-seq").values_list("seq", flat=True).first() or 1
+    started = RunEvent.objects.filter(run_id=run.pk, kind=_STARTED)
+    before = started.filter(seq__lt=began.seq).order_by("-seq")
+    of_pod = before.filter(object=began.entity, seq__gt=began.seq - _MOST_BEFORE)
+    firsts = [found for found in (_first_seq(before), _first_seq(of_pod)) if found]
+    ends = RunEvent.objects.filter(
+        run_id=run.pk, object=began.entity, kind__in=_ENDS, seq__gt=began.seq
+    )
+    end = _first_seq(ends.order_by("seq")) or run.head_seq
     try:
-        engine_at_seq(run, seq=began.seq, start=start - 1, begin=begin)
+        engine_at_seq(run, seq=end, start=min(firsts, default=1) - 1, begin=begin)
     except (Diverged, SimError) as problem:
         raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem
     return made[0]

@@ -45,6 +45,5 @@ class InsideScheduler(EngineView):
         }
         if arguments["cycle"] is None and not arguments["pod"]:
             raise ApplicationError("Say which cycle: ?cycle=NUMBER or ?pod=NAMESPACE/NAME.")
-        # What happened in a cycle does not change, but which one is a pod's newest does.
-        lasts = arguments["cycle"] is not None or arguments["seq"] is not None
-        return EngineAnswer(Question(cycle_by_id, arguments, run.pk, lasts=lasts))
+        # A cycle that has not ended at the head of the run goes on with it.
+        return EngineAnswer(Question(cycle_by_id, arguments, run.pk))

@@ -160,6 +160,8 @@ class Plugin:
     name: ClassVar[str] = ""
     is_local: ClassVar[bool] = False
     is_static: ClassVar[bool] = False
+    # How its normalize computes, in terms of raw, lowest and highest; "" without one.
+    formula: ClassVar[str] = ""
     # Its normalize depends only on the lowest and the highest of the scores.
     normalizes_by_range: ClassVar[bool] = False
     # Takes part only for pods that have volumes.

@@ -1,12 +1,15 @@
 """An engine that is listened to decides as one that is not."""
 
+import re
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.cluster.cluster import Cluster
-from engine.kernel.trace import Trace
+from engine.kernel.trace import Told, Trace
 from engine.kernel.units import SECOND
+from engine.scheduler.cycle.decision.telling_scores import HostChosen, Scored, ScoringPlugin
 from engine.scheduler.cycle.inside.answer import cycle_told
 from engine.scheduler.queue.telling import Popped
 from engine.versions.registry import VERSIONS
@@ -14,6 +17,8 @@ from tests.properties.clusters import random_scenario
 from tests.properties.examples import examples
 
 UNTIL = 60 * SECOND
+# Normalised from raw, lowest and highest alone.
+ONE_FORMULA = ("TaintToleration", "NodeAffinity", "InterPodAffinity", "TaintTolerationPriority")
 
 
 def listened_to(cluster: Cluster) -> Trace:
@@ -38,6 +43,40 @@ def test_a_trace_changes_no_history(seed: int, version: str) -> None:
         cycle = cycle_told(trace, version, step.entity, pop.scheduling_cycle)
         assert cycle is not None
         assert cycle.pop == pop
+
+
+@examples(24)
+@given(st.integers(0, 10_000), st.sampled_from(sorted(VERSIONS)))
+def test_terms_add_up_to_the_deciding_score(seed: int, version: str) -> None:
+    cluster = Cluster.create(random_scenario(seed), seed=seed, profile=version)
+    trace = listened_to(cluster)
+    cluster.advance(20 * SECOND)
+    for _, told in trace.each(Scored):
+        for node in told.nodes if told.is_compared else ():
+            assert node.total == sum(score.weighted for score in node.scores)
+            for plugin, score in zip(told.plugins, node.scores, strict=True):
+                assert score.shown is not None, plugin.plugin
+                assert score.shown.raw == score.raw
+                assert score.weighted == score.normalized * plugin.weight
+                if plugin.plugin in ONE_FORMULA and plugin.highest > plugin.lowest >= 0:
+                    assert score.normalized == computed(plugin, score.raw), plugin
+    chosen = dict(_by_pod_and_time(trace, HostChosen))
+    for key, told in _by_pod_and_time(trace, Scored):
+        best = [node.node for node in told.nodes if node.total == max(n.total for n in told.nodes)]
+        assert sorted(chosen[key].tied) == sorted(best)
+        assert chosen[key].node in best
+
+
+def _by_pod_and_time(trace: Trace, kind: type[Told]) -> list[tuple[tuple[str, int, int], Told]]:
+    return [((step.entity, step.at, step.seq), told) for step, told in trace.each(kind)]
+
+
+def computed(plugin: ScoringPlugin, raw: int) -> int:
+    """What the formula says, rounded down as in Go."""
+    code = plugin.normalizes.translate(str.maketrans("×−÷", "*-/"))
+    values = {"raw": raw, "lowest": plugin.lowest, "highest": plugin.highest}
+    divided = re.sub(r"(raw \* \d+) / highest", r"(\1 // highest)", code)
+    return int(eval(divided, {"__builtins__": {"min": min, "max": max}}, values))
 
 
 def test_a_checkpoint_has_no_trace() -> None:

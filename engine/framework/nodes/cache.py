@@ -19,11 +19,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
 from engine.framework.nodes.cache_rules import CacheError, CacheRules
-from engine.framework.nodes.cached_nodes import CachedNodes, Clock, NodeObserver
+from engine.framework.nodes.cached_nodes import CachedNodes, Clock, NodeObserver, told_entry
 from engine.framework.nodes.node_info import NodeInfo
 from engine.framework.nodes.node_tree import NodeTree
 from engine.framework.pods.pod_info import PodInfo
-from engine.framework.telling.nodes import SnapshotTaken, TreeListed, ZoneNodes
+from engine.framework.telling.nodes import (
+    Assumed,
+    BindingFinished,
+    CachedNode,
+    Forgotten,
+    SnapshotTaken,
+    TreeListed,
+    ZoneNodes,
+)
 
 if TYPE_CHECKING:
     from engine.objects.objects import Node, Pod
@@ -103,9 +111,13 @@ class SchedulerCache:
         uid = info.uid or self._uid(info, "assume")
         if uid in self._pods:
             self._refuse(info, "assume", "{pod} is in the cache, so can't be assumed")
+        trace, name = self._clock.trace, info.node_name
+        before = None if trace is None else self.told_node(name)
         self._nodes.count(info)
         self._pods[uid] = PodState(info, assumed=True)
         self.assumed[info.key] = uid
+        if before is not None:
+            self._tell(info, Assumed(name, before, self.told_node(name)))
         if self._listener is not None:
             self._report(info, "assume", "assumed")
 
@@ -118,6 +130,8 @@ class SchedulerCache:
                 state.deadline = self._clock.now + self._ttl
                 self._deadlines.pop(info.uid, None)
                 self._deadlines[info.uid] = state.deadline
+            if self._clock.trace is not None:
+                self._tell(info, BindingFinished(info.node_name, state.deadline))
             if self._listener is not None:
                 self._report(state.info, "finish_binding", "assumed")
 
@@ -137,6 +151,8 @@ class SchedulerCache:
         if state is None or not state.assumed:
             self._refuse(info, "forget", "{pod} wasn't assumed so cannot be forgotten")
         self._drop(state, info)
+        if self._clock.trace is not None:
+            self._tell(info, Forgotten(info.node_name))
         self._report(state.info, "forget", "")
 
     def add_pod(self, info: PodInfo) -> None:
@@ -295,6 +311,11 @@ class SchedulerCache:
         """What `take_snapshot` would copy now."""
         return self._nodes.told_snapshot()
 
+    def told_node(self, name: str) -> CachedNode:
+        """The entry of the node; of generation 0 where there is none."""
+        entry = self._nodes.get(name)
+        return CachedNode(name, 0, 0) if entry is None else told_entry(entry)
+
     def told_tree(self) -> TreeListed:
         """The nodes by zone."""
         zones = self._nodes.tree.zones().items()
@@ -322,6 +343,11 @@ class SchedulerCache:
         return list(self._pods.values())
 
     # -- helpers ---------------------------------------------------------------------------------
+
+    def _tell(self, info: PodInfo, told: object) -> None:
+        trace = self._clock.trace
+        if trace is not None and trace.follows(info.pod.id):
+            trace.tell(info.pod.id, told)
 
     def _confirmed(self, state: PodState) -> None:
         state.assumed = False

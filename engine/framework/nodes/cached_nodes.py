@@ -114,7 +114,7 @@ class CachedNodes:
         before, stopped_at = self._snapshot_generation, None
         copied: list[CachedNode] = []
         for entry in reversed(self._entries.values()):
-            told = CachedNode(entry.name, entry.generation, len(entry.pods), entry.node is None)
+            told = told_entry(entry)
             if entry.generation <= before:
                 stopped_at = told
                 break
@@ -309,6 +309,11 @@ class CachedNodes:
             name, key = entry.name, "" if pod is None else pod.key
             told = NodeChanged(self._scheduler, name, entry.generation, why, key)
             trace.tell(f"node/{name}", told)
+
+
+def told_entry(entry: NodeInfo) -> CachedNode:
+    """*entry* as a trace is told."""
+    return CachedNode(entry.name, entry.generation, len(entry.pods), entry.node is None)
 
 
 def _alike(old: PodInfo, new: PodInfo) -> bool:

@@ -71,3 +71,27 @@ class NodesOrdered:
     order: tuple[str, ...]
     start: int
     wanted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """The pod counts on its node from now on: the node's entry in the cache, before and after."""
+
+    node: str
+    before: CachedNode
+    after: CachedNode
+
+
+@dataclass(frozen=True, slots=True)
+class BindingFinished:
+    """An assumption that nothing confirms ends at `deadline`, in ns; None for never."""
+
+    node: str
+    deadline: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """The assumption is taken back."""
+
+    node: str

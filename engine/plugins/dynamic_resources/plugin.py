@@ -78,6 +78,7 @@ class DynamicResources(Plugin):
     """Finds devices for the pod's claims on each node; prefers earlier alternatives."""
 
     name: ClassVar[str] = names.DYNAMIC_RESOURCES
+    formula: ClassVar[str] = "raw × 100 ÷ highest"
     family: ClassVar[str] = "devices"
     check_arguments = staticmethod(check_arguments)
     # What PostFilter answers where there is nothing that it could deallocate.

@@ -70,6 +70,7 @@ class InterPodAffinity(Plugin):
     """Filters by the required terms of the pod and of placed pods; scores by weighted terms."""
 
     name: ClassVar[str] = names.INTER_POD_AFFINITY
+    formula: ClassVar[str] = "100 × (raw − lowest) ÷ (highest − lowest)"
     family: ClassVar[str] = "affinity"
     check_arguments = staticmethod(check_arguments)
     unprepared = Unprepared(

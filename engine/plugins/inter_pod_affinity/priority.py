@@ -27,6 +27,7 @@ class InterPodAffinityPriority(Priority):
     """Prefers domains by the weights of pods' preferences, the pod's own and placed pods'."""
 
     name: ClassVar[str] = names.INTER_POD_AFFINITY_PRIORITY
+    formula: ClassVar[str] = "10 × (raw − min(lowest, 0)) ÷ (max(highest, 0) − min(lowest, 0))"
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The sum of weights over the node's domains."""

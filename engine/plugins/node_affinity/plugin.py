@@ -48,6 +48,7 @@ class NodeAffinity(Plugin):
     """Refuses nodes the pod does not select; prefers nodes it prefers, by weight."""
 
     name: ClassVar[str] = names.NODE_AFFINITY
+    formula: ClassVar[str] = "raw × 100 ÷ highest"
     family: ClassVar[str] = "selector"
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True

@@ -19,6 +19,7 @@ class NodeAffinityPriority(Priority):
     """Prefers the nodes that the pod prefers."""
 
     name: ClassVar[str] = names.NODE_AFFINITY_PRIORITY
+    formula: ClassVar[str] = "raw × 10 ÷ highest"
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
 

@@ -105,6 +105,7 @@ class PodTopologySpread(Plugin):
     """Refuses nodes that would make a hard constraint's skew too large; prefers small skews."""
 
     name: ClassVar[str] = names.POD_TOPOLOGY_SPREAD
+    formula: ClassVar[str] = "100 × (highest + lowest − raw) ÷ highest"
     short: ClassVar[str] = "spread over too few domains"
     # Pods that are being deleted do not count, since v1.18 (kubernetes#87621).
     counts_live_only: ClassVar[bool] = True

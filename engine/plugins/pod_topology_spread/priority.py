@@ -20,6 +20,7 @@ class EvenPodsSpreadPriority(Priority):
     """Soft topology spread constraints (alpha). Upstream: even_pods_spread.go (priorities)."""
 
     name: ClassVar[str] = names.EVEN_PODS_SPREAD_PRIORITY
+    formula: ClassVar[str] = "10 × (sum of raw − raw) ÷ (sum of raw − lowest)"
 
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
         """Without soft constraints there is nothing to score."""

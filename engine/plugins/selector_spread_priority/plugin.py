@@ -28,6 +28,9 @@ class SelectorSpreadPriority(Priority):
     """
 
     name: ClassVar[str] = names.SELECTOR_SPREAD_PRIORITY
+    formula: ClassVar[str] = (
+        "10 × (highest − raw) ÷ highest; with zones ⅓ of it and ⅔ of the same for the zone"
+    )
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """How many pods of the same services and controllers are on the node."""

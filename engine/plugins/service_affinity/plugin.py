@@ -28,6 +28,7 @@ class ServiceAffinity(CheckServiceAffinity):
     """
 
     name: ClassVar[str] = names.SERVICE_AFFINITY
+    formula: ClassVar[str] = "100 × (pods − pods with this label value) ÷ pods"
     may_fail: ClassVar[bool] = True
     no_node: ClassVar[Status] = Status(Code.ERROR, (ERROR_NO_NODE,), names.SERVICE_AFFINITY)
     check_arguments = staticmethod(check_arguments)

@@ -18,6 +18,7 @@ class ServiceAntiAffinityPriority(Priority):
     """Spreads the pods of a service over the values of a label. Arguments: label."""
 
     name: ClassVar[str] = names.SERVICE_ANTI_AFFINITY_PRIORITY
+    formula: ClassVar[str] = "10 × (pods − pods with this label value) ÷ pods"
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """How many pods of the pod's first service are on the node."""

@@ -44,6 +44,7 @@ class TaintToleration(Plugin):
     """
 
     name: ClassVar[str] = names.TAINT_TOLERATION
+    formula: ClassVar[str] = "100 − raw × 100 ÷ highest"
     family: ClassVar[str] = "taint"
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True

@@ -16,6 +16,7 @@ class TaintTolerationPriority(Priority):
     """Prefers nodes with few untolerated soft taints."""
 
     name: ClassVar[str] = names.TAINT_TOLERATION_PRIORITY
+    formula: ClassVar[str] = "10 − raw × 10 ÷ highest"
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
 

@@ -25,7 +25,6 @@ from engine.framework.nodes.nominated import Nominated
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.runtime import KnownVerdicts, Scores, Search, no_verdicts
 from engine.framework.scoring import ScoringFailed
-from engine.framework.telling.nodes import NodesOrdered
 from engine.kernel.rng import Stream
 from engine.kernel.trace import Trace
 from engine.plugins.dynamic_resources.protocol import AllocatesDevices
@@ -41,8 +40,9 @@ from engine.scheduler.cycle.decision.post_filters import PostFilters
 from engine.scheduler.cycle.decision.result import ERROR, SCHEDULED, UNSCHEDULABLE, ScheduleResult
 from engine.scheduler.cycle.decision.sampling import nodes_to_find, stop_after
 from engine.scheduler.cycle.decision.signatures import PodSigner
-from engine.scheduler.cycle.decision.telling import filtered
-from engine.scheduler.preemption.preemption import Evaluator, Preemption
+from engine.scheduler.cycle.decision.telling import filtered, ordered
+from engine.scheduler.cycle.decision.telling_scores import tell_scores
+from engine.scheduler.preemption.preemption import Evaluator, Preemption, told
 from engine.scheduler.preemption.room_verdicts import KeptRoomVerdicts
 
 _NO_VERDICTS = no_verdicts()
@@ -149,17 +149,9 @@ class SchedulingAlgorithm:
         batch = self._batch if cycle else None
         trial = None if batch is None else batch.begin(pod, cycle)
         self.framework.trace = trace
-        try:
-            result = self._decide(
-                pod,
-                order,
-                trial,
-                explain=explain or trace is not None,
-                by_columns=by_columns and trace is None,
-                keep=keep,
-            )
-        finally:
-            self.framework.trace = None
+        explain, by_columns = explain or trace is not None, by_columns and trace is None
+        result = self._decide(pod, order, trial, explain=explain, by_columns=by_columns, keep=keep)
+        self.framework.trace = None
         if batch is not None and trial is not None:
             batch.store(trial, result)
             result.node_hint = trial.hint
@@ -182,7 +174,8 @@ class SchedulingAlgorithm:
         if len(rows) == 0:
             return self._without_nodes(pod)
         if self.framework.trace is not None:
-            self._tell_order(self.framework.trace, pod, rows)
+            rotated, wanted = self._kept.rotated(rows, start), self._nodes_to_find(len(rows))
+            self.framework.trace.tell(pod.pod.id, ordered(table, rotated, start, wanted))
         asks_extenders = self.extenders is not None and self.extenders.interested(pod)
         explains = explain or keep
         result: ScheduleResult | None = None
@@ -289,6 +282,9 @@ class SchedulingAlgorithm:
         if self.extenders is not None and asks_extenders and len(feasible) > 1:
             self.extenders.prioritize(search.state, scores)
         row, tied = self.hosts.choose(scores)
+        if trace is not None:
+            tell_scores(trace, self.framework, search.state, scores)
+            trace.tell(pod.pod.id, self.hosts.told(row, tied, scores))
         return ScheduleResult(
             pod,
             SCHEDULED,
@@ -300,11 +296,6 @@ class SchedulingAlgorithm:
             search=search,
             scores=scores,
         )
-
-    def _tell_order(self, trace: Trace, pod: PodInfo, rows: IntArray) -> None:
-        names = self.table.names(self._kept.rotated(rows, self.handle.next_start).tolist())
-        start, wanted = self.handle.next_start, self._nodes_to_find(len(rows))
-        trace.tell(pod.pod.id, NodesOrdered(tuple(names), start, wanted))
 
     def _scored(self, search: Search, feasible: IntArray) -> Scores:
         if not (search.is_sent_back and self.profile.kubernetes.extenders.scores_returned_nodes):
@@ -396,15 +387,20 @@ class SchedulingAlgorithm:
             return True
         return holds_untranslatable(pod.pod, self.handle.listers)
 
-    def preempt(self, result: ScheduleResult) -> Preemption | None:
+    def preempt(self, result: ScheduleResult, trace: Trace | None = None) -> Preemption | None:
         """Try to make room for the pod of an unschedulable *result*, and complete its message.
 
-        Returns None if the profile does not preempt. The caller evicts and nominates.
+        Returns None if the profile does not preempt. The caller evicts and nominates. A *trace* is
+        told each dry run, none of which then goes by columns.
         """
         search = result.search
         if result.result != UNSCHEDULABLE or search is None:
             return None
+        self.framework.trace = trace
         preemption, text = self._post_filters.run(search, self.fit_errors.status_by_node)
+        self.framework.trace = None
+        if trace is not None and preemption is not None:
+            trace.tell(search.state.pod.pod.id, told(preemption))
         result.preemption = preemption
         if self._rules.post_filter != "silent":
             result.message = self.fit_errors.message(search, text)

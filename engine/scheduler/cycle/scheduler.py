@@ -211,7 +211,7 @@ class Scheduler:
             trace=trace,
         )
         if decision.result == UNSCHEDULABLE:
-            algorithm.preempt(decision)
+            algorithm.preempt(decision, trace)
             if algorithm.devices is not None and decision.search is not None:
                 self.binding.device_work.deallocate(algorithm.devices, decision.search.state)
         attempt = Attempt(queued, decision, self.queue.scheduling_cycle, self._loop.now)

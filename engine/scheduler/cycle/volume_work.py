@@ -11,12 +11,14 @@ from engine.api_server.store.watches import WatchEvent
 from engine.framework.framework import PodVolumes as Plan
 from engine.framework.handle import Handle
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.errors import SimError
 from engine.kernel.latency import Latencies
 from engine.kernel.loop import EventLoop
 from engine.objects.objects import ApiObject, Node, PersistentVolume, Pod
 from engine.storage.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
-from engine.storage.binding.binder import Binding, PodVolumes, VolumeBinder
+from engine.storage.binding.binder import Binding, PodVolumes, VolumeBinder, written_versions
 from engine.storage.binding.pod_binding import PodBinding
+from engine.storage.binding.telling import VolumesWritten
 from engine.storage.migration import ALL_MIGRATED, NO_MIGRATION
 from engine.storage.ports import StoreVolumeApi
 from engine.versions.kubernetes_version import KubernetesVersion
@@ -99,9 +101,12 @@ class VolumeWork:
         """
         volumes = self._planned(plan)
         if not volumes.has_work:
+            self._tell_assumed(info, node, volumes)
             return None
         if self.binder.assume_pod_volumes(info.pod, node, volumes):
+            self._tell_assumed(info, node, PodVolumes())
             return None
+        self._tell_assumed(info, node, volumes)
         return volumes
 
     def assume_round(self, info: PodInfo, node: str, plan: Plan) -> PodVolumes | None:
@@ -111,12 +116,29 @@ class VolumeWork:
         """
         volumes = self._planned(plan)
         if self.binder.assume_pod_volumes(info.pod, node, volumes):
+            self._tell_assumed(info, node, PodVolumes())
             return None
+        self._tell_assumed(info, node, volumes)
         return volumes
 
     def bind_round(self, info: PodInfo, volumes: PodVolumes) -> None:
         """Write the assumptions and wait for nothing. Raises SimError; see bind_api_update()."""
-        self.binder.bind_api_update(info.pod, volumes)
+        error = ""
+        try:
+            self.binder.bind_api_update(info.pod, volumes)
+        except SimError as refusal:
+            error = str(refusal)
+            raise
+        finally:
+            trace = self._loop.trace
+            if trace is not None and trace.follows(info.pod.id):
+                told = VolumesWritten(written_versions(volumes), None, error)
+                trace.tell(info.pod.id, told)
+
+    def _tell_assumed(self, info: PodInfo, node: str, volumes: PodVolumes) -> None:
+        trace = self._loop.trace
+        if trace is not None and trace.follows(info.pod.id):
+            trace.tell(info.pod.id, self.binder.told_assumed(info.pod, node, volumes))
 
     def _planned(self, plan: Plan) -> PodVolumes:
         return PodVolumes(

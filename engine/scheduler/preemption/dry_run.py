@@ -15,6 +15,7 @@ from engine.framework.rules.preemption import PreemptionRules
 from engine.framework.runtime import Framework
 from engine.scheduler.preemption.budgets import Budgets
 from engine.scheduler.preemption.go_sort import go_sorted
+from engine.scheduler.preemption.telling import Asked, DryRunMade
 from engine.scheduler.preemption.victims import by_importance
 
 NO_VICTIMS = Status(Code.UNRESOLVABLE, ("No preemption victims found for incoming pod",))
@@ -89,6 +90,7 @@ class DryRun:
                 self._take_off(state, row, pod, off)
             refusal = self._verdict(state, row, waiting)
             if refusal is not None:
+                self._tell(state, row, [], refusal)
                 return refusal
             return self._reprieve(state, row, lower, waiting, off)
         finally:
@@ -114,14 +116,19 @@ class DryRun:
         victims: list[PodInfo] = []
         reprieved: list[PodInfo] = []
         violations = 0
+        asked: list[Asked] = []
         for pod in (*violating, *others):
             self._put_back(state, row, pod, off)
-            if self._verdict(state, row, waiting) is None:
+            refusal = self._verdict(state, row, waiting)
+            if self._framework.trace is not None:
+                asked.append(_asked(pod, pod in violating, refusal))
+            if refusal is None:
                 reprieved.append(pod)
                 continue
             self._take_off(state, row, pod, off)
             victims.append(pod)
             violations += pod in violating
+        self._tell(state, row, asked)
         node = self._table.name(row)
         if not victims and self._rules.needs_evictions:
             # An extender refused the node, and no filter does.
@@ -129,6 +136,15 @@ class DryRun:
         if self._rules.sorts_victims and violating and others:
             victims = by_importance(victims)
         return Candidate(row, node, victims, reprieved, violations)
+
+    def _tell(
+        self, state: CycleState, row: int, asked: list[Asked], refused: Status | None = None
+    ) -> None:
+        trace = self._framework.trace
+        if trace is not None:
+            reasons = refused.reasons if refused is not None else ()
+            told = DryRunMade(self._table.name(row), tuple(asked), reasons)
+            trace.tell(state.pod.pod.id, told)
 
     def _take_off(self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]) -> None:
         self._table.remove_pod(row, pod.key)
@@ -148,6 +164,11 @@ class DryRun:
         if found[0] == 0:
             found = self._framework.filter_one(state, row)
         return None if found[0] == 0 else self._framework.explain(state, *found)
+
+
+def _asked(pod: PodInfo, violates: bool, refusal: Status | None) -> Asked:
+    reasons = () if refusal is None else refusal.reasons
+    return Asked(pod.key, pod.priority, violates, refusal is None, reasons)
 
 
 def _minus_priority(pod: PodInfo) -> int:

@@ -27,6 +27,13 @@ from engine.objects.objects import Manifest
 from engine.scheduler.preemption.budgets import Budgets
 from engine.scheduler.preemption.dry_run import COLUMN_RULES, NO_VICTIMS, Candidate, DryRun
 from engine.scheduler.preemption.room_verdicts import KeptRoomVerdicts
+from engine.scheduler.preemption.telling import (
+    CandidateTold,
+    DryRunsOrdered,
+    PostFiltered,
+    hopeless,
+    rungs,
+)
 from engine.scheduler.preemption.victims import (
     NO_LOWER_PODS,
     NOT_STARTED,
@@ -224,14 +231,19 @@ class Evaluator:
         outcome = Preemption()
         self._touch_reordered()
         rows = self._potential_rows(search)
-        wanted = len(self._table)
+        wanted, offset = len(self._table), None
         if self._rules.limits_candidates and self._ties is not None and len(rows):
             offset = self._ties.below(len(rows))
             rows = np.concatenate((rows[offset:], rows[:offset]))
             # Upstream: calculateNumCandidates(), of the nodes that evictions might help on.
             share = len(rows) * self._rules.candidate_percentage // 100
             wanted = min(max(share, self._rules.min_candidates), len(rows))
-        if not (search.status.is_success and self._in_columns(search, rows, wanted, outcome)):
+        trace = self._framework.trace
+        if trace is not None:
+            names = tuple(self._table.names(rows.tolist()))
+            trace.tell(search.state.pod.pod.id, DryRunsOrdered(names, offset, wanted))
+        by_columns = trace is None and search.status.is_success
+        if not (by_columns and self._in_columns(search, rows, wanted, outcome)):
             self._one_by_one(search, rows, wanted, nominated, outcome)
         if outcome.chosen is None and not outcome.failed:
             outcome.message = self._fit_error(outcome)
@@ -484,3 +496,24 @@ def costs(candidate: Candidate) -> dict[str, int | None]:
     *counted, (last, minus_start) = zip(RUNGS, _costs(candidate), strict=True)
     started = None if minus_start == -NOT_STARTED else -minus_start
     return {**dict(counted), last: started}
+
+
+def told(preemption: Preemption) -> PostFiltered:
+    """*preemption* as a trace is told."""
+    chosen = preemption.chosen
+    return PostFiltered(
+        chosen.node if chosen else "",
+        preemption.message,
+        tuple(
+            CandidateTold(
+                one.node,
+                tuple(pod.key for pod in one.victims),
+                tuple(pod.key for pod in one.reprieved),
+                one.violations,
+                costs(one),
+            )
+            for one in preemption.candidates
+        ),
+        rungs(preemption.rungs),
+        hopeless(preemption.statuses),
+    )

@@ -11,6 +11,7 @@ from engine.framework.rules.queue import QueueRules
 from engine.scheduler.queue.active import QueueSort
 from engine.scheduler.queue.heap import ChangeCount, Entry, KeyedHeap, SortKey
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
+from engine.scheduler.queue.telling import Backoff
 
 
 class BackoffPolicy(Protocol):
@@ -18,6 +19,10 @@ class BackoffPolicy(Protocol):
 
     def failed(self, info: QueuedPodInfo, now: int) -> None:
         """The attempt failed; called when the pod comes back, before it is put anywhere."""
+        ...
+
+    def penalty(self, info: QueuedPodInfo) -> tuple[int, int] | None:
+        """For how many failures, and since when; None without a penalty."""
         ...
 
     def expiry(self, info: QueuedPodInfo) -> int | None:
@@ -72,6 +77,10 @@ class PodBackoffMap:
             failures, _ = self._records.pop(info.key, (0, 0))
             self._records[info.key] = (failures + 1, now)
 
+    def penalty(self, info: QueuedPodInfo) -> tuple[int, int] | None:
+        """The record by name."""
+        return self._records.get(info.key)
+
     def expiry(self, info: QueuedPodInfo) -> int | None:
         """Last failure + penalty."""
         record = self._records.get(info.key)
@@ -111,6 +120,10 @@ class BackoffByAttempts:
     def failed(self, info: QueuedPodInfo, now: int) -> None:
         """Nothing to write down: `attempts` and `timestamp` say it all."""
 
+    def penalty(self, info: QueuedPodInfo) -> tuple[int, int]:
+        """Every attempt counts."""
+        return info.attempts, info.timestamp
+
     def expiry(self, info: QueuedPodInfo) -> int:
         """Timestamp + penalty. Upstream: scheduling_queue.go getBackoffTime()."""
         return info.timestamp + backoff_duration(info.attempts, self._rules)
@@ -140,15 +153,21 @@ class BackoffByCounts:
             info.consecutive_errors_count += 1
         info.backoff_expiration = None
 
+    def penalty(self, info: QueuedPodInfo) -> tuple[int, int] | None:
+        """Errors in a row, or else rejections."""
+        failures = info.consecutive_errors_count or info.unschedulable_count
+        if self._rules.max_backoff == 0 or failures == 0:
+            return None
+        return failures, info.timestamp
+
     def expiry(self, info: QueuedPodInfo) -> int | None:
         """Timestamp + penalty, at the start of its window."""
-        if self._rules.max_backoff == 0:
-            return None
-        failures = info.consecutive_errors_count or info.unschedulable_count
-        if failures == 0:
+        penalty = self.penalty(info)
+        if penalty is None:
             return None
         if info.backoff_expiration is None:
-            ends = info.timestamp + backoff_duration(failures, self._rules)
+            failures, since = penalty
+            ends = since + backoff_duration(failures, self._rules)
             info.backoff_expiration = _window_start(ends, self._rules)
         return info.backoff_expiration
 
@@ -212,6 +231,23 @@ class BackoffQueue:
         """The first instant at which the pod no longer backs off."""
         expiry = self._policy.expiry(info)
         return None if expiry is None else self._over_at(expiry)
+
+    def told(self, info: QueuedPodInfo) -> Backoff | None:
+        """The arithmetic of the pod's penalty; None without one."""
+        penalty, ends = self._policy.penalty(info), self._policy.expiry(info)
+        if penalty is None or ends is None:
+            return None
+        rules, (failures, since) = self._rules, penalty
+        return Backoff(
+            failures,
+            rules.initial_backoff,
+            rules.max_backoff,
+            backoff_duration(failures, rules),
+            since,
+            rules.backoff_window,
+            ends,
+            self._over_at(ends),
+        )
 
     def pop_expired(self, now: int) -> list[QueuedPodInfo]:
         """Take out every pod whose penalty is over, in order."""

@@ -9,6 +9,7 @@ from engine.framework.rules.queue import QueueRules
 from engine.scheduler.queue.places import Clock, QueuePlaces
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
 from engine.scheduler.queue.requeueing import Requeueing, Strategy
+from engine.scheduler.queue.telling import EventConsidered, HintAsked
 
 if TYPE_CHECKING:
     from engine.objects.objects import Pod
@@ -85,10 +86,17 @@ class EventMoves:
     def _move_by_hints(
         self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any
     ) -> None:
+        trace = self._clock.trace
         for info in infos:
             if info.gated and not self._may_open_gate(info, event):
                 continue
-            strategy = self._requeueing.worth_requeuing(info, event, old, new)
+            if trace is not None and trace.follows(info.pod.id):
+                asked: list[HintAsked] = []
+                strategy = self._requeueing.worth_requeuing(info, event, old, new, asked)
+                told = EventConsidered(event.label, tuple(asked), strategy.name)
+                trace.tell(info.pod.id, told)
+            else:
+                strategy = self._requeueing.worth_requeuing(info, event, old, new)
             if strategy is not Strategy.SKIP:
                 self._places.requeue(info, strategy, event.label)
         self._places.in_flight.add_event(event, old, new)

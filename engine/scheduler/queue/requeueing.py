@@ -14,6 +14,7 @@ from engine.framework.cluster_events import ClusterEvent
 from engine.scheduler.queue.active import InFlight
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
 from engine.scheduler.queue.queueing_hints import QueueingHints
+from engine.scheduler.queue.telling import EventConsidered, HintAsked
 
 if TYPE_CHECKING:
     from engine.framework.framework import PreEnqueuePlugin
@@ -70,11 +71,16 @@ class Requeueing:
         return info.gating_plugin in self.profile_of(info).hints.registered_for(event)
 
     def worth_requeuing(
-        self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any
+        self,
+        info: QueuedPodInfo,
+        event: ClusterEvent,
+        old: Any,
+        new: Any,
+        asked: list[HintAsked] | None = None,
     ) -> Strategy:
         """What the event means for the pod that the plugins rejected.
 
-        Upstream: isPodWorthRequeuing().
+        Each plugin that is asked goes into *asked*, if there is one. Upstream: isPodWorthRequeuing().
         """
         if not (info.unschedulable_plugins or info.pending_plugins):
             return Strategy.AFTER_BACKOFF
@@ -86,16 +92,32 @@ class Requeueing:
             return Strategy.SKIP
         hints = self.profile_of(info).hints
         for plugin in info.pending_plugins:
-            if plugin in registered and hints.queues(plugin, event, info.pod_info, old, new):
+            if plugin not in registered:
+                continue
+            queues = hints.queues(plugin, event, info.pod_info, old, new)
+            if asked is not None:
+                asked.append(HintAsked(plugin, queues))
+            if queues:
                 return Strategy.IMMEDIATELY
         for plugin in info.unschedulable_plugins:
-            if plugin in registered and hints.queues(plugin, event, info.pod_info, old, new):
+            if plugin not in registered:
+                continue
+            queues = hints.queues(plugin, event, info.pod_info, old, new)
+            if asked is not None:
+                asked.append(HintAsked(plugin, queues))
+            if queues:
                 return Strategy.AFTER_BACKOFF
         return Strategy.SKIP
 
-    def strategy_after_attempt(self, info: QueuedPodInfo, in_flight: InFlight) -> Strategy:
+    def strategy_after_attempt(
+        self,
+        info: QueuedPodInfo,
+        in_flight: InFlight,
+        missed: list[EventConsidered] | None = None,
+    ) -> Strategy:
         """Where the pod goes after a failed attempt, by the events that it has missed.
 
+        Each event that is considered goes into *missed*, if there is one.
         Upstream: determineSchedulingHintForInFlightPod().
         """
         uid = info.pod_info.uid
@@ -103,8 +125,12 @@ class Requeueing:
             # It failed with an error, so no event would bring it back.
             return Strategy.AFTER_BACKOFF
         strategy = Strategy.SKIP
-        for missed in in_flight.events_for(uid):
-            match self.worth_requeuing(info, missed.event, missed.old, missed.new):
+        for one in in_flight.events_for(uid):
+            asked: list[HintAsked] | None = None if missed is None else []
+            worth = self.worth_requeuing(info, one.event, one.old, one.new, asked)
+            if missed is not None and asked is not None:
+                missed.append(EventConsidered(one.event.label, tuple(asked), worth.name))
+            match worth:
                 case Strategy.IMMEDIATELY:
                     return Strategy.IMMEDIATELY
                 case Strategy.AFTER_BACKOFF:

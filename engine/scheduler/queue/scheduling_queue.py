@@ -18,7 +18,7 @@ One difference on purpose: pop never blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.framework.cluster_events import (
@@ -50,7 +50,7 @@ from engine.scheduler.queue.places import Clock, QueueListener, QueuePlaces
 from engine.scheduler.queue.pod_updates import PodUpdates
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
 from engine.scheduler.queue.requeueing import QueueProfile, Requeueing
-from engine.scheduler.queue.telling import Popped, waiting
+from engine.scheduler.queue.telling import EventConsidered, JudgedBy, Popped, Requeued, waiting
 
 if TYPE_CHECKING:
     from engine.objects.objects import Node, Pod
@@ -172,21 +172,28 @@ class SchedulingQueue:
         self._backoff_policy.failed(info, now)
         if info.place != "in_flight":
             info.place = ""
+        trace = self._clock.trace
+        if trace is not None and not trace.follows(info.pod.id):
+            trace = None
+        missed: list[EventConsidered] | None = None if trace is None else []
         strategy = (
-            self._requeueing.strategy_after_attempt(info, self._in_flight)
+            self._requeueing.strategy_after_attempt(info, self._in_flight, missed)
             if self.rules.hints
             else None
         )
         self._in_flight.done(info.pod_info.uid)
         if strategy is not None:
             self.places.requeue(info, strategy, SCHEDULE_ATTEMPT_FAILURE)
-            return None
-        retries = self.rules.retries_other_failures and not fits_nowhere
-        if retries or self.move_request_cycle >= pod_scheduling_cycle:
-            self.places.move_to_backoff(info, SCHEDULE_ATTEMPT_FAILURE)
         else:
-            self.places.move_to_unschedulable(info, SCHEDULE_ATTEMPT_FAILURE)
-        self.nominator.add(info.pod_info)
+            retries = self.rules.retries_other_failures and not fits_nowhere
+            if retries or self.move_request_cycle >= pod_scheduling_cycle:
+                self.places.move_to_backoff(info, SCHEDULE_ATTEMPT_FAILURE)
+            else:
+                self.places.move_to_unschedulable(info, SCHEDULE_ATTEMPT_FAILURE)
+            self.nominator.add(info.pod_info)
+        if trace is not None:
+            told = self._told_return(info, pod_scheduling_cycle, missed or ())
+            trace.tell(info.pod.id, told)
         return None
 
     @property
@@ -222,6 +229,11 @@ class SchedulingQueue:
 
     def _take(self, info: QueuedPodInfo, event: str) -> QueuedPodInfo:
         """The pod, from now on in flight."""
+        trace = self._clock.trace
+        if trace is not None and not trace.follows(info.pod.id):
+            trace = None
+        is_early = trace is not None and event == POP_FROM_BACKOFF_Q
+        backed_off_until = self._backoff.over_at(info) if is_early else None
         info.attempts += 1
         info.backoff_expiration = None
         self.scheduling_cycle += 1
@@ -229,9 +241,8 @@ class SchedulingQueue:
         info.unschedulable_plugins = {}
         info.pending_plugins = {}
         info.gating_plugin = ""
-        trace = self._clock.trace
-        if trace is not None and trace.follows(info.pod.id):
-            trace.tell(info.pod.id, self._told_pop(info, event))
+        if trace is not None:
+            trace.tell(info.pod.id, self._told_pop(info, event, backed_off_until))
         self.places.arrive(info, "in_flight", event)
         return info
 
@@ -386,7 +397,7 @@ class SchedulingQueue:
         """When the pod's backoff ends (it is flushed at the next tick); None without one."""
         return self._backoff.over_at(info)
 
-    def _told_pop(self, info: QueuedPodInfo, event: str) -> Popped:
+    def _told_pop(self, info: QueuedPodInfo, event: str, backed_off_until: int | None) -> Popped:
         return Popped(
             self.scheduling_cycle,
             self.move_request_cycle,
@@ -394,12 +405,33 @@ class SchedulingQueue:
             event,
             info.pod_info.priority,
             info.timestamp,
-            "in-flight events" if self.rules.hints else "moveRequestCycle",
+            backed_off_until,
+            self._judged_by,
             waiting(entry[3] for entry in self._active.ordered()),
             waiting(entry[3] for entry in self._backoff.ordered()),
             waiting(self._unschedulable.infos()),
             tuple(each.key for _, each in self._in_flight.pods.values()),
         )
+
+    def _told_return(
+        self, info: QueuedPodInfo, cycle: int, missed: Sequence[EventConsidered]
+    ) -> Requeued:
+        return Requeued(
+            info.place,
+            self._judged_by,
+            cycle,
+            self.move_request_cycle,
+            tuple(info.unschedulable_plugins),
+            tuple(info.pending_plugins),
+            tuple(missed),
+            self._backoff.told(info),
+            self.flush_times.next_backoff_expiry(),
+            self.flush_times.next_leftover_due(),
+        )
+
+    @property
+    def _judged_by(self) -> JudgedBy:
+        return "in-flight events" if self.rules.hints else "moveRequestCycle"
 
     # -- inside ----------------------------------------------------------------------------------
 

@@ -36,6 +36,11 @@ class AssumeCache(Generic[Obj]):
         """The latest of each, by key. Do not change it."""
         return self._latest
 
+    @property
+    def informer(self) -> dict[str, Obj]:
+        """Each as the API server has it, by key. Do not change it."""
+        return self._api
+
     def observe(self, event: WatchEvent) -> None:
         """Handle a watch event of this kind."""
         obj: Obj = event.new  # type: ignore[assignment]  # pyright: ignore

@@ -26,6 +26,13 @@ from engine.objects.objects import (
 from engine.objects.phases import SELECTED_NODE, is_claim_fully_bound
 from engine.objects.selectors import NodeSelector
 from engine.storage.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
+from engine.storage.binding.telling import (
+    CachedVersions,
+    ClaimToVolume,
+    VolumesAssumed,
+    WrittenVersion,
+    versions_of,
+)
 from engine.storage.ephemeral import ownership_fault
 from engine.storage.migration import (
     NO_MIGRATION,
@@ -184,6 +191,36 @@ class VolumeBinder:
         for claim in provisions:
             self.claims.restore(claim.key)
 
+    # Looking
+
+    def versions(self, pod: Pod) -> tuple[CachedVersions, ...]:
+        """The claims of *pod* and their volumes, as the caches hold them."""
+        found: list[CachedVersions] = []
+        for volume in pod.volumes:
+            name, _ = claim_of(pod.name, volume)
+            claim = self.claims.find(f"{pod.namespace}/{name}") if name else None
+            if claim is not None:
+                found.append(versions_of("claim", claim.key, self.claims))
+                found += [
+                    versions_of("volume", each.name, self.volumes)
+                    for each in self.volumes.latest.values()
+                    if each.name == claim.volume_name or _is_claimed_by(each, claim)
+                ]
+        return tuple(found)
+
+    def told_assumed(self, pod: Pod, node: str, volumes: PodVolumes) -> VolumesAssumed:
+        """What was assumed for *pod* as a trace is told."""
+        return VolumesAssumed(
+            node,
+            not volumes.has_work,
+            tuple(
+                ClaimToVolume(one.claim.key, one.volume.name)
+                for one in volumes.static_bindings or ()
+            ),
+            tuple(claim.key for claim in volumes.dynamic_provisions or ()),
+            self.versions(pod),
+        )
+
     # Bind
 
     def bind_api_update(self, pod: Pod, volumes: PodVolumes) -> None:
@@ -316,6 +353,20 @@ class VolumeBinder:
             return None
         is_migrated = is_migrated_on_node(plugin, self.listers.csi_node(node_name))
         return plugin if is_migrated else None
+
+
+def written_versions(volumes: PodVolumes) -> tuple[WrittenVersion, ...]:
+    """The objects of *volumes* with their versions, as a trace is told."""
+    bound = (("volume", one.volume) for one in volumes.static_bindings or ())
+    provisioned = (("claim", claim) for claim in volumes.dynamic_provisions or ())
+    return tuple(
+        WrittenVersion(kind, one.key, one.resource_version) for kind, one in (*bound, *provisioned)
+    )
+
+
+def _is_claimed_by(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    ref = volume.claim_ref or {}
+    return f"{ref.get('namespace')}/{ref.get('name')}" == claim.key
 
 
 def _is_newer(one: ApiObject, other: ApiObject) -> bool:

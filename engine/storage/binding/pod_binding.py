@@ -7,7 +7,13 @@ from engine.kernel.errors import SimError
 from engine.kernel.loop import EventLoop, Timer
 from engine.kernel.units import SECOND
 from engine.objects.objects import Pod
-from engine.storage.binding.binder import DEFAULT_BIND_TIMEOUT, PodVolumes, VolumeBinder
+from engine.storage.binding.binder import (
+    DEFAULT_BIND_TIMEOUT,
+    PodVolumes,
+    VolumeBinder,
+    written_versions,
+)
+from engine.storage.binding.telling import VolumesLooked, VolumesWritten
 
 POLL_INTERVAL: Final = 1 * SECOND
 
@@ -54,8 +60,10 @@ class PodBinding:
         try:
             self._binder.bind_api_update(self.pod, self.volumes)
         except SimError as error:
+            self._tell_written(str(error))
             self._done(str(error))
             return
+        self._tell_written("")
         self._wait()
 
     def cancel(self) -> None:
@@ -72,11 +80,25 @@ class PodBinding:
         try:
             bound = self._binder.check_bindings(self.pod, self.node_name, self.volumes)
         except SimError as error:
+            self._tell_look(is_bound=False, error=str(error))
             self._done(f"{prefix}{error}")
             return
+        self._tell_look(is_bound=bound, error="")
         if bound:
             self._done(None)
         elif self._loop.now >= self._deadline:
             self._done(f"{prefix}{self._binder.rules.timed_out}")
         else:
             self._wait()
+
+    def _tell_written(self, error: str) -> None:
+        trace = self._loop.trace
+        if trace is not None and trace.follows(self.pod.id):
+            told = VolumesWritten(written_versions(self.volumes), self._deadline, error)
+            trace.tell(self.pod.id, told)
+
+    def _tell_look(self, *, is_bound: bool, error: str) -> None:
+        trace = self._loop.trace
+        if trace is not None and trace.follows(self.pod.id):
+            told = VolumesLooked(is_bound, error, self._binder.versions(self.pod))
+            trace.tell(self.pod.id, told)

@@ -24,11 +24,24 @@ def test_a_cycle_is_told_phase_by_phase(client: Client, driven: Run) -> None:
         "order",
         "pre_filter",
         "filter",
+        "post_filter",
     ]
     assert told["pop"]["scheduling_cycle"] == told["cycle"]
     (search,) = told["filter"]["searches"]
     refused = {node["node"]: search["refusals"][node["refusal"]] for node in search["nodes"]}
     assert refused["n1"]["reasons"] == ["Insufficient cpu"]
+    assert told["queue"]["requeued"]["place"] == "unschedulable"
+
+
+def test_a_bound_pod_is_told_up_to_its_binding(client: Client, driven: Run) -> None:
+    told = inside(client, driven, "pod=default/late")
+    states = {phase["name"]: phase["state"] for phase in told["phases"]}
+    assert (states["assume"], states["permit"], states["bind"]) == (
+        "done",
+        "nothing to do",
+        "done",
+    )
+    assert told["host"]["node"] == told["bind"]["node"] == told["assume"]["assumed"]["node"]
 
 
 def test_a_cycle_is_found_by_its_number(client: Client, driven: Run) -> None:

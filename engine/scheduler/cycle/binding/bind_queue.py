@@ -19,6 +19,7 @@ from engine.framework import names
 from engine.framework.pods.pod_info import PodInfo
 from engine.kernel.errors import SimError
 from engine.scheduler.cycle.attempt import Attempt
+from engine.scheduler.cycle.binding.telling import RoundMade
 from engine.scheduler.cycle.chronicle import COMPONENT
 from engine.scheduler.cycle.decision.result import ERROR
 from engine.scheduler.cycle.failure.failures import FailureHandler
@@ -105,10 +106,13 @@ class BindQueue:
             # An earlier round wrote everything; the PV controller has not answered yet.
             seq = self._chronicle.record_event(queued.pod, "FailedScheduling", "Normal", STARTED)
             self._state.keep_attempt(attempt, seq)
+            self._tell(info, RoundMade("nothing to write", node, ()))
             self._back_to_queue(queued, WAITING)
             return
         seq = self._chronicle.record("VolumeBindingQueued", info.pod.id, f"for {node}", data)
         self._state.keep_attempt(attempt, seq)
+        ahead = tuple(each.queued.key for each in self._rounds)
+        self._tell(info, RoundMade("queued", node, ahead))
         self._rounds.append(Round(queued, info, volumes, seq))
         if len(self._rounds) == 1:
             self._loop.call_after(0, self._bind_next)
@@ -129,6 +133,7 @@ class BindQueue:
     def _end_round(self, one: Round, error: str) -> None:
         """Return the pod to the queue, whether its volumes were written or not."""
         self._rounds.remove(one)
+        self._tell(one.info, RoundMade("ended", one.info.node_name, (), error))
         if error:
             self._chronicle.record_event(one.queued.pod, *_failed(error))
         else:
@@ -136,6 +141,11 @@ class BindQueue:
         self._back_to_queue(one.queued, FAILED if error else WAITING)
         if self._rounds:
             self._loop.call_after(0, self._bind_next)
+
+    def _tell(self, info: PodInfo, told: RoundMade) -> None:
+        trace = self._loop.trace
+        if trace is not None and trace.follows(info.pod.id):
+            trace.tell(info.pod.id, told)
 
     def _back_to_queue(self, queued: QueuedPodInfo, reason: str, message: str = "") -> None:
         """Requeue a pod that still needs a node. Upstream: MakeDefaultErrorFunc()."""

@@ -37,6 +37,7 @@ from engine.scheduler.cycle.attempt import Attempt, Binding
 from engine.scheduler.cycle.binding.bind_queue import BindQueue
 from engine.scheduler.cycle.binding.binder import Binder
 from engine.scheduler.cycle.binding.plugin_calls import WAIT_FOR_VOLUMES, PluginCalls
+from engine.scheduler.cycle.binding.telling import Bound
 from engine.scheduler.cycle.chronicle import COMPONENT, Chronicle
 from engine.scheduler.cycle.decision.result import ERROR, UNSCHEDULABLE, ScheduleResult
 from engine.scheduler.cycle.device_work import WAIT_FOR_DEVICES, DeviceWork
@@ -75,7 +76,7 @@ class BindingCycle:
         self._writer = PodStatusWriter(state)
         self._wake = wake
         self.device_work = DeviceWork(state.loop, state.store, state.handle.listers)
-        self._calls = PluginCalls(state.chronicle, state.volume_work, self.device_work)
+        self._calls = PluginCalls(state.loop, state.chronicle, state.volume_work, self.device_work)
         self._binder = Binder(state, self._calls)
         # By schedulerName.
         self._plugins = {
@@ -295,6 +296,9 @@ class BindingCycle:
             return
         self._chronicle.end_series(binding.info.pod.uid)
         status = self._binder.bind(binding)
+        trace, entity = self._loop.trace, binding.info.pod.id
+        if trace is not None and trace.follows(entity):
+            trace.tell(entity, Bound(binding.node, status.code.value, status.reasons))
         if status is not SUCCESS:
             self._fail_at(ExtensionPoint.BIND, binding, status)
             return

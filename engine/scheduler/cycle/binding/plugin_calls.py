@@ -27,7 +27,9 @@ from engine.framework.framework import (
 )
 from engine.framework.waiting_pods import MAX_TIMEOUT, go_duration
 from engine.kernel.errors import SimError
+from engine.kernel.loop import EventLoop
 from engine.scheduler.cycle.attempt import Binding
+from engine.scheduler.cycle.binding.telling import PointAnswer, PointRan, point_answer
 from engine.scheduler.cycle.chronicle import Chronicle
 from engine.scheduler.cycle.device_work import DeviceWork
 from engine.scheduler.cycle.extension_points import CONTINUES_AFTER, ExtensionPoint
@@ -41,8 +43,13 @@ class PluginCalls:
     """Runs extension points for the bindings of one scheduler."""
 
     def __init__(
-        self, chronicle: Chronicle, volume_work: VolumeWork, device_work: DeviceWork
+        self,
+        loop: EventLoop,
+        chronicle: Chronicle,
+        volume_work: VolumeWork,
+        device_work: DeviceWork,
     ) -> None:
+        self._loop = loop
         self._chronicle = chronicle
         self._volume_work = volume_work
         self._device_work = device_work
@@ -58,6 +65,7 @@ class PluginCalls:
         if point is ExtensionPoint.PRE_BIND:
             asked = asked[binding.next_pre_bind :]
         answer, answers = SUCCESS, list[Status]()
+        told: list[PointAnswer] = []
         for name in asked:
             if point is ExtensionPoint.PRE_BIND:
                 binding.next_pre_bind += 1
@@ -76,11 +84,18 @@ class PluginCalls:
                 answer, is_recorded = Status(given.code, given.reasons, name), True
             if is_recorded:
                 answers.append(answer)
+            if self._loop.trace is not None:
+                told.append(point_answer(name, answer, binding.timeouts.get(name)))
             if answer.code not in CONTINUES_AFTER[point]:
                 break
         if binding.plugins.has_custom and answers:
             self._record(point, binding, answers)
-        return _outcome(point, answer, answers)
+        outcome = _outcome(point, answer, answers)
+        trace = self._loop.trace
+        if trace is not None and trace.follows(binding.info.pod.id):
+            ran = PointRan(point.value, binding.node, tuple(told), outcome.code.value)
+            trace.tell(binding.info.pod.id, ran)
+        return outcome
 
     def _dynamic_resources(self, point: ExtensionPoint, binding: Binding) -> Status:
         """The in-tree DynamicResources at Reserve, PreBind and Unreserve."""

@@ -12,6 +12,7 @@ from engine.framework.handle import Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.runtime import Scores
 from engine.kernel.rng import Stream
+from engine.scheduler.cycle.decision.telling_scores import HostChosen
 
 
 class HostChoice:
@@ -38,6 +39,11 @@ class HostChoice:
         if self._takes_turns:
             return self._next_in_turn(tied, len(scores.rows)), tied
         return self._pick(tied), tied
+
+    def told(self, row: int, tied: IntArray, scores: Scores) -> HostChosen:
+        """The choice of *row* among the *tied* as a trace is told."""
+        names, drawn = self._table.names(tied.tolist()), tied.tolist().index(row)
+        return HostChosen(names[drawn], int(scores.total.max()), self.way, tuple(names), drawn)
 
     def choose_tied(self, tied: IntArray | Ties, feasible: int) -> int:
         """One of the *tied* rows of the fast path, which found so many *feasible* nodes."""

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from engine.framework.framework import FITS
+from engine.framework.nodes.arrays import IntArray
+from engine.framework.nodes.node_table import NodeTable
 from engine.framework.runtime import Framework, Search
 from engine.framework.telling.filters import Filtered, FilteredNode, Refusal, SearchKind
+from engine.framework.telling.nodes import NodesOrdered
+
+
+def ordered(table: NodeTable, rows: IntArray, start: int, wanted: int) -> NodesOrdered:
+    """The order of a search as it is told."""
+    return NodesOrdered(tuple(table.names(rows.tolist())), start, wanted)
 
 
 def filtered(
