@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from engine.framework.explaining.keeps import pre_filter_answer
+from engine.framework.explaining.keeps import Keeps, pre_filter_answer
 from engine.framework.framework import (
     FITS,
     PRE_FILTER_SKIP,
@@ -41,7 +41,7 @@ from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.nodes.nominated import Nominated
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.scoring import CheckedPreScore, CheckedScore
-from engine.framework.telling.filters import NominatedPutOn
+from engine.framework.telling.filters import NominatedPutOn, PreFilterAnswer
 from engine.framework.wording import Wording
 from engine.kernel.trace import Trace
 
@@ -287,7 +287,17 @@ class Framework:
             names = result.node_names if names is None else names & result.node_names
             if not names:
                 return _nothing_left(narrowed), names, tuple(sorted(narrowed))
+        if self.trace is not None:
+            self._tell_kept(self.trace, state)
         return refusal, names, tuple(sorted(narrowed))
+
+    def _tell_kept(self, trace: Trace, state: CycleState) -> None:
+        """What filters keep that upstream prepares at PreFilter, and here `filter` itself."""
+        for plugin in self.plugins.filter:
+            if not isinstance(plugin, PreFilterPlugin) and isinstance(plugin, Keeps):
+                kept = tuple(plugin.kept(state))
+                told = PreFilterAnswer(plugin.name, "goes on", Code.SUCCESS.value, keeps=kept)
+                trace.tell(state.pod.pod.id, told)
 
     def _tell_pre_filter(
         self, state: CycleState, plugin: PreFilterPlugin, result: PreFilterResult

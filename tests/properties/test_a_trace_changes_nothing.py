@@ -1,12 +1,15 @@
 """An engine that is listened to decides as one that is not."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.cluster.cluster import Cluster
+from engine.input.loader import load_paths
+from engine.input.scenario import Scenario
 from engine.kernel.trace import Told, Trace
 from engine.kernel.units import SECOND
 from engine.scheduler.cycle.decision.telling_scores import HostChosen, Scored, ScoringPlugin
@@ -17,6 +20,7 @@ from tests.properties.clusters import random_scenario
 from tests.properties.examples import examples
 
 UNTIL = 60 * SECOND
+SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 # Normalised from raw, lowest and highest alone.
 ONE_FORMULA = ("TaintToleration", "NodeAffinity", "InterPodAffinity", "TaintTolerationPriority")
 
@@ -77,6 +81,18 @@ def computed(plugin: ScoringPlugin, raw: int) -> int:
     values = {"raw": raw, "lowest": plugin.lowest, "highest": plugin.highest}
     divided = re.sub(r"(raw \* \d+) / highest", r"(\1 // highest)", code)
     return int(eval(divided, {"__builtins__": {"min": min, "max": max}}, values))
+
+
+@pytest.mark.parametrize("demo", ["local-volumes", "wrong-fs-type", "budget-cascade"])
+@pytest.mark.parametrize("version", ["v1.36", "v1.11"])
+def test_a_trace_changes_no_demo(demo: str, version: str) -> None:
+    scenario = Scenario.from_load(load_paths([SCENARIOS / f"{demo}.yaml"]), name=demo)
+    alone, told = (Cluster.create(scenario, seed=11, profile=version) for _ in range(2))
+    listened_to(told)
+    for cluster in (alone, told):
+        cluster.advance(UNTIL)
+        cluster.take()
+    assert (told.digest(), told.unexpected) == (alone.digest(), 0)
 
 
 def test_a_checkpoint_has_no_trace() -> None:

@@ -6,7 +6,7 @@ Upstream: plugins/dynamicresources/dynamicresources.go (v1.36).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Final, cast
 
 import numpy as np
@@ -144,6 +144,15 @@ class DynamicResources(Plugin):
             return PRE_FILTER_SKIP
         state.data[self.name] = prepared
         return PRE_FILTER_OK
+
+    def kept(self, state: CycleState) -> Iterator[str]:
+        """See `Keeps`: the claims, and what devices may provide beside them."""
+        prepared = cast("Prepared", state.data[self.name])
+        for claim in prepared.claims:
+            yield f"claim {claim.key}"
+        yield f"claims to allocate: {len(prepared.to_allocate)}"
+        for name, amount in prepared.extended.items():
+            yield f"{name} {amount} that devices may provide"
 
     # -- what is kept from pod to pod --------------------------------------------------------------
 

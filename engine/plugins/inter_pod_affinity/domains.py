@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.framework.nodes.arrays import BoolArray, IntArray
@@ -55,3 +56,15 @@ def merge_into(found: dict[str, DomainCounts], counts: DomainCounts) -> None:
     if before is not None:
         counts = DomainCounts(counts.key, before.counts + counts.counts)
     found[counts.key] = counts
+
+
+def kept_counts(what: str, table: NodeTable, each: Iterable[DomainCounts]) -> Iterator[str]:
+    """The domains with matching pods, in words, for a trace."""
+    for domain in each:
+        values = table.labels.topology(domain.key).values
+        found = ", ".join(
+            f"{values[code]} {count}"
+            for code, count in enumerate(domain.counts[: len(values)].tolist())
+            if count
+        )
+        yield f"{what} by {domain.key}: {found or 'no pods'}"

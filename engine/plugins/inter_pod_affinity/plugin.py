@@ -39,6 +39,7 @@ from engine.plugins.inter_pod_affinity.arguments import check_arguments
 from engine.plugins.inter_pod_affinity.domains import (
     DomainCounts,
     domain_counts,
+    kept_counts,
     live_domain_counts,
     merge_into,
 )
@@ -154,6 +155,13 @@ class InterPodAffinity(Plugin):
             return PRE_FILTER_SKIP
         state.data[self.name] = self._counted(terms, existing, domain_counts)
         return PRE_FILTER_OK
+
+    def kept(self, state: CycleState) -> Iterator[str]:
+        """See `Keeps`: the matching pods of each domain, for the three kinds of terms."""
+        kept = cast("PreFilterState", state.data[self.name])
+        yield from kept_counts("affinity", self._table, kept.affinity)
+        yield from kept_counts("anti-affinity", self._table, kept.anti)
+        yield from kept_counts("anti-affinity of placed pods", self._table, kept.existing.values())
 
     def _existing_anti_affinity(self, terms: ApplicableTerms) -> dict[str, DomainCounts]:
         found: dict[str, DomainCounts] = {}

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/algorithm/predicates/{predicates,metadata}.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
@@ -29,7 +29,7 @@ from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.nodes.pod_counts import REQUIRED_ANTI_AFFINITY as REQUIRED_ANTI
 from engine.framework.nodes.pod_counts import PodMatcher
 from engine.framework.pods.pod_info import AffinityTerm, PodInfo
-from engine.plugins.inter_pod_affinity.domains import DomainCounts, domain_counts
+from engine.plugins.inter_pod_affinity.domains import DomainCounts, domain_counts, kept_counts
 from engine.plugins.inter_pod_affinity.facts import explain_pod_affinity
 
 REASON_POD_AFFINITY = "node(s) didn't match pod affinity/anti-affinity"
@@ -66,6 +66,13 @@ class MatchInterPodAffinity(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
+
+    def kept(self, state: CycleState) -> Iterator[str]:
+        """See `Keeps`: the matching pods of each domain, for the three kinds of terms."""
+        kept = cast("AffinityState", state.data[self.name])
+        yield from kept_counts("affinity", self._table, kept.affinity.values())
+        yield from kept_counts("anti-affinity", self._table, kept.anti.values())
+        yield from kept_counts("anti-affinity of placed pods", self._table, kept.existing.values())
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Upstream: GetMetadata()."""

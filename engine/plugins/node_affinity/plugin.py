@@ -82,6 +82,13 @@ class NodeAffinity(Plugin):
             return PreFilterResult(status=Status(Code.UNRESOLVABLE, (REASON_CONFLICT,), self.name))
         return PreFilterResult(node_names=template.named_nodes)
 
+    def kept(self, state: CycleState) -> Iterator[str]:
+        """See `Keeps`: the required terms, and the nodes that they name."""
+        if not state.template.required_affinity.is_empty:
+            yield f"required: {state.template.required_affinity}"
+        if state.template.named_nodes:
+            yield f"nodes named: {', '.join(sorted(state.template.named_nodes))}"
+
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """Which selector the node misses."""
         codes = np.zeros(len(rows), np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -49,6 +49,11 @@ class NodePorts(Plugin):
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """SKIP for a pod without host ports, as most are."""
         return PRE_FILTER_OK if state.pod.ports else PRE_FILTER_SKIP
+
+    def kept(self, state: CycleState) -> Iterator[str]:
+        """See `Keeps`: the host ports of the pod."""
+        for port in state.pod.ports:
+            yield f"host port {port.port}/{port.protocol}"
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """1 where a port is taken."""

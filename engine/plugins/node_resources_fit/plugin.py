@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.framework import names
 from engine.framework.arithmetic import Term, Terms
+from engine.framework.explaining.amounts import format_amount
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
 from engine.framework.explaining.fixes import SmallestFix
@@ -153,6 +154,12 @@ class NodeResourcesFit(Plugin):
             )
             wanted = self._known[number] = [pair for pair in asked if not self._is_ignored(pair[0])]
         return wanted
+
+    def kept(self, state: CycleState) -> Iterator[str]:
+        """See `Keeps`: what the pod requests. Upstream: computePodResourceRequest()."""
+        for column, amount in self.wanted(state):
+            name = self._table.resource_names[column]
+            yield f"{name} {format_amount(name, amount)}"
 
     def _delegated(self, state: CycleState) -> frozenset[int]:
         """The columns of resources that devices may provide. Upstream: shouldDelegateResourceToDRA()."""

@@ -196,6 +196,19 @@ class PodTopologySpread(Plugin):
         state.data[self.name] = self._all_domains(state, constraints, live=False)
         return PRE_FILTER_OK
 
+    def kept(self, state: CycleState) -> Iterator[str]:
+        """See `Keeps`. Upstream: TpKeyToDomainsNum, TpValueToMatchNum, CriticalPaths."""
+        for one in cast("list[Domains]", state.data[self.name]):
+            key, values = one.constraint.topology_key, one.eligible.present
+            table = self._table.topology(key).values
+            counts = ", ".join(
+                f"{table[code]} {one.counts.item(code)}" for code in np.flatnonzero(values).tolist()
+            )
+            yield (
+                f"{key}: {one.eligible.domains} domains ({counts}), minimum {one.smallest}, "
+                f"maxSkew {one.constraint.max_skew}"
+            )
+
     def _all_domains(
         self, state: CycleState, constraints: Constraints, *, live: bool
     ) -> list[Domains]:

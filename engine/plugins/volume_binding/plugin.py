@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -99,6 +99,10 @@ class VolumeBinding(Plugin):
             return _rejected(REASON_UNBOUND_IMMEDIATE, self.name)
         state.data[self.name] = claims
         return PRE_FILTER_OK
+
+    def kept(self, state: CycleState) -> Iterable[str]:
+        """See `Keeps`. Upstream: stateData.podVolumeClaims."""
+        return cast("PodClaims", state.data[self.name]).kept()
 
     def concerns(self, state: CycleState) -> bool:
         """Whether the pod has claims; what is kept for such claims is up to date then."""

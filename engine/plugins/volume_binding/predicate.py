@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar, cast
 
 import numpy as np
@@ -68,6 +69,11 @@ class CheckVolumeBinding(Plugin):
             return PRE_FILTER_SKIP
         state.data[self.name] = self._finder.pod_claims(state.pod)
         return PRE_FILTER_OK
+
+    def kept(self, state: CycleState) -> Iterable[str]:
+        """See `Keeps`. Upstream: getPodVolumes()."""
+        claims, error = cast("tuple[PodClaims, str]", state.data[self.name])
+        return (error,) if error else claims.kept()
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """The failures as bits."""

@@ -5,6 +5,7 @@ Upstream: plugins/volumebinding/binder.go FindPodVolumes(), checkVolumeProvision
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -115,6 +116,17 @@ class PodClaims:
     # For all rows at once, once that was asked for: None where it does not work.
     plans: ClaimPlans | None = None
     is_planned: bool = False
+
+    def kept(self) -> Iterator[str]:
+        """The three kinds, in words, for a trace."""
+        named = (
+            ("bound", self.bound),
+            ("to be bound or provisioned", self.delayed),
+            ("unbound immediate", self.immediate),
+        )
+        for what, claims in named:
+            if claims:
+                yield f"{what}: {', '.join(claim.key for claim in claims)}"
 
 
 def plan_at(found: list[Plans] | None, row: int) -> PodVolumes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, cast
 
 import numpy as np
@@ -76,6 +76,11 @@ class VolumeRestrictions(Plugin):
             return PRE_FILTER_SKIP
         state.data[self.name] = (exclusive, used)
         return PRE_FILTER_OK
+
+    def kept(self, state: CycleState) -> Iterable[str]:
+        """See `Keeps`: the ReadWriteOncePod claims, and how many of them are in use."""
+        exclusive, used = cast("tuple[list[str], int]", state.data[self.name])
+        return (f"ReadWriteOncePod claims: {', '.join(exclusive) or 'none'}; {used} in use",)
 
     def concerns(self, state: CycleState) -> bool:
         """Whether the pod has such a disk or a claim in use, or a claim that is not there."""

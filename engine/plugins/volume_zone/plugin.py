@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, cast
 
 import numpy as np
@@ -65,6 +65,11 @@ class VolumeZone(Plugin):
             return PRE_FILTER_SKIP
         state.data[self.name] = found
         return PRE_FILTER_OK
+
+    def kept(self, state: CycleState) -> Iterator[str]:
+        """See `Keeps`: where each bound volume is."""
+        for key, values, volume in cast("list[Topology]", state.data[self.name]):
+            yield f"{volume}: {key} in {', '.join(sorted(values))}"
 
     def _topologies(self, state: CycleState) -> list[Topology] | Status:
         """The labels of all bound volumes, or what is wrong with a claim.
