@@ -33,6 +33,11 @@ urlpatterns = [
         inside_api.InsideScheduler.as_view(),
         name="api-inside-scheduler",
     ),
+    path(
+        "runs/<int:run_id>/inside/caches/",
+        inside_api.InsideCaches.as_view(),
+        name="api-inside-caches",
+    ),
     path("runs/<int:run_id>/checks/", api.RunChecks.as_view(), name="api-checks"),
     path("runs/<int:run_id>/why/<path:entity>/", api.ObjectWhy.as_view(), name="api-why"),
 ]

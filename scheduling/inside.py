@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from engine.cluster.cluster import Cluster
+from engine.cluster.replicas import SchedulerHeld
 from engine.kernel.errors import SimError
 from engine.kernel.trace import Trace
 from engine.scheduler.cycle.inside.answer import cycle_told
@@ -16,6 +17,7 @@ from kscope.runs.drive.replay import Diverged, engine_at_seq
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
+from scheduling.selectors import cluster_at
 
 _STARTED = "AttemptStarted"
 # What ends a cycle: its pod is bound, or comes back to the queue, or leaves it.
@@ -49,6 +51,29 @@ def cycle_by_id(run_id: int, cycle: int | None, pod: str, seq: int | None) -> di
     if told is None:
         raise ApplicationError(f"Cycle {began.cycle} could not be made again.", status=409)
     return {"run": run.pk, "seq": began.seq, "cycle": began.cycle, **asdict(told)}
+
+
+@dataclass(frozen=True, slots=True)
+class Caches:
+    """What the schedulers of a run hold in memory after event `seq`, at `at` ns."""
+
+    run: int
+    seq: int
+    at: int
+    version: str
+    schedulers: tuple[SchedulerHeld, ...]
+
+
+def caches_by_id(run_id: int, seq: int | None) -> dict[str, Any]:
+    """What the schedulers hold after event *seq*, or at the head. Raises ApplicationError."""
+    run = Run.objects.select_related("scenario").get(pk=run_id)
+    if seq is not None:
+        check_seq(run, seq, first=1)
+    cluster = cluster_at(run, seq)
+    held = tuple(each.held() for each in cluster.replicas)
+    return asdict(
+        Caches(run.pk, run.head_seq if seq is None else seq, cluster.now, run.profile, held)
+    )
 
 
 def _began(run: Run, cycle: int | None, pod: str, seq: int) -> _Began:

@@ -13,7 +13,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.answer_schema import answer_schema
 from kscope.runs.web.api.parameters import whole_number
-from scheduling.inside import cycle_by_id
+from scheduling.inside import Caches, caches_by_id, cycle_by_id
 
 
 class InsideScheduler(EngineView):
@@ -47,3 +47,18 @@ class InsideScheduler(EngineView):
             raise ApplicationError("Say which cycle: ?cycle=NUMBER or ?pod=NAMESPACE/NAME.")
         # A cycle that has not ended at the head of the run goes on with it.
         return EngineAnswer(Question(cycle_by_id, arguments, run.pk))
+
+
+class InsideCaches(EngineView):
+    """What the schedulers hold in memory at an instant."""
+
+    @extend_schema(
+        operation_id="runs_inside_caches",
+        parameters=[OpenApiParameter("seq", int, description="after this event; else the newest")],
+        responses=answer_schema(Caches, "Inside"),
+    )
+    def get(self, request: Request, run_id: int) -> EngineAnswer:
+        """Queue, assumed pods, volumes and claims, replicas and their Lease: docs/inside.md."""
+        run, seq = found_run(request, run_id), whole_number(request, "seq")
+        arguments = {"run_id": run.pk, "seq": seq}
+        return EngineAnswer(Question(caches_by_id, arguments, run.pk, lasts=seq is not None))

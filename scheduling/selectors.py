@@ -180,7 +180,7 @@ def _steps(run: Run, kind: str, key: str, seq: int | None) -> Iterator[_Step]:
     if seq is not None:
         check_seq(run, seq, first=1)
     with _diagnosing:
-        cluster = _cluster_at(run, seq)
+        cluster = cluster_at(run, seq)
         cluster.take()
         with collector_paused():
             evidence = evidence_of(run) if run.scenario.as_brought else Evidence(())
@@ -211,13 +211,14 @@ def checks_by_id(run_id: int) -> dict[str, Any]:
     moves on meanwhile.
     """
     run = Run.objects.select_related("scenario").get(pk=run_id)
-    findings = run_findings(run, _cluster_at(run, None))
+    findings = run_findings(run, cluster_at(run, None))
     if Run.objects.values_list("head_seq", flat=True).get(pk=run_id) != run.head_seq:
         raise ApplicationError("The run moved on while it was checked; pause it first.", status=409)
     return {"run": run.pk, "seq": run.head_seq, "checks": [*NAMES], "findings": findings}
 
 
-def _cluster_at(run: Run, seq: int | None) -> Cluster:
+def cluster_at(run: Run, seq: int | None) -> Cluster:
+    """The cluster of *run* after event *seq*, or at its head. Raises ApplicationError."""
     try:
         if run.head_seq == 0:
             return engine_created(run)

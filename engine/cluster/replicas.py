@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
 
 from engine.api_server.store import process
 from engine.kernel.errors import ApiError
@@ -25,6 +27,7 @@ from engine.kernel.view import Attributes, Changes
 from engine.objects.objects import Pod, from_manifest
 from engine.scheduler.configuration.scenario_schedulers import SchedulerSpec
 from engine.scheduler.cycle.attempt import SchedulingAttempt
+from engine.scheduler.cycle.inside.caches import ProcessHeld, held_by
 from engine.scheduler.cycle.scheduler import Scheduler
 from engine.scheduler.cycle.shadow.shadow_decisions import ShadowDecisions
 from engine.scheduler.cycle.state import Surroundings
@@ -41,6 +44,42 @@ def scheduler_replicas(
         SchedulerReplicas(spec, around, None if place else names - frozenset(spec.setup.names))
         for place, spec in enumerate(specs)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """A process of a scheduler: the leader, a standby, or one that has stopped."""
+
+    identity: str
+    role: Literal["leader", "standby", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseHeld:
+    """The Lease of replicas, in ns: a leader renews it every `retry_period`.
+
+    `runs_out` is when its last renewal is a lease duration old. After the death of the leader it is
+    `next_leader` that sees so first, and takes it at `taken_at`.
+    """
+
+    holder: str
+    acquired: int
+    renewed: int
+    lease_duration: int
+    retry_period: int
+    runs_out: int
+    next_leader: str
+    taken_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerHeld:
+    """One scheduler: its processes, its Lease if there are several, and what the leader remembers."""
+
+    name: str
+    replicas: tuple[Replica, ...]
+    lease: LeaseHeld | None
+    memory: ProcessHeld | None
 
 
 class SchedulerReplicas:
@@ -114,6 +153,44 @@ class SchedulerReplicas:
         timer = self._taking_over
         return None if timer is None else (timer.args[0], timer.at)
 
+    def held(self) -> SchedulerHeld:
+        """Who leads, until when, and what that process holds in memory."""
+        return SchedulerHeld(
+            self._setup.names[0],
+            tuple(Replica(one, self._role(one)) for one in self.identities),
+            self._lease_held() if len(self.identities) > 1 else None,
+            held_by(self.scheduler.state) if self.leader else None,
+        )
+
+    def _role(self, identity: str) -> Literal["leader", "standby", "stopped"]:
+        if identity == self.leader:
+            return "leader"
+        return "standby" if identity in self._since else "stopped"
+
+    def _lease_held(self) -> LeaseHeld:
+        election, renewed = self._setup.leader_election, self._last_renewal()
+        next_leader, taken_at = self.next_leader or ("", None)
+        return LeaseHeld(
+            self.leader,
+            self._acquired,
+            renewed,
+            election.lease_duration,
+            election.retry_period,
+            renewed + election.lease_duration,
+            next_leader,
+            taken_at,
+        )
+
+    def _last_renewal(self) -> int:
+        """The leader renews at once when it has taken the Lease, then every retry period."""
+        if not self.leader:
+            return self._renewed
+        held, period = (
+            self._around.loop.now - self._acquired,
+            self._setup.leader_election.retry_period,
+        )
+        return self._acquired + held // period * period
+
     @property
     def is_external(self) -> bool:
         """Whether a client of the Kubernetes API decides on its pods."""
@@ -160,12 +237,11 @@ class SchedulerReplicas:
         return Scheduler(around, self._setup, self._neighbours)
 
     def _step_down(self) -> None:
-        around, election = self._around, self._setup.leader_election
+        around = self._around
         self._attempts += self.scheduler.take_attempts()
         self.scheduler.stop()
         process.end(self.scheduler, around.loop, around.store)
-        held = around.loop.now - self._acquired
-        self._renewed = self._acquired + held // election.retry_period * election.retry_period
+        self._renewed = self._last_renewal()
         self.leader = ""
         if len(self.identities) > 1:
             patch = {"spec": {"renewTime": timestamp(self._renewed + around.loop.ahead)}}

@@ -316,6 +316,10 @@ class SchedulerCache:
         entry = self._nodes.get(name)
         return CachedNode(name, 0, 0) if entry is None else told_entry(entry)
 
+    def told_nodes(self) -> tuple[CachedNode, ...]:
+        """Every entry, the one that changed last first."""
+        return tuple(told_entry(entry) for entry in self._nodes.newest_first())
+
     def told_tree(self) -> TreeListed:
         """The nodes by zone."""
         zones = self._nodes.tree.zones().items()

@@ -50,7 +50,13 @@ from engine.scheduler.queue.places import Clock, QueueListener, QueuePlaces
 from engine.scheduler.queue.pod_updates import PodUpdates
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
 from engine.scheduler.queue.requeueing import QueueProfile, Requeueing
-from engine.scheduler.queue.telling import EventConsidered, JudgedBy, Popped, Requeued, waiting
+from engine.scheduler.queue.telling import (
+    EventConsidered,
+    JudgedBy,
+    Popped,
+    Requeued,
+    waiting,
+)
 
 if TYPE_CHECKING:
     from engine.objects.objects import Node, Pod
@@ -406,7 +412,7 @@ class SchedulingQueue:
             info.pod_info.priority,
             info.timestamp,
             backed_off_until,
-            self._judged_by,
+            self.judged_by,
             waiting(entry[3] for entry in self._active.ordered()),
             waiting(entry[3] for entry in self._backoff.ordered()),
             waiting(self._unschedulable.infos()),
@@ -418,7 +424,7 @@ class SchedulingQueue:
     ) -> Requeued:
         return Requeued(
             info.place,
-            self._judged_by,
+            self.judged_by,
             cycle,
             self.move_request_cycle,
             tuple(info.unschedulable_plugins),
@@ -430,7 +436,8 @@ class SchedulingQueue:
         )
 
     @property
-    def _judged_by(self) -> JudgedBy:
+    def judged_by(self) -> JudgedBy:
+        """What decides where a pod goes whose attempt has failed."""
         return "in-flight events" if self.rules.hints else "moveRequestCycle"
 
     # -- inside ----------------------------------------------------------------------------------

@@ -114,6 +114,29 @@ class Requeued:
     next_leftover_flush: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class InFlightPod:
+    """A pod that is being tried, and the events that it has missed so far."""
+
+    pod: str
+    missed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHeld:
+    """The queue at an instant: its counters, its pods in order, and the next ticks of its flushes."""
+
+    scheduling_cycle: int
+    move_request_cycle: int
+    judged_by: JudgedBy
+    active: tuple[WaitingPod, ...]
+    backoff: tuple[WaitingPod, ...]
+    unschedulable: tuple[WaitingPod, ...]
+    in_flight: tuple[InFlightPod, ...]
+    next_backoff_flush: int | None
+    next_leftover_flush: int | None
+
+
 def waiting(infos: Iterable[QueuedPodInfo]) -> tuple[WaitingPod, ...]:
     """*infos* as they are told."""
     return tuple(

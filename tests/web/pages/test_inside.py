@@ -55,3 +55,15 @@ def test_a_later_cycle_is_no_cycle_yet(client: Client, driven: Run) -> None:
     assert "There is no cycle of pod default/late" in answer["message"]
     assert inside(client, driven, "cycle=9999", 404)["message"].startswith("There is no cycle 9999")
     assert "Say which cycle" in inside(client, driven, "", 400)["message"]
+
+
+def test_the_caches_of_an_instant_are_told(client: Client, driven: Run) -> None:
+    assumed = RunEvent.objects.get(run=driven, object="pod/default/late", kind="PodAssumed").seq
+    path = f"/api/runs/{driven.pk}/inside/caches/"
+    told = client.get(f"{path}?seq={assumed}").json()
+    (scheduler,) = told["schedulers"]
+    assert scheduler["replicas"] == [{"identity": "default-scheduler", "role": "leader"}]
+    assert [pod["pod"] for pod in scheduler["memory"]["pods"]] == ["default/late"]
+    head = client.get(path).json()["schedulers"][0]["memory"]
+    assert [pod["pod"] for pod in head["queue"]["unschedulable"]] == ["default/giant"]
+    assert head["pods"] == []
