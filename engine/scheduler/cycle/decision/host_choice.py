@@ -42,8 +42,11 @@ class HostChoice:
 
     def told(self, row: int, tied: IntArray, scores: Scores) -> HostChosen:
         """The choice of *row* among the *tied* as a trace is told."""
-        names, drawn = self._table.names(tied.tolist()), tied.tolist().index(row)
-        return HostChosen(names[drawn], int(scores.total.max()), self.way, tuple(names), drawn)
+        rows: list[int] = tied.tolist()
+        names, drawn = self._table.names(rows), rows.index(row)
+        return HostChosen(
+            self._table.name(row), int(scores.total.max()), self.way, tuple(names), drawn
+        )
 
     def choose_tied(self, tied: IntArray | Ties, feasible: int) -> int:
         """One of the *tied* rows of the fast path, which found so many *feasible* nodes."""

@@ -145,7 +145,8 @@ def _column(
     weighted = score.weighted.tolist()
     found: list[NodeScore] = []
     for place, row in enumerate(rows.tolist()):
-        shows = place in with_terms and isinstance(plugin, Arithmetic)
-        shown = plugin.arithmetic(state, row) if shows else None
+        shown: Terms | None = None
+        if place in with_terms and isinstance(plugin, Arithmetic):
+            shown = plugin.arithmetic(state, row)
         found.append(NodeScore(raw[place], normalized[place], weighted[place], shown))
     return found

@@ -290,7 +290,7 @@ def _volumes(told: _Told) -> VolumeWork | None:
 
 def _queue(before: _Told, told: _Told) -> QueueWork:
     return QueueWork(
-        tuple(before.each(Moved)),
+        tuple(each for each in before.each(Moved) if each.place != "in_flight"),
         tuple(before.each(EventConsidered)),
         told.last(Requeued),
         tuple(each for each in told.each(Moved) if each.place != "in_flight"),
