@@ -2,32 +2,38 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from drf_spectacular.utils import inline_serializer
 from rest_framework import serializers
 
 Field = serializers.Field[Any, Any, Any, Any]
 _PLAIN: dict[object, type[Field]] = {
     int: serializers.IntegerField,
-    str: serializers.CharField,
     bool: serializers.BooleanField,
     Any: serializers.JSONField,
 }
 
 
 def answer_schema(kind: type, prefix: str, **more: Field) -> Field:
-    """An object with the fields of dataclass *kind*, and *more*; names of parts begin with *prefix*.
+    """An object with *more* fields and those of dataclass *kind*; its parts are named *prefix*….
 
     Raises TypeError for a field that is no plain value.
     """
-    return inline_serializer(f"{prefix}{kind.__name__}", {**more, **_fields_of(kind, prefix)})
+    return _serializer(kind, prefix, more)()
 
 
-def _fields_of(kind: type, prefix: str) -> dict[str, Field]:
+def _serializer(kind: type, prefix: str, more: Mapping[str, Field]) -> type[Field]:
     hints = get_type_hints(kind)
-    return {one.name: _field(hints[one.name], prefix) for one in fields(kind)}
+    described = {one.name: _field(hints[one.name], prefix) for one in fields(kind)}
+    return type(f"{prefix}{kind.__name__}", (serializers.Serializer,), {**more, **described})
+
+
+@cache
+def _part(kind: type, prefix: str) -> type[Field]:
+    """One class for each dataclass, however often it is a part: the description names it once."""
+    return _serializer(kind, prefix, {})
 
 
 def _field(hint: Any, prefix: str, **options: Any) -> Field:
@@ -37,23 +43,16 @@ def _field(hint: Any, prefix: str, **options: Any) -> Field:
         return _field(inner, prefix, allow_null=True)
     if origin is Literal:
         return serializers.ChoiceField([*arguments], **options)
+    if origin is tuple and is_dataclass(arguments[0]):
+        return _field(arguments[0], prefix, many=True, **options)
     if origin is tuple:
-        return _list_of(arguments[0], prefix, options)
+        return serializers.ListField(child=_field(arguments[0], prefix), **options)
     if origin in (Mapping, dict):
         return serializers.DictField(child=_field(arguments[1], prefix), **options)
-    if is_dataclass(hint):
-        assert isinstance(hint, type)
-        return inline_serializer(f"{prefix}{hint.__name__}", _fields_of(hint, prefix), **options)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _part(hint, prefix)(**options)
     if hint is str:
         return serializers.CharField(allow_blank=True, **options)
     if hint not in _PLAIN:
         raise TypeError(f"a field of type {hint} cannot be described")
     return _PLAIN[hint](**options)
-
-
-def _list_of(hint: Any, prefix: str, options: dict[str, Any]) -> Field:
-    if is_dataclass(hint):
-        assert isinstance(hint, type)
-        described = _fields_of(hint, prefix)
-        return inline_serializer(f"{prefix}{hint.__name__}", described, many=True, **options)
-    return serializers.ListField(child=_field(hint, prefix), **options)
