@@ -139,6 +139,8 @@ RULES = {
     "api/runs/<int:run_id>/attempts/<int:attempt_id>/": READ,
     "api/runs/<int:run_id>/nodes/<str:name>/drain/": READ,
     "api/runs/<int:run_id>/checks/": READ,
+    "api/runs/<int:run_id>/inside/scheduler/": READ,
+    "api/runs/<int:run_id>/inside/caches/": READ,
     "api/runs/<int:run_id>/first-look/": READ,
     "api/runs/<int:run_id>/triage/": READ,
     "api/runs/<int:run_id>/pods/<str:namespace>/<str:name>/why/": READ,
