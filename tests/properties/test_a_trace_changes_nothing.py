@@ -16,6 +16,7 @@ from engine.scheduler.cycle.decision.telling_scores import HostChosen, Scored, S
 from engine.scheduler.cycle.inside.answer import cycle_told
 from engine.scheduler.queue.telling import Popped
 from engine.versions.registry import VERSIONS
+from tests.builders import node, pod, scene
 from tests.properties.clusters import random_scenario
 from tests.properties.examples import examples
 
@@ -56,9 +57,9 @@ def test_terms_add_up_to_the_deciding_score(seed: int, version: str) -> None:
     trace = listened_to(cluster)
     cluster.advance(20 * SECOND)
     for _, told in trace.each(Scored):
-        for node in told.nodes if told.is_compared else ():
-            assert node.total == sum(score.weighted for score in node.scores)
-            for plugin, score in zip(told.plugins, node.scores, strict=True):
+        for one in told.nodes if told.is_compared else ():
+            assert one.total == sum(score.weighted for score in one.scores)
+            for plugin, score in zip(told.plugins, one.scores, strict=True):
                 assert score.shown is not None, plugin.plugin
                 assert score.shown.raw == score.raw
                 assert score.weighted == score.normalized * plugin.weight
@@ -66,7 +67,8 @@ def test_terms_add_up_to_the_deciding_score(seed: int, version: str) -> None:
                     assert score.normalized == computed(plugin, score.raw), plugin
     chosen = dict(_by_pod_and_time(trace, HostChosen))
     for key, told in _by_pod_and_time(trace, Scored):
-        best = [node.node for node in told.nodes if node.total == max(n.total for n in told.nodes)]
+        most = max(one.total for one in told.nodes)
+        best = [one.node for one in told.nodes if one.total == most]
         assert sorted(chosen[key].tied) == sorted(best)
         assert chosen[key].node in best
 
@@ -93,6 +95,20 @@ def test_a_trace_changes_no_demo(demo: str, version: str) -> None:
         cluster.advance(UNTIL)
         cluster.take()
     assert (told.digest(), told.unexpected) == (alone.digest(), 0)
+
+
+@pytest.mark.parametrize("version", ["v1.36", "v1.11"])
+def test_a_trace_changes_no_large_cluster(version: str) -> None:
+    """Here no evidence is kept, and most decisions look at no node."""
+    nodes = [node(f"n{place:03}", f"z{place % 3}") for place in range(210)]
+    pods = [pod(f"p{place}", cpu="2") for place in range(20)]
+    alone, told = (Cluster.create(scene(*nodes, *pods), profile=version) for _ in range(2))
+    trace = listened_to(told)
+    for cluster in (alone, told):
+        cluster.advance(UNTIL)
+        cluster.take()
+    assert told.digest() == alone.digest()
+    assert all(len(scored.nodes) > 1 for _, scored in trace.each(Scored))
 
 
 def test_a_checkpoint_has_no_trace() -> None:

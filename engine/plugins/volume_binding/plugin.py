@@ -31,6 +31,7 @@ from engine.framework.framework import (
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.listers import Listers
+from engine.framework.nodes.nominated import Nominated
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
@@ -209,6 +210,15 @@ def _out_of_reach(volume: str, claim: str, affinity: NodeSelector | None) -> Det
     """The evidence that a claim's volume lies elsewhere; nodes share one."""
     text = f"volume {volume} of {claim} is out of reach"
     return Detail(text=text, numbers={"volume": volume, "needs": str(affinity)})
+
+
+def volumes_may_fail(pod: PodInfo, handle: Handle, nominated: Nominated) -> bool:
+    """Whether plugins may fail on a disk of this pod, or of another on its node; v1.34 only."""
+    if not pod.pod.volumes:
+        return False
+    if handle.table.volume_users.pods_at_fault or nominated.concern(pod):
+        return True
+    return holds_untranslatable(pod.pod, handle.listers)
 
 
 def holds_untranslatable(pod: Pod, listers: Listers) -> bool:

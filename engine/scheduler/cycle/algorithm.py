@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from engine.framework.columns.cells import Ties
 from engine.framework.columns.fast_path import FastPath
-from engine.framework.framework import SUCCESS, Code
+from engine.framework.framework import SUCCESS, Code, CycleState
 from engine.framework.handle import Handle
 from engine.framework.messages import NO_NODES
 from engine.framework.nodes.arrays import IntArray
@@ -28,7 +29,7 @@ from engine.framework.scoring import ScoringFailed
 from engine.kernel.rng import Stream
 from engine.kernel.trace import Trace
 from engine.plugins.dynamic_resources.protocol import AllocatesDevices
-from engine.plugins.volume_binding.plugin import holds_untranslatable
+from engine.plugins.volume_binding.plugin import volumes_may_fail
 from engine.scheduler.configuration.extenders import Extender
 from engine.scheduler.configuration.profiles import Profile
 from engine.scheduler.cycle.decision.explanations import Explanations
@@ -149,7 +150,6 @@ class SchedulingAlgorithm:
         batch = self._batch if cycle else None
         trial = None if batch is None else batch.begin(pod, cycle)
         self.framework.trace = trace
-        explain, by_columns = explain or trace is not None, by_columns and trace is None
         result = self._decide(pod, order, trial, explain=explain, by_columns=by_columns, keep=keep)
         self.framework.trace = None
         if batch is not None and trial is not None:
@@ -173,9 +173,10 @@ class SchedulingAlgorithm:
         rows = table.active if order is None else order
         if len(rows) == 0:
             return self._without_nodes(pod)
-        if self.framework.trace is not None:
+        trace = self.framework.trace
+        if trace is not None:
             rotated, wanted = self._kept.rotated(rows, start), self._nodes_to_find(len(rows))
-            self.framework.trace.tell(pod.pod.id, ordered(table, rotated, start, wanted))
+            trace.tell(pod.pod.id, ordered(table, rotated, start, wanted))
         asks_extenders = self.extenders is not None and self.extenders.interested(pod)
         explains = explain or keep
         result: ScheduleResult | None = None
@@ -186,12 +187,14 @@ class SchedulingAlgorithm:
             result = self._on_first_node(
                 pod, first_row, asks_extenders=asks_extenders, scores=scores
             )
-        may_fail = bool(pod.pod.volumes) and self._volumes_may_fail(pod)
+        may_fail = self._rules.fails_on_untranslatable_volumes and volumes_may_fail(
+            pod, self.handle, self.nominated
+        )
         devices = self.devices
         if devices is not None and not devices.asks_for_devices(pod):
             devices = None
         searches_everywhere = devices is not None and not devices.keeps_searches(pod)
-        if (
+        is_quick = (
             result is None
             and not asks_extenders
             and not may_fail
@@ -202,17 +205,25 @@ class SchedulingAlgorithm:
                 not explains
                 or self._explanations.allow_fast_path(pod, explain=explain, by_columns=by_columns)
             )
-        ):
+        )
+        hides_scores = False
+        if is_quick and trace is not None:
+            # Each node is looked at, but the result has no scores that it had not without a trace.
+            hides_scores = not explains and _quick_choice(self, pod, rows) is not None
+        elif is_quick:
             result = self._quickly(pod, rows)
             if result is not None and explains:
                 evaluated = self._kept.rotated(rows, start)[: result.evaluated]
                 self._explanations.add(result, evaluated, explain=explain, keep=keep)
         if result is None:
-            known = None if explain and not by_columns else self._known(pod, keep=keep)
+            afresh = trace is not None or (explain and not by_columns)
+            known = None if afresh else self._known(pod, keep=keep)
             may_fail |= self._may_fail or devices is not None
             result = self._in_full(
                 pod, rows, known, first_row, asks_extenders=asks_extenders, may_fail=may_fail
             )
+            if hides_scores:
+                result.scores = None
         if self._reserve_error and result.result == SCHEDULED:
             result = ScheduleResult(pod, ERROR, message=self._reserve_error, search=result.search)
         if devices is not None and result.search is not None and result.node is not None:
@@ -350,22 +361,11 @@ class SchedulingAlgorithm:
 
     def _quickly(self, pod: PodInfo, rows: IntArray) -> ScheduleResult | None:
         """The decision from what is kept per template; None if every node must be evaluated."""
-        if self._may_fail and (not self._rules.uses_predicates or pod.pod.claim_names):
-            return None  # An error on any node fails the attempt.
-        if self._may_be_negative or (self.nominated.by_node and self.nominated.concern(pod)):
+        choice, handle = _quick_choice(self, pod, rows), self.handle
+        if choice is None:
             return None
-        state = self.framework.new_state(pod)
-        if state.template.unreadable_preferences:
-            return None
-        handle, count = self.handle, len(rows)
-        try:
-            choice = self._fast.choose(state, rows, handle.next_start, self._nodes_to_find(count))
-        except ScoringFailed:
-            return None  # The failure only counts if it concerns a node that fits.
-        if choice is None or (self.devices is not None and self.devices.ends_with_error(state)):
-            return None
-        tied, feasible, evaluated = choice
-        handle.next_start = (handle.next_start + evaluated) % count
+        state, tied, feasible, evaluated = choice
+        handle.next_start = (handle.next_start + evaluated) % len(rows)
         row = self.hosts.choose_tied(tied, feasible)
         return ScheduleResult(
             pod,
@@ -378,14 +378,6 @@ class SchedulingAlgorithm:
             search=Search(state, SUCCESS, _NO_VERDICTS),
             statuses=[],
         )
-
-    def _volumes_may_fail(self, pod: PodInfo) -> bool:
-        """Whether plugins may fail on a disk of this pod, or of another on its node; v1.34 only."""
-        if not (pod.pod.volumes and self._rules.fails_on_untranslatable_volumes):
-            return False
-        if self.table.volume_users.pods_at_fault or self.nominated.concern(pod):
-            return True
-        return holds_untranslatable(pod.pod, self.handle.listers)
 
     def preempt(self, result: ScheduleResult, trace: Trace | None = None) -> Preemption | None:
         """Try to make room for the pod of an unschedulable *result*, and complete its message.
@@ -405,3 +397,28 @@ class SchedulingAlgorithm:
         if self._rules.post_filter != "silent":
             result.message = self.fit_errors.message(search, text)
         return preemption
+
+
+def _quick_choice(
+    algorithm: SchedulingAlgorithm, pod: PodInfo, rows: IntArray
+) -> tuple[CycleState, IntArray | Ties, int, int] | None:
+    """The state, the tied rows, how many fit, and how many were evaluated, by what is kept.
+
+    None if every node must be evaluated. Nothing is chosen yet.
+    """
+    if algorithm._may_fail and (not algorithm._rules.uses_predicates or pod.pod.claim_names):
+        return None  # An error on any node fails the attempt.
+    nominated, devices = algorithm.nominated, algorithm.devices
+    if algorithm._may_be_negative or (nominated.by_node and nominated.concern(pod)):
+        return None
+    state = algorithm.framework.new_state(pod)
+    if state.template.unreadable_preferences:
+        return None
+    start, wanted = algorithm.handle.next_start, algorithm._nodes_to_find(len(rows))
+    try:
+        choice = algorithm._fast.choose(state, rows, start, wanted)
+    except ScoringFailed:
+        return None  # The failure only counts if it concerns a node that fits.
+    if choice is None or (devices is not None and devices.ends_with_error(state)):
+        return None
+    return state, *choice
