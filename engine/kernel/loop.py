@@ -66,7 +66,8 @@ class EventLoop:
     last for now. `failure` says why nothing will ever be run again.
 
     `boundary` takes what callbacks raise; without one it leaves the loop. `held` says what is not to
-    be tried before a time: the owner of a queue, and a key. `trace` is None in a run; see engine.kernel.trace.
+    be tried before a time: the owner of a queue, and a key. `trace` is None in a run; see
+    engine.kernel.trace.
     """
 
     __slots__ = (

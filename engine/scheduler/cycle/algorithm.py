@@ -15,9 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.framework.columns.cells import Ties
 from engine.framework.columns.fast_path import FastPath
-from engine.framework.framework import SUCCESS, Code, CycleState
+from engine.framework.framework import SUCCESS, Code
 from engine.framework.handle import Handle
 from engine.framework.messages import NO_NODES
 from engine.framework.nodes.arrays import IntArray
@@ -38,6 +37,7 @@ from engine.scheduler.cycle.decision.fit_errors import FitErrors
 from engine.scheduler.cycle.decision.host_choice import HostChoice
 from engine.scheduler.cycle.decision.opportunistic_batch import BatchTrial, OpportunisticBatch
 from engine.scheduler.cycle.decision.post_filters import PostFilters
+from engine.scheduler.cycle.decision.quick_choices import QuickChoices
 from engine.scheduler.cycle.decision.result import ERROR, SCHEDULED, UNSCHEDULABLE, ScheduleResult
 from engine.scheduler.cycle.decision.sampling import nodes_to_find, stop_after
 from engine.scheduler.cycle.decision.signatures import PodSigner
@@ -86,9 +86,10 @@ class SchedulingAlgorithm:
         self._takes_first = profile.takes_first_fit and not any(
             one.settings.filter_verb or one.settings.prioritize_verb for one in extenders
         )
-        self._fast = FastPath(self.framework, self.table, by_name=ties is None)
-        # The fast path takes a total below zero for a node that does not fit.
-        self._may_be_negative = any(weight < 0 for _, weight in profile.scores)
+        fast = FastPath(self.framework, self.table, by_name=ties is None)
+        self._quick = QuickChoices(
+            self.framework, profile, self.nominated, fast, self.devices, may_fail=self._may_fail
+        )
         self.room_verdicts = KeptRoomVerdicts(self.framework, self.nominated)
         self._asks_once = bool(profile.custom_plugins) or profile.fails_unprepared
         self._explanations = Explanations(self.framework, self.nominated, asks_once=self._asks_once)
@@ -173,9 +174,9 @@ class SchedulingAlgorithm:
         rows = table.active if order is None else order
         if len(rows) == 0:
             return self._without_nodes(pod)
-        trace = self.framework.trace
+        trace, wanted = self.framework.trace, self._nodes_to_find(len(rows))
         if trace is not None:
-            rotated, wanted = self._kept.rotated(rows, start), self._nodes_to_find(len(rows))
+            rotated = self._kept.rotated(rows, start)
             trace.tell(pod.pod.id, ordered(table, rotated, start, wanted))
         asks_extenders = self.extenders is not None and self.extenders.interested(pod)
         explains = explain or keep
@@ -209,7 +210,7 @@ class SchedulingAlgorithm:
         hides_scores = False
         if is_quick and trace is not None:
             # Each node is looked at, but the result has no scores that it had not without a trace.
-            hides_scores = not explains and _quick_choice(self, pod, rows) is not None
+            hides_scores = not explains and self._quick.choose(pod, rows, wanted) is not None
         elif is_quick:
             result = self._quickly(pod, rows)
             if result is not None and explains:
@@ -361,7 +362,8 @@ class SchedulingAlgorithm:
 
     def _quickly(self, pod: PodInfo, rows: IntArray) -> ScheduleResult | None:
         """The decision from what is kept per template; None if every node must be evaluated."""
-        choice, handle = _quick_choice(self, pod, rows), self.handle
+        handle = self.handle
+        choice = self._quick.choose(pod, rows, self._nodes_to_find(len(rows)))
         if choice is None:
             return None
         state, tied, feasible, evaluated = choice
@@ -397,28 +399,3 @@ class SchedulingAlgorithm:
         if self._rules.post_filter != "silent":
             result.message = self.fit_errors.message(search, text)
         return preemption
-
-
-def _quick_choice(
-    algorithm: SchedulingAlgorithm, pod: PodInfo, rows: IntArray
-) -> tuple[CycleState, IntArray | Ties, int, int] | None:
-    """The state, the tied rows, how many fit, and how many were evaluated, by what is kept.
-
-    None if every node must be evaluated. Nothing is chosen yet.
-    """
-    if algorithm._may_fail and (not algorithm._rules.uses_predicates or pod.pod.claim_names):
-        return None  # An error on any node fails the attempt.
-    nominated, devices = algorithm.nominated, algorithm.devices
-    if algorithm._may_be_negative or (nominated.by_node and nominated.concern(pod)):
-        return None
-    state = algorithm.framework.new_state(pod)
-    if state.template.unreadable_preferences:
-        return None
-    start, wanted = algorithm.handle.next_start, algorithm._nodes_to_find(len(rows))
-    try:
-        choice = algorithm._fast.choose(state, rows, start, wanted)
-    except ScoringFailed:
-        return None  # The failure only counts if it concerns a node that fits.
-    if choice is None or (devices is not None and devices.ends_with_error(state)):
-        return None
-    return state, *choice

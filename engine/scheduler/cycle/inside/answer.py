@@ -209,13 +209,19 @@ _OF_PHASE: dict[str, str | tuple[type, ...]] = {
     "bind": (Bound,),
     "post_bind": "PostBind",
 }
+# Before v1.18 what a pod needs besides its node is reserved first, in v1.11 in rounds.
+_RESERVES_FIRST = ("v1.11", "v1.16")
 # With no plugin that has work there, the pod goes on.
 _MAY_BE_EMPTY = ("reserve", "permit", "pre_bind", "post_bind")
 
 
 def _phases(told: _Told, version: str) -> tuple[Phase, ...]:
-    # Without a binding cycle the pod of v1.11 goes through the BindQueue.
-    names = [name for name in _OF_PHASE if name != "bind_queue" or version == "v1.11"]
+    names = [name for name in _OF_PHASE if name != "bind_queue"]
+    if version in _RESERVES_FIRST:
+        names.remove("reserve")
+        first = ["bind_queue", "reserve"] if version == "v1.11" else ["reserve"]
+        place = names.index("assume")
+        names[place:place] = first
     is_bound = told.last(Bound) is not None
     return tuple(_phase(name, told, version, is_bound=is_bound) for name in names)
 
