@@ -374,7 +374,7 @@ def _must_not_be(*_: Any) -> None:
 def test_a_checkpoint_carries_nothing_of_what_is_kept() -> None:
     twins = played(random.Random(5), "v1.34", 60, 60, by_name=False)
     restored: SchedulingAlgorithm = pickle.loads(pickle.dumps(twins.fast))
-    fast: FastPath = restored._fast  # pyright: ignore[reportPrivateUsage]
+    fast: FastPath = restored._quick.fast  # pyright: ignore[reportPrivateUsage]
     assert fast._kept.kept == {}  # pyright: ignore[reportPrivateUsage]
     twins.fast = restored
     templates = [random_template(twins.draw) for _ in range(4)]

@@ -33,7 +33,7 @@ class QuickChoices:
         self._framework = framework
         self._uses_predicates = profile.rules.uses_predicates
         self._nominated = nominated
-        self._fast = fast
+        self.fast = fast
         self._devices = devices
         self._may_fail = may_fail
         # The fast path takes a total below zero for a node that does not fit.
@@ -56,7 +56,7 @@ class QuickChoices:
             return None
         start = self._framework.handle.next_start
         try:
-            choice = self._fast.choose(state, rows, start, wanted)
+            choice = self.fast.choose(state, rows, start, wanted)
         except ScoringFailed:
             return None  # The failure only counts if it concerns a node that fits.
         if choice is None or (devices is not None and devices.ends_with_error(state)):
