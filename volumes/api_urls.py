@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from volumes import api
+from volumes import api, inside_api
 
 urlpatterns = [
     path(
@@ -14,5 +14,10 @@ urlpatterns = [
         "runs/<int:run_id>/volumes/<str:name>/claimants/",
         api.VolumeClaimants.as_view(),
         name="api-volume-claimants",
+    ),
+    path(
+        "runs/<int:run_id>/inside/volumes/",
+        inside_api.InsideVolumesView.as_view(),
+        name="api-inside-volumes",
     ),
 ]

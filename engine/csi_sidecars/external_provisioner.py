@@ -19,11 +19,13 @@ from engine.controllers.persistent_volumes.in_tree.plugin import (
     is_in_tree,
     provisioned_manifest,
 )
+from engine.controllers.persistent_volumes.telling.told import Provisioned
 from engine.csi_sidecars.context import SidecarContext
 from engine.csi_sidecars.data_sources import DataSources
 from engine.csi_sidecars.driver_faults import DriverFaults
 from engine.csi_sidecars.known_drivers import check_capabilities
 from engine.kernel.errors import AlreadyExists, ApiError, SimError
+from engine.kernel.loop import EventLoop
 from engine.kernel.units import SECOND
 from engine.objects.objects import (
     EMPTY,
@@ -187,16 +189,18 @@ class ExternalProvisioners:
             return
         try:
             volume = self._make_volume(started)
-            self._store.create(
+            stored = self._store.create(
                 protected(volume),
                 by=AUTHOR,
                 event="VolumeProvisioned",
                 message=f"for {claim.key} by {_provisioner_of(started)}",
             )
+            _tell(self._loop, started, stored.name, stored.resource_version)
         except AlreadyExists:
             # An earlier attempt created it.
             pass
         except SimError as error:
+            _tell(self._loop, started, error=str(error))
             self._provision_failed(claim, started, str(error))
             return
         self._failures.pop(claim.id, None)
@@ -446,3 +450,17 @@ def _allowed(storage_class: StorageClass, segment: Mapping[str, str]) -> bool:
         )
         for term in terms
     )
+
+
+def _tell(
+    loop: EventLoop,
+    claim: PersistentVolumeClaim,
+    volume: str = "",
+    version: str = "",
+    error: str = "",
+) -> None:
+    """Tell the trace, if there is one, how provisioning for the claim ended."""
+    trace = loop.trace
+    if trace is not None and trace.follows(claim.id):
+        driver = _provisioner_of(claim)
+        trace.tell(claim.id, Provisioned(driver, volume, version, error, is_external=True))

@@ -55,6 +55,11 @@ class WorkQueue:
         """The name under which its keys are held back."""
         return self._owner
 
+    @property
+    def keys(self) -> list[str]:
+        """What waits to be synced, in order."""
+        return [key for key, _ in self._keys]
+
     def __len__(self) -> int:
         return len(self._keys)
 

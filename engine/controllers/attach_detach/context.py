@@ -7,6 +7,7 @@ from engine.controllers.attach_detach.actual_state import ActualStateOfWorld
 from engine.controllers.attach_detach.desired_state import DesiredStateOfWorld
 from engine.kernel.loop import EventLoop
 from engine.kernel.recorder import Recorder
+from engine.kernel.trace import Trace
 from engine.objects.objects import Pod
 from engine.storage.operations import messages
 from engine.storage.operations.pending import NestedPendingOperations
@@ -23,6 +24,11 @@ class Context:
     recorder: Recorder
     plugins: VolumePlugins
     events: EventSink | None = None
+
+    def trace_of(self, node: str) -> Trace | None:
+        """Whom to tell about the node; None in a run."""
+        trace = self.loop.trace
+        return trace if trace is not None and trace.follows(f"node/{node}") else None
 
     def emit(self, pod: Pod, event: "VolumeEvent") -> None:
         """Emit a Kubernetes Event on *pod*."""

@@ -11,6 +11,7 @@ from engine.controllers.attach_detach.desired_state import VolumeToAttach
 from engine.controllers.attach_detach.names import COMPONENT, attachment_name
 from engine.controllers.attach_detach.operations import AttachOperation, DetachOperation
 from engine.controllers.attach_detach.reconciler_loop import ReconcilerLoop
+from engine.controllers.attach_detach.telling.decisions import AttachEnded
 from engine.controllers.attach_detach.view import AttachmentsView
 from engine.kernel.errors import AlreadyExists, ApiError, NotFound
 from engine.objects.objects import from_manifest
@@ -138,6 +139,7 @@ class AttachDetachExecutor:
         for pod in volume.pods.values():
             self._context.emit(pod, event)
         self._pending.complete(operation, None)
+        self._tell_end(operation, volume.spec.name)
         self._view.show_outcome("VolumeAttached", operation, f"{volume.spec.name} to {volume.node}")
         self._passes.wake(volume.name)
 
@@ -150,7 +152,7 @@ class AttachDetachExecutor:
         # The attach may have been done in part: once no pod needs the volume it must be detached.
         found = self._actual.mark_volume_as_uncertain(volume.name, volume.node, volume.spec)
         found.mounted_by_node = self._is_in_use(found)
-        self._failed(operation, volume.name, error)
+        self._failed(operation, volume.name, volume.spec.name, error)
 
     # Detaching
 
@@ -195,6 +197,7 @@ class AttachDetachExecutor:
         found = operation.attachment
         self._actual.mark_volume_as_detached(found.name, found.node)
         self._pending.complete(operation, None)
+        self._tell_end(operation, found.spec.name)
         self._view.show_outcome("VolumeDetached", operation, f"{found.spec.name} from {found.node}")
         self._passes.wake(found.name)
 
@@ -204,15 +207,29 @@ class AttachDetachExecutor:
         # The volume is still attached, and may be mounted again.
         self._actual.add_volume_to_report_as_attached(found.name, found.node)
         self._passes.arm()
-        self._failed(operation, found.name, error)
+        self._failed(operation, found.name, found.spec.name, error)
 
     def _failed(
-        self, operation: AttachOperation | DetachOperation, volume: str, error: str
+        self, operation: AttachOperation | DetachOperation, volume: str, spec_name: str, error: str
     ) -> None:
         entry: Entry | None = self._pending.complete(operation, error)
         assert entry is not None
+        self._tell_end(operation, spec_name, error, entry)
         self._view.show_outcome("VolumeOperationFailed", operation, error)
         self._passes.wake_at(entry.backoff.at + entry.backoff.delay + 1, volume)
+
+    def _tell_end(
+        self,
+        operation: AttachOperation | DetachOperation,
+        volume: str,
+        error: str = "",
+        entry: Entry | None = None,
+    ) -> None:
+        trace = self._context.trace_of(operation.node)
+        if trace is not None:
+            failures, delay = (entry.failures, entry.backoff.delay) if entry else (0, 0)
+            told = AttachEnded(operation.name, volume, error, failures, delay)
+            trace.tell(f"node/{operation.node}", told)
 
 
 def _attachment_name_of(attachment: NodeAttachment) -> str:

@@ -19,6 +19,7 @@ from engine.controllers.attach_detach.operations import (
     operation_key,
 )
 from engine.controllers.attach_detach.reconciler_loop import ReconcilerLoop
+from engine.controllers.attach_detach.telling.decisions import AttachDecided, Decision
 from engine.controllers.attach_detach.view import AttachmentsView
 from engine.kernel.units import MINUTE, SECOND
 from engine.objects.objects import OUT_OF_SERVICE_TAINT, Node, Pod
@@ -89,21 +90,26 @@ class Reconciler:
     def _detach_if_unused(self, attachment: NodeAttachment) -> None:
         key = operation_key(attachment.name, attachment.node, attachment.spec)
         if self._pending.is_operation_pending(key):
+            self._tell_detach(attachment, "running")
             return
         timeout = self._request_detach(attachment)
         out_of_service = self._is_out_of_service(attachment.node)
         forced = out_of_service or (timeout and self._may_force(attachment.node))
         if attachment.mounted_by_node and not forced:
+            self._tell_detach(attachment, "mounted by the node")
             return
         if self._is_backing_off(key, "volume_detach"):
+            self._tell_detach(attachment, "backing off")
             return
         # The kubelet must see that it may not mount the volume before the volume is detached.
         self._actual.remove_volume_from_report_as_attached(attachment.name, attachment.node)
         if not self._node_status.update_node_statuses():
+            self._tell_detach(attachment, "node status not written")
             self._passes.wake(attachment.name)
             return
         if attachment.mounted_by_node:
             self._record_force(attachment, timeout)
+        self._tell_detach(attachment, "detach by force" if attachment.mounted_by_node else "detach")
         verify = not timeout and not out_of_service
         self._pending.run(DetachOperation(self._executor, key, attachment, verify))
 
@@ -154,6 +160,7 @@ class Reconciler:
         forbidden = is_multi_attach_forbidden(volume.spec)
         key = operation_key(volume.name, volume.node, volume.spec)
         if self._pending.is_operation_pending(key):
+            self._tell_attach(volume, "running")
             return
         found = self._actual.find(volume.name, volume.node)
         if found is not None and found.is_attached:
@@ -161,17 +168,36 @@ class Reconciler:
             if found.detach_requested_at is not None:
                 self._actual.changed[found.name, found.node] = None
             found.forget_detach_request()
+            self._tell_attach(volume, "attached already")
             return
         attached_to = self._actual.nodes_for_attached_volume(volume.name)
         others = [node for node in attached_to if node != volume.node]
         if forbidden and others:
+            self._tell_attach(volume, "attached to another node", tuple(others))
             if not volume.multi_attach_error_reported:
                 volume.multi_attach_error_reported = True
                 self._desired.changed[volume.name, volume.node] = None
                 self._report_multi_attach_error(volume, others)
             return
-        if not self._is_backing_off(key, "volume_attach"):
-            self._pending.run(AttachOperation(self._executor, key, volume))
+        if self._is_backing_off(key, "volume_attach"):
+            self._tell_attach(volume, "backing off")
+            return
+        self._tell_attach(volume, "attach")
+        self._pending.run(AttachOperation(self._executor, key, volume))
+
+    def _tell_attach(
+        self, volume: VolumeToAttach, decision: Decision, others: tuple[str, ...] = ()
+    ) -> None:
+        trace = self._context.trace_of(volume.node)
+        if trace is not None:
+            told = AttachDecided("attachDesiredVolumes", volume.spec.name, decision, others)
+            trace.tell(f"node/{volume.node}", told)
+
+    def _tell_detach(self, attachment: NodeAttachment, decision: Decision) -> None:
+        trace = self._context.trace_of(attachment.node)
+        if trace is not None:
+            told = AttachDecided("reconcile", attachment.spec.name, decision)
+            trace.tell(f"node/{attachment.node}", told)
 
     def _is_backing_off(self, key: OperationKey, name: str) -> bool:
         """Whether it is too early to repeat the operation; a later pass is already scheduled."""

@@ -7,6 +7,8 @@ from engine.controllers.persistent_volumes.in_tree.plugin import Delays
 from engine.controllers.persistent_volumes.in_tree.registry import PluginRegistry
 from engine.controllers.persistent_volumes.rules import ControllerRules
 from engine.kernel.loop import EventLoop
+from engine.kernel.trace import Trace
+from engine.objects.objects import ApiObject
 from engine.storage.migration import NO_MIGRATION, Migration
 from engine.storage.ports import EventSink, Listers, VolumeApi
 
@@ -31,3 +33,8 @@ class ControllerContext:
     answer_delay: int = 0
     answers: Answers | None = None
     delays: Delays | None = None
+
+    def trace_of(self, obj: ApiObject) -> Trace | None:
+        """Whom to tell about *obj*; None in a run."""
+        trace = self.loop.trace
+        return trace if trace is not None and trace.follows(obj.id) else None

@@ -11,6 +11,10 @@ from engine.controllers.persistent_volumes.in_tree.plugin import (
 )
 from engine.controllers.persistent_volumes.provisioning import ExternalProvisioning, Provisioning
 from engine.controllers.persistent_volumes.reclaim import Deletion, Recycling
+from engine.controllers.persistent_volumes.telling.reading import (
+    provisioning_branch,
+    reclaim_branch,
+)
 from engine.controllers.persistent_volumes.writer import VolumeWriter
 from engine.kernel.errors import NotFound, SimError
 from engine.objects.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -23,6 +27,7 @@ from engine.objects.phases import (
     VOLUME_FAILED,
     claim_class,
 )
+from engine.storage.operations.backoff import Start
 from engine.storage.operations.runner import Operation, OperationRunner
 from engine.storage.ports import WARNING
 
@@ -40,11 +45,13 @@ class VolumeOperations:
     def provision_claim(self, claim: PersistentVolumeClaim) -> None:
         """Start to provision a volume for the claim, if dynamic provisioning is on."""
         if not self._context.dynamic_provisioning:
+            self._tell_provisioning("provisioning_off", claim)
             return
         try:
             plugin, storage_class = self._find_provisionable_plugin(claim)
         except SimError as error:
             # Tried again in every sync.
+            self._tell_provisioning("plugin_error", claim, str(error))
             self._context.events.event(claim, WARNING, "ProvisioningFailed", str(error))
             return
         operation: Operation
@@ -52,7 +59,9 @@ class VolumeOperations:
             operation = ExternalProvisioning(self._writer, claim, storage_class)
         else:
             operation = Provisioning(self._writer, claim, plugin, storage_class)
-        self.schedule_operation(f"provision-{claim.key}[{claim.uid}]", operation)
+        start = self.schedule_operation(f"provision-{claim.key}[{claim.uid}]", operation)
+        leaf = "external" if plugin is None else "in_tree"
+        self._tell_provisioning(leaf, claim, storage_class.provisioner, start)
 
     def _find_provisionable_plugin(
         self, claim: PersistentVolumeClaim
@@ -73,9 +82,9 @@ class VolumeOperations:
                 return None, storage_class
             raise
 
-    def schedule_operation(self, name: str, operation: Operation) -> None:
+    def schedule_operation(self, name: str, operation: Operation) -> Start:
         """Run *operation*, unless one of that name is running or backing off."""
-        self._runner.run(name, operation)
+        return self._runner.run(name, operation)
 
     # Reclaim
 
@@ -83,23 +92,28 @@ class VolumeOperations:
         """Start to reclaim a released volume, as its reclaim policy requires."""
         if volume.annotations.get(MIGRATED_TO):
             # The external provisioner reclaims it.
+            self._tell_reclaim("migrated", volume)
             return
         policy = volume.reclaim_policy
         if policy == RECLAIM_RETAIN:
             # Nothing to do.
+            self._tell_reclaim("retain", volume)
             return
         if policy == RECLAIM_RECYCLE:
-            self.schedule_operation(
+            started = self.schedule_operation(
                 f"recycle-{volume.name}[{volume.uid}]", Recycling(self._writer, volume)
             )
+            self._tell_reclaim("recycle", volume, started)
         elif policy == RECLAIM_DELETE:
             plugin = volume.annotations.get(PROVISIONED_BY, "")
             start = OperationStart(plugin, "delete", self._context.loop.now)
             self._writer.caches.note_operation_start(volume.name, start)
-            self.schedule_operation(
+            started = self.schedule_operation(
                 f"delete-{volume.name}[{volume.uid}]", Deletion(self._writer, volume)
             )
+            self._tell_reclaim("delete", volume, started)
         else:
+            self._tell_reclaim("unknown_policy", volume)
             self._writer.update_volume_phase_with_event(
                 volume,
                 VOLUME_FAILED,
@@ -107,3 +121,19 @@ class VolumeOperations:
                 "VolumeUnknownReclaimPolicy",
                 "Volume has unrecognized PersistentVolumeReclaimPolicy",
             )
+
+    # Telling
+
+    def _tell_provisioning(
+        self, leaf: str, claim: PersistentVolumeClaim, found: str = "", start: Start | None = None
+    ) -> None:
+        trace = self._context.trace_of(claim)
+        if trace is not None:
+            trace.tell(claim.id, provisioning_branch(leaf, claim, found, start))
+
+    def _tell_reclaim(
+        self, leaf: str, volume: PersistentVolume, start: Start | None = None
+    ) -> None:
+        trace = self._context.trace_of(volume)
+        if trace is not None:
+            trace.tell(volume.id, reclaim_branch(leaf, volume, start))

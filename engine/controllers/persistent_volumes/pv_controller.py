@@ -16,6 +16,7 @@ from engine.controllers.persistent_volumes.claim_sync import ClaimSync
 from engine.controllers.persistent_volumes.context import ControllerContext
 from engine.controllers.persistent_volumes.operations import VolumeOperations
 from engine.controllers.persistent_volumes.resync import Resync
+from engine.controllers.persistent_volumes.telling.told import SyncBegan, SyncEnded
 from engine.controllers.persistent_volumes.volume_sync import VolumeSync
 from engine.controllers.persistent_volumes.writer import VolumeWriter
 from engine.kernel.errors import SimError
@@ -121,6 +122,7 @@ class PersistentVolumeController:
         """Sync a volume of the informer, unless the cache has a newer version."""
         if not self.caches.store_volume_update(volume):
             return
+        self._tell_begin("syncVolume", volume)
         try:
             self.sync_volume(volume)
         except SimError as error:
@@ -129,11 +131,13 @@ class PersistentVolumeController:
         else:
             if self.last_error:
                 self._forget_error(self.volume_queue, volume)
+            self._tell_end(volume)
 
     def _update_claim(self, claim: PersistentVolumeClaim) -> None:
         """Sync a claim of the informer, unless the cache has a newer version."""
         if not self.caches.store_claim_update(claim):
             return
+        self._tell_begin("syncClaim", claim)
         try:
             self.sync_claim(claim)
         except SimError as error:
@@ -141,11 +145,14 @@ class PersistentVolumeController:
         else:
             if self.last_error:
                 self._forget_error(self.claim_queue, claim)
+            self._tell_end(claim)
 
     def _handle_error(self, queue: KeyQueue, obj: ApiObject, error: SimError) -> None:
         self.last_error[obj.id] = str(error)
-        if self.context.rules.retries_failed_syncs:
+        retries = self.context.rules.retries_failed_syncs
+        if retries:
             queue.add_rate_limited(obj.key)
+        self._tell_end(obj, str(error), queued_again=retries)
 
     def _forget_error(self, queue: KeyQueue, obj: ApiObject) -> None:
         if self.last_error.pop(obj.id, None) is not None:
@@ -153,20 +160,23 @@ class PersistentVolumeController:
 
     def _delete_volume(self, volume: PersistentVolume) -> None:
         """Forget a deleted volume, and queue the claim that it was bound to."""
+        self._tell_begin("deleteVolume", volume)
         self.caches.delete_volume(volume)
         self._forget_error(self.volume_queue, volume)
-        if volume.claim_ref is None:
-            return
-        # Otherwise the claim would become Lost only at the next resync.
-        self.claim_queue.add(volume.claim_key)
+        if volume.claim_ref is not None:
+            # Otherwise the claim would become Lost only at the next resync.
+            self.claim_queue.add(volume.claim_key)
+        self._tell_end(volume)
 
     def _delete_claim(self, claim: PersistentVolumeClaim) -> None:
         """Forget a deleted claim, and queue the volume that it was bound to."""
+        self._tell_begin("deleteClaim", claim)
         self.caches.delete_claim(claim)
         self._forget_error(self.claim_queue, claim)
         if claim.volume_name:
             # Otherwise the volume would become Released only at the next resync.
             self.volume_queue.add(claim.volume_name)
+        self._tell_end(claim)
 
     # Syncs
 
@@ -177,3 +187,15 @@ class PersistentVolumeController:
     def sync_volume(self, volume: PersistentVolume) -> None:
         """Decide what to do with a volume. Raises SimError when a write fails."""
         self._volume_sync.sync_volume(volume)
+
+    # Telling
+
+    def _tell_begin(self, function: str, obj: ApiObject) -> None:
+        trace = self.context.trace_of(obj)
+        if trace is not None:
+            trace.tell(obj.id, SyncBegan(function, obj.resource_version))
+
+    def _tell_end(self, obj: ApiObject, error: str = "", *, queued_again: bool = False) -> None:
+        trace = self.context.trace_of(obj)
+        if trace is not None:
+            trace.tell(obj.id, SyncEnded(error, queued_again))

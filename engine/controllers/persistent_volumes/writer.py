@@ -3,9 +3,9 @@
 Each write is recorded as one event, with its author. Upstream: pv_controller.go.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.controllers.persistent_volumes.caches import ControllerCaches
 from engine.controllers.persistent_volumes.context import ControllerContext
@@ -14,9 +14,11 @@ from engine.controllers.persistent_volumes.migration_annotations import (
     migration_patch,
     volume_migration_patch,
 )
+from engine.controllers.persistent_volumes.telling.told import Wrote
 from engine.kernel.errors import ApiError, Conflict
 from engine.objects.objects import (
     EMPTY,
+    ApiObject,
     Manifest,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -36,6 +38,8 @@ from engine.objects.phases import (
 )
 from engine.storage.ports import WriteEvent
 from engine.storage.pv_helpers import ControllerError, bind_volume_to_claim
+
+_Obj = TypeVar("_Obj", bound=ApiObject)
 
 
 class VolumeWriter:
@@ -137,7 +141,8 @@ class VolumeWriter:
         else:
             status.pop("message", None)
         record_as = WriteEvent(f"Volume{phase}", why or status_message or f"phase is {phase}")
-        stored = self.context.api.update_volume_status(volume.with_status(status), record_as)
+        update = self.context.api.update_volume_status
+        stored = self._written(update, volume.with_status(status), record_as)
         self.caches.store_volume_update(stored)
         return stored
 
@@ -191,7 +196,8 @@ class VolumeWriter:
         # The Kubernetes Event that follows is called ClaimLost.
         kind = "ClaimPhaseLost" if phase == CLAIM_LOST else f"Claim{phase}"
         record_as = WriteEvent(kind, why or f"phase is {phase}")
-        stored = self.context.api.update_claim_status(claim.with_status(status), record_as)
+        update = self.context.api.update_claim_status
+        stored = self._written(update, claim.with_status(status), record_as)
         self.caches.store_claim_update(stored)
         return stored
 
@@ -261,11 +267,12 @@ class VolumeWriter:
 
     def create_volume(self, volume: PersistentVolume, record_as: WriteEvent) -> None:
         """Create a provisioned volume. Raises ApiError."""
-        self.caches.store_volume_update(self.context.api.create_volume(volume, record_as))
+        stored = self.context.api.create_volume(volume, record_as)
+        self.caches.store_volume_update(stored)
 
     def update_volume(self, volume: PersistentVolume, record_as: WriteEvent) -> PersistentVolume:
         """Replace a volume. Raises ApiError."""
-        stored = self.context.api.update_volume(volume, record_as)
+        stored = self._written(self.context.api.update_volume, volume, record_as)
         self.caches.store_volume_update(stored)
         return stored
 
@@ -273,8 +280,23 @@ class VolumeWriter:
         self, claim: PersistentVolumeClaim, record_as: WriteEvent
     ) -> PersistentVolumeClaim:
         """Replace a claim. Raises ApiError."""
-        stored = self.context.api.update_claim(claim, record_as)
+        stored = self._written(self.context.api.update_claim, claim, record_as)
         self.caches.store_claim_update(stored)
+        return stored
+
+    def _written(
+        self, write: Callable[[_Obj, WriteEvent], _Obj], obj: _Obj, record_as: WriteEvent
+    ) -> _Obj:
+        """What the API server stored of *obj*; tells of it. Raises ApiError."""
+        trace = self.context.trace_of(obj)
+        if trace is None:
+            return write(obj, record_as)
+        try:
+            stored = write(obj, record_as)
+        except ApiError as refusal:
+            trace.tell(obj.id, Wrote(record_as.kind, obj.resource_version, str(refusal)))
+            raise
+        trace.tell(obj.id, Wrote(record_as.kind, stored.resource_version))
         return stored
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
+from engine.kernel.trace import Trace
 from engine.kubelet.context import COMPONENT, KubeletContext
 from engine.kubelet.volume_manager.actual_state import (
     ActualStateOfWorld,
@@ -21,12 +22,18 @@ from engine.kubelet.volume_manager.reconciler import Reconciler
 from engine.kubelet.volume_manager.removals import PodWorkers, Removals
 from engine.kubelet.volume_manager.retries import Retries
 from engine.kubelet.volume_manager.state import NodeState, VolumeManagerOptions
+from engine.kubelet.volume_manager.telling.rounds import (
+    KubeletState,
+    OperationEnded,
+    Round,
+    RoundNotes,
+)
 from engine.kubelet.volume_manager.ticks import LOOP_SLEEP_PERIOD, Ticks
 from engine.kubelet.volume_manager.view import VolumesView
 from engine.kubelet.volume_manager.volumes_in_use import VolumesInUseReporter
 from engine.kubelet.volume_manager.waiting import WaitingPods
 from engine.objects.objects import ApiObject, Pod
-from engine.storage.operations.pending import next_tick, retry_at
+from engine.storage.operations.pending import Entry, next_tick, retry_at
 from engine.storage.plugins.attachable import is_controller_managed
 from engine.storage.plugins.spec import VolumePlugins
 from engine.storage.ports import StoreVolumeApi
@@ -258,13 +265,18 @@ class NodeVolumeManager:
     # The loops
 
     def _tick(self) -> None:
+        trace = self._trace()
+        notes = None if trace is None else RoundNotes(self._view.pod_key)
         found = self._disk.read()
         if found is not None:
             self._disk.reconstruct(found)
-        self._populator.populator_loop()
+        self._populator.populator_loop(notes)
         if found is not None:
             self._disk.sync_states(found)
-        self._reconciler.reconcile()
+        self._reconciler.reconcile(notes)
+        if trace is not None and notes is not None:
+            told = Round(tuple(notes.pods), tuple(notes.asked), self._told_state())
+            trace.tell(self._state.id, told)
         self._waiting.report_errors()
         self._view.show("VolumesReconciled")
         self._in_use.report()
@@ -298,6 +310,7 @@ class NodeVolumeManager:
     def operation_finished(self, operation: VolumeOperation, error: str | None) -> None:
         """See operations.base.Observer."""
         self._ticks.wake()
+        self._tell_end(operation, error)
         uid = operation.pod_name
         pod = self._state.pods.get(uid)
         about = self._state.id if pod is None else pod.id
@@ -321,7 +334,46 @@ class NodeVolumeManager:
             self._context.emit(pod, type, reason, message)
 
     def _retry_of(self, operation: VolumeOperation) -> int | None:
+        entry = self._entry_of(operation)
+        return None if entry is None else retry_at(entry.backoff, LOOP_SLEEP_PERIOD)
+
+    def _entry_of(self, operation: VolumeOperation) -> Entry | None:
         for entry in self._state.pending.entries(operation.key.volume_name):
             if entry.key == operation.key:
-                return retry_at(entry.backoff, LOOP_SLEEP_PERIOD)
+                return entry
         return None
+
+    # Telling
+
+    def _trace(self) -> Trace | None:
+        """Whom to tell about this node; None in a run."""
+        trace = self._context.loop.trace
+        return trace if trace is not None and trace.follows(self._state.id) else None
+
+    def _tell_end(self, operation: VolumeOperation, error: str | None) -> None:
+        trace = self._trace()
+        if trace is None:
+            return
+        entry = None if error is None else self._entry_of(operation)
+        key = operation.key
+        told = OperationEnded(
+            operation.name,
+            key.volume_name,
+            self._view.pod_key(key.pod_name) if key.pod_name else "",
+            error or "",
+            0 if entry is None else entry.failures,
+            0 if entry is None else entry.backoff.delay,
+            None if entry is None else retry_at(entry.backoff, LOOP_SLEEP_PERIOD),
+            self._told_state(),
+        )
+        trace.tell(self._state.id, told)
+
+    def _told_state(self) -> KubeletState:
+        populator, pod_key = self._populator, self._view.pod_key
+        return KubeletState(
+            tuple(pod_key(uid) for uid, done in populator.processed_pods.items() if done),
+            populator.has_added_pods,
+            populator.next_removal_at,
+            self._view.attributes(),
+            tuple(self._in_use.volumes_in_use()),
+        )

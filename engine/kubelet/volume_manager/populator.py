@@ -15,12 +15,16 @@ from engine.kubelet.volume_manager.actual_state import (
     VolumeMountState,
 )
 from engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld
+from engine.kubelet.volume_manager.telling.rounds import RoundNotes
 from engine.objects.objects import Manifest, PersistentVolume, PersistentVolumeClaim, Pod, quantity
 from engine.objects.phases import CLAIM_PROTECTION
 from engine.storage.plugins.spec import VolumePlugins, VolumeSpec, pod_volume_names, text_at
 
 # How often the container runtime is asked what still runs. Upstream: volume_manager.go.
 GET_POD_STATUS_RETRY_DURATION: Final = 2 * SECOND
+
+_ADD: Final = "findAndAddNewPods"
+_REMOVE: Final = "findAndRemoveDeletedPods"
 
 GID_ANNOTATION: Final = "pv.beta.kubernetes.io/gid"
 
@@ -131,13 +135,13 @@ class DesiredStateOfWorldPopulator:
         self.processed_pods: dict[str, bool] = {}
         self.has_added_pods = False
 
-    def populator_loop(self) -> None:
-        """One round. After the first, every pod known at the start has been added."""
-        self.find_and_add_new_pods()
+    def populator_loop(self, notes: RoundNotes | None = None) -> None:
+        """One round, written into *notes*. After the first, every pod known at the start was added."""
+        self.find_and_add_new_pods(notes)
         self.has_added_pods = True
         # Calls of the runtime are expensive: removal runs less often than adding.
         if self.next_removal_at <= self._clock.now:
-            self.find_and_remove_deleted_pods()
+            self.find_and_remove_deleted_pods(notes)
 
     @property
     def next_removal_at(self) -> int:
@@ -156,18 +160,23 @@ class DesiredStateOfWorldPopulator:
 
     # Adding
 
-    def find_and_add_new_pods(self) -> None:
+    def find_and_add_new_pods(self, notes: RoundNotes | None = None) -> None:
         """Add the volumes of every pod that has not ended and was not processed yet."""
-        todo = [
-            pod
-            for pod in self._pods.get_pods()
-            if not self.processed_pods.get(pod.uid) and not self._is_terminated(pod)
-        ]
-        if not todo:
-            return
+        todo: list[Pod] = []
+        for pod in self._pods.get_pods():
+            is_processed = self.processed_pods.get(pod.uid)
+            if not is_processed and not self._is_terminated(pod):
+                todo.append(pod)
+            elif notes is not None:
+                found = "in processedPods" if is_processed else "terminated"
+                notes.saw(_ADD, pod.key, found, "skipped")
         resized: dict[str, None] = {}
         for pod in todo:
+            found = "to be processed again" if pod.uid in self.processed_pods else "new"
             self._process_pod_volumes(pod, resized)
+            if notes is not None:
+                errors = "; ".join(self._desired.pod_errors(pod.uid))
+                notes.saw(_ADD, pod.key, found, errors or "added", done=not errors)
 
     def _process_pod_volumes(self, pod: Pod, resized: dict[str, None]) -> None:
         pod_name = pod.uid
@@ -294,7 +303,7 @@ class DesiredStateOfWorldPopulator:
 
     # Removing
 
-    def find_and_remove_deleted_pods(self) -> None:
+    def find_and_remove_deleted_pods(self, notes: RoundNotes | None = None) -> None:
         """Remove the volumes of deleted and ended pods from the desired state.
 
         The volumes of an ended pod that still exists stay until they have been mounted.
@@ -317,19 +326,30 @@ class DesiredStateOfWorldPopulator:
                 self._desired.mark_volume_attachability(volume.name, False)
                 continue
             if stay[uid]:
+                if notes is not None:
+                    notes.saw(_REMOVE, wanting.key, "in the pod manager, not terminated", "kept")
                 continue
             if not asked:
                 asked = True
                 self._time_of_last_get_pod_status = self._clock.now
-            if self._runtime.has_running_containers(uid):
-                continue
-            if pod is not None and not self._is_removable(pod_name, volume.name):
-                continue
-            self._desired.delete_pod_from_volume(pod_name, volume.name)
-            self.processed_pods.pop(pod_name, None)
+            kept = self._why_kept(pod, uid, volume.name)
+            if not kept:
+                self._desired.delete_pod_from_volume(pod_name, volume.name)
+                self.processed_pods.pop(pod_name, None)
+            if notes is not None:
+                found = "not in the pod manager" if pod is None else "terminated"
+                notes.saw(_REMOVE, wanting.key, found, kept or "removed", done=not kept)
         for pod_name in self._desired.get_pods_with_errors():
             if self._pods.get_pod_by_uid(pod_name) is None:
                 self._desired.pop_pod_errors(pod_name)
+
+    def _why_kept(self, pod: Pod | None, uid: str, volume: str) -> str:
+        """Why the volume of a pod that has ended stays desired; "" if it does not."""
+        if self._runtime.has_running_containers(uid):
+            return "a container still runs"
+        if pod is not None and not self._is_removable(uid, volume):
+            return "not mounted yet"
+        return ""
 
     def _stays(self, pod: Pod | None) -> bool:
         if pod is None:

@@ -6,6 +6,7 @@ Upstream: pkg/kubelet/volumemanager/reconciler/reconciler.go.
 from engine.kubelet.volume_manager.actual_state import ActualStateOfWorld, Problem
 from engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld, VolumeToMount
 from engine.kubelet.volume_manager.operations.executor import OperationExecutor
+from engine.kubelet.volume_manager.telling.rounds import RoundNotes
 
 
 class Reconciler:
@@ -29,34 +30,46 @@ class Reconciler:
         self._executor = executor
         self._controller_attach_detach = controller_attach_detach
 
-    def reconcile(self) -> None:
-        """One pass.
+    def reconcile(self, notes: RoundNotes | None = None) -> None:
+        """One pass, written into *notes*.
 
         Unmounts come first, so that a volume that goes from one pod to another is unmounted for the
         old one before it is mounted for the new one.
         """
-        self._unmount_volumes()
-        self._mount_attach_volumes()
-        self._unmount_detach_devices()
+        self._unmount_volumes(notes)
+        self._mount_attach_volumes(notes)
+        self._unmount_detach_devices(notes)
 
-    def _unmount_volumes(self) -> None:
+    def _unmount_volumes(self, notes: RoundNotes | None) -> None:
         for mounted in self._actual.unwanted_mounts(self._desired.pod_exists_in_volume):
-            self._executor.unmount_volume(mounted)
+            answer = self._executor.unmount_volume(mounted)
+            if notes is not None:
+                name, pod = mounted.volume_name, mounted.pod_name
+                notes.asks("unmountVolumes", "UnmountVolume", name, pod, answer)
 
-    def _mount_attach_volumes(self) -> None:
+    def _mount_attach_volumes(self, notes: RoundNotes | None) -> None:
         for volume in self._desired.volumes_left_to_mount(self._actual.is_done):
             found = self._actual.pod_exists_in_volume(volume.pod_name, volume.volume_name)
             if found.problem is Problem.NOT_ATTACHED:
                 if self._controller_attach_detach or not volume.is_attachable:
-                    self._executor.verify_controller_attached_volume(volume)
+                    operation = "VerifyControllerAttachedVolume"
+                    answer = self._executor.verify_controller_attached_volume(volume)
                 else:
-                    self._executor.attach_volume(volume)
+                    operation, answer = "AttachVolume", self._executor.attach_volume(volume)
             elif not found.mounted or found.problem is Problem.REMOUNT_REQUIRED:
-                self._executor.mount_volume(with_device_path(volume, found.device_path))
+                located = with_device_path(volume, found.device_path)
+                operation, answer = "MountVolume", self._executor.mount_volume(located)
             elif found.problem is Problem.FS_RESIZE_REQUIRED:
-                self._executor.expand_in_use_volume(with_device_path(volume, found.device_path))
+                located = with_device_path(volume, found.device_path)
+                answer = self._executor.expand_in_use_volume(located)
+                operation = "ExpandInUseVolume"
+            else:
+                continue
+            if notes is not None:
+                name, pod = volume.volume_name, volume.pod_name
+                notes.asks("mountOrAttachVolumes", operation, name, pod, answer)
 
-    def _unmount_detach_devices(self) -> None:
+    def _unmount_detach_devices(self, notes: RoundNotes | None) -> None:
         for volume in self._actual.get_unmounted_volumes():
             # A volume on which something runs may be about to be mounted.
             if self._desired.volume_exists(volume.name) or self._executor.is_operation_pending(
@@ -64,12 +77,15 @@ class Reconciler:
             ):
                 continue
             if volume.device_may_be_mounted:
-                self._executor.unmount_device(volume)
+                operation, answer = "UnmountDevice", self._executor.unmount_device(volume)
             elif self._controller_attach_detach or not volume.is_attachable:
                 # The kubelet does not detach it; it only stops to report it.
-                self._actual.mark_volume_as_detached(volume.name)
+                operation = "MarkVolumeAsDetached"
+                answer = self._actual.mark_volume_as_detached(volume.name)
             else:
-                self._executor.detach_volume(volume)
+                operation, answer = "DetachVolume", self._executor.detach_volume(volume)
+            if notes is not None:
+                notes.asks("unmountDetachDevices", operation, volume.name, "", answer)
 
 
 def with_device_path(volume: VolumeToMount, device_path: str) -> VolumeToMount:

@@ -159,7 +159,7 @@ class VolumesView:
             shown["device"] = volume.device_mount_state.value
         if volume.pods:
             shown["mounts"] = {
-                self._pod_key(pod.pod_name): pod.state.value for pod in volume.pods.values()
+                self.pod_key(pod.pod_name): pod.state.value for pod in volume.pods.values()
             }
         return shown
 
@@ -170,7 +170,7 @@ class VolumesView:
         found: dict[str, Any] = {}
         for entry in self._state.pending.entries(name):
             pod = entry.key.pod_name
-            found[self._pod_key(pod) if pod else "*"] = (
+            found[self.pod_key(pod) if pod else "*"] = (
                 # It repeats until the node's status changes; the single attempts are not shown.
                 {"name": _VERIFY}
                 if entry.name == _VERIFY
@@ -178,6 +178,7 @@ class VolumesView:
             )
         return found
 
-    def _pod_key(self, uid: str) -> str:
+    def pod_key(self, uid: str) -> str:
+        """The pod's "namespace/name", or its uid if it is not known any more."""
         pod = self._state.pods.get(uid)
         return uid if pod is None else pod.key

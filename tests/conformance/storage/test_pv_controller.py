@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from engine.controllers.persistent_volumes.migration_annotations import migration_patch
+from engine.controllers.persistent_volumes.telling.branches import TREES
+from engine.controllers.persistent_volumes.telling.told import BranchTaken
+from engine.kernel.trace import Trace
 from engine.objects.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
 from engine.objects.phases import (
     BETA_STORAGE_PROVISIONER,
@@ -183,3 +186,32 @@ def test_delay_binding_of_a_claim_without_class() -> None:
     listers.classes[""] = obj(StorageClass, {"metadata": {"name": ""}})
     assert not is_delay_binding(obj(PersistentVolumeClaim, {}), listers)
     assert len(VolumeIndex()) == 0
+
+
+class _NoEvents:
+    seq = 0
+
+
+# Upstream has no table of these.
+_IN_NO_TABLE = {
+    ("syncClaim", "default_class"),
+    ("provisionClaim", "provisioning_off"),
+    ("reclaimVolume", "migrated"),
+}
+
+
+def test_syncs_of_upstreams_tables_end_at_every_line() -> None:
+    cases_of_both = [*cases("sync"), *cases("multisync")]
+    if not any(FILES.values()):
+        pytest.skip("upstream's tables are not there")
+    ended: set[tuple[str, str]] = set()
+    for parameters in cases_of_both:
+        done = harness(*parameters.values[0])
+        loop = done.controller.context.loop
+        trace = loop.trace = Trace(loop, _NoEvents())
+        done.run_sync() if done.case["runner"] == "sync" else done.run_multisync()
+        ended |= {(told.function, told.leaf) for _, told in trace.each(BranchTaken)}
+    lines = {
+        (function, one.id) for function, tree in TREES.items() for one in tree if one.kind == "end"
+    }
+    assert ended == lines - _IN_NO_TABLE

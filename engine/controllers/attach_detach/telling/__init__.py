@@ -1,0 +1,1 @@
+"""What the attach/detach controller tells a trace, of each node."""

@@ -1,0 +1,53 @@
+"""The REST API of what goes on inside the components that look after volumes."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from engine.diagnosis.inside.answer import VolumesTold
+from kscope.runs.access import found_run
+from kscope.runs.aside import Question
+from kscope.runs.errors import ApplicationError
+from kscope.runs.web.answers import EngineAnswer, EngineView
+from kscope.runs.web.api.answer_schema import answer_schema
+from kscope.runs.web.api.parameters import whole_number
+from volumes.inside import inside_volumes_by_id
+
+_KINDS = ("claim", "pod", "node")
+
+
+class InsideVolumesView(EngineView):
+    """Each sync and each tick that did something about a claim, a pod or a node, played again."""
+
+    @extend_schema(
+        operation_id="runs_inside_volumes",
+        parameters=[
+            OpenApiParameter("claim", str, description="NAMESPACE/NAME"),
+            OpenApiParameter("pod", str, description="NAMESPACE/NAME: its claims and its node"),
+            OpenApiParameter("node", str, description="everything that its kubelet did"),
+            OpenApiParameter("seq", int, description="up to this event; now when absent"),
+        ],
+        responses=answer_schema(
+            VolumesTold,
+            "Inside",
+            run=serializers.IntegerField(),
+            seq=serializers.IntegerField(),
+            from_seq=serializers.IntegerField(
+                help_text="what was done before this event is left out; 0: nothing is"
+            ),
+        ),
+    )
+    def get(self, request: Request, run_id: int) -> EngineAnswer:
+        """Told by the code that decides, while it decides again: docs/inside.md."""
+        run, seq = found_run(request, run_id), whole_number(request, "seq")
+        asked = {kind: request.query_params.get(kind, "") for kind in _KINDS}
+        if sum(bool(name) for name in asked.values()) != 1:
+            raise ApplicationError(
+                "Say what about: one of ?claim=NAMESPACE/NAME, ?pod=NAMESPACE/NAME and ?node=NAME."
+            )
+        arguments: dict[str, Any] = {"run_id": run.pk, **asked, "seq": seq}
+        return EngineAnswer(
+            Question(inside_volumes_by_id, arguments, run.pk, lasts=seq is not None)
+        )
