@@ -7,13 +7,13 @@ import globals from "globals";
 // controllers, and views import no controllers.
 const ROOMS = {
   controllers: [
-    ["board", "pods", "volumes", "machines", "site", "versions", "triage", "first_look"],
+    ["board", "pods", "volumes", "machines", "site", "versions", "triage", "first_look", "inside"],
     ["nodes"],
     ["session"],
     ["run", "why"],
   ],
   views: [
-    ["board", "versions", "triage", "first_look"],
+    ["board", "versions", "triage", "first_look", "inside"],
     ["pods"],
     ["volumes", "nodes", "machines"],
     ["run"],
@@ -21,7 +21,7 @@ const ROOMS = {
     ["shared"],
   ],
   model: [
-    ["run", "versions", "triage", "first_look"],
+    ["run", "versions", "triage", "first_look", "inside"],
     ["volumes"],
     ["pods", "nodes", "machines", "why"],
     ["health"],

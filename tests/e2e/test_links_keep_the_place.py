@@ -14,7 +14,7 @@ from tests.e2e.stories import (
     shown_seq,
 )
 
-TABS = ("Board", "State machines", "Pods", "Volumes", "Nodes", "Timeline", "Compare")
+TABS = ("Board", "Inside", "State machines", "Pods", "Volumes", "Nodes", "Timeline", "Compare")
 
 
 def past(page: Page) -> None:

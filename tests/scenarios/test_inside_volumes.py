@@ -1,10 +1,14 @@
 """The inside of what looks after volumes: what is told of demos, and that it changes nothing."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.cluster.cluster import Cluster
+from engine.controllers.persistent_volumes.telling.branches import TREES
 from engine.diagnosis.inside.answer import Step, VolumesTold
 from engine.diagnosis.inside.steps import inside_volumes
 from engine.diagnosis.inside.trace import Asked, VolumesTrace
@@ -111,6 +115,13 @@ def test_what_only_repeats_is_counted() -> None:
 def test_every_function_has_a_place_upstream(version: str) -> None:
     files = [place_of(PLACES, name, version).file for name in PLACES]
     assert all(file.startswith(("pkg/", "sig-storage-lib")) for file in files)
+
+
+def test_every_end_of_a_tree_has_its_sentence() -> None:
+    text = Path("static/js/model/inside/sentences.js").read_text()
+    known = set(re.findall(r"^  (\w+): \[", text, re.MULTILINE))
+    ends = {one.id for tree in TREES.values() for one in tree if one.kind == "end"}
+    assert ends <= known
 
 
 @examples(5)

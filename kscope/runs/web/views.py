@@ -81,6 +81,12 @@ def triage(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 @live_page
+def inside_volumes(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Each sync and each tick that did something about a claim, a pod's volumes or a node's."""
+    return _run_page(request, run_id, "inside-volumes")
+
+
+@live_page
 def machines(request: HttpRequest, run_id: int) -> HttpResponse:
     """The state machines of queue, cache, volumes, claims and operations, and objects' ways through them."""
     return _run_page(request, run_id, "machines")

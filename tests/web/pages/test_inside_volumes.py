@@ -55,3 +55,10 @@ def test_one_object_has_to_be_named(client: Client, mounting: Run) -> None:
     assert "Say what about" in inside(client, mounting, "claim=a/b&node=c", 400)["message"]
     missing = inside(client, mounting, "claim=default/nobody", 404)["message"]
     assert missing == f"There is no claim/default/nobody up to event {mounting.head_seq}."
+
+
+def test_the_page_and_its_tab_are_there(client: Client, mounting: Run) -> None:
+    text = client.get(f"/runs/{mounting.pk}/inside/volumes/?claim=default/reports").content.decode()
+    assert 'id="inside"' in text
+    tab = f'href="/runs/{mounting.pk}/inside/volumes/?claim=default/reports" aria-current="page"'
+    assert tab in text

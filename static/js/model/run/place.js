@@ -13,6 +13,7 @@ const FOLDERS = {
   triage: "triage/",
   "first-look": "first-look/",
   board: "",
+  "inside-volumes": "inside/volumes/",
   machines: "machines/",
   pods: "pods/",
   volumes: "volumes/",

@@ -8,7 +8,7 @@ import {byName, count, moment, parseId} from "../../model/shared/format.js";
 import {holdWords, isTerminating} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventLink} from "../shared/events.js";
-import {ObjectLink} from "../shared/links.js";
+import {InsideLink, ObjectLink} from "../shared/links.js";
 import {Name} from "../shared/mark.js";
 import {Why} from "../why/why.js";
 import {ArrowHeads, Diagram, LastMove} from "./machine.js";
@@ -66,6 +66,7 @@ function Asked({session, followed}) {
       ({kind, id: each}) => html`
       <button key=${kind} title=${each} aria-pressed=${String(each === id)} onClick=${() => followed.ask(kind)}>${ASKED_WORDS[kind]}</button>`,
     )}</div><${ObjectLink} session=${session} id=${id}>${parseId(id).key}<//>
+      <${InsideLink} session=${session} id=${id} />
       <${Why} session=${session} id=${id} level="h2" /></div>`;
 }
 

@@ -10,7 +10,7 @@ import {READ_ONLY} from "../../model/shared/rights.js";
 import {Failures} from "../run/failures.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
-import {ManifestLink, NodeLink, PodLink} from "../shared/links.js";
+import {InsideLink, ManifestLink, NodeLink, PodLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Trial} from "../why/trial.js";
 import {Why} from "../why/why.js";
@@ -69,7 +69,7 @@ function Head({session, name, node}) {
             aria-haspopup="dialog" onClick=${() => command("cordon", "evict_pods")}>Drain…</button>
           <${Failures} session=${session} id=${id} />`
         }
-        <${ManifestLink} session=${session} id=${id} /></div>`
+        <${InsideLink} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} /></div>`
       }</div>`;
 }
 

@@ -5,7 +5,7 @@ import {moment, parseId} from "../../model/shared/format.js";
 import {Failures} from "../run/failures.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
-import {ManifestLink, NodeLink} from "../shared/links.js";
+import {InsideLink, ManifestLink, NodeLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Still} from "../shared/still.js";
 import {Held} from "../why/held.js";
@@ -76,6 +76,7 @@ function Head({session, id, pod}) {
       )}</p>
       <div class="end"><a class="btn" href=${session.href("board", {pod: id})}>On the board</a>
         <a class="btn" href=${session.href("machines", {pod: id})}>State machines</a>
+        <${InsideLink} session=${session} id=${id} />
         ${pod && html`<${Failures} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} />`}</div></div>`;
 }
 

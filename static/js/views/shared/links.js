@@ -22,6 +22,14 @@ export function ManifestLink({session, id, look = ""}) {
   return html`<a class=${`btn ${look}`} href=${session.href("manifest", {of: id})}>Manifest</a>`;
 }
 
+/** What the components that look after the volumes of an object did, at the moment shown: of a claim, pod, volume or node. */
+export function InsideLink({session, id}) {
+  const {kind, key} = parseId(id);
+  const place = kind === "node" ? {node: key} : {[kind]: id};
+  const href = session.href("inside-volumes", {pod: null, claim: null, volume: null, ...place});
+  return html`<a class="btn" href=${href} title="What was done about its volumes, step by step">Inside</a>`;
+}
+
 /** A link to the page of an object, at the event shown or at event *seq*. */
 export function ObjectLink({session, id, seq = session.place.seq, children}) {
   const href = session.hrefOf(id, seq === session.place.seq ? {} : {seq});
