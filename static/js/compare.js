@@ -18,4 +18,6 @@ render(
   root,
 );
 comparison.start();
+comparison.connectKeys();
 session.start();
+comparison.openAt(address.query("t"));

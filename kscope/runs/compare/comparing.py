@@ -8,10 +8,11 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from engine.kernel.view import State
-from engine.versions.differences import plugin_change
 from kscope.runs.app_registry import registry
 from kscope.runs.compare import comparison
+from kscope.runs.compare.boards import boards
 from kscope.runs.compare.comparison import Decision, Difference
+from kscope.runs.compare.deciding import decided_apart, rule_between, waiting
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import (
@@ -84,6 +85,10 @@ def runs_compared(run_id: int, with_id: int, instants: Instants) -> dict[str, An
                 for each in differences[:SHOWN]
             ],
         },
+        "boards": boards(
+            one.state, other.state, frozenset(difference.pod for difference in differences)
+        ),
+        **decided_apart(a, b, shared if parting else max(a.head_seq, b.head_seq)),
         "axis": _axis(a, b),
         "events": events_beside(
             a, b, (shared if after is None else after, shared if with_after is None else with_after)
@@ -242,15 +247,7 @@ def _version_change(
     if a.profile == b.profile:
         return None
     plugin = comparison.deciding_plugin(first.a.node, first.b.node, *kept)
-    change = plugin_change(plugin, a.profile, b.profile) if plugin else None
-    if change is None:
-        return None
-    words = (
-        f"{change.plugin} differs since {change.since} ({a.profile}: {change.a}, "
-        f"{b.profile}: {change.b}). {change.sentence}"
-    )
-    fields = ("plugin", "rule", "sentence", "since", "a", "b", "anchor")
-    return {"words": words, **{name: getattr(change, name) for name in fields}}
+    return rule_between(plugin, a, b)
 
 
 # Numbers
@@ -304,7 +301,8 @@ def _axis(a: Run, b: Run) -> dict[str, Any]:
         ]
         for side, run in (("a", a), ("b", b))
     }
-    return {"to": end, **counts}
+    waits = {side: waiting(run, end, BUCKETS) for side, run in (("a", a), ("b", b))}
+    return {"to": end, **counts, "waiting": waits}
 
 
 # Events

@@ -1,5 +1,8 @@
 import {effect, signal} from "@preact/signals";
 
+import {nextParting} from "../../model/run/two_boards.js";
+import {SECOND} from "../../model/shared/format.js";
+
 const WAIT_MS = 200;
 const BUSY_MS = 1500;
 const FORK_MS = 120_000;
@@ -34,6 +37,53 @@ export class Comparison {
       key = place;
       this.#soon(this.result.peek() === null ? 0 : WAIT_MS);
     });
+  }
+
+  /** Show the moment `t` of an address, in seconds; from then on the address names the event. */
+  openAt(t) {
+    const seconds = Number.parseFloat(t);
+    if (!(seconds >= 0)) return;
+    this.session.address.write({t: null});
+    this.session.playhead.seek({at: Math.round(seconds * SECOND)});
+  }
+
+  /** Go to the first decision that differs, with its pod picked. */
+  toFirst() {
+    const {decision} = this.result.value ?? {};
+    if (decision) this.#show(decision.object, decision.at);
+  }
+
+  /** Go to the next moment from which a pod has another node. */
+  toNext() {
+    const next = nextParting(this.result.value?.partings ?? [], this.session.model.at);
+    if (next) this.#show(next.pod, next.at);
+  }
+
+  /** The keys of this page: one second back and forth, the first and the next difference. */
+  connectKeys() {
+    const by = (seconds) => this.session.playhead.seek({at: Math.max(0, this.session.model.at + seconds * SECOND)});
+    const actions = {
+      ArrowLeft: () => by(-1),
+      ArrowRight: () => by(1),
+      f: () => this.toFirst(),
+      n: () => this.toNext(),
+    };
+    // Before the keys of all pages, which step by event.
+    addEventListener("keydown", (event) => this.#press(event, actions), {capture: true});
+  }
+
+  #press(event, actions) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.result.value) return;
+    if (event.target.closest("input, select, textarea, dialog, .scroll-x")) return;
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  #show(id, at) {
+    if (id.startsWith("pod/")) this.session.select({pod: id});
+    this.session.playhead.seek({at}, {isJump: true});
   }
 
   /** Show the next events, too. */

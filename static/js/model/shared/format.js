@@ -1,6 +1,6 @@
 /** Numbers for people. Inputs are the engine's integers: nanoseconds, milli CPU, bytes. */
 
-const SECOND = 1e9;
+export const SECOND = 1e9;
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /** 1250 → "1250m", 2000 → "2". */

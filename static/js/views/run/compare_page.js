@@ -19,6 +19,7 @@ import {count, moment, parseId, tick as tickText} from "../../model/shared/forma
 import {NO_FORK} from "../../model/shared/rights.js";
 import {Mark, Name} from "../shared/mark.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
+import {Boards, Calculation, Causes, WaitingLines, Waits} from "./two_boards.js";
 
 /** A run compared with another one. `others` are the runs to choose from, `versions` the versions of Kubernetes. */
 export function ComparePage({session, comparison, others, versions}) {
@@ -85,22 +86,30 @@ function Result({session, comparison, result}) {
   const late = shortfall(result);
   return html`
     <section class=${`blocker parting f-${result.divergence ? "held" : "settled"}`} aria-label="First difference">
-      <p class="say">${result.parting}</p>
+      ${result.sentence && html`<h2 class="say">${result.sentence}</h2>`}
+      <p class=${result.sentence ? "" : "say"}>${result.parting}</p>
       <p>${result.placing}</p>
-      ${result.version_change && html`<p>${result.version_change.words} <a href=${`/versions/#${result.version_change.anchor}`}>See the rule</a></p>`}
+      <${Causes} result=${result} />
+      <${Calculation} result=${result} />
+      ${result.version_change && !result.rule && html`<p>${result.version_change.words} <a href=${`/versions/#${result.version_change.anchor}`}>See the rule</a></p>`}
       ${late && html`<p class="small soft">${late}</p>`}
-      <${Jumps} session=${session} result=${result} /></section>
+      <${Jumps} session=${session} comparison=${comparison} result=${result} /></section>
+    <${Boards} session=${session} result=${result} />
+    <${Waits} session=${session} result=${result} />
+    <${WaitingLines} result=${result} />
     <${Histories} result=${result} />
     <div class="sec twotables"><${Numbers} result=${result} /><${Use} result=${result} /></div>
     <${Elsewhere} result=${result} />
     <${Beside} comparison=${comparison} result=${result} />`;
 }
 
-function Jumps({session, result}) {
-  const {divergence, a, b} = result;
+function Jumps({session, comparison, result}) {
+  const {divergence, decision, a, b} = result;
   if (a.id === b.id) return null;
   return html`
-    <p class="does">${divergence && html`<button class="btn primary" onClick=${() => session.playhead.seek({seq: divergence.seq}, {isJump: true})}>Jump to the first difference</button>`}
+    <p class="does">${decision && html`<button class="btn primary" aria-keyshortcuts="f" onClick=${() => comparison.toFirst()}>Show the parting</button>`}
+      ${result.partings.length > 0 && html`<button class="btn" aria-keyshortcuts="n" onClick=${() => comparison.toNext()}>Next difference</button>`}
+      ${divergence && html`<button class="btn" onClick=${() => session.playhead.seek({seq: divergence.seq}, {isJump: true})}>Jump to the first difference</button>`}
       ${divergence && html`<a class="btn" href=${pageHref(b.id, "board", {seq: divergence.seq})}>Show it in #${b.id}</a>`}
       <a class="btn" href=${pageHref(b.id, "compare", {with: a.id, seq: session.playhead.past.value ? b.seq : null})}>Swap</a></p>`;
 }

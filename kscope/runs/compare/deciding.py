@@ -1,0 +1,350 @@
+"""What two runs decided differently: the first decision that differs, its inputs, and times to bind.
+
+Reads whole histories and not an instant. Decisions are the events in DECISIONS; two are the same when
+kind, object and message are equal: numbers in the data of an event and its time do not count.
+"""
+
+from itertools import accumulate
+from typing import Any, TypedDict
+
+from django.db import connection
+
+from engine.versions.differences import plugin_change
+from kscope.runs.app_registry import registry
+from kscope.runs.compare import calculation
+from kscope.runs.compare.comparison import seconds
+from kscope.runs.models import Run, RunEvent
+from kscope.runs.selectors import event_dict
+
+# Where a pod runs, whether it runs at all, and which volume a claim gets.
+DECISIONS = (
+    "PodBound",
+    "FailedScheduling",
+    "PodEvicted",
+    "TaintManagerEviction",
+    "NodeControllerEviction",
+    "VolumeBound",
+    "ClaimBound",
+)
+SLOWEST = 50  # pods whose time to bind differs
+PARTINGS = 500  # moments from which a pod has another node
+
+
+class Input(TypedDict):
+    """One difference of what the runs were given: `kind` says of what sort, `what` names it."""
+
+    kind: str
+    what: str
+    a: Any
+    b: Any
+
+
+def decided_apart(a: Run, b: Run, shared: int) -> dict[str, Any]:
+    """The keys of the answer that say what was decided differently after *shared* events."""
+    first = _first_decision(a, b, shared)
+    decision = first and _decision_dict(first, a, b)
+    count, waits = _times_to_bind(a, b)
+    return {
+        "decision": decision,
+        "rule": _rule_of_waits(waits, a, b),
+        "inputs": inputs_apart(a, b, shared),
+        "waits": {"count": count, "rows": waits},
+        "partings": _partings(a, b, shared),
+        "sentence": sentence(decision, waits, (a, b)),
+    }
+
+
+# The first decision
+
+# A refusal that says the same as the one before it decides nothing new.
+_NUMBERED = """
+SELECT *, row_number() OVER (PARTITION BY object ORDER BY seq) AS nth FROM (
+    SELECT *, lag(kind || message) OVER (PARTITION BY object ORDER BY seq) AS before FROM (
+        SELECT object, kind, seq, at, regexp_replace(message,
+            '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}', '', 'g') AS message
+        FROM runs_runevent WHERE run_id = %s AND seq > %s AND kind = ANY(%s)) AS told) AS each
+WHERE kind <> 'FailedScheduling' OR kind || message IS DISTINCT FROM before
+"""
+# The nth decision on an object is compared with the nth of the other run, so that two pods that are
+# decided in another order are no difference. What one run has not reached yet is none either, and a
+# pod that is refused again in one run waits in both.
+_FIRST = f"""
+WITH a AS ({_NUMBERED}), b AS ({_NUMBERED})
+SELECT a.seq, b.seq FROM a FULL JOIN b ON a.object = b.object AND a.nth = b.nth
+WHERE (a.kind, a.message) IS DISTINCT FROM (b.kind, b.message)
+    AND (b.seq IS NOT NULL OR a.kind <> 'FailedScheduling' AND a.at <= %s)
+    AND (a.seq IS NOT NULL OR b.kind <> 'FailedScheduling' AND b.at <= %s)
+ORDER BY least(a.at, b.at), least(a.seq, b.seq) LIMIT 1
+"""
+_NEVER_ENDS = 2**63 - 1
+
+
+def _first_decision(a: Run, b: Run, shared: int) -> tuple[int | None, int | None] | None:
+    """The seqs of the first decisions that differ, None for a run without it; or None."""
+    if a.pk == b.pk:
+        return None
+    reached = [_NEVER_ENDS if run.status == Run.Status.FINISHED else run.head_at for run in (b, a)]
+    kinds = list(DECISIONS)
+    with connection.cursor() as cursor:
+        cursor.execute(_FIRST, [a.pk, shared, kinds, b.pk, shared, kinds, *reached])
+        return cursor.fetchone()
+
+
+def _decision_dict(seqs: tuple[int | None, int | None], a: Run, b: Run) -> dict[str, Any]:
+    left, right = (
+        event_dict(RunEvent.objects.get(run_id=run.pk, seq=seq)) if seq else None
+        for run, seq in zip((a, b), seqs, strict=True)
+    )
+    events = [event for event in (left, right) if event]
+    first = min(events, key=lambda event: (event["at"], event["seq"]))
+    kept = [
+        registry.attempt_kept(run.pk, event["object"], event["seq"])
+        if event and event["object"].startswith("pod/")
+        else None
+        for run, event in ((a, left), (b, right))
+    ]
+    nodes = [_node(event) for event in (left, right)]
+    return {
+        "object": first["object"],
+        "seq": first["seq"],
+        "at": first["at"],
+        "a": left,
+        "b": right,
+        "calculation": calculation.beside(nodes[0], nodes[1], kept[0], kept[1]),
+    }
+
+
+def _node(event: dict[str, Any] | None) -> str:
+    """The node that a PodBound event gives its pod; "" for another event."""
+    if event is None or event["kind"] != "PodBound":
+        return ""
+    return str(((event["changes"] or {}).get(event["object"]) or {}).get("node") or "")
+
+
+# The inputs
+
+
+def inputs_apart(a: Run, b: Run, shared: int) -> list[Input]:
+    """In what the runs were given they differ: choices, configuration, scenario, commands."""
+    choices = ("profile", "seed", "tie_break", "external_scheduler")
+    found = [
+        Input(kind=name, what=name, a=getattr(a, name), b=getattr(b, name))
+        for name in choices
+        if getattr(a, name) != getattr(b, name)
+    ]
+    found += _leaves_apart("feature_gate", a.feature_gates, b.feature_gates)
+    if a.scenario_id != b.scenario_id:
+        found += _scenarios_apart(a.scenario.document, b.scenario.document)
+    return found + _commands_apart(a, b, shared)
+
+
+def _scenarios_apart(a: dict[str, Any], b: dict[str, Any]) -> list[Input]:
+    parts = ("configuration", "schedulers")
+    found = [each for part in parts for each in _leaves_apart("configuration", a[part], b[part])]
+    sizes = ("objects", "steps")
+    found += [
+        Input(kind="scenario", what=part, a=len(a[part]), b=len(b[part]))
+        for part in sizes
+        if a[part] != b[part]
+    ]
+    return found
+
+
+def _leaves_apart(kind: str, a: Any, b: Any, path: str = "") -> list[Input]:
+    """The leaves of two JSON values that differ, each by its path; None where one has no such leaf."""
+    if a == b:
+        return []
+    if isinstance(a, dict) or isinstance(b, dict):
+        left, right = (each if isinstance(each, dict) else {} for each in (a, b))
+    elif isinstance(a, list) or isinstance(b, list):
+        left, right = (_by_name(each if isinstance(each, list) else []) for each in (a, b))
+    else:
+        return [Input(kind=kind, what=path, a=a, b=b)]
+    return [
+        each
+        for name in {**left, **right}
+        for each in _leaves_apart(
+            kind, left.get(name), right.get(name), f"{path}.{name}" if path else str(name)
+        )
+    ]
+
+
+def _by_name(items: list[Any]) -> dict[str, Any]:
+    """The items of a list by their name, or else by their place."""
+    return {
+        str(
+            (item.get("name") or item.get("schedulerName") or i) if isinstance(item, dict) else i
+        ): item
+        for i, item in enumerate(items)
+    }
+
+
+def _commands_apart(a: Run, b: Run, shared: int) -> list[Input]:
+    """The first command of each run after the past that they share."""
+    events = [
+        RunEvent.objects.filter(run_id=run.pk, seq__gt=shared, component="command")
+        .order_by("seq")
+        .first()
+        for run in (a, b)
+    ]
+    words = [event and f"{event.kind} {event.object}" for event in events]
+    if words[0] == words[1]:
+        return []
+    return [Input(kind="command", what="command", a=words[0], b=words[1])]
+
+
+# Times to bind
+
+# A pod's name may come again: each binding counts from the creation just before it.
+_TOOK = """
+SELECT object, seq, at, took, row_number() OVER (PARTITION BY object ORDER BY seq) AS nth FROM (
+    SELECT object, kind, seq, at, at - lag(at) OVER (PARTITION BY object ORDER BY seq) AS took
+    FROM runs_runevent WHERE run_id = %s AND kind IN ('PodCreated', 'PodBound')) AS each
+WHERE kind = 'PodBound'
+"""
+_WAITS = f"""
+WITH a AS ({_TOOK}), b AS ({_TOOK})
+SELECT count(*) OVER (), a.object, a.took, b.took, a.seq, b.seq
+FROM a JOIN b ON a.object = b.object AND a.nth = b.nth WHERE a.took <> b.took
+ORDER BY abs(a.took - b.took) DESC, a.object, a.nth LIMIT %s
+"""
+
+
+def _times_to_bind(a: Run, b: Run) -> tuple[int, list[dict[str, Any]]]:
+    """How many pods took another time to bind, and those with the largest difference first.
+
+    `ratio` is the longer time by the shorter; None where the shorter is 0.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_WAITS, [a.pk, b.pk, SLOWEST])
+        found = cursor.fetchall()
+    rows = [
+        {
+            "pod": pod,
+            "a": left,
+            "b": right,
+            "difference": right - left,
+            "ratio": round(max(left, right) / min(left, right), 1) if min(left, right) else None,
+            "a_seq": a_seq,
+            "b_seq": b_seq,
+        }
+        for _, pod, left, right, a_seq, b_seq in found
+    ]
+    return (found[0][0] if found else 0), rows
+
+
+def _rule_of_waits(waits: list[dict[str, Any]], a: Run, b: Run) -> dict[str, Any] | None:
+    """The rule of the versions about the plugin that kept the pod of the largest difference waiting."""
+    if not waits or a.profile == b.profile:
+        return None
+    for run, seq in ((a, waits[0]["a_seq"]), (b, waits[0]["b_seq"])):
+        refused = (
+            RunEvent.objects.filter(
+                run_id=run.pk, object=waits[0]["pod"], kind="FailedScheduling", seq__lt=seq
+            )
+            .order_by("-seq")
+            .first()
+        )
+        kept = refused and registry.attempt_kept(run.pk, waits[0]["pod"], refused.seq)
+        for verdict in (kept or {}).get("verdicts", {}).values():
+            change = rule_between(verdict.get("plugin") or "", a, b)
+            if change:
+                return change
+    return None
+
+
+def rule_between(plugin: str, a: Run, b: Run) -> dict[str, Any] | None:
+    """The rule about *plugin* in which the versions of the runs differ, with its words; or None."""
+    change = plugin_change(plugin, a.profile, b.profile) if plugin else None
+    if change is None:
+        return None
+    words = (
+        f"{change.plugin} differs since {change.since} ({a.profile}: {change.a}, "
+        f"{b.profile}: {change.b}). {change.sentence}"
+    )
+    fields = ("plugin", "rule", "sentence", "since", "a", "b", "anchor")
+    return {"words": words, **{name: getattr(change, name) for name in fields}}
+
+
+_BOUND = """
+SELECT object, at, message, row_number() OVER (PARTITION BY object ORDER BY seq) AS nth
+FROM runs_runevent WHERE run_id = %s AND seq > %s AND kind = 'PodBound'
+"""
+_PARTINGS = f"""
+WITH a AS ({_BOUND}), b AS ({_BOUND})
+SELECT DISTINCT least(a.at, b.at), coalesce(a.object, b.object)
+FROM a FULL JOIN b ON a.object = b.object AND a.nth = b.nth
+WHERE a.message IS DISTINCT FROM b.message OR a.at <> b.at ORDER BY 1, 2 LIMIT %s
+"""
+
+
+def _partings(a: Run, b: Run, shared: int) -> list[dict[str, Any]]:
+    """The moments from which a pod has a node in one run that it does not have in the other."""
+    if a.pk == b.pk:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(_PARTINGS, [a.pk, shared, b.pk, shared, PARTINGS])
+        return [{"at": at, "pod": pod} for at, pod in cursor.fetchall()]
+
+
+# A pod waits from its creation without a node until it is bound, or deleted before that.
+_STEPS = """
+SELECT least(%s, at * %s / %s), sum(step) FROM (
+    SELECT at, CASE
+        WHEN kind = 'PodCreated' AND changes -> object ->> 'node' IS NULL THEN 1
+        WHEN kind = 'PodBound' THEN -1
+        WHEN kind = 'PodDeleted' AND before = 'PodCreated' THEN -1 ELSE 0 END AS step
+    FROM (SELECT at, kind, object, changes,
+            lag(kind) OVER (PARTITION BY object ORDER BY seq) AS before FROM runs_runevent
+        WHERE run_id = %s AND kind IN ('PodCreated', 'PodBound', 'PodDeleted')) AS each) AS steps
+GROUP BY 1
+"""
+
+
+def waiting(run: Run, to: int, buckets: int) -> list[int]:
+    """How many pods wait for a node at the end of each of *buckets* equal parts of the time up to *to*."""
+    with connection.cursor() as cursor:
+        cursor.execute(_STEPS, [buckets - 1, buckets, max(to, 1), run.pk])
+        steps = {int(bucket): int(step) for bucket, step in cursor.fetchall()}
+    return list(accumulate(steps.get(bucket, 0) for bucket in range(buckets)))
+
+
+# In words
+
+
+def sentence(
+    decision: dict[str, Any] | None, waits: list[dict[str, Any]], runs: tuple[Run, Run]
+) -> str:
+    """What differs in one sentence: the decision, or else the pod whose time to bind differs most."""
+    names = [f"#{run.pk}" for run in runs]
+    if decision:
+        pod = decision["object"].removeprefix("pod/")
+        left, right = (
+            f"{name} {_decided(decision[side])}"
+            for name, side in zip(names, ("a", "b"), strict=True)
+        )
+        same = decision["seq"] - 1
+        begun = f"The same decisions for {same:,} events, up to {seconds(decision['at'])}."
+        if decision["at"] == 0:
+            begun = "Different from the start."
+        return f"{begun} Then {pod}: {left}, {right}."
+    if not waits:
+        return ""
+    most = waits[0]
+    times = most["ratio"]
+    longer = f", {times:g} times as long" if times and times >= 2 else ""
+    took = sorted(((most["a"], names[0]), (most["b"], names[1])), reverse=True)
+    pod = most["pod"].removeprefix("pod/")
+    return (
+        f"The same decisions at different times. {pod} is bound {seconds(took[0][0])} after its"
+        f" creation in {took[0][1]}, and {seconds(took[1][0])} in {took[1][1]}{longer}."
+    )
+
+
+def _decided(event: dict[str, Any] | None) -> str:
+    if event is None:
+        return "decides nothing"
+    node = _node(event)
+    if node:
+        return f"binds it to {node}"
+    return f"has {event['kind']}" + (f" ({event['message']})" if event["message"] else "")

@@ -1,0 +1,77 @@
+import {parseId} from "../shared/format.js";
+
+/** Above this many nodes a zone is a strip of one cell per node. */
+const CARDS = 60;
+
+/** The nodes of a board by zone, as [zone, nodes], in the order in which they come. */
+export function zonesOf({nodes}) {
+  const zones = new Map();
+  for (const node of nodes) zones.set(node.zone, [...(zones.get(node.zone) ?? []), node]);
+  return [...zones];
+}
+
+/** Whether a board has too many nodes for a card each. */
+export function isStrip({nodes}) {
+  return nodes.length > CARDS;
+}
+
+/** How many pods of a board have a node. */
+export function placedCount({nodes}) {
+  return nodes.reduce((sum, {pods}) => sum + pods.length, 0);
+}
+
+/** The next moment after `at` from which a pod has another node, or null. */
+export function nextParting(partings, at) {
+  return partings.find((each) => each.at > at) ?? null;
+}
+
+/** The points of a line of counts in a box of `width` by `height`, `most` being at its top. */
+export function linePath(counts, {width, height, most}) {
+  const step = width / Math.max(1, counts.length - 1);
+  const points = counts.map(
+    (n, i) => `${(i * step).toFixed(1)} ${(height - (n / Math.max(1, most)) * height).toFixed(1)}`,
+  );
+  return points.length > 0 ? `M${points.join("L")}` : "";
+}
+
+/** A long name with its middle left out, so that what comes last stays: hash, ordinal. */
+export function cutName(name, most = 28) {
+  if (name.length <= most) return name;
+  const tail = Math.floor((most - 1) / 2);
+  return `${name.slice(0, most - 1 - tail)}…${name.slice(-tail)}`;
+}
+
+/** The title of a pod on one board: its name, and where it is if the runs differ. */
+export function tileTitle({pod, elsewhere, assumed}) {
+  const {key} = parseId(pod);
+  const parts = [
+    key,
+    assumed ? "assumed, not bound yet" : "",
+    elsewhere ? "not on the same node in the other run" : "",
+  ];
+  return parts.filter(Boolean).join(", ");
+}
+
+/** The factors of one node in one run, as {text, changed}, the changed ones apart from what all others add up to. */
+export function terms({total, terms: all}, changed) {
+  const apart = all.filter(({plugin}) => changed.includes(plugin));
+  const rest = total - apart.reduce((sum, {points}) => sum + points, 0);
+  return {rest, apart};
+}
+
+const INPUTS = {
+  profile: "the version",
+  seed: "the seed",
+  tie_break: "how ties are broken",
+  external_scheduler: "an external scheduler",
+  feature_gate: "the feature gate",
+  configuration: "the configuration",
+  scenario: "the scenario",
+  command: "a command",
+};
+
+/** One difference of what two runs were given, as {what, from, to}. */
+export function inputWords({kind, what, a, b}) {
+  const value = (each) => (each === null || each === undefined ? "none" : String(each));
+  return {what: kind === what ? INPUTS[kind] : `${INPUTS[kind]} ${what}`, from: value(a), to: value(b)};
+}
