@@ -13,6 +13,7 @@ import {
   shortfall,
   spotHealth,
 } from "../../model/run/comparison.js";
+import {cutName} from "../../model/run/two_boards.js";
 import {pageHref} from "../../model/run/place.js";
 import {partOf, ticks} from "../../model/run/timeline.js";
 import {count, moment, parseId, tick as tickText} from "../../model/shared/format.js";
@@ -184,7 +185,7 @@ function Elsewhere({result}) {
         html`<div class="scroll-x" tabindex="0" role="region" aria-label="Table of placement differences"><table class="tbl elsewhere">
         <thead><tr><th scope="col">Pod</th><th scope="col">Since</th><th scope="col">In #${a.id}</th><th scope="col">In #${b.id}</th></tr></thead>
         <tbody>${rows.map(
-          (row) => html`<tr key=${row.pod}><th scope="row"><${Named} id=${row.pod} /></th>
+          (row) => html`<tr key=${row.pod}><th scope="row" title=${parseId(row.pod).key}><${Named} id=${row.pod} /></th>
           <td class="num">${row.at === null ? "" : `${moment(row.at)} s`}</td>
           <td><${Place} run=${a} pod=${row.pod} spot=${row.a} /></td><td><${Place} run=${b} pod=${row.pod} spot=${row.b} /></td></tr>`,
         )}</tbody></table></div>`
@@ -195,7 +196,7 @@ function Elsewhere({result}) {
 
 function Named({id}) {
   const {namespace, name} = parseId(id);
-  return html`<${Name} namespace=${namespace} name=${name} />`;
+  return html`<${Name} namespace=${namespace} name=${cutName(name)} />`;
 }
 
 /** The state of a pod in one run, with a link to the attempt that caused it. */
