@@ -21,7 +21,7 @@ export function Causes({result}) {
   const {inputs, rule, shared, a, b} = result;
   const fork = a.parent === b.id || b.parent === a.id;
   return html`
-    ${inputs.length > 0 && html`<p class="causes">What differs before that: ${inputs.slice(0, SHOWN).map((each) => html`<${Given} key=${each.what} given=${each} />`)}${inputs.length > SHOWN && html`<span>${count(inputs.length - SHOWN)} more</span>`}</p>`}
+    ${inputs.length > 0 && html`<p class="causes">Given differently: ${inputs.slice(0, SHOWN).map((each) => html`<${Given} key=${each.what} given=${each} />`)}${inputs.length > SHOWN && html`<span>${count(inputs.length - SHOWN)} more</span>`}</p>`}
     ${rule && html`<p>${rule.words} <a href=${`/versions/#${rule.anchor}`}>See the rule</a></p>`}
     ${fork && shared > 0 && html`<p class="small soft">The same until event ${count(shared)}: the shared past.</p>`}`;
 }
@@ -92,7 +92,7 @@ function Board({session, letter, run, board}) {
   const Zone = isStrip(board) ? Strip : Cards;
   return html`
     <article class="oneboard" aria-label=${`Board of #${run.id}`}>
-      <header><b class="letter">${letter}</b><b>#${run.id}</b><span class="mute cut" title=${run.name}>${cutName(run.name)}, ${run.profile}</span><span class="end small mute">${count(placedCount(board))} pods on nodes</span></header>
+      <header><b class="letter">${letter}</b><b>#${run.id}</b><span class="mute cut" title=${run.name}>${cutName(run.name)}, ${run.profile}</span><span class="end small mute">${count(placedCount(board))} on nodes</span></header>
       ${zonesOf(board).map(
         ([zone, nodes]) => html`<div class="zonerow" key=${zone}><span class="zname" title=${zone}>${zone}</span>
         <${Zone} session=${session} nodes=${nodes} picked=${picked} /></div>`,
