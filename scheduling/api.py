@@ -15,6 +15,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from engine.diagnosis.path.steps import FAMILIES
 from engine.diagnosis.why import KIND_OF
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
@@ -25,6 +26,7 @@ from kscope.runs.web.rest import RestView
 from scheduling.drain import drain_preview
 from scheduling.findings.agreement import VERDICTS, agreement
 from scheduling.models import SchedulingAttempt
+from scheduling.paths import pod_path
 from scheduling.selectors import (
     attempt_evidence_by_id,
     checks_by_id,
@@ -117,6 +119,51 @@ class AttemptDetail(EngineView):
             return Response(kept)
         arguments = {"attempt_id": attempt.pk}
         return EngineAnswer(Question(attempt_evidence_by_id, arguments, run_id, lasts=True))
+
+
+_STEP = {
+    "from": serializers.IntegerField(help_text="virtual nanoseconds"),
+    "to": serializers.IntegerField(help_text="virtual nanoseconds; the next step begins there"),
+    "name": serializers.ChoiceField(sorted(FAMILIES), help_text="what was waited for"),
+    "family": serializers.CharField(help_text="the colour of the name on pages"),
+    "object": serializers.CharField(help_text="the entity id of what was waited for"),
+    "objects": serializers.ListField(
+        child=serializers.CharField(), help_text="all of them, such as the pods evicted together"
+    ),
+    "seq": serializers.IntegerField(
+        allow_null=True, help_text="the event that ended it; null while it lasts"
+    ),
+    "attempt": serializers.IntegerField(allow_null=True, help_text="which attempt, from 1"),
+    "message": serializers.CharField(help_text="what the event that ended it says"),
+}
+_SUM = {
+    "name": serializers.CharField(),
+    "family": serializers.CharField(),
+    "sum": serializers.IntegerField(help_text="virtual nanoseconds"),
+}
+_PATH = {
+    "seq": serializers.IntegerField(help_text="the newest event that was looked at"),
+    "pod": serializers.CharField(),
+    "from": serializers.IntegerField(help_text="its creation, in virtual nanoseconds"),
+    "to": serializers.IntegerField(help_text="when it ran or ended, or else now"),
+    "open": serializers.BooleanField(help_text="whether it neither runs nor has ended"),
+    "steps": inline_serializer("PathStep", _STEP, many=True),
+    "sums": inline_serializer("PathSum", _SUM, many=True),
+}
+
+
+class PodPath(RestView):
+    """What a pod waited for from its creation until it ran."""
+
+    @extend_schema(
+        operation_id="runs_pods_path",
+        parameters=[OpenApiParameter("seq", int, description="as seen after this event")],
+        responses=inline_serializer("PodPath", _PATH),
+    )
+    def get(self, request: Request, run_id: int, namespace: str, name: str) -> Response:
+        """Its critical path: steps without gap or overlap. docs/timeline.md has their names."""
+        run = found_run(request, run_id)
+        return Response(pod_path(run, f"{namespace}/{name}", seq=whole_number(request, "seq")))
 
 
 class RunChecks(EngineView):

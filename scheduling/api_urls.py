@@ -26,6 +26,11 @@ urlpatterns = [
         api.PodWhy.as_view(),
         name="api-pod-why",
     ),
+    path(
+        "runs/<int:run_id>/pods/<str:namespace>/<str:name>/path/",
+        api.PodPath.as_view(),
+        name="api-pod-path",
+    ),
     path("runs/<int:run_id>/first-look/", api.FirstLook.as_view(), name="api-first-look"),
     path("runs/<int:run_id>/triage/", api.RunTriage.as_view(), name="api-triage"),
     path(
