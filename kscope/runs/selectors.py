@@ -192,7 +192,41 @@ def run_seqs_before(run: Run, *, moments: list[int]) -> list[int]:
 def run_newest_events(run: Run, *, seq: int, limit: int = NEWEST) -> list[dict[str, Any]]:
     """The newest events up to *seq*, oldest first."""
     events = RunEvent.objects.filter(run_id=run.pk, seq__lte=seq).order_by("-seq")[:limit]
-    return [event_dict(event) for event in reversed(events)]
+    return with_evictors(run, [event_dict(event) for event in reversed(events)])
+
+
+# From each eviction by a scheduler back to the attempt that made it.
+_EVICTORS = """
+WITH RECURSIVE chain (eviction, kind, object, cause) AS (
+    SELECT seq, kind, object, cause FROM runs_runevent WHERE run_id = %(run)s AND seq = ANY(%(seqs)s)
+  UNION ALL
+    SELECT chain.eviction, event.kind, event.object, event.cause
+    FROM chain JOIN runs_runevent AS event ON event.run_id = %(run)s AND event.seq = chain.cause
+    WHERE chain.kind <> 'AttemptStarted' AND event.component = 'scheduler'
+)
+SELECT eviction, object FROM chain WHERE kind = 'AttemptStarted'
+"""
+_EVICTIONS = ("PodEvicted", "PodDisrupted", "Preempted")
+
+
+def with_evictors(run: Run, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """*events*; each eviction by a scheduler has `by`, the pod for whose sake it was.
+
+    Kubernetes' own message names that pod by its uid alone.
+    """
+    seqs = [
+        event["seq"]
+        for event in events
+        if event["kind"] in _EVICTIONS and event["component"] == "scheduler"
+    ]
+    if seqs:
+        with connection.cursor() as cursor:
+            cursor.execute(_EVICTORS, {"run": run.pk, "seqs": seqs})
+            evictors = dict(cursor.fetchall())
+        for event in events:
+            if event["seq"] in evictors:
+                event["by"] = evictors[event["seq"]]
+    return events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -138,7 +138,7 @@ def _event_page(
     return {
         "run": run.pk,
         **selectors.run_bounds(run),
-        "events": [orjson.loads(event_json(row)) for row in page],
+        "events": selectors.with_evictors(run, [orjson.loads(event_json(row)) for row in page]),
         "next": page[-1][0] if len(rows) > size else None,
     }
 

@@ -1,3 +1,4 @@
+import {eventText} from "../shared/event_words.js";
 import {mergePatch} from "../shared/fold.js";
 import {CLAIM, MACHINES, VOLUME} from "./diagrams.js";
 import {entityOf, objectOf} from "./objects.js";
@@ -53,8 +54,8 @@ export function movesOf(machine, id, events, seq) {
     const object = objectOf(machine, id, entity);
     const to = object ? (machine.stateOf(object, event) ?? "") : (machine.leaves?.[from] ?? "");
     if (to === from) continue;
-    const {at, kind, message, component} = event;
-    moves.push({seq: event.seq, at, from, to, kind, message, component});
+    const {at, kind, component} = event;
+    moves.push({seq: event.seq, at, from, to, kind, message: eventText(event), component});
     from = to;
   }
   return moves;

@@ -2,6 +2,7 @@ import {html} from "../../lib/html.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {brief, podHealth} from "../../model/health/pod.js";
 import {DRAWN, backoffLeft} from "../../model/pods/lanes.js";
+import {eventText} from "../../model/shared/event_words.js";
 import {count, duration, parseId} from "../../model/shared/format.js";
 import {holdWords} from "../../model/shared/terminating.js";
 import {volumesHref} from "../shared/links.js";
@@ -87,7 +88,7 @@ function whyLine(session, lane, id, pod) {
   if (pod.nominated || lane === "unschedulable" || lane === "unqueued") return podHealth(id, pod, session.model).detail;
   if (lane !== "in_flight") return "";
   const newest = session.model.run.events.find((event) => event.object === id);
-  return newest ? `${newest.kind}${newest.message ? ` · ${newest.message}` : ""}` : "";
+  return newest ? `${newest.kind} · ${eventText(newest)}` : "";
 }
 
 function ClaimLane({session}) {

@@ -16,6 +16,7 @@ import {
 import {cutName} from "../../model/run/two_boards.js";
 import {pageHref} from "../../model/run/place.js";
 import {partOf, ticks} from "../../model/run/timeline.js";
+import {eventText} from "../../model/shared/event_words.js";
 import {count, moment, parseId, tick as tickText} from "../../model/shared/format.js";
 import {NO_FORK} from "../../model/shared/rights.js";
 import {Mark, Name} from "../shared/mark.js";
@@ -246,5 +247,5 @@ function Cell({run, event}) {
     return html`<span class="mute" title=${`no event in #${run.id}`}><span aria-hidden="true">–</span><span class="vh">no event in #${run.id}</span></span>`;
   const {name} = parseId(event.object ?? "");
   return html`<span class="eventcell"><a class="mono mute" href=${pageHref(run.id, "board", {seq: event.seq})}>${event.seq}</a>
-    <span><b class="kind">${event.kind}</b> <span title=${event.object}>${name}</span> <span class="soft">${event.message}</span></span></span>`;
+    <span><b class="kind">${event.kind}</b> <span title=${event.object}>${name}</span> <span class="soft">${eventText(event)}</span></span></span>`;
 }

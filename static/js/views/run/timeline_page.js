@@ -1,5 +1,6 @@
 import {html} from "../../lib/html.js";
 import {COMPONENTS, NO_FILTERS} from "../../model/run/timeline_filters.js";
+import {eventText} from "../../model/shared/event_words.js";
 import {count, moment, parseId} from "../../model/shared/format.js";
 import {ByWhom, EventLink} from "../shared/events.js";
 import {Term} from "../shared/term.js";
@@ -96,7 +97,7 @@ function Row({session, row: {event, isLater}}) {
       <td class="mono"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td>
       <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
       <td title=${event.object ?? ""}><${About} session=${session} event=${event} /></td>
-      <td><b class="kind">${event.kind}</b> <span class="soft">${event.message ?? ""}</span></td></tr>`;
+      <td><b class="kind">${event.kind}</b> <span class="soft">${eventText(event)}</span></td></tr>`;
 }
 
 const PAGES = {pod: "pod", node: "node"};

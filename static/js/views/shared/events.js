@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {eventText, withEvictors} from "../../model/shared/event_words.js";
 import {author, count, moment, parseId} from "../../model/shared/format.js";
 
 // More would not be visible, and each is laid out again with every frame.
@@ -15,7 +16,7 @@ export function EventList({session}) {
       <div class="evscroll" tabindex="0" role="region" aria-label="Newest events">
       <table class="ev"><colgroup><col style="width:64px" /><col style="width:68px" /><col style="width:110px" /><col style="width:112px" /><col /></colgroup>
         <thead class="vh"><tr><th>Seq</th><th>Time in seconds</th><th>Component</th><th>Object</th><th>What happened</th></tr></thead>
-        <tbody>${events.slice(0, DRAWN_EVENTS).map((event, i) => html`<${Row} key=${i} session=${session} event=${event} now=${i === 0} />`)}</tbody>
+        <tbody>${withEvictors(events).slice(0, DRAWN_EVENTS).map((event, i) => html`<${Row} key=${i} session=${session} event=${event} now=${i === 0} />`)}</tbody>
       </table>
       ${events.length === 0 && html`<p class="empty small mute">Nothing has happened yet. Press Play, or step one event.</p>`}
       </div>
@@ -34,7 +35,7 @@ export function EventTable({session, id, events}) {
           (event) => html`
           <tr key=${event.seq}><td class="mono"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td>
             <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
-            <td><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td></tr>`,
+            <td><b class="kind">${event.kind}</b> <span class="soft">${eventText(event)}</span></td></tr>`,
         )}</tbody></table></section>`;
 }
 
@@ -58,9 +59,9 @@ function Row({session, event, now}) {
   const pick = kind === "pod" && session.model.entities.has(event.object);
   return html`
     <tr class=${now ? "now" : ""}>
-      <td class="mono mute">${event.seq}</td><td class="num mute">${moment(event.at)}</td>
+      <td class="mono mute"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td><td class="num mute">${moment(event.at)}</td>
       <td><${ByWhom} component=${event.component} /></td>
       <td title=${event.object}>${pick ? html`<button class="link" onClick=${() => session.pick(event.object)}>${name}</button>` : name}</td>
-      <td title=${event.message}><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td>
+      <td title=${eventText(event)}><b class="kind">${event.kind}</b> <span class="soft">${eventText(event)}</span></td>
     </tr>`;
 }
