@@ -144,7 +144,9 @@ export function eventText({kind, message = "", by = null}) {
 export function withEvictors(events) {
   if (!events.some(({kind, by}) => EVICTIONS.has(kind) && !by)) return events;
   const bySeq = new Map(events.map((event) => [event.seq, event]));
-  return events.map((event) => (EVICTIONS.has(event.kind) && !event.by ? {...event, by: evictor(event, bySeq)} : event));
+  return events.map((event) =>
+    EVICTIONS.has(event.kind) && !event.by ? {...event, by: evictor(event, bySeq)} : event,
+  );
 }
 
 function evictor(event, bySeq) {

@@ -4,14 +4,15 @@ import {eventText} from "../../model/shared/event_words.js";
 import {count, moment, parseId} from "../../model/shared/format.js";
 import {ByWhom, EventLink} from "../shared/events.js";
 import {Term} from "../shared/term.js";
+import {PathSection} from "./path.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
 /** The events of a run up to the one shown, each with a link to it. */
-export function TimelinePage({session, events}) {
-  return html`<${RunPage} session=${session}><${Body} session=${session} events=${events} /><//>`;
+export function TimelinePage({session, events, podPath}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} events=${events} podPath=${podPath} /><//>`;
 }
 
-function Body({session, events}) {
+function Body({session, events, podPath}) {
   if (isWaiting(session)) {
     return html`<main class="page"><h1>Timeline</h1><${Reading} session=${session} /></main>`;
   }
@@ -19,6 +20,7 @@ function Body({session, events}) {
   return html`
     <main class="page timelinepage">
       <${Head} session=${session} events=${events} />
+      <${PathSection} session=${session} podPath=${podPath} />
       <${Filters} session=${session} events=${events} />
       <${Later} session=${session} events=${events} />
       <table class="tbl timeline"><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>

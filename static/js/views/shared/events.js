@@ -16,7 +16,9 @@ export function EventList({session}) {
       <div class="evscroll" tabindex="0" role="region" aria-label="Newest events">
       <table class="ev"><colgroup><col style="width:64px" /><col style="width:68px" /><col style="width:110px" /><col style="width:112px" /><col /></colgroup>
         <thead class="vh"><tr><th>Seq</th><th>Time in seconds</th><th>Component</th><th>Object</th><th>What happened</th></tr></thead>
-        <tbody>${withEvictors(events).slice(0, DRAWN_EVENTS).map((event, i) => html`<${Row} key=${i} session=${session} event=${event} now=${i === 0} />`)}</tbody>
+        <tbody>${withEvictors(events)
+          .slice(0, DRAWN_EVENTS)
+          .map((event, i) => html`<${Row} key=${i} session=${session} event=${event} now=${i === 0} />`)}</tbody>
       </table>
       ${events.length === 0 && html`<p class="empty small mute">Nothing has happened yet. Press Play, or step one event.</p>`}
       </div>
