@@ -242,6 +242,7 @@ class EventFilter:
     from_at: int | None = None
     to_at: int | None = None
     text: str = ""
+    kubernetes: bool = False
 
     def apply(self, run: Run) -> QuerySet[RunEvent]:
         """The events, in no order yet. An object ending in "/" or "*" matches as a prefix."""
@@ -267,6 +268,9 @@ class EventFilter:
             events = events.filter(seq__lte=run_seq_at(run, at=self.to_at))
         if self.text:
             events = events.filter(message__icontains=self.text)
+        if self.kubernetes:
+            # Written as in the condition of the index of these events.
+            events = events.filter(data__contains={"event": True})
         return events
 
 

@@ -133,6 +133,14 @@ def test_the_histogram_counts_every_event_once(client: Client, driven: Run) -> N
     assert sum(histogram["counts"]) == driven.head_seq
 
 
+def test_events_filter_by_being_kubernetes_events(client: Client, driven: Run) -> None:
+    address = f"/api/runs/{driven.pk}/events/?limit=1000"
+    every = client.get(address).json()["events"]
+    only = client.get(f"{address}&kubernetes=1").json()["events"]
+    assert only == [event for event in every if (event["data"] or {}).get("event")]
+    assert 0 < len(only) < len(every)
+
+
 @pytest.mark.parametrize("buckets", [1, 7, 120, 1000])
 def test_each_histogram_bar_counts_its_events(client: Client, driven: Run, buckets: int) -> None:
     histogram = client.get(f"/api/runs/{driven.pk}/histogram/?buckets={buckets}").json()

@@ -71,6 +71,7 @@ _EVENT_PARAMETERS = [
     OpenApiParameter("from", int, description="virtual nanoseconds, included"),
     OpenApiParameter("to", int, description="virtual nanoseconds, included"),
     OpenApiParameter("text", str, description="part of the message"),
+    OpenApiParameter("kubernetes", int, enum=[0, 1], description="1: only Kubernetes Events"),
     OpenApiParameter("order", str, enum=["asc", "desc"]),
     OpenApiParameter("format", str, enum=["json", "ndjson", "csv"]),
 ]
@@ -120,6 +121,7 @@ def _event_filter(request: Request) -> selectors.EventFilter:
         from_at=whole_number(request, "from"),
         to_at=whole_number(request, "to"),
         text=texts.get("text", ""),
+        kubernetes=bool(whole_number(request, "kubernetes")),
     )
 
 

@@ -24,6 +24,8 @@ export class TimelineEvents {
     this.session = session;
     this.filters = signal(filtersIn(this.session.address.search));
     this.withLater = signal(false);
+    /** What stands in the field of the object while the user types. */
+    this.typed = signal("");
     /** @type {import("@preact/signals").Signal<{rows: any[], later: any[] | null, next: any}>} */
     this.held = signal(NOTHING);
     this.status = signal("loading");

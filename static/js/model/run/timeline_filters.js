@@ -1,7 +1,9 @@
 /** The filters of the timeline in the address and in the query of the events resource. */
 import {parseSeconds} from "./timeline.js";
 
-const FILTERS = ["kind", "object", "component", "from", "to", "order"];
+const FILTERS = ["kind", "object", "component", "from", "to", "kubernetes", "order"];
+/** More suggestions are not read. */
+const MOST_SUGGESTED = 20;
 
 /** The components that the field suggests. */
 export const COMPONENTS = [
@@ -23,7 +25,7 @@ export const COMPONENTS = [
   "command",
   "fault",
 ];
-export const NO_FILTERS = {kind: "", object: "", component: "", from: "", to: "", order: "desc"};
+export const NO_FILTERS = {kind: "", object: "", component: "", from: "", to: "", kubernetes: "", order: "desc"};
 
 const TIMES = {from: "From", to: "To"};
 
@@ -49,6 +51,17 @@ export function filterQuery({order, ...filters}) {
       return {query: null, problem: `${title} is “${filters[name]}”; it must be a time in seconds, such as 12.5.`};
   }
   return {query, order, problem: ""};
+}
+
+/** The ids that have *text* anywhere, the first of them; small and capital letters count the same. */
+export function idsLike(ids, text) {
+  const wanted = text.trim().toLowerCase();
+  const found = [];
+  for (const id of ids) {
+    if (found.length === MOST_SUGGESTED) break;
+    if (id.toLowerCase().includes(wanted)) found.push(id);
+  }
+  return found;
 }
 
 /** The rows to show in order: those up to event *seq* and the *later* ones, which are greyed. */

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {COMPONENTS, NO_FILTERS} from "../../model/run/timeline_filters.js";
+import {COMPONENTS, NO_FILTERS, idsLike} from "../../model/run/timeline_filters.js";
 import {eventText} from "../../model/shared/event_words.js";
 import {count, moment, parseId} from "../../model/shared/format.js";
 import {ByWhom, EventLink} from "../shared/events.js";
@@ -48,19 +48,24 @@ function Filters({session, events}) {
   const submit = (event) => {
     event.preventDefault();
     const given = [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value).trim()]);
-    events.filter(Object.fromEntries(given));
+    events.filter({kubernetes: "", ...Object.fromEntries(given)});
   };
   // Filters from a link or the back button need a new form.
   return html`
     <form key=${JSON.stringify(filters)} class="filters formgrid" aria-label="Filter events" onSubmit=${submit}>
       <label class="input">Kind<input name="kind" defaultValue=${filters.kind} placeholder="PodBound" /></label>
-      <label class="input">Object<input name="object" defaultValue=${filters.object} placeholder="pod/shop/web-1" size="28" /></label>
+      <label class="input">Object<input name="object" defaultValue=${filters.object} placeholder="pod/shop/web-1" size="28" list="objects" autocomplete="off"
+        onInput=${(input) => {
+          events.typed.value = input.currentTarget.value;
+        }} /><${Objects} session=${session} events=${events} /></label>
       <label class="input">Component<input name="component" defaultValue=${filters.component} placeholder="scheduler" list="components" size="16" />
         <datalist id="components">${COMPONENTS.map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>
       <label class="input">From, s<input name="from" defaultValue=${filters.from} inputmode="decimal" size="8" /></label>
       <label class="input">To, s<input name="to" defaultValue=${filters.to} inputmode="decimal" size="8" /></label>
       <label class="input">Order<select name="order"><option value="desc" selected=${filters.order === "desc"}>newest first</option>
         <option value="asc" selected=${filters.order === "asc"}>oldest first</option></select></label>
+      <label class="check small"><input type="checkbox" name="kubernetes" value="1" defaultChecked=${filters.kubernetes === "1"}
+        onChange=${(input) => events.filter({kubernetes: input.currentTarget.checked ? "1" : ""})} /> Only Kubernetes Events</label>
       <button class="btn primary">Apply filters</button>
       ${session
         .selectedIds()
@@ -71,6 +76,16 @@ function Filters({session, events}) {
         )}
       <button type="button" class="btn plain" onClick=${() => events.filter(NO_FILTERS)}>Clear filters</button>
     </form>`;
+}
+
+/** Suggests objects as one types, and says at once when none has such a name. */
+function Objects({session, events}) {
+  const typed = events.typed.value.trim();
+  const isPrefix = typed.endsWith("/") || typed.endsWith("*");
+  const found = typed ? idsLike(session.model.entities.keys(), typed.replace(/\*$/, "")) : [];
+  return html`<datalist id="objects">${found.map((id) => html`<option key=${id} value=${id} />`)}</datalist>
+    ${typed && found.length === 0 && html`<span class="micro tinted f-clock" role="status">No object at this instant has “${typed}” in its name.</span>`}
+    ${found.length > 0 && !isPrefix && !found.includes(typed) && html`<span class="micro mute" role="status">${`Not a whole name; it is in ${found[0]}${found.length > 1 ? " and others" : ""}.`}</span>`}`;
 }
 
 /** Says how many events come after the one shown, and can list them. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {filterQuery, filtersIn, shownRows} from "../../../../static/js/model/run/timeline_filters.js";
+import {filterQuery, filtersIn, idsLike, shownRows} from "../../../../static/js/model/run/timeline_filters.js";
 
 const events = (...seqs) => seqs.map((seq) => ({seq}));
 const seqs = (rows) => rows.map(({event, isLater}) => (isLater ? -event.seq : event.seq));
@@ -13,6 +13,7 @@ test("the address holds the filters and the order", () => {
     component: "",
     from: "",
     to: "",
+    kubernetes: "",
     order: "desc",
   });
   assert.equal(filtersIn("?order=asc").order, "asc");
@@ -40,4 +41,15 @@ test("later events are greyed in order of time", () => {
 test("oldest first, later events follow the full list", () => {
   const held = {rows: events(1, 2), later: events(8), next: 2};
   assert.deepEqual(seqs(shownRows(held, "asc", 7)), [1, 2]);
+});
+
+test("objects are found by any part of their names", () => {
+  const ids = ["pod/shop/ledger-3", "claim/shop/data-ledger-3", "node/n1"];
+  assert.deepEqual(idsLike(ids, " Ledger "), ids.slice(0, 2));
+  assert.deepEqual(idsLike(ids, "lgder"), []);
+});
+
+test("no more objects are suggested than anybody reads", () => {
+  const ids = Array.from({length: 5000}, (_, i) => `pod/shop/web-${i}`);
+  assert.equal(idsLike(ids, "web").length, 20);
 });
