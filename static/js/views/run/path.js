@@ -3,6 +3,9 @@ import {pathExtent, pathParts, pathTitle, share, stepTitle, sumTitle} from "../.
 import {duration, moment} from "../../model/shared/format.js";
 import {EventLink} from "../shared/events.js";
 
+/** Percent of the strip; a narrower part has no room for words, which are in the list below. */
+const NARROWEST = 6;
+
 /** What the selected pod waited for: a strip of its steps, their sums by name, and the steps one by one. */
 export function PathSection({session, podPath}) {
   if (!session.selection.pod.value) {
@@ -23,7 +26,7 @@ function Steps({session, path}) {
     <div class="pathstrip" aria-hidden="true">${pathParts(path).map(
       ({step, left, width}) => html`
         <i key=${step.from} class=${`f-${step.family}`} style=${`left:${left}%;width:${width}%`} title=${`${stepTitle(step)}, ${duration(step.to - step.from)}`}>
-          <span>${stepTitle(step)} ${duration(step.to - step.from)}</span></i>`,
+          ${width > NARROWEST && html`<span>${stepTitle(step)} ${duration(step.to - step.from)}</span>`}</i>`,
     )}</div>
     <div class="pathcols">
       <ol class="pathsteps" aria-label="Steps in order of time">${path.steps.map(
