@@ -33,16 +33,16 @@ def pod_path(run: Run, pod: str, *, seq: int | None) -> dict[str, Any]:
 
     Raises ApplicationError where there is no such event or no such pod.
     """
-    if seq is None:
-        seq, now = run.head_seq, run.head_at
-    else:
-        check_seq(run, seq)
-        shown = RunEvent.objects.filter(run_id=run.pk, seq=seq).values_list("at", flat=True)
-        now = run.head_at if seq == run.head_seq else shown.first() or 0
-    path = critical_path(StoredRecord(run, seq), f"pod/{pod}", now=now)
+    last = run.head_seq if seq is None else seq
+    check_seq(run, last)
+    now = run.head_at
+    if last < run.head_seq:
+        at = RunEvent.objects.filter(run_id=run.pk, seq=last).values_list("at", flat=True)
+        now = at.first() or 0
+    path = critical_path(StoredRecord(run, last), f"pod/{pod}", now=now)
     if path is None:
-        raise ApplicationError(f"pod/{pod} was not created up to event {seq}", status=404)
-    return {"seq": seq, **path.to_dict()}
+        raise ApplicationError(f"pod/{pod} was not created up to event {last}", status=404)
+    return {"seq": last, **path.to_dict()}
 
 
 class StoredRecord:
