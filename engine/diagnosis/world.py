@@ -177,6 +177,12 @@ class World:
         rows: list[int] = self.table.active.tolist()
         return [(row, node) for row in rows if (node := nodes[row]) is not None]
 
+    def nodes_beside(self, names: Iterable[str]) -> list[Node]:
+        """The nodes that are none of *names*, in the order they were added."""
+        table, others = self.table, frozenset(names)
+        left = (row for name, row in table.rows.items() if name not in others)
+        return [table.node(row) for row in left]
+
     def volumes(self) -> list[PersistentVolume]:
         """All volumes."""
         found = self.listers.all(PersistentVolume.KIND)

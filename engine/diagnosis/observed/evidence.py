@@ -119,8 +119,7 @@ class Evidence:
     @cached_property
     def pods_under_way(self) -> list[Manifest]:
         """The pods that have not ended, in the order of the files."""
-        ended = ("Succeeded", "Failed")
-        return [pod for pod in self.all("Pod") if section(pod, "status").get("phase") not in ended]
+        return list(filter(is_under_way, self.all("Pod")))
 
     @cached_property
     def pods_by_controller(self) -> dict[tuple[str, str], list[Manifest]]:
@@ -259,6 +258,11 @@ def condition(manifest: Manifest, kind: str) -> Manifest | None:
     """The condition of that type in an object's status."""
     found = items(section(manifest, "status"), "conditions")
     return next((each for each in found if each.get("type") == kind), None)
+
+
+def is_under_way(pod: Manifest) -> bool:
+    """Whether a pod has not ended."""
+    return section(pod, "status").get("phase") not in ("Succeeded", "Failed")
 
 
 def is_ready(manifest: Manifest) -> bool:

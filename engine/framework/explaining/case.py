@@ -102,8 +102,7 @@ class Case:
 
     def overall(self, rule: str) -> str:
         """What refuses the pod on the few nodes that *rule*, such as its node selector, leaves."""
-        refused = set(self.names)
-        left = [node for _, node in self.world.nodes() if node.name not in refused]
+        left = self.world.nodes_beside(self.names)
         faults = self.faults_of(left) if 0 < len(left) <= FEW_LEFT else ""
         if not faults:
             return ""

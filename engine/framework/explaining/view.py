@@ -31,6 +31,10 @@ class View(Protocol):
         """All nodes with their rows, in the order they were added."""
         ...
 
+    def nodes_beside(self, names: Iterable[str]) -> list[Node]:
+        """The nodes that are none of *names*, in the order they were added."""
+        ...
+
     def volumes(self) -> list[PersistentVolume]:
         """All volumes."""
         ...

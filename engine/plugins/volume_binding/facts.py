@@ -108,8 +108,9 @@ def _reached_rows(case: Case, volume: PersistentVolume) -> BoolArray:
 
 def _reached_nodes(case: Case, volume: PersistentVolume) -> list[Node]:
     """The nodes that the volume's node affinity allows, in the order they were added."""
-    reached = _reached_rows(case, volume)
-    return [node for row, node in case.world.nodes() if reached[row]]
+    table, reached = case.world.table, _reached_rows(case, volume)
+    rows: list[int] = table.active[reached[table.active]].tolist()
+    return list(map(table.node, rows))
 
 
 def _requirements(volume: PersistentVolume) -> list[tuple[int, int, dict[str, Any]]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from engine.diagnosis.observed.evidence import Evidence, is_ready, key_of
+from engine.diagnosis.observed.evidence import Evidence, is_ready, is_under_way
 from engine.diagnosis.triage.drawn import Finding
 from engine.diagnosis.triage.report import Group
 from engine.diagnosis.triage.stuck.controllers import ready_pods
@@ -30,17 +30,30 @@ def looked_for(evidence: Evidence) -> tuple[Finding, ...]:
 
 def not_counted(evidence: Evidence, groups: Iterable[Group]) -> tuple[Finding, ...]:
     """The pods that go on, among them those that are ending or starting in time."""
-    held = {key for group in groups for key in group.pods}
-    left = [pod for pod in evidence.pods_under_way if key_of(pod) not in held]
-    return tuple(_left(left))
+    # A pod that several groups hold is one.
+    keys = dict.fromkeys(key for group in groups for key in group.pods)
+    found = (evidence.find("Pod", key) for key in keys)
+    held = [pod for pod in found if pod is not None and is_under_way(pod)]
+    return tuple(
+        Finding(what=what, found=f"{count(evidence.pods_under_way) - count(held):,}")
+        for what, count in _GOING_ON.items()
+    )
 
 
-def _left(pods: list[Manifest]) -> Iterator[Finding]:
-    ending = sum(bool(each["metadata"].get("deletionTimestamp")) for each in pods)
-    starting = sum(_starts(each) for each in pods)
-    yield Finding(what="Pods that go on", found=f"{len(pods):,}")
-    yield Finding(what="Ending, within their grace", found=f"{ending:,}")
-    yield Finding(what="Starting on their node", found=f"{starting:,}")
+def _ending(pods: list[Manifest]) -> int:
+    return sum(bool(each["metadata"].get("deletionTimestamp")) for each in pods)
+
+
+def _starting(pods: list[Manifest]) -> int:
+    return sum(map(_starts, pods))
+
+
+# How many of some pods do what.
+_GOING_ON: Final[dict[str, Callable[[list[Manifest]], int]]] = {
+    "Pods that go on": len,
+    "Ending, within their grace": _ending,
+    "Starting on their node": _starting,
+}
 
 
 def _share(
@@ -57,8 +70,8 @@ def _runs(pod: Manifest) -> bool:
 
 
 def _starts(pod: Manifest) -> bool:
-    is_placed = bool(section(pod, "spec").get("nodeName"))
-    return is_placed and section(pod, "status").get("phase") == "Pending"
+    is_pending = section(pod, "status").get("phase") == "Pending"
+    return is_pending and bool(section(pod, "spec").get("nodeName"))
 
 
 def _is_complete(workload: Manifest) -> bool:

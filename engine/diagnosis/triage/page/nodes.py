@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from engine.diagnosis.causes import Obstacle, Refused, check_of
@@ -56,19 +57,20 @@ def _together(reason: str, names: Sequence[str], found: PodClass) -> tuple[Nodes
     return (NodesByReason(reason=reason, nodes=shown, count=len(names), pod=found.pod.key),)
 
 
-def _by_rules(found: PodClass, everything: Sequence[str]) -> dict[object, dict[str, None]]:
+def _by_rules(found: PodClass, everything: Sequence[str]) -> Mapping[object, dict[str, None]]:
     """The nodes that the same filters refuse for the same reasons."""
     rules: dict[str, object] = {each.node: _rules(each) for each in found.refused}
     if len(rules) < len(everything):
         # Only the closest were looked at one by one: of the others the reasons alone are known.
-        causes: dict[str, tuple[int, ...]] = dict.fromkeys(everything, ())
+        # They are the bits of a number: a cluster of thousands of nodes has few sets of them.
+        causes = dict.fromkeys(everything, 0)
         for place, cause in enumerate(found.causes):
             for name in cause.nodes:
-                causes[name] = (*causes[name], place)
+                causes[name] |= 1 << place
         rules = dict(causes)
-    groups: dict[object, dict[str, None]] = {}
+    groups: defaultdict[object, dict[str, None]] = defaultdict(dict)
     for name in everything:
-        groups.setdefault(rules[name], {})[name] = None
+        groups[rules[name]][name] = None
     return groups
 
 

@@ -61,9 +61,7 @@ def _volume(world: World, main: Cause, refused: Sequence[Refused], owner: str) -
     """The nodes that the volume leaves."""
     if len(main.nodes) == len(world.table):
         return ("volume", *main.reasons, *_claims_behind(world.pod), owner)
-    refusing = frozenset(main.nodes)
-    left = sorted(node.name for _, node in world.nodes() if node.name not in refusing)
-    return ("volume", *left)
+    return ("volume", *sorted(node.name for node in world.nodes_beside(main.nodes)))
 
 
 def _claims_behind(pod: Pod) -> list[str]:

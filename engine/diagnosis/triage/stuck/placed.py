@@ -6,7 +6,14 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from engine.diagnosis.observed.evidence import Evidence, SeenEvent, condition, key_of, times_of
+from engine.diagnosis.observed.evidence import (
+    Evidence,
+    SeenEvent,
+    condition,
+    is_ready,
+    key_of,
+    times_of,
+)
 from engine.diagnosis.triage.carrying_out import bodies, created, named, patch_of
 from engine.diagnosis.triage.report import Change, Group
 from engine.diagnosis.triage.stuck.controllers import behind, owners_text
@@ -55,10 +62,10 @@ _OWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{12,64}\b|\d+(?:\
 def placed_groups(evidence: Evidence, broken: dict[str, Broken]) -> Iterator[Group]:
     """The groups; a pod on a node that is not ready goes to the group of that node."""
     found: dict[tuple[str, ...], Stuck] = {}
-    for pod in evidence.all("Pod"):
+    for pod in evidence.pods_under_way:
         node = str(section(pod, "spec").get("nodeName") or "")
         phase = section(pod, "status").get("phase")
-        if not node or pod["metadata"].get("deletionTimestamp") or phase in ("Succeeded", "Failed"):
+        if not node or pod["metadata"].get("deletionTimestamp"):
             continue
         said = _trouble(evidence, pod)
         if said is None:
@@ -78,8 +85,11 @@ def placed_groups(evidence: Evidence, broken: dict[str, Broken]) -> Iterator[Gro
 
 def _trouble(evidence: Evidence, pod: Manifest) -> Told | None:
     """Why the pod does not run: reason, message and the Events that say so; None if it runs."""
-    status = section(pod, "status")
-    faulty = next((each for each in _waiting(pod) if str(each.get("reason")) not in STARTING), None)
+    status, waiting = section(pod, "status"), _waiting(pod)
+    # Most pods of a cluster run and are ready: of them nothing more is asked.
+    if not waiting and status.get("phase") == "Running" and is_ready(pod):
+        return None
+    faulty = next((each for each in waiting if str(each.get("reason")) not in STARTING), None)
     warnings = [each for each in evidence.events(pod) if each.is_warning]
     warnings = [each for each in warnings if each.reason != "FailedScheduling"]
     if faulty is not None:
@@ -94,7 +104,7 @@ def _trouble(evidence: Evidence, pod: Manifest) -> Told | None:
     if status.get("phase") == "Pending" and (refusal := pod_refusal(evidence, pod)) is not None:
         return Told(*refusal, [], is_inferred=True)
     since = str(status.get("startTime") or pod["metadata"].get("creationTimestamp") or "")
-    has_started = any(_waiting(pod)) or status.get("phase") == "Pending"
+    has_started = bool(waiting) or status.get("phase") == "Pending"
     if has_started and evidence.age_seconds(since) > PATIENCE_SECONDS:
         return Told("ContainerCreating", "", [])
     return None
