@@ -34,7 +34,12 @@ from scheduling.selectors import (
     diagnosis_parts_by_id,
     evidence_kept,
 )
-from scheduling.triages import first_look_by_id, triage_by_id, triage_parts_by_id
+from scheduling.triages import (
+    first_look_by_id,
+    first_look_parts_by_id,
+    triage_by_id,
+    triage_parts_by_id,
+)
 
 SHOWN = 200
 # A cluster of 100 MiB takes 20 s of a processor until its causes are known, and 35 s more for its
@@ -358,15 +363,25 @@ class FirstLook(EngineView):
 
     @extend_schema(
         operation_id="runs_first_look",
+        parameters=[
+            OpenApiParameter(
+                "parts",
+                int,
+                description="1: two lines of JSON as they are found. The first has what the files "
+                "alone say, the second the rest",
+            )
+        ],
         responses=OpenApiResponse(
             OpenApiTypes.OBJECT,
             "{instant, headline, causes, picture, read, version, assumed, trust, report}: "
             "docs/why-pending.md",
         ),
     )
-    def get(self, request: Request, run_id: int) -> EngineAnswer:
+    def get(self, request: Request, run_id: int) -> EngineAnswer | EngineParts:
         """The cluster as its files say it stands; nothing is played."""
         arguments = {"run_id": found_run(request, run_id).pk}
+        if request.query_params.get("parts") == "1":
+            return EngineParts(_of_large(first_look_parts_by_id, arguments))
         return EngineAnswer(_of_large(first_look_by_id, arguments))
 
 

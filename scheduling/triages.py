@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from engine.cluster.cluster import Cluster
-from engine.diagnosis.first_look.first_look import first_look
+from engine.diagnosis.first_look.first_look import first_look, reading
 from engine.diagnosis.fork import collector_paused
 from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.triage.answer import Answer
@@ -80,18 +80,30 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
 
 
 def first_look_by_id(run_id: int) -> dict[str, Any]:
+    """The whole first look at the files of a run; see first_look_parts_by_id."""
+    look: dict[str, Any] = {}
+    for part in first_look_parts_by_id(run_id):
+        look |= part
+    return look
+
+
+def first_look_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
     """The first look at the files of a run, and how they were read: docs/why-pending.md.
 
-    Files with steps do not stand still and have no triage.
+    The first part is what the files alone say: to make a large cluster of them, and to find what is
+    stuck in it, takes half a minute. The other part is the rest. Files with steps do not stand still
+    and have no triage.
     """
     run = Run.objects.select_related("scenario").get(pk=run_id)
     with collector_paused():
-        cluster, evidence = _standing(run)
-        scenario = Scenario.from_dict({**run.scenario.document})
-        found = first_look(cluster, scenario, evidence)
+        evidence, scenario = evidence_of(run), Scenario.from_dict({**run.scenario.document})
+        read = reading(run.profile, scenario, evidence).to_dict()
+        yield {"run": run.pk, **read, "report": run.scenario.report}
+        found = first_look(_beginning(run), scenario, evidence)
     if run.scenario.as_brought and triage_known(run) is None:
         triage_keep(run, found.triage.to_dict(), is_whole=False)
-    return {"run": run.pk, **found.to_dict(), "report": run.scenario.report}
+    whole = found.to_dict()
+    yield {name: part for name, part in whole.items() if name not in read}
 
 
 def answer_as_it_stands(run: Run, kind: str, key: str) -> Answer | None:
@@ -107,11 +119,14 @@ def answer_as_it_stands(run: Run, kind: str, key: str) -> Answer | None:
 
 def _standing(run: Run) -> tuple[Cluster, Evidence]:
     """The cluster of *run* at its beginning, and what its files say."""
+    return _beginning(run), evidence_of(run)
+
+
+def _beginning(run: Run) -> Cluster:
     try:
-        cluster = cast("Cluster", engine_created(run))
+        return cast("Cluster", engine_created(run))
     except SimError as problem:
         raise ApplicationError(f"The cluster cannot be made: {problem}", status=409) from problem
-    return cluster, evidence_of(run)
 
 
 def evidence_of(run: Run) -> Evidence:

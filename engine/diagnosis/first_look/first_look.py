@@ -59,28 +59,54 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FirstLook:
+class Reading:
+    """What the files alone say of an import, before a cluster is made of them."""
+
+    instant: str
+    read: tuple[Read, ...]
+    version: Version
+    assumed: tuple[Assumption, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "instant": self.instant,
+            "read": [each.to_dict() for each in self.read],
+            "version": self.version.to_dict(),
+            "assumed": [each.to_dict() for each in self.assumed],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstLook(Reading):
     """What a person should know of an import before it is played."""
 
     triage: Triage
     picture: Picture
-    read: tuple[Read, ...]
-    version: Version
-    assumed: tuple[Assumption, ...]
     trust: tuple[Comparison, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         return {
-            "instant": self.triage.instant,
+            **Reading.to_dict(self),
             "headline": self.triage.headline,
             "causes": [_cause(each) for each in self.triage.groups],
             "picture": self.picture.to_dict(),
-            "read": [each.to_dict() for each in self.read],
-            "version": self.version.to_dict(),
-            "assumed": [each.to_dict() for each in self.assumed],
             "trust": [each.to_dict() for each in self.trust],
         }
+
+
+def reading(profile: str, scenario: Scenario, evidence: Evidence) -> Reading:
+    """What was read of *scenario*, whose files say *evidence*; *profile* is the version followed."""
+    return Reading(
+        instant=evidence.instant,
+        read=tuple(
+            Read(kind, number, printed_state(evidence, kind))
+            for kind, number in sorted(evidence.counts.items(), key=_place)
+        ),
+        version=_version(profile, scenario, evidence),
+        assumed=tuple(assumptions(scenario, evidence)),
+    )
 
 
 def first_look(cluster: Cluster, scenario: Scenario, evidence: Evidence) -> FirstLook:
@@ -92,16 +118,14 @@ def first_look(cluster: Cluster, scenario: Scenario, evidence: Evidence) -> Firs
         found = triage(cluster, evidence, tries_changes=False)
     else:
         found = Triage(instant=evidence.instant, profile=cluster.profile)
-    deciding = deciding_on(cluster)
+    deciding, read = deciding_on(cluster), reading(cluster.profile, scenario, evidence)
     return FirstLook(
+        instant=read.instant,
+        read=read.read,
+        version=read.version,
+        assumed=read.assumed,
         triage=found,
         picture=picture_of(evidence, deciding),
-        read=tuple(
-            Read(kind, number, printed_state(evidence, kind))
-            for kind, number in sorted(evidence.counts.items(), key=_place)
-        ),
-        version=_version(cluster.profile, scenario, evidence),
-        assumed=tuple(assumptions(scenario, evidence)),
         trust=tuple(comparisons(evidence, deciding, found.groups)),
     )
 

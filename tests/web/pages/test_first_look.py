@@ -11,6 +11,7 @@ from engine.versions.registry import DEFAULT
 from kscope.runs import services
 from kscope.runs.drive import runner
 from kscope.runs.models import Run, Scenario
+from scheduling.triages import first_look_parts_by_id
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -75,6 +76,15 @@ def test_a_first_look_names_the_cause(client: Client, brought: Run) -> None:
     assert cause["held"] == ["pod/default/giant"]
     assert look["instant"] == "2026-11-27T10:00:00Z"
     assert {"subject": "refusals", "same": 1, "of": 1, "all": 1} in look["trust"]
+
+
+def test_what_was_read_comes_before_the_causes(client: Client, brought: Run) -> None:
+    first, rest = first_look_parts_by_id(brought.pk)
+    whole = look_at(client, brought)
+    assert {"Pod", "Node"} <= {each["kind"] for each in first["read"]}
+    assert "causes" not in first
+    assert {**first, **rest} == whole
+    assert not first.keys() & rest.keys()
 
 
 def test_it_shows_what_was_left_aside_and_why(client: Client, brought: Run) -> None:

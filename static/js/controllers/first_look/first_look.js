@@ -1,6 +1,15 @@
 import {signal} from "@preact/signals";
 
-/** Reads the first look at the files of a run. `look` is null until it is there; `problem` says why it is not. */
+import {isWhole, joined} from "../../model/first_look/first_look.js";
+
+// As long as a triage may take: the server itself gives up what takes longer.
+const LONGEST_MS = 600_000;
+const INCOMPLETE = "The connection ended before the answer was complete.";
+
+/**
+ * Reads the first look at the files of a run. `look` is null at first, and then has what the files say before the
+ * rest is there; `problem` says why it is not.
+ */
 export class FirstLook {
   constructor(session) {
     this.session = session;
@@ -10,8 +19,14 @@ export class FirstLook {
 
   async load() {
     this.problem.value = "";
+    let look = null;
+    const take = (part) => {
+      look = joined(look, part);
+      this.look.value = look;
+    };
     try {
-      this.look.value = await this.session.api.get("first-look/");
+      await this.session.api.parts("first-look/", {parts: 1}, undefined, take, {longestMs: LONGEST_MS});
+      if (!isWhole(look)) throw new Error(INCOMPLETE);
     } catch (error) {
       this.problem.value = error.message;
     }

@@ -23,6 +23,16 @@ const REMOVED = {
   may: false,
 };
 
+/** A first look with one more part of it; without the second one nothing was compared yet. */
+export function joined(look, part) {
+  return {trust: [], ...look, ...part};
+}
+
+/** Whether a first look has all its parts; null is one without any. */
+export function isWhole(look) {
+  return look !== null && "causes" in look;
+}
+
 /** "11 nodes, 78 pods, 10 claims": how much was read. */
 export function sizeWords({read}) {
   const numbers = new Map(read.map(({kind, number}) => [kind, number]));

@@ -4,6 +4,7 @@ import {
   asideRows,
   causeRows,
   isDoubtful,
+  isWhole,
   readRows,
   readingFacts,
   sizeWords,
@@ -28,14 +29,14 @@ export function FirstLookPage({session, firstLook, versions, token}) {
 }
 
 function Waiting({firstLook}) {
+  return html`<main class="page firstlook"><h1>First look</h1><${Comparing} firstLook=${firstLook} /></main>`;
+}
+
+/** That the rest is on its way, or why it is not. */
+function Comparing({firstLook}) {
   const problem = firstLook.problem.value;
-  return html`
-    <main class="page firstlook"><h1>First look</h1>
-      ${
-        problem
-          ? html`<div class="unread" role="alert"><p class="small">${problem}</p><p class="does"><button class="btn primary" onClick=${() => firstLook.load()}>Try again</button></p></div>`
-          : html`<p class="small mute" role="status">Comparing the files with the model…</p>`
-      }</main>`;
+  if (!problem) return html`<p class="small mute" role="status">Comparing the files with the model…</p>`;
+  return html`<div class="unread" role="alert"><p class="small">${problem}</p><p class="does"><button class="btn primary" onClick=${() => firstLook.load()}>Try again</button></p></div>`;
 }
 
 function Look({session, firstLook, look, versions, token}) {
@@ -45,10 +46,9 @@ function Look({session, firstLook, look, versions, token}) {
       <div class="fhead"><h1>${run.name} is read. <span>${sizeWords(look)}</span></h1>
         <p class="ffacts small"><${Mark} name="ok" family="settled" />${readingFacts(look).map((each) => html`<span key=${each}>${each}</span>`)}</p></div>
       ${isDoubtful(look) && html`<section class="doubt" aria-label="How far to trust it"><h2>The model decides otherwise than your cluster did</h2><${Trust} look=${look} /></section>`}
-      <${Acts} session=${session} firstLook=${firstLook} look=${look} />
-      <${Causes} session=${session} look=${look} />
+      ${isWhole(look) ? html`<${Acts} session=${session} firstLook=${firstLook} look=${look} /><${Causes} session=${session} look=${look} />` : html`<${Comparing} firstLook=${firstLook} />`}
       <div class="fcols"><div>
-        <${StandingPicture} session=${session} look=${look} />
+        ${isWhole(look) && html`<${StandingPicture} session=${session} look=${look} />`}
         <${Read} look=${look} />
         <${Aside} look=${look} />
       </div><${Side} session=${session} look=${look} versions=${versions} token=${token} /></div>

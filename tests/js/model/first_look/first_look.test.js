@@ -6,6 +6,8 @@ import {
   asideRows,
   causeRows,
   isDoubtful,
+  isWhole,
+  joined,
   nodeLook,
   pictureOf,
   readRows,
@@ -38,6 +40,14 @@ const READ = [
 ];
 const LOOK = {read: READ, report: REPORT, causes: [], headline: "", instant: "2026-11-27T02:31:08Z"};
 const RUN = {as_brought: true, standing: true, profile: "v1.34"};
+
+test("what was read is shown before the rest is there", () => {
+  const {causes, headline, ...read} = LOOK;
+  const first = joined(null, read);
+  assert.equal(sizeWords(first), "1 node, 2 pods.");
+  assert.deepEqual([isWhole(null), isWhole(first), isDoubtful(first)], [false, false, false]);
+  assert.equal(isWhole(joined(first, {causes, headline})), true);
+});
 
 test("the sentence counts nodes, pods and claims", () => {
   assert.equal(sizeWords(LOOK), "1 node, 2 pods.");
