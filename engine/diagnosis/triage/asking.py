@@ -140,7 +140,9 @@ def _without_denial(
         return replace(found, sentence=f"{found.sentence.rstrip('.')}: {how.rstrip('.')}.")
     if not found.causes and not predicted.goes_on and predicted.causes:
         sentence = f"The files say nothing of it; the model predicts: {predicted.text}"
-        return replace(found, sentence=sentence, causes=predicted.causes)
+        # What the causes come from stands in the next minute, and not in the files.
+        causes = tuple(replace(each, because=()) for each in predicted.causes)
+        return replace(found, sentence=sentence, causes=causes)
     if found.state != "placed" or found.causes or status.get("phase") == "Running":
         return found
     if not status:
