@@ -26,7 +26,7 @@ from engine.controllers.shared.listers import WorkloadListers
 from engine.input.budget import Budget
 from engine.input.budget import Stop as BudgetStop
 from engine.input.scenario import Scenario, Step
-from engine.kernel.boundary import FAILED, Boundary
+from engine.kernel.boundary import FAILED, Boundary, Failures
 from engine.kernel.latency import Latencies
 from engine.kernel.loop import EventLoop, Failed, attempted
 from engine.kernel.recorder import Event, EventRow, Recorder
@@ -97,6 +97,7 @@ class Cluster:
         self.admission = Admission(
             self.store,
             default_tolerations=True,
+            taints_new_nodes=workload_rules.taints_new_nodes,
             labels_namespaces=version.namespaces_have_name_label,
             rules=version.admission,
             resources=self._resource_rules,
@@ -109,21 +110,19 @@ class Cluster:
         # Only the process that drives the run can call extenders; see ExtenderCalls.
         self.extender_calls = ExtenderCalls(self.recorder)
         self._known_fields = KnownFields(version.name, self.recorder)
-        self.boundary = Boundary(self.loop, self.recorder)
-        initial = InitialObjects(
-            self.store, self.admission, self._known_fields, workload_rules, self.boundary
-        )
-        if scenario.stands:
-            initial.told = ToldTroubles(outside, scenario.objects, self.recorder)
-        initial.create(scenario.objects, progress)
-        if scenario.stands:
+        self._failures = Failures(self.loop, self.recorder)
+        stands = scenario.stands
+        told = ToldTroubles(outside, scenario.objects, self.recorder) if stands else None
+        InitialObjects(
+            self.store, self.admission, self._known_fields, workload_rules, self._failures, told
+        ).create(scenario.objects, progress)
+        if stands:
             self.store.record.begin_superseding(self.loop)
         for step in scenario.steps:
             self.loop.cause = 0
             self.loop.call_at(step.at, self._take_step, step)
         # Initial nodes are not tainted as new; only later nodes are.
-        self.admission.taints_new_nodes = workload_rules.taints_new_nodes
-        self.admission.watches_namespaces = True
+        self.admission.open()
         self.volumes = VolumeActors(
             loop=self.loop,
             store=self.store,
@@ -131,15 +130,6 @@ class Cluster:
             latencies=self.latencies,
             version=version,
             outside=outside,
-        )
-        injector = FaultInjector(self.store, self.recorder, self.streams, self.volumes)
-        self._executor = CommandExecutor(
-            self.store,
-            self.recorder,
-            self.admission,
-            self.volumes.kubelets,
-            injector,
-            self._known_fields,
         )
         watch_latency = self.latencies.draw("watch")
         workload_context = ControllerContext(
@@ -162,10 +152,26 @@ class Cluster:
             calls=self.extender_calls,
         )
         self._replicas = scheduler_replicas(specs, around)
-        self._executor.schedulers = self._replicas
-        injector.schedulers, injector.workloads = self._replicas, self.workloads
+        injector = FaultInjector(
+            self.store,
+            self.recorder,
+            self.streams,
+            self.volumes,
+            self.workloads,
+            self._replicas,
+        )
+        self._executor = CommandExecutor(
+            self.store,
+            self.recorder,
+            self.admission,
+            self.volumes.kubelets,
+            injector,
+            self._known_fields,
+            self._replicas,
+        )
         injector.silence(outside.silent_nodes(workload_rules.monitor_grace))
-        self.boundary.components = ClusterComponents(self.volumes, self.workloads, self._replicas)
+        components = ClusterComponents(self.volumes, self.workloads, self._replicas)
+        self.boundary = Boundary(self.loop, self.recorder, self._failures, components)
         self.loop.boundary = self.boundary
         self._is_held_open = any(one.is_external for one in self._replicas)
         if self._is_held_open:
@@ -253,7 +259,7 @@ class Cluster:
     @property
     def unexpected(self) -> int:
         """How many unexpected exceptions there were so far; after the first, the run is not proven."""
-        return self.boundary.count
+        return self._failures.count
 
     # Budget
 

@@ -203,10 +203,10 @@ class CommandExecutor:
         "_fields",
         "_kubelets",
         "_recorder",
+        "_schedulers",
         "_store",
         "_successors",
         "_watched",
-        "schedulers",
     )
 
     def __init__(
@@ -217,6 +217,7 @@ class CommandExecutor:
         kubelets: Kubelets,
         faults: FaultInjector,
         fields: KnownFields,
+        schedulers: Sequence[Replicas],
     ) -> None:
         self._store = store
         self._recorder = recorder
@@ -224,11 +225,10 @@ class CommandExecutor:
         self._kubelets = kubelets
         self._faults = faults
         self._fields = fields
+        self._schedulers = schedulers
         # By kind and key of an object that is being deleted: its replacement, and the author.
         self._successors: dict[tuple[str, str], tuple[ApiObject, str]] = {}
         self._watched: set[str] = set()
-        # Set later: the schedulers are created after the executor.
-        self.schedulers: Sequence[Replicas] = ()
 
     def execute(self, command: Command, by: str = "command") -> str:
         """Do what *command* says; returns "" or the reason why the API server refuses it.
@@ -282,7 +282,7 @@ class CommandExecutor:
             shadow.bound(pod, bound, decided)
 
     def _shadow_of(self, pod: Pod) -> ShadowDecisions | None:
-        found = (replicas.shadow_of(pod) for replicas in self.schedulers)
+        found = (replicas.shadow_of(pod) for replicas in self._schedulers)
         return next((shadow for shadow in found if shadow is not None), None)
 
     def _note(self, command: Command, by: str) -> None:
@@ -302,10 +302,12 @@ class CommandExecutor:
 
     def _replica(self, command: Command) -> "tuple[Replicas, str]":
         kind, _, identity = command.object.partition("/")
-        for replicas in self.schedulers:
+        for replicas in self._schedulers:
             if kind == "scheduler" and identity in replicas.identities:
                 return replicas, identity
-        known = ", ".join(f"scheduler/{one}" for each in self.schedulers for one in each.identities)
+        known = ", ".join(
+            f"scheduler/{one}" for each in self._schedulers for one in each.identities
+        )
         raise NotFound(f"there is no scheduler {command.object}; there are {known}")
 
     def _create(self, command: Command, by: str) -> None:
@@ -372,7 +374,7 @@ class CommandExecutor:
 
     def _comparisons(self, old: ApiObject, new: ApiObject) -> list[Callable[[], None]]:
         """The function that compares the client's decision behind this write, once it is stored."""
-        shadows = [replicas.shadow for replicas in self.schedulers]
+        shadows = [replicas.shadow for replicas in self._schedulers]
         found = [shadow.of_write(old, new) for shadow in shadows if shadow is not None]
         return [each for each in found if each is not None]
 

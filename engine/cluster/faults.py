@@ -42,7 +42,13 @@ class FaultInjector:
     """Carries out the verb `fault`. An event records each fault when it is injected."""
 
     def __init__(
-        self, store: ObjectStore, recorder: Recorder, streams: Streams, volumes: VolumeActors
+        self,
+        store: ObjectStore,
+        recorder: Recorder,
+        streams: Streams,
+        volumes: VolumeActors,
+        workloads: WorkloadActors,
+        schedulers: Sequence[SchedulerReplicas],
     ) -> None:
         self._store = store
         self._recorder = recorder
@@ -51,9 +57,8 @@ class FaultInjector:
         self._drivers = volumes.kubelets.volumes.plugins.faults
         self._api = ApiFaults(self._stream, self._refused)
         self._registrations = Registrations(store, COMPONENT)
-        # Set later, once they exist.
-        self.workloads: WorkloadActors | None = None
-        self.schedulers: Sequence[SchedulerReplicas] = ()
+        self._workloads = workloads
+        self._schedulers = schedulers
 
     def inject(self, fault: Mapping[str, Any], by: str) -> None:
         """Let *fault* happen from now on. Raises Invalid, NotFound."""
@@ -77,7 +82,7 @@ class FaultInjector:
             injected = self._volumes.kubelets.devices.faults
             injected.waiting.append(ClaimFault.of(fault, self._stream))
         elif call == READY_DEVICES:
-            driver = None if self.workloads is None else self.workloads.device_driver
+            driver = self._workloads.device_driver
             if driver is None:
                 raise NotFound("there are no drivers of devices in this version")
             driver.faults.waiting.append(ClaimFault.of(fault, self._stream))
@@ -159,7 +164,7 @@ class FaultInjector:
     def _cut(self, fault: Mapping[str, Any]) -> None:
         """Break the watches of all clients, or of the schedulers alone."""
         kind = fault["cut"]
-        owners = [one.scheduler.watches for one in self.schedulers] if fault.get("of") else None
+        owners = [one.scheduler.watches for one in self._schedulers] if fault.get("of") else None
         self._api.cut(kind, self._store.watches.watchers_of(kind, owners))
 
     def _mend(self, fault: Mapping[str, Any]) -> None:
@@ -192,8 +197,7 @@ class FaultInjector:
         message, shown = "nothing runs there any more, nothing is mounted", {"volumes": None}
         target = f"node/{name}"
         self._recorder.record("NodeDied", target, COMPONENT, message, None, {target: shown})
-        if self.workloads is not None:
-            self.workloads.node_silent(name)
+        self._workloads.node_silent(name)
 
     def _revive(self, fault: Mapping[str, Any]) -> None:
         """A node has power again."""
@@ -210,21 +214,20 @@ class FaultInjector:
 
     def heard(self, node: str) -> None:
         """The kubelet of *node* reports again."""
-        if self.workloads is not None:
-            self.workloads.node_heard(node)
+        self._workloads.node_heard(node)
 
     def silence(self, nodes: Mapping[str, int]) -> None:
         """Kubelets have ended whose nodes' Leases are older than the newest, each by so many ns."""
         for name, age in nodes.items():
             node = self._store.find("Node", name)
-            if not isinstance(node, Node) or self.workloads is None:
+            if not isinstance(node, Node):
                 continue
             message = f"its Lease is {age // SECOND} s older than the newest"
             if node.is_ready:
                 message += "; its condition Ready says True all the same"
             self._recorder.record("NodeLeaseExpired", node.id, COMPONENT, message)
             self._volumes.kubelets.stop_kubelet(name)
-            self.workloads.node_silent(name)
+            self._workloads.node_silent(name)
 
     def _restart(self, fault: Mapping[str, Any]) -> None:
         """A controller, a scheduler or the kubelet of a node comes back with empty caches."""
@@ -239,8 +242,7 @@ class FaultInjector:
     def _restart_controllers(self, process: str) -> None:
         authors = PROCESSES.get(process, (process,))
         storage = [one for one in authors if self._volumes.has(one)]
-        workloads = self.workloads
-        others = [one for one in authors if workloads is not None and workloads.has(one)]
+        others = [one for one in authors if self._workloads.has(one)]
         if not storage and not others:
             raise NotFound(f"there is no {process} in this version")
         message = "has lost its caches and lists the cluster anew"
@@ -250,8 +252,8 @@ class FaultInjector:
         self._recorder.record("ControllerRestarted", "run", process, message, data)
         if storage:
             self._volumes.restart(storage)
-        if others and workloads is not None:
-            workloads.restart(others)
+        if others:
+            self._workloads.restart(others)
 
     def _is_listed(self, author: str, process: str) -> bool:
         """Whether the record lists the controller: that of quotas only where there are any.
@@ -273,12 +275,14 @@ class FaultInjector:
 
     def _replica(self, name: str) -> tuple[SchedulerReplicas, str]:
         """The replica called *name*; without a name the one that leads."""
-        for replicas in self.schedulers:
+        for replicas in self._schedulers:
             if not name and replicas.leader:
                 return replicas, replicas.leader
             if name in replicas.identities:
                 return replicas, name
-        known = ", ".join(f"scheduler/{one}" for each in self.schedulers for one in each.identities)
+        known = ", ".join(
+            f"scheduler/{one}" for each in self._schedulers for one in each.identities
+        )
         raise NotFound(f"there is no scheduler {name or 'that runs'}; there are {known}")
 
     def _restart_kubelet(self, node: str) -> None:

@@ -9,7 +9,7 @@ from engine.cluster.known_fields import KnownFields
 from engine.cluster.told_troubles import ToldTroubles
 from engine.controllers.disruption.budget_count import with_counted_budgets
 from engine.controllers.shared.rules import WorkloadRules
-from engine.kernel.boundary import Blame, Boundary
+from engine.kernel.boundary import Blame, Failures
 from engine.kernel.errors import ApiError
 from engine.kernel.loop import Failed, attempted
 from engine.objects.objects import ApiObject, Manifest, from_manifest
@@ -32,15 +32,16 @@ class InitialObjects:
         admission: Admission,
         fields: KnownFields,
         rules: WorkloadRules,
-        boundary: Boundary,
+        failures: Failures,
+        told: ToldTroubles | None,
     ) -> None:
+        """*told* is what the files tell of them; None where they are not a cluster that stands."""
         self._store = store
         self._admission = admission
         self._fields = fields
         self._rules = rules
-        self._boundary = boundary
-        # What the files tell of them; None where they are not a cluster that stands.
-        self.told: ToldTroubles | None = None
+        self._failures = failures
+        self._told = told
 
     def create(self, manifests: Sequence[Manifest], progress: Progress | None = None) -> None:
         """Create the objects of *manifests*: classes first, quotas last, as they count the others.
@@ -63,7 +64,7 @@ class InitialObjects:
 
     def _admit(self, obj: ApiObject) -> None:
         admitted = settled(self._admission.admit(obj))
-        shown = self.told.shown(admitted, self._store.loop.ahead) if self.told else None
+        shown = self._told.shown(admitted, self._store.loop.ahead) if self._told else None
         self._store.create(admitted, by="scenario", changes=shown)
 
     def _read(self, manifests: Iterable[Manifest]) -> Iterator[ApiObject]:
@@ -87,7 +88,7 @@ class InitialObjects:
         return objects
 
     def _leave_out(self, error: Exception, subject: str = "run") -> None:
-        if not self._boundary.caught(error, blame=Blame(API_SERVER, (), subject)):
+        if not self._failures.left_out(error, Blame(API_SERVER, (), subject)):
             raise error
 
 

@@ -75,68 +75,91 @@ class Components(Protocol):
         ...
 
 
-class Boundary:
-    """Takes the exceptions of one cluster. `count` is how many there were."""
-
-    # Tests set it: everything that is caught is raised again, and noted here.
-    loud: list[str] | None = None
+class Failures:
+    """Records the exceptions of one cluster. `count` is how many there were."""
 
     def __init__(self, loop: EventLoop, recorder: Recorder) -> None:
         self._loop = loop
         self._recorder = recorder
-        # Set later: the initial objects are there before the components.
-        self.components: Components | None = None
         # By what is tried again: how often it has failed, and when it is tried.
-        self._failures: dict[object, tuple[int, int]] = {}
-        self._down: dict[str, None] = {}
+        self._tries: dict[object, tuple[int, int]] = {}
         self.count = 0
+
+    def left_out(self, error: Exception, blame: Blame) -> bool:
+        """Record *error*, after which nothing is built anew; False: it must be raised."""
+        frames = _frames(error.__traceback__)
+        if _must_be_raised(error, frames):
+            return False
+        self.record(error, frames, blame, self.delay(blame.processes))
+        return True
+
+    def delay(self, key: object) -> int:
+        """Doubles with each failure; begins again after a long time without one."""
+        now = self._loop.now
+        failures, tried = self._tries.get(key, (0, 0))
+        if now - tried > MAX_DELAY:
+            failures = 0
+        delay = min(BASE_DELAY << min(failures, 40), MAX_DELAY)
+        self._tries[key] = failures + 1, now + delay
+        return delay
+
+    def record(self, error: Exception, frames: Sequence[Frame], blame: Blame, delay: int) -> None:
+        """Count *error*, which came by *frames*, and record it as an event."""
+        self.count += 1
+        self._recorder.record(
+            FAILED,
+            blame.subject,
+            blame.component,
+            f"{_name(error, frames)}: {_ANEW if blame.processes else _LEFT_UNDONE}; {_REPORT}",
+            {
+                "exception": type(error).__name__,
+                "place": _place(frames),
+                "restarted": list(blame.processes),
+                "delay": delay,
+            },
+        )
+
+
+class Boundary:
+    """Takes the exceptions of the components of one cluster, and lets these begin anew."""
+
+    # Tests set it: everything that is caught is raised again, and noted here.
+    loud: list[str] | None = None
+
+    def __init__(
+        self, loop: EventLoop, recorder: Recorder, failures: Failures, components: Components
+    ) -> None:
+        self._loop = loop
+        self._recorder = recorder
+        self._failures = failures
+        self._components = components
+        self._down: dict[str, None] = {}
 
     def caught(
         self,
         error: Exception,
         callback: Callback | None = None,
         args: tuple[Any, ...] = (),
-        blame: Blame | None = None,
         *,
         held: tuple[str, str] | None = None,
     ) -> bool:
         """Record *error* and have its components built anew next; False: it must be raised.
 
-        *callback* was called with *args*. With *blame* it is known whose it was, with *held* what
-        its caller leaves out until its delay has passed.
+        *callback* was called with *args*. With *held* it is known what its caller leaves out until
+        its delay has passed.
         """
-        if isinstance(error, _STEERING):
-            return False
         frames = _frames(error.__traceback__)
-        place = _place(frames)
         if (owner := getattr(callback, "__self__", None)) is not None:
             called = getattr(callback, "__name__", "")
             frames.insert(0, Frame(type(owner).__module__, called, {"self": owner, "args": args}))
-        name = f"{type(error).__name__} in {place}"
-        if Boundary.loud is not None:
-            Boundary.loud.append(name)
+        if _must_be_raised(error, frames):
             return False
-        if blame is None:
-            if self.components is None:
-                return False
-            blame = self.components.blame(frames)
-            if held is not None:
-                blame = replace(blame, held=held, relists=True)
-        delay = self._delay(blame.held or blame.processes)
+        blame = self._components.blame(frames)
+        if held is not None:
+            blame = replace(blame, held=held, relists=True)
+        delay = self._failures.delay(blame.held or blame.processes)
         wait = self._hold(blame, delay)
-        self.count += 1
-        self._recorder.record(
-            FAILED,
-            blame.subject,
-            blame.component,
-            f"{name}: {_ANEW if blame.processes else _LEFT_UNDONE}; {_REPORT}",
-            {
-                "exception": type(error).__name__,
-                "place": place,
-                "restarted": list(blame.processes),
-                "delay": delay,
-            },
-        )
+        self._failures.record(error, frames, blame, delay)
         if blame.processes:
             self._loop.call_next(self._rebuild, blame.processes, wait)
         return True
@@ -152,36 +175,24 @@ class Boundary:
             self._loop.call_after(delay, self._rebuild, blame.processes, 0)
         return 0
 
-    def _delay(self, key: object) -> int:
-        """Doubles with each failure; begins again after a long time without one."""
-        now = self._loop.now
-        failures, tried = self._failures.get(key, (0, 0))
-        if now - tried > MAX_DELAY:
-            failures = 0
-        delay = min(BASE_DELAY << min(failures, 40), MAX_DELAY)
-        self._failures[key] = failures + 1, now + delay
-        return delay
-
     def _rebuild(self, processes: tuple[str, ...], delay: int) -> None:
-        assert self.components is not None, "nothing else has processes"
         self._loop.cause = self._recorder.seq
         for process in processes:
             if process in self._down:
                 continue
             self._down[process] = None
             # Its unfinished work stays undone: its calls leave the loop and its watches end.
-            self._attempted(self.components.stop, process)
+            self._attempted(self._components.stop, process)
             if delay:
                 self._loop.call_after(delay, self._start, process)
             else:
                 self._start(process)
 
     def _start(self, process: str) -> None:
-        assert self.components is not None, "nothing else has processes"
         del self._down[process]
-        if not self._attempted(self.components.start, process):
+        if not self._attempted(self._components.start, process):
             self._down[process] = None
-            self._loop.call_after(self._delay(process), self._start, process)
+            self._loop.call_after(self._failures.delay(process), self._start, process)
 
     def _attempted(self, call: Callable[[str], None], process: str) -> bool:
         """Whether *call* raised nothing."""
@@ -189,6 +200,19 @@ class Boundary:
         if isinstance(end, Failed) and isinstance(end.error, _STEERING):
             raise end.error
         return not isinstance(end, Failed)
+
+
+def _must_be_raised(error: Exception, frames: Sequence[Frame]) -> bool:
+    if isinstance(error, _STEERING):
+        return True
+    if Boundary.loud is None:
+        return False
+    Boundary.loud.append(_name(error, frames))
+    return True
+
+
+def _name(error: Exception, frames: Sequence[Frame]) -> str:
+    return f"{type(error).__name__} in {_place(frames)}"
 
 
 def _frames(traceback: TracebackType | None) -> list[Frame]:

@@ -61,11 +61,11 @@ class Admission:
     """Admits objects to a store, reading classes from that same store.
 
     With *default_tolerations* pods bear a node that is not ready for five minutes, with
-    *labels_namespaces* a namespace bears its name as a label; while `taints_new_nodes` is set,
-    nodes arrive with the taint that they are not ready. Until `watches_namespaces` is set, objects
-    may be in a namespace that is being deleted, and beyond its limits and quotas: what a cluster
-    holds at first came there before. *rules* are those of its version, *resources* those by which it
-    counts requests, *outside* what the files say of ServiceAccounts.
+    *labels_namespaces* a namespace bears its name as a label, and with *taints_new_nodes* a node
+    arrives with the taint that it is not ready. Until `open` is called, nodes get no taint, and
+    objects may be in a namespace that is being deleted, and beyond its limits and quotas: what a
+    cluster holds at first came there before. *rules* are those of its version, *resources* those by
+    which it counts requests, *outside* what the files say of ServiceAccounts.
     """
 
     __slots__ = (
@@ -76,9 +76,9 @@ class Admission:
         "_quotas",
         "_resources",
         "_store",
+        "_is_open",
+        "_taints_new_nodes",
         "rules",
-        "taints_new_nodes",
-        "watches_namespaces",
     )
 
     def __init__(
@@ -100,8 +100,12 @@ class Admission:
         self._quotas = QuotaAdmission(store, self.rules)
         self._default_tolerations = default_tolerations
         self._labels_namespaces = labels_namespaces
-        self.taints_new_nodes = taints_new_nodes
-        self.watches_namespaces = False
+        self._taints_new_nodes = taints_new_nodes
+        self._is_open = False
+
+    def open(self) -> None:
+        """From now on, objects come as they do to a cluster that runs."""
+        self._is_open = True
 
     def admit(self, obj: ApiObject) -> ApiObject:
         """*obj* as it would be stored.
@@ -109,7 +113,7 @@ class Admission:
         Raises NamespaceTerminating when its namespace is being deleted, and Forbidden when a class
         that it names is unknown, or a LimitRange or a ResourceQuota does not allow it.
         """
-        if not self.watches_namespaces:
+        if not self._is_open:
             return self._completed(obj)
         self._refuse_in_terminating_namespace(obj)
         completed = self._completed(obj)
@@ -138,14 +142,14 @@ class Admission:
             return self._admit_pod(obj)
         if isinstance(obj, PersistentVolumeClaim):
             return protected(self._admit_claim(obj))
-        if isinstance(obj, Node) and self.taints_new_nodes:
+        if isinstance(obj, Node) and self._is_open and self._taints_new_nodes:
             return _not_ready(obj)
         obj = with_default_selector(obj)
         if obj.kind == "DaemonSet":
             return _with_template_generation(obj, max(1, template_generation(obj)))
         if obj.kind == "Namespace":
             return self._admit_namespace(obj)
-        if obj.kind == RESOURCE_QUOTA and not self.watches_namespaces:
+        if obj.kind == RESOURCE_QUOTA and not self._is_open:
             return self._quotas.counted(obj)
         if obj.kind == ATTRIBUTES_CLASS and not self.rules.changes_attributes_class:
             # Nothing would take the finalizer off.
@@ -209,11 +213,11 @@ class Admission:
             raise forbidden_unnamed(pod, why)
 
     def _admit_pod(self, pod: Pod) -> ApiObject:
-        if self.watches_namespaces:
+        if self._is_open:
             self._refuse_without_account(pod)
         pod = with_default_requests(pod)
         # The first objects may come from a cluster that has admitted them: they stay.
-        is_old = not self.watches_namespaces and was_admitted(pod)
+        is_old = not self._is_open and was_admitted(pod)
         if not is_old:
             pod = self._limits.with_defaults(pod)
         patch: dict[str, Any] = {}

@@ -90,6 +90,18 @@ class SchedulerState:
         )
         self.extenders = [Extender(one, around.calls) for one in setup.extenders]
         nominated = Nominated(self.handle.table)
+        cache_rules = profile.kubernetes.cache
+        self.feed = TableFeed(
+            self.handle.table,
+            self.gauges,
+            lists_anew=cache_rules.relists_after_any_change,
+            reads_labels=any(one.custom_plugins for one in setup.profiles),
+        )
+        self.cache = SchedulerCache(loop, cache_rules, observer=self.feed, scheduler=profile.name)
+        self.feed.follow(self.cache)
+        if profile.rules.schedules_groups:
+            groups = PodGroups(self.handle.listers, self.cache.assumed)
+            self.handle.shared[names.GANG_SCHEDULING] = groups
         # By schedulerName; all share the node table and the nominations.
         self.percentages = {one.name: one.percentage for one in setup.profiles}
         self.algorithms = {
@@ -104,18 +116,6 @@ class SchedulerState:
             for one in setup.profiles
         }
         self.nominated = nominated
-        cache_rules = profile.kubernetes.cache
-        self.feed = TableFeed(
-            self.handle.table,
-            self.gauges,
-            lists_anew=cache_rules.relists_after_any_change,
-            reads_labels=any(one.profile.custom_plugins for one in self.algorithms.values()),
-        )
-        self.cache = SchedulerCache(loop, cache_rules, observer=self.feed, scheduler=profile.name)
-        self.feed.follow(self.cache)
-        if profile.rules.schedules_groups:
-            groups = PodGroups(self.handle.listers, self.cache.assumed)
-            self.handle.shared[names.GANG_SCHEDULING] = groups
         self.queue = SchedulingQueue(
             setup.queue_rules,
             loop,
@@ -126,11 +126,14 @@ class SchedulerState:
         )
         chronicle.queue = self.queue
         self.volume_work = VolumeWork(
-            loop, around.store, self.handle, self.known, profile.kubernetes, around.latencies
+            loop,
+            around.store,
+            self.handle,
+            self.known,
+            profile.kubernetes,
+            around.latencies,
+            {one.name: one.bind_timeout for one in setup.profiles},
         )
-        self.volume_work.timeouts = {
-            name: one.profile.bind_timeout for name, one in self.algorithms.items()
-        }
 
     def is_mine(self, pod: Pod) -> bool:
         """Whether this scheduler has to find a node for *pod*."""

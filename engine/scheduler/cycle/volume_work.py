@@ -4,7 +4,7 @@ The plugins read claims and volumes from the listers. Those show what is assumed
 in a row do not get the same volume; the assume caches also hold the real state from the API server.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from engine.api_server.store.store import ObjectStore
 from engine.api_server.store.watches import WatchEvent
@@ -57,12 +57,13 @@ class VolumeWork:
         pods: dict[str, Pod],
         version: KubernetesVersion,
         latencies: Latencies,
+        timeouts: Mapping[str, int],
     ) -> None:
+        """*timeouts* say how long a binding waits for its volumes, in ns, by schedulerName."""
         self._loop = loop
         self._latencies = latencies
         self._heard_until = 0
-        # How long a binding waits for its volumes, in ns, by schedulerName.
-        self.timeouts: dict[str, int] = {}
+        self._timeouts = timeouts
         self._volumes = VolumeAssumeCache()
         self._claims = ClaimAssumeCache()
         # The plugins look at the very same objects.
@@ -161,7 +162,7 @@ class VolumeWork:
         done: Callable[[str | None], None],
     ) -> PodBinding:
         """Write the assumptions and wait for the PV controller; *done* gets the error, or None."""
-        timeout = self.timeouts[info.pod.scheduler_name]
+        timeout = self._timeouts[info.pod.scheduler_name]
         binding = PodBinding(self._loop, self.binder, info.pod, node, volumes)
         binding.start(done, timeout)
         return binding

@@ -44,9 +44,14 @@ class Scheduler:
         self.pods: dict[str, Pod] = {}
         store, loop = storage.store, storage.loop
         self.work = VolumeWork(
-            loop, store, self.handle, self.pods, VERSIONS[version], storage.latencies
+            loop,
+            store,
+            self.handle,
+            self.pods,
+            VERSIONS[version],
+            storage.latencies,
+            {"default-scheduler": 10 * SECOND},
         )
-        self.work.timeouts["default-scheduler"] = 10 * SECOND
         self.plugin = VolumeBinding({}, self.handle)
         self.ended: list[str | None] = []
         for kind in ("PersistentVolume", "PersistentVolumeClaim"):
