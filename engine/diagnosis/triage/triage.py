@@ -23,7 +23,7 @@ from engine.diagnosis.triage.stuck.claims import claim_groups
 from engine.diagnosis.triage.stuck.drains import drain_groups
 from engine.diagnosis.triage.stuck.leaving import leaving_groups
 from engine.diagnosis.triage.stuck.nodes import broken_nodes, node_groups
-from engine.diagnosis.triage.stuck.placed import placed_groups
+from engine.diagnosis.triage.stuck.placed.groups import placed_groups
 from engine.diagnosis.triage.stuck.refused import refused_groups, with_places
 from engine.diagnosis.triage.stuck.stalled import InOrder, overdue_groups, stalled_groups
 
