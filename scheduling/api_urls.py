@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from scheduling import api, inside_api
+from scheduling import api
+from scheduling.inside import api as inside_api
 
 urlpatterns = [
     path("runs/<int:run_id>/attempts/", api.AttemptList.as_view(), name="api-attempts"),

@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from volumes import api, inside_api
+from volumes import api
+from volumes.inside import api as inside_api
 
 urlpatterns = [
     path(

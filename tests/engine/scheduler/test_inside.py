@@ -124,7 +124,7 @@ def test_counters_judge_without_hints() -> None:
     assert requeued.place == ("backoff" if came_back_at_once else "unschedulable")
 
 
-def test_a_dry_run_tells_who_gets_its_place_back() -> None:
+def test_a_dry_run_tells_who_returns() -> None:
     low = {"priority": 0, "nodeName": "a"}
     cluster = started(
         node("a", cpu="4"),
@@ -165,7 +165,7 @@ def test_volumes_are_told_with_both_versions(profile: str) -> None:
             assert all(not one.is_bound for one in cycle.volumes.looks[:-1])
 
 
-def test_a_standby_waits_for_the_lease_to_run_out() -> None:
+def test_a_standby_waits_for_the_lease_to_end() -> None:
     cluster = started(node("a"), schedulers=({"name": "default-scheduler", "replicas": 2},))
     cluster.advance(11 * SECOND)
     cluster.apply(Command(verb="stop_scheduler", object="scheduler/default-scheduler-0"))

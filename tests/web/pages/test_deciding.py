@@ -56,7 +56,7 @@ def test_the_boards_mark_pods_that_are_elsewhere(client: Client, driven: Run) ->
     assert "pod/default/late" in [pod["pod"] for pod in boards["b"]["waits"]]
 
 
-def test_the_line_of_waiting_pods_ends_as_the_board(client: Client, driven: Run) -> None:
+def test_the_line_of_waiting_ends_as_the_board(client: Client, driven: Run) -> None:
     told = compared(client, driven, cordoned(driven))
     for side in ("a", "b"):
         assert told["axis"]["waiting"][side][-1] == len(told["boards"][side]["waits"])

@@ -13,7 +13,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.answer_schema import answer_schema
 from kscope.runs.web.api.parameters import whole_number
-from volumes.inside import inside_volumes_by_id
+from volumes.inside.answers import inside_volumes_by_id
 
 _KINDS = ("claim", "pod", "node")
 

@@ -13,7 +13,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.answer_schema import answer_schema
 from kscope.runs.web.api.parameters import whole_number
-from scheduling.inside import Caches, caches_by_id, cycle_by_id
+from scheduling.inside.answers import Caches, caches_by_id, cycle_by_id
 
 
 class InsideScheduler(EngineView):

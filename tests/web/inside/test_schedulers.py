@@ -33,7 +33,7 @@ def test_a_cycle_is_told_phase_by_phase(client: Client, driven: Run) -> None:
     assert told["queue"]["requeued"]["place"] == "unschedulable"
 
 
-def test_a_bound_pod_is_told_up_to_its_binding(client: Client, driven: Run) -> None:
+def test_a_bound_pod_is_told_until_its_binding(client: Client, driven: Run) -> None:
     told = inside(client, driven, "pod=default/late")
     states = {phase["name"]: phase["state"] for phase in told["phases"]}
     assert (states["assume"], states["permit"], states["bind"]) == (

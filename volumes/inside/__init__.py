@@ -1,0 +1,1 @@
+"""What goes on inside what looks after volumes: answers, and their REST API."""
