@@ -1,7 +1,8 @@
 """Front-end packages for the browser, straight from node_modules.
 
-One map says which file of which package is served under which name. It feeds the static finder
-(so that five files are served, not all of node_modules) and the import map.
+One map says which module of which package is served under which name. It feeds the static finder
+and the import map. Beside it stand the typefaces, which `css/fonts.css` names. No other file of
+node_modules is served.
 """
 
 import posixpath
@@ -27,6 +28,12 @@ MODULES = {
     "@preact/signals": "@preact/signals/dist/signals.mjs",
 }
 
+# The Latin letters, figures and signs of each face, in all its weights (ADR 0036).
+TYPEFACES = (
+    "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",
+    "@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2",
+)
+
 
 def node_modules() -> Path:
     """Where npm put the packages."""
@@ -35,7 +42,7 @@ def node_modules() -> Path:
 
 def static_names() -> dict[str, str]:
     """Served name (below STATIC_URL) → file in node_modules."""
-    return {PREFIX + file: file for file in MODULES.values()}
+    return {PREFIX + file: file for file in (*MODULES.values(), *TYPEFACES)}
 
 
 def import_map_names() -> dict[str, str]:
@@ -69,7 +76,7 @@ def imported_names(name: str) -> tuple[str, ...]:
 
 
 class ModuleFinder(BaseFinder):
-    """Finds the files of the map and no other file of node_modules."""
+    """Finds the modules of the map, the typefaces, and no other file of node_modules."""
 
     def find(self, path: str, find_all: bool = False, **kwargs: Any) -> str | list[str]:
         """The file served as *path*, or an empty list."""
@@ -80,7 +87,7 @@ class ModuleFinder(BaseFinder):
         return [found] if find_all or kwargs.get("all") else found
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Iterator[tuple[str, Any]]:
-        """Every file of the map."""
+        """Every file that is served."""
         storage = FileSystemStorage(location=node_modules())
         storage.prefix = PREFIX.rstrip("/")  # type: ignore[attr-defined]
         for file in static_names().values():

@@ -1,14 +1,15 @@
-"""The import map names exactly the files that the server hands out."""
+"""The import map and the style sheet of typefaces name what the server hands out."""
 
 import json
 import re
+from pathlib import Path
 from urllib.parse import unquote
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.template import Context, Template
 
-from kscope.static_files.finder import MODULES, ModuleFinder, static_names
+from kscope.static_files.finder import MODULES, ModuleFinder, import_map_names, static_names
 
 
 def test_the_import_map_names_existing_files() -> None:
@@ -29,9 +30,22 @@ def test_all_modules_of_a_page_are_preloaded() -> None:
     assert {
         "js/controllers/session/run_session.js",
         "js/model/shared/fold.js",
-        *static_names(),
+        *import_map_names().values(),
     } <= preloaded
     assert all(finders.find(name) for name in preloaded)
+
+
+def test_the_typefaces_are_preloaded_and_served() -> None:
+    links = Template("{% load kscope_static %}{% preload_typefaces %}").render(Context())
+    preloaded = {
+        unquote(href).removeprefix(settings.STATIC_URL)
+        for href in re.findall(r'href="([^"]+)"', links)
+    }
+    sheet = Path(str(finders.find("css/fonts.css"))).read_text()
+    named = {f"vendor/{name}" for name in re.findall(r'url\("\.\./vendor/([^"]+)"\)', sheet)}
+    assert len(named) == 2
+    assert preloaded == named
+    assert all(finders.find(name) for name in named)
 
 
 def test_other_files_of_node_modules_are_not_served() -> None:
