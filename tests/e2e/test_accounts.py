@@ -54,7 +54,7 @@ def test_a_run_is_shared_and_taken_back(browser: Browser, server: tuple[str, str
         make_account(admin, "vic", "viewer")
     with watched_page(browser, address) as eva, watched_page(browser, address) as vic:
         log_in(eva, "eva", PASSWORD)
-        eva.get_by_role("button", name="Start a run of").first.click()
+        eva.get_by_role("button", name="Start run of").first.click()
         eva.wait_for_url(re.compile(r"/runs/\d+/"))
         run = eva.url
         log_in(vic, "vic", PASSWORD)

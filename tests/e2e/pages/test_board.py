@@ -192,7 +192,7 @@ def test_every_control_is_there_on_a_phone(browser: Browser, page: Page, site: S
 
 def test_a_demo_plays_to_its_end(page: Page) -> None:
     page.goto("/")
-    page.get_by_role("button", name=re.compile("Start a run of")).first.click()
+    page.get_by_role("button", name=re.compile("Start run of")).first.click()
     expect(page.locator("main.board:not(.waiting)")).to_be_visible(timeout=PATIENCE_MS)
     page.get_by_role("button", name="max", exact=True).click()
     finish(page)

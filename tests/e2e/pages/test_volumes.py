@@ -46,18 +46,18 @@ def test_broken_chains_can_be_selected(page: Page) -> None:
     page.goto(f"/runs/{run}/volumes/")
     page.get_by_role("button", name="Broken 2").click(timeout=PATIENCE_MS)
     expect(page.get_by_role("status").filter(has_text="2 of 8 rows")).to_be_visible()
-    page.get_by_role("button", name="ci/archive, Lost").press("Enter")
+    page.get_by_role("button", name="ci/archive, 4 Gi, Lost").press("Enter")
     expect(page).to_have_url(f"/runs/{run}/volumes/?rows=broken&claim=ci/archive")
     expect(page.get_by_text("Lost: its volume pv-archive was deleted at 20.000 s.")).to_be_visible(
         timeout=PATIENCE_MS
     )
-    page.get_by_role("button", name="pv-scratch, Released").click()
+    page.get_by_role("button", name=re.compile("^pv-scratch, .*Released$")).click()
     expect(page).to_have_url(f"/runs/{run}/volumes/?rows=broken&volume=pv-scratch")
     expect(page.get_by_text("Released: its claim shop/scratch was deleted")).to_be_visible()
     page.get_by_role("button", name=re.compile("^Apply: Remove the claimRef")).click()
     agree(page)
     page.get_by_role("button", name="All 8").click()
-    expect(page.get_by_role("button", name="pv-scratch, Available")).to_be_visible(
+    expect(page.get_by_role("button", name=re.compile("^pv-scratch, .*Available$"))).to_be_visible(
         timeout=PATIENCE_MS
     )
 
@@ -83,5 +83,7 @@ def test_board_and_pod_page_link_to_claims(page: Page) -> None:
     page.get_by_role("link", name="orders", exact=True).click(timeout=PATIENCE_MS)
     expect(page).to_have_url(f"/runs/{run}/volumes/?pod=shop/orders-0&claim=shop/orders")
     page.goto(f"/runs/{run}/")
-    page.get_by_role("link", name="Claim ci/archive, Lost.").click(timeout=PATIENCE_MS)
+    page.get_by_role("link", name=re.compile("^Claim ci.archive, .*Lost$")).click(
+        timeout=PATIENCE_MS
+    )
     expect(page.get_by_role("region", name="Binding of archive")).to_be_visible(timeout=PATIENCE_MS)

@@ -22,7 +22,7 @@ const LOOK = {
 /** The scheduling queue, one lane for each place of a pod without a node, and the claims. */
 export function LaneList({session}) {
   return html`
-    <aside class="lanes" aria-label="Scheduling queue and claims">
+    <aside class="lanes" aria-label="Scheduling queue and claims"><h2 class="vh">Scheduling queue and claims</h2>
       <div class="queue">${Object.keys(LOOK).map((lane) => html`<${Lane} key=${lane} session=${session} lane=${lane} />`)}</div>
       <${ClaimLane} session=${session} />
     </aside>`;
@@ -114,13 +114,13 @@ function ClaimItem({session, id}) {
   const {namespace, name} = parseId(id);
   return html`
     <a class="item claim" href=${volumesHref(session, `${namespace}/${name}`)}
-      aria-label=${`Claim ${namespace}/${name}, ${brief(health)}. ${held || `${now.name}: ${now.what}`}`} title=${held || undefined}>
+      aria-label=${`Claim ${namespace}/${name}, ${held || now.what}. ${brief(health)}${held ? "" : `, ${now.name}`}`} title=${held || undefined}>
       <${Mark} name=${mark} family=${family} />
       <${Name} namespace=${namespace} name=${name} />
       <span class="val progress">${steps.map(
         (step) => html`<span key=${step.name} class=${step.status} title=${`${step.name}: ${step.what}`}>
         <${Mark} name=${step.mark} family=${step.family} /></span>`,
-      )}</span>
+      )}</span>${" "}
       <span class="why cut">${held || now.what}</span>
     </a>`;
 }

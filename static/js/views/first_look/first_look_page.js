@@ -97,7 +97,7 @@ function Read({look}) {
   const hasFiles = rows.some(({files}) => files.length > 0);
   return html`
     <section class="sec" aria-labelledby="read"><div class="sechead"><h2 id="read">Read</h2><span class="note">${count(look.read.length)} kinds</span></div>
-      <div class="scroll-x" tabindex="0" role="region" aria-label="Read"><table class="tbl ftab"><thead><tr><th>Kind</th><th class="right">Number</th><th>State, as printed</th>${hasFiles && html`<th class="opt">File</th>`}</tr></thead>
+      <div class="scroll-x" tabindex="0" role="region" aria-label="Table of what was read"><table class="tbl ftab"><thead><tr><th>Kind</th><th class="right">Number</th><th>State, as printed</th>${hasFiles && html`<th class="opt">File</th>`}</tr></thead>
         <tbody>${rows.map(
           ({kinds, numbers, state, files}) => html`
           <tr key=${kinds}><th scope="row">${kinds}</th><td class="right num">${numbers}</td><td>${state}</td>
@@ -110,7 +110,7 @@ function Aside({look}) {
   return html`
     <section class="sec" aria-labelledby="aside"><div class="sechead"><h2 id="aside">Left aside</h2><span class="note">and what that changes</span></div>
       ${!report && html`<p class="small mute">How these files were read was not kept.</p>`}
-      <div class="scroll-x" tabindex="0" role="region" aria-label="Left aside"><table class="tbl ftab fleft"><thead><tr><th>What</th><th class="right">Number</th><th>Effect on answers</th></tr></thead>
+      <div class="scroll-x" tabindex="0" role="region" aria-label="Table of what was left aside"><table class="tbl ftab fleft"><thead><tr><th>What</th><th class="right">Number</th><th>Effect on answers</th></tr></thead>
         <tbody>${asideRows(look).map(
           ({what, number, effect, may}) => html`
           <tr key=${what} class=${may ? "may" : "no"}><th scope="row">${what}</th><td class="right num">${number}</td>

@@ -22,7 +22,7 @@ export function StandingPicture({session, look}) {
         ${!isLarge && html`<ul class="legend end">${LEGEND.map(([name, words]) => html`<li key=${name}><span class="tiles"><i class=${name}></i></span>${words}</li>`)}</ul>`}</div>
       <div class=${`fzones${isLarge ? " large" : ""}`}>${zones.map(
         ({zone, nodes}) => html`
-        <section class="fzone" key=${zone} style=${`flex-grow:${nodes.length}`}><h4>${zone || "no zone"}${isLarge && html` <span class="num">${zoneWords(nodes)}</span>`}</h4>
+        <section class="fzone" key=${zone} style=${`flex-grow:${nodes.length}`}><h3>${zone || "no zone"}${isLarge && html` <span class="num">${zoneWords(nodes)}</span>`}</h3>
           ${isLarge ? html`<${Strip} nodes=${nodes} />` : html`<ul>${nodes.map((node) => html`<${NodeTile} key=${node.name} session=${session} node=${node} />`)}</ul>`}</section>`,
       )}</div>
       ${waiting > 0 && html`<${Waiting} session=${session} waiting=${waiting} />`}
@@ -31,7 +31,7 @@ export function StandingPicture({session, look}) {
 
 function Waiting({session, waiting}) {
   return html`
-    <div class="fwait"><h4>Waiting for a node</h4>${waiting <= DOTS && html`<span class="tiles">${repeat(waiting, "waits")}</span>`}<b class="num">${count(waiting)}</b>
+    <div class="fwait"><h3>Waiting for a node</h3>${waiting <= DOTS && html`<span class="tiles">${repeat(waiting, "waits")}</span>`}<b class="num">${count(waiting)}</b>
       ${session.run.value.as_brought && html`<a class="small" href=${session.href("triage")}>why</a>`}</div>`;
 }
 

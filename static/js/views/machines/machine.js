@@ -82,11 +82,11 @@ function State({state, family, light, exists, found, onState}) {
   return html`
     <g class=${`s ${look} f-${family}`} tabindex=${found ? 0 : -1} role="button" aria-disabled=${String(!found)}
       aria-label=${found ? `${words}. Follow the next object in this state` : words} onClick=${press} onKeyDown=${pressed}>
-      ${found > 0 && html`<title>Follow the next object in this state</title>`}
       <rect class="b" x=${x} y=${y} width=${width} height=${BOX.height} rx="4" />
       <use href=${`#${mark}`} x=${x + 12} y=${y + 14} width="12" height="12" />
-      <text x=${x + 31} y=${y + (tall ? 16 : 24)}>${title}</text>
+      <text x=${x + 31} y=${y + (tall ? 16 : 24)}>${title}</text>${" "}
       ${found !== null && html`<text class=${`n${found === 0 ? " zero" : ""}`} x=${x + width - 12} y=${y + (tall ? 34 : 25)}>${count(found)}</text>`}
+      ${found > 0 && html`<title>Follow the next object in this state</title>`}
     </g>`;
 }
 

@@ -26,8 +26,8 @@ export function StateOfWorld({session, name, rows}) {
           : html`<div class="scroll-x" tabindex="0" role="region" aria-label="State of world, table">
             <table class="dsw"><caption class="vh">Desired and actual state of world of ${name}</caption>
               <colgroup><col style="width:184px" /><col style="width:176px" /><col style="width:84px" /><col style="width:44px" /><col style="width:164px" /><col style="width:164px" /><col style="width:196px" /><col /></colgroup>
-              <thead><tr><th></th><th colspan="2" scope="colgroup">Desired<span>${count(wanted)} ${wanted === 1 ? "volume" : "volumes"}</span></th><th></th>
-                  <th colspan="3" scope="colgroup">Actual<span>according to controller and kubelet</span></th><th></th></tr>
+              <thead><tr><td></td><th colspan="2" scope="colgroup">Desired<span>${count(wanted)} ${wanted === 1 ? "volume" : "volumes"}</span></th><td></td>
+                  <th colspan="3" scope="colgroup">Actual<span>according to controller and kubelet</span></th><td></td></tr>
                 <tr><th scope="col">Volume</th><th scope="col">Needed by</th><th scope="col">Since</th><th scope="col"><span class="vh">Difference</span></th>
                   <th scope="col">Attached</th><th scope="col">Device</th><th scope="col">Mounted for</th><th scope="col">What comes next</th></tr></thead>
               <tbody>${rows.slice(0, ROWS).map((row) => html`<${Row} key=${row.unique} session=${session} row=${row} />`)}</tbody></table></div>`

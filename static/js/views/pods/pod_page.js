@@ -91,13 +91,13 @@ function Stated({session, pod, text}) {
 function Answer({session, id, pod, record, newest}) {
   if (!pod)
     return html`<div class="answer"><p class="small soft">This pod is not in the cluster at ${moment(session.model.at)} s.</p>
-      <${Why} session=${session} id=${id} /></div>`;
+      <${Why} session=${session} id=${id} level="h2" /></div>`;
   return html`
     <div class="answer">
       <${Trial} session=${session} id=${id} events=${record.events.value} />
       <${Blocker} session=${session} id=${id} pod=${pod} attempt=${newest} />
       <${Held} session=${session} id=${id} />
-      <${Why} session=${session} id=${id} />
+      <${Why} session=${session} id=${id} level="h2" />
       <dl class="kv"><${Facts} session=${session} id=${id} pod=${pod} evidence=${newest} /></dl>
     </div>`;
 }

@@ -10,12 +10,12 @@ import {Icon, Mark} from "../shared/mark.js";
 /** The changes of a group, the best first; those that touch others or lose something closed and counted. */
 export function Changes({session, triage, group, status}) {
   const state = trialState(group, status);
-  if (state !== "tried") return html`<${NotTried} triage=${triage} state=${state} />`;
+  if (state !== "tried") return html`<${NotTried} triage=${triage} group=${group} state=${state} />`;
   const {best, others, smaller, shared, loses} = byClass(group.changes);
   const list = (changes, first = false) =>
     html`<ol>${changes.map((change) => html`<${Change} key=${change.text} session=${session} change=${change} isFirst=${first} />`)}</ol>`;
   return html`
-    <section class="fxs" aria-label="What would help">
+    <section class="fxs" aria-label=${`What would help: ${group.cause}`}>
       ${best && html`<h4>${best.places === null ? "What would help" : "Best change"}</h4>${list([best], true)}`}
       ${others.length > 0 && html`<h4>Or</h4>${list(others)}`}
       ${smaller.length > 0 && html`<h4>Smaller, not enough</h4>${list(smaller)}`}
@@ -27,12 +27,12 @@ export function Changes({session, triage, group, status}) {
 }
 
 /** It keeps the height of an answer, so that nothing moves when that comes. */
-function NotTried({triage, state}) {
+function NotTried({triage, group, state}) {
   if (state === "waits") {
-    return html`<section class="trystate" aria-label="What would help"><${Mark} name="in-flight" family="working" /><span><b>Changes are being tried</b><br /><span class="mute">the cause above is already certain</span></span></section>`;
+    return html`<section class="trystate" aria-label=${`What would help: ${group.cause}`}><${Mark} name="in-flight" family="working" /><span><b>Changes are being tried</b><br /><span class="mute">the cause above is already certain</span></span></section>`;
   }
   return html`
-    <section class="trystate" aria-label="What would help"><${Mark} name="failed" family="stuck" /><span><b>Not tried</b><br /><span class="mute">the answer ended before; the cause above stands</span></span>
+    <section class="trystate" aria-label=${`What would help: ${group.cause}`}><${Mark} name="failed" family="stuck" /><span><b>Not tried</b><br /><span class="mute">the answer ended before; the cause above stands</span></span>
       <button class="btn" onClick=${() => triage.ask()}>Try again</button></section>`;
 }
 

@@ -92,8 +92,8 @@ function Table({session, rows, id, pick}) {
     <div class="scroll-x" tabindex="0" role="region" aria-label="Claims and volumes">
       <table class="chain"><colgroup><col style="width:19%" /><col style="width:3.4%" /><col style="width:19%" /><col style="width:6.6%" />
           <col style="width:20%" /><col style="width:3.4%" /><col style="width:13%" /><col style="width:3.4%" /><col /></colgroup>
-        <thead><tr><th scope="col">Pod</th><th></th><th scope="col">Claim</th><th></th><th scope="col">Volume</th><th></th>
-          <th scope="col">Class</th><th></th><th scope="col">Node</th></tr></thead>
+        <thead><tr><th scope="col">Pod</th><td></td><th scope="col">Claim</th><td></td><th scope="col">Volume</th><td></td>
+          <th scope="col">Class</th><td></td><th scope="col">Node</th></tr></thead>
         <tbody>${rows.map((row, i) => html`<${Chain} key=${row.key} session=${session} row=${row} span=${lengths[i]} selected=${isOf(row, id)} pick=${pick} />`)}</tbody>
       </table></div>`;
 }
@@ -126,12 +126,12 @@ function User({session, users}) {
   const [id, pod] = userOf(users);
   const {namespace, name} = parseId(id);
   const {mark, family, detail} = podHealth(id, pod, session.model);
-  const label = [`${namespace}/${name}`, detail, users.length > 1 && `and ${count(users.length - 1)} more`]
+  const label = [`${namespace}/${name}`, users.length > 1 && `and ${count(users.length - 1)} more`, detail]
     .filter(Boolean)
     .join(", ");
   return html`
     <a class="cellbox" href=${podHref(session, `${namespace}/${name}`)} aria-label=${label} title=${label}><${Mark} name=${mark} family=${family} />
-      <${Name} namespace=${namespace} name=${name} />
+      <${Name} namespace=${namespace} name=${name} />${" "}
       ${users.length > 1 && html`<span class="val">and ${count(users.length - 1)} more</span>`}</a>`;
 }
 
@@ -141,10 +141,10 @@ function Side({session, id, ghost, size, selected, pick}) {
     return ghost ? html`<span class="cellbox empty" title=${ghost}><span class="cut">${ghost}</span></span>` : null;
   const {namespace, name} = parseId(id);
   const {mark, family, detail} = healthOf(id, session.model);
-  const words = [parseId(id).key, detail, size && bytes(size)].filter(Boolean).join(", ");
+  const words = [parseId(id).key, size && bytes(size), detail].filter(Boolean).join(", ");
   return html`
     <button class="cellbox" aria-pressed=${String(selected)} aria-label=${words} title=${words} onClick=${() => pick(id)}>
-      <${Mark} name=${mark} family=${family} /><${Name} namespace=${namespace} name=${name} />
+      <${Mark} name=${mark} family=${family} /><${Name} namespace=${namespace} name=${name} />${" "}
       <span class="val">${size ? bytes(size) : ""}</span></button>`;
 }
 

@@ -1,0 +1,97 @@
+"""No page breaks a rule of axe-core, whatever its impact: live in light, in the past in dark."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import Site
+from tests.e2e.stories import finished_run, log_in, upload
+
+_ROOT = Path(__file__).parents[2]
+_AXE = _ROOT / "node_modules" / "axe-core" / "axe.min.js"
+_DEMO = _ROOT / "scenarios" / "half-bound.yaml"
+_BROUGHT = Path(__file__).parents[1] / "data" / "prod-eu.yaml"
+
+_AT_AN_EVENT = (
+    "",
+    "machines/",
+    "pods/",
+    "pods/shop/orders-0/",
+    "volumes/?pod=shop/orders-0&claim=shop/orders",
+    "nodes/",
+    "nodes/{node}/",
+    "timeline/",
+)
+_OF_THE_SITE = ("/", "/versions/", "/glossary/", "/scenarios/upload/", "/login/")
+_WAITING = "main[aria-busy=true], main.waiting, main.board.waiting"
+
+
+def _violations(page: Page) -> list[str]:
+    """What axe-core finds: rule, impact and the first elements of each."""
+    # By the protocol of the browser: a script element would be against the policy of the site.
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(_AXE.read_text())
+    found: list[dict[str, Any]] = page.evaluate(
+        "async () => (await axe.run(document, {resultTypes: ['violations']})).violations"
+    )
+    return [
+        f"{page.url}: {rule['id']} ({rule['impact']}), {len(rule['nodes'])} times: "
+        + "; ".join(f"{each['target']} {each['html'][:160]}" for each in rule["nodes"][:3])
+        for rule in found
+    ]
+
+
+def _look_at(page: Page, address: str) -> list[str]:
+    """The violations of the page at *address*, once it shows what it is about."""
+    page.goto(address)
+    expect(page.locator("main")).to_be_visible()
+    expect(page.locator(_WAITING)).to_have_count(0)
+    return _violations(page)
+
+
+def _theme(page: Page, name: str) -> None:
+    page.evaluate("name => localStorage.setItem('theme', name)", name)
+
+
+@pytest.fixture
+def run(page: Page) -> int:
+    """The demo, played to its end."""
+    return finished_run(page, "axe", _DEMO.read_bytes())
+
+
+def test_pages_of_the_site_break_no_rule(page: Page, site: Site) -> None:
+    found = [each for address in _OF_THE_SITE for each in _look_at(page, address)]
+    log_in(page, site.password)
+    found += _look_at(page, "/account/")
+    assert found == [], "\n".join(found)
+
+
+@pytest.mark.parametrize(("theme", "at"), [("light", ""), ("dark", "seq={middle}")])
+def test_pages_of_a_run_break_no_rule(page: Page, run: int, theme: str, at: str) -> None:
+    state = page.request.get(f"/api/runs/{run}/").json()
+    page.goto("/")
+    _theme(page, theme)
+    moment = at.format(middle=state["head"] // 2)
+    node = "node-1"
+    found = []
+    for path in _AT_AN_EVENT:
+        joint = "&" if "?" in path else "?"
+        found += _look_at(page, f"/runs/{run}/{path.format(node=node)}{joint}{moment}")
+    assert found == [], "\n".join(found)
+
+
+def test_a_comparison_breaks_no_rule(page: Page, run: int) -> None:
+    other = finished_run(page, "axe-2", _DEMO.read_bytes())
+    found = _look_at(page, f"/runs/{run}/compare/?with={other}")
+    assert found == [], "\n".join(found)
+
+
+def test_pages_of_an_import_break_no_rule(page: Page) -> None:
+    upload(page, "prod-eu", _BROUGHT.read_bytes())
+    found = _violations(page)
+    page.locator("a[data-page=triage]").click()
+    expect(page.locator("main.triage[aria-busy=false]")).to_be_visible()
+    found += _violations(page)
+    assert found == [], "\n".join(found)
