@@ -164,7 +164,6 @@ class Cluster:
             self.store,
             self.recorder,
             self.admission,
-            self.volumes.kubelets,
             injector,
             self._known_fields,
             self._replicas,

@@ -22,7 +22,6 @@ from engine.input.cleaning import clean, clean_command, without_nulls
 from engine.input.scenario import STEP_VERBS, Step, grace_fault
 from engine.kernel.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
 from engine.kernel.recorder import Recorder
-from engine.kubelet.kubelets import Kubelets
 from engine.objects.kinds import split_entity_id
 from engine.objects.objects import (
     ApiObject,
@@ -201,7 +200,6 @@ class CommandExecutor:
         "_admission",
         "_faults",
         "_fields",
-        "_kubelets",
         "_recorder",
         "_schedulers",
         "_store",
@@ -214,7 +212,6 @@ class CommandExecutor:
         store: ObjectStore,
         recorder: Recorder,
         admission: Admission,
-        kubelets: Kubelets,
         faults: FaultInjector,
         fields: KnownFields,
         schedulers: Sequence[Replicas],
@@ -222,7 +219,6 @@ class CommandExecutor:
         self._store = store
         self._recorder = recorder
         self._admission = admission
-        self._kubelets = kubelets
         self._faults = faults
         self._fields = fields
         self._schedulers = schedulers
@@ -468,15 +464,15 @@ class CommandExecutor:
 
     def _stop_kubelet(self, command: Command, by: str) -> None:
         node = self._node(command)
-        self._kubelets.stop_kubelet(node.name)
+        self._faults.kubelets.stop_kubelet(node.name)
         self._recorder.record("KubeletStopped", node.id, by, "", None)
 
     def _start_kubelet(self, command: Command, by: str) -> None:
         node = self._node(command)
-        if self._kubelets.is_off(node.name):
+        if self._faults.kubelets.is_off(node.name):
             raise Invalid(f"{node.id} has no power")
         self._recorder.record("KubeletStarted", node.id, by, "", None)
-        self._kubelets.start_kubelet(node.name)
+        self._faults.kubelets.start_kubelet(node.name)
         self._faults.heard(node.name)
 
     def _cordon(self, command: Command, by: str) -> None:

@@ -53,6 +53,7 @@ class FaultInjector:
         self._store = store
         self._recorder = recorder
         self._volumes = volumes
+        self.kubelets = volumes.kubelets
         self._stream = streams.stream("faults")
         self._drivers = volumes.kubelets.volumes.plugins.faults
         self._api = ApiFaults(self._stream, self._refused)
@@ -79,7 +80,7 @@ class FaultInjector:
             text = fault.get("text") or PROVISIONING_FAILED
             injected.waiting.append(ClaimFault.of({**fault, "text": text}, self._stream))
         elif call == PREPARE_DEVICES:
-            injected = self._volumes.kubelets.devices.faults
+            injected = self.kubelets.devices.faults
             injected.waiting.append(ClaimFault.of(fault, self._stream))
         elif call == READY_DEVICES:
             driver = self._workloads.device_driver
@@ -137,19 +138,19 @@ class FaultInjector:
         pods = [self._store.get("Pod", key)] if key else self._store.objects("Pod")
         for pod in pods:
             if isinstance(pod, Pod):
-                self._volumes.kubelets.heal(pod)
+                self.kubelets.heal(pod)
 
     def _missing(self, fault: Mapping[str, Any]) -> None:
         """A Secret, ConfigMap or ServiceAccount is not there, for kubelets."""
         kind, key = _named("missing", fault)
         if self._store.find(kind, key) is not None:
             self._store.delete(kind, key, by=COMPONENT)
-        self._volumes.kubelets.volumes.plugins.obstacles.lose(kind, key)
+        self.kubelets.volumes.plugins.obstacles.lose(kind, key)
 
     def _present(self, fault: Mapping[str, Any]) -> None:
         """A Secret, ConfigMap or ServiceAccount is there again, for kubelets: `missing` is over."""
         kind, key = _named("present", fault)
-        self._volumes.kubelets.volumes.plugins.obstacles.bring(kind, key)
+        self.kubelets.volumes.plugins.obstacles.bring(kind, key)
 
     def _place(self, fault: Mapping[str, Any]) -> None:
         self._volumes.provisioners.faults.zones[fault["place"]] = fault["zone"]
@@ -193,7 +194,7 @@ class FaultInjector:
         """A node loses its power, and its kubelet reports nothing any more."""
         name = fault["die"].removeprefix("node/")
         self._store.get("Node", name)
-        self._volumes.kubelets.stop_machine(name)
+        self.kubelets.stop_machine(name)
         message, shown = "nothing runs there any more, nothing is mounted", {"volumes": None}
         target = f"node/{name}"
         self._recorder.record("NodeDied", target, COMPONENT, message, None, {target: shown})
@@ -203,7 +204,7 @@ class FaultInjector:
         """A node has power again."""
         name = fault["revive"].removeprefix("node/")
         self._store.get("Node", name)
-        kubelets = self._volumes.kubelets
+        kubelets = self.kubelets
         if kubelets.is_off(name):
             kubelets.start_machine(name)
         elif kubelets.is_silent(name):
@@ -226,7 +227,7 @@ class FaultInjector:
             if node.is_ready:
                 message += "; its condition Ready says True all the same"
             self._recorder.record("NodeLeaseExpired", node.id, COMPONENT, message)
-            self._volumes.kubelets.stop_kubelet(name)
+            self.kubelets.stop_kubelet(name)
             self._workloads.node_silent(name)
 
     def _restart(self, fault: Mapping[str, Any]) -> None:
@@ -291,7 +292,7 @@ class FaultInjector:
             raise NotFound(f"{node} is neither a node nor one of {known}")
         message, data = "has lost its caches", {"controllers": [f"node/{node}"]}
         self._recorder.record("ControllerRestarted", f"node/{node}", "kubelet", message, data)
-        kubelets = self._volumes.kubelets
+        kubelets = self.kubelets
         if kubelets.is_off(node):
             raise Invalid(f"node {node} has no power")
         kubelets.stop_kubelet(node)

@@ -32,7 +32,7 @@ from engine.scheduler.cycle.algorithm import SchedulingAlgorithm
 from engine.scheduler.cycle.attempt import Attempt, Binding, SchedulingAttempt
 from engine.scheduler.cycle.chronicle import Chronicle
 from engine.scheduler.cycle.decision.result import ScheduleResult
-from engine.scheduler.cycle.volume_work import VolumeWork
+from engine.scheduler.cycle.volume_work import SchedulerLookups, VolumeWork
 from engine.scheduler.queue.active import QueueSort
 from engine.scheduler.queue.queueing_hints import QueueingHints, everything, registrations_of
 from engine.scheduler.queue.requeueing import QueueProfile
@@ -128,8 +128,7 @@ class SchedulerState:
         self.volume_work = VolumeWork(
             loop,
             around.store,
-            self.handle,
-            self.known,
+            SchedulerLookups(self.handle, self.known),
             profile.kubernetes,
             around.latencies,
             {one.name: one.bind_timeout for one in setup.profiles},

@@ -28,8 +28,8 @@ class SchedulerLookups:
     """What the binder looks up, out of the scheduler's own informers. See BinderListers."""
 
     def __init__(self, handle: Handle, pods: dict[str, Pod]) -> None:
+        self.listers = handle.listers
         self._table = handle.table
-        self._listers = handle.listers
         self._pods = pods
 
     def node(self, name: str) -> Node | None:
@@ -43,7 +43,7 @@ class SchedulerLookups:
 
     def csi_node(self, name: str) -> ApiObject | None:
         """See BinderListers."""
-        return self._listers.get("CSINode", name)
+        return self.listers.get("CSINode", name)
 
 
 class VolumeWork:
@@ -53,8 +53,7 @@ class VolumeWork:
         self,
         loop: EventLoop,
         store: ObjectStore,
-        handle: Handle,
-        pods: dict[str, Pod],
+        lookups: SchedulerLookups,
         version: KubernetesVersion,
         latencies: Latencies,
         timeouts: Mapping[str, int],
@@ -67,11 +66,11 @@ class VolumeWork:
         self._volumes = VolumeAssumeCache()
         self._claims = ClaimAssumeCache()
         # The plugins look at the very same objects.
-        handle.listers.adopt(self._volumes.latest, self._volumes.index, self._claims.latest)
+        lookups.listers.adopt(self._volumes.latest, self._volumes.index, self._claims.latest)
         self.binder = VolumeBinder(
             self._volumes,
             self._claims,
-            SchedulerLookups(handle, pods),
+            lookups,
             StoreVolumeApi(store, "scheduler"),
             rules=version.binder,
             migration=ALL_MIGRATED if version.storage.migrates_in_tree else NO_MIGRATION,

@@ -19,7 +19,7 @@ from engine.kernel.units import MILLISECOND, SECOND
 from engine.objects.objects import Pod
 from engine.objects.phases import SELECTED_NODE
 from engine.plugins.volume_binding.plugin import VolumeBinding
-from engine.scheduler.cycle.volume_work import VolumeWork
+from engine.scheduler.cycle.volume_work import SchedulerLookups, VolumeWork
 from engine.storage.binding.binder import PodVolumes
 from engine.versions.registry import VERSIONS
 from tests.builders import reachable_from
@@ -46,8 +46,7 @@ class Scheduler:
         self.work = VolumeWork(
             loop,
             store,
-            self.handle,
-            self.pods,
+            SchedulerLookups(self.handle, self.pods),
             VERSIONS[version],
             storage.latencies,
             {"default-scheduler": 10 * SECOND},
