@@ -81,6 +81,12 @@ def triage(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 @live_page
+def inside_scheduler(request: HttpRequest, run_id: int) -> HttpResponse:
+    """One scheduling cycle, step by step: what it decided on, in which code, and what it left in memory."""
+    return _run_page(request, run_id, "inside-scheduler")
+
+
+@live_page
 def inside_volumes(request: HttpRequest, run_id: int) -> HttpResponse:
     """Each sync and each tick that did something about a claim, a pod's volumes or a node's."""
     return _run_page(request, run_id, "inside-volumes")

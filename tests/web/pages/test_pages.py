@@ -179,6 +179,9 @@ def test_tabs_keep_the_instant_and_the_selection(client: Client, lone_run: Run) 
         f"{here}/nodes/?claim=a/b&seq=0"
     )
     assert tab(client, f"{here}/", "machines") == f"{here}/machines/"
+    inside = f"{here}/inside/scheduler/?pod=shop/web"
+    assert tab(client, f"{here}/?pod=shop/web", "inside-scheduler") == inside
+    assert tab(client, inside, "inside-scheduler") == inside
 
 
 def test_connect_and_agreement_lead_back_to_the_instant(client: Client, lone_run: Run) -> None:

@@ -13,6 +13,7 @@ const FOLDERS = {
   triage: "triage/",
   "first-look": "first-look/",
   board: "",
+  "inside-scheduler": "inside/scheduler/",
   "inside-volumes": "inside/volumes/",
   machines: "machines/",
   pods: "pods/",

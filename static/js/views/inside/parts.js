@@ -1,11 +1,13 @@
 import {html} from "../../lib/html.js";
 
-/** The pages Inside, as [page, title]; with one of them alone there is nothing to switch. @type {[string, string][]} */
-const PARTS = [["inside-volumes", "Volumes"]];
+/** The pages Inside, as [page, title]. @type {[string, string][]} */
+const PARTS = [
+  ["inside-scheduler", "Scheduler"],
+  ["inside-volumes", "Volumes"],
+];
 
 /** The switch between the pages Inside. */
 export function Parts({session, page}) {
-  if (PARTS.length < 2) return null;
   return html`<div class="seg parts" role="group" aria-label="Inside">${PARTS.map(
     ([each, title]) =>
       html`<a key=${each} class="part" href=${session.href(each)} aria-current=${each === page ? "page" : undefined}>${title}</a>`,

@@ -1,0 +1,59 @@
+import {html} from "../../lib/html.js";
+import {barsOf, linesOf, scoresOf} from "../../model/inside/cycle_score.js";
+import {many} from "../../model/inside/cycle_words.js";
+import {count} from "../../model/shared/format.js";
+import {broken} from "../pods/matrix.js";
+import {Note} from "./stage_parts.js";
+
+/** Shades of ink, in percent: "much" is not a state. */
+const SHADES = [72, 40, 56, 28, 64, 34, 48];
+
+/** Bars, then the arithmetic of each plugin on each node. */
+export function ScoreStage({answer}) {
+  const scores = scoresOf(answer);
+  const bars = barsOf(scores);
+  return html`
+    <${Totals} scores=${scores} bars=${bars} />
+    <${Formulas} scores=${scores} answer=${answer} />
+    ${scores.others > 0 && html`<p class="micro mute after">and ${many(scores.others, "more node", "more nodes")} with lower or equal scores</p>`}
+    <${Note}>Each division drops its remainder, as Go does with integers.<//>`;
+}
+
+function shadeOf(differing, plugin) {
+  const place = differing.findIndex((each) => each.plugin === plugin);
+  return place < 0
+    ? "background:var(--meter-allocatable)"
+    : `background:color-mix(in srgb, var(--ink) ${SHADES[place % SHADES.length]}%, var(--surface))`;
+}
+
+function Totals({scores: {nodes, plugins, same}, bars: {differing, rows, isCut}}) {
+  const equal = plugins.filter(({isSame, place}) => isSame && nodes[0].scores[place].weighted !== 0);
+  return html`
+    <ul class="totals">${nodes.map(
+      ({node, total, isBest}, place) => html`
+      <li key=${node} class=${isBest ? "best" : ""}><b class="mono cut" title=${node}>${node}</b>
+        <span class="stackbar" aria-hidden="true">${rows[place].map(({plugin, share}) => html`<i key=${plugin} style=${`width:${(share * 100).toFixed(2)}%;${shadeOf(differing, plugin)}`}></i>`)}</span>
+        <b class="num">${count(total)}</b></li>`,
+    )}</ul>
+    <p class="legendline micro">${equal.length > 0 && html`<span><i style=${shadeOf(differing, "")}></i>${equal.map(({plugin}) => plugin).join(", ")}: ${count(same)} for all, decides nothing${isCut ? " (not to scale)" : ""}</span>`}
+      ${differing.map(({plugin}) => html`<span key=${plugin}><i style=${shadeOf(differing, plugin)}></i>${plugin}</span>`)}</p>`;
+}
+
+function Formulas({scores: {nodes, plugins}, answer: {score}}) {
+  return html`
+    <div class="scroll-x" tabindex="0" role="region" aria-label="Arithmetic of the scores"><table class="tbl formulas" style=${`min-width:${140 + nodes.length * 190}px`}>
+      <thead><tr><th scope="col">Plugin</th>${nodes.map(({node, isBest}) => html`<th key=${node} scope="col" class=${`cut${isBest ? " best" : ""}`} title=${node}>${node}</th>`)}</tr></thead>
+      <tbody>${plugins.map(
+        (plugin) => html`
+        <tr key=${plugin.plugin}><th scope="row">${broken(plugin.plugin)}<small>weight ${plugin.weight}</small>${plugin.normalizes && html`<small>${plugin.normalizes}</small>`}
+          ${plugin.normalizes && html`<small>raw from ${count(plugin.lowest)} to ${count(plugin.highest)}</small>`}</th>
+          ${nodes.map(({node, scores}) => html`<td key=${node}>${linesOf(scores[plugin.place], plugin).map(([text, value], line) => html`<${Line} key=${line} text=${text} value=${value} />`)}</td>`)}</tr>`,
+      )}
+        ${score.not_scored.length > 0 && html`<tr class="mute"><th scope="row">Not scored</th><td colspan=${nodes.length}>${score.not_scored.join(", ")}: PreScore said Skip</td></tr>`}</tbody>
+      <tfoot><tr><th scope="row">Total</th>${nodes.map(({node, total, isBest, scores}) => html`<td key=${node} class=${isBest ? "best" : ""}><${Line} text=${scores.map(({weighted}) => weighted).join(" + ")} value=${count(total)} /></td>`)}</tr></tfoot>
+    </table></div>`;
+}
+
+function Line({text, value}) {
+  return html`<div class="f"><span title=${text}>${text}</span><b>${value}</b></div>`;
+}

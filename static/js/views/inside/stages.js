@@ -1,0 +1,248 @@
+import {html} from "../../lib/html.js";
+import {nextStart} from "../../model/inside/cycle_memory.js";
+import {many, pointOf, zoneName} from "../../model/inside/cycle_words.js";
+import {count, duration, moment, parseId} from "../../model/shared/format.js";
+import {PodLink} from "../shared/links.js";
+import {Mark} from "../shared/mark.js";
+import {AssumeStage, BindQueueStage, BindStage, PreBindStage} from "./stage_binding.js";
+import {FilterStage, PostFilterStage} from "./stage_filter.js";
+import {Note, Rule} from "./stage_parts.js";
+import {ScoreStage} from "./stage_score.js";
+
+const STAGES = {
+  pop: PopStage,
+  snapshot: SnapshotStage,
+  order: OrderStage,
+  prefilter: PreFilterStage,
+  filter: FilterStage,
+  postfilter: PostFilterStage,
+  score: ScoreStage,
+  host: HostStage,
+  bindqueue: BindQueueStage,
+  assume: AssumeStage,
+  permit: PermitStage,
+  prebind: PreBindStage,
+  bind: BindStage,
+};
+/** Steps that tell something also where the cycle passed them by. */
+const TELLS_ALWAYS = ["postfilter", "permit"];
+
+/** The picture and the numbers of one step. */
+export function StepStage({session, cycle, answer, step}) {
+  if (step.state !== "done" && !TELLS_ALWAYS.includes(step.id)) {
+    return html`<div class="notreached"><p>${step.state === "idle" ? "There was nothing to do here." : "The cycle did not come to this step."}</p></div>`;
+  }
+  const Part = STAGES[step.id];
+  return html`<${Part} session=${session} cycle=${cycle} answer=${answer} step=${step} />`;
+}
+
+const QUEUES = [
+  ["active", "activeQ", "active", "ready", "by priority, then by arrival"],
+  ["backoff", "backoffQ", "backoff", "clock", "by the end of the backoff"],
+  ["unschedulable", "unschedulable pods", "unschedulable", "stuck", "until an event that may help"],
+];
+const DRAWN_PODS = 8;
+
+function PopStage({session, answer}) {
+  const {pop, queue, pod} = answer;
+  const from = queue.before.at(-1)?.place ?? "active";
+  return html`
+    <div class="queues">${QUEUES.map(
+      ([place, title, mark, family, order]) => html`
+      <div key=${place} class="qlane"><div class="qname"><${Mark} name=${mark} family=${family} /><b>${title}</b><span class="mute">${order}</span></div>
+        <div class="qslots">${place === from && html`<span class="qpod went">${parseId(`pod/${pod}`).name}<small>priority ${pop.priority}</small></span>`}
+          ${pop[place].slice(0, DRAWN_PODS).map((each) => html`<span key=${each.pod} class="qpod"><${PodLink} session=${session} podKey=${each.pod} /><small>${waitingWords(each)}</small></span>`)}
+          ${pop[place].length > DRAWN_PODS && html`<span class="mute small">and ${count(pop[place].length - DRAWN_PODS)} more</span>`}
+          ${pop[place].length === 0 && place !== from && html`<span class="mute">empty</span>`}</div></div>`,
+    )}</div>
+    ${queue.before.length > 0 && html`<${Came} queue=${queue} />`}
+    <div class="sechead"><h3>Where ${parseId(`pod/${pod}`).name} goes if this cycle fails</h3></div>
+    <${Judge} pop=${pop} />`;
+}
+
+function waitingWords({priority, backoff_until: until}) {
+  return until === null ? `priority ${priority}` : `priority ${priority}, until ${moment(until)} s`;
+}
+
+/** How the pod came to be popped: its moves since its last attempt, and the events about which plugins were asked. */
+function Came({queue: {before, considered}}) {
+  const moves = before.map(
+    ({event, place_from: from, place}) => `${event}: ${from || "outside"} → ${place || "outside"}`,
+  );
+  return html`
+    <p class="small soft after">How it came here: ${moves.join("; ")}.</p>
+    ${
+      considered.length > 0 &&
+      html`<table class="tbl"><thead><tr><th>Event while it waited</th><th>Plugins asked for a hint</th><th>Worth a new attempt</th></tr></thead>
+        <tbody>${considered.slice(-DRAWN_PODS).map(
+          ({event, asked, strategy}, place) => html`
+          <tr key=${place}><th scope="row">${event}</th><td>${asked.map(({plugin, queues}) => `${plugin}: ${queues ? "Queue" : "QueueSkip"}`).join(", ") || "none"}</td><td>${STRATEGIES[strategy] ?? strategy}</td></tr>`,
+        )}</tbody></table>`
+    }`;
+}
+
+const STRATEGIES = {SKIP: "no", AFTER_BACKOFF: "after its backoff", IMMEDIATELY: "at once"};
+
+function Judge({pop: {judged_by: judge, move_request_cycle: moved, scheduling_cycle: own, in_flight: flying}}) {
+  if (judge === "moveRequestCycle") {
+    return html`
+      <div class="counters">
+        <div class="counter"><span>moveRequestCycle</span><b>${moved}</b><small>the cycle when pods were last moved by an event</small></div>
+        <div class="versus">${moved >= own ? "≥" : "<"}</div>
+        <div class="counter"><span>schedulingCycle of this attempt</span><b>${own}</b><small>the number of pods popped so far</small></div>
+        <div class="then"><${Place} mark="unschedulable" family="stuck">unschedulable<//><small>while it is smaller: nothing happened that the pod may have missed</small>
+          <${Place} mark="backoff" family="clock">backoff<//><small>if an event moves pods before the cycle ends</small></div></div>`;
+  }
+  return html`
+    <div class="counters">
+      <div class="counter"><span>pods in flight</span><b>${flying.length}</b><small>inFlightEvents are kept for them, from Pop to Done</small></div>
+      <div class="versus">?</div>
+      <div class="counter"><span>events since it went in flight</span><b>0</b><small>each plugin that rejects the pod gives a hint for each</small></div>
+      <div class="then"><${Place} mark="unschedulable" family="stuck">unschedulable<//><small>no event for which a hint says Queue</small>
+        <${Place} mark="backoff" family="clock">backoff<//><small>one event and one hint Queue are enough</small></div></div>`;
+}
+
+function Place({mark, family, children}) {
+  return html`<span class="state"><${Mark} name=${mark} family=${family} />${children}</span>`;
+}
+
+const DRAWN_ENTRIES = 30;
+const CHANGES = {
+  node: "the node changed",
+  "node removed": "the node was removed",
+  "pod added": "added",
+  "pod removed": "removed",
+  "pod replaced": "updated",
+};
+
+function SnapshotStage({answer}) {
+  const {taken, changes} = answer.snapshot;
+  const shown = taken.copied.slice(0, DRAWN_ENTRIES);
+  const left = taken.copied.length - shown.length;
+  const kept = taken.kept - (taken.stopped_at ? 1 : 0);
+  return html`
+    <div class="sechead"><h3>The cache, the newest change first</h3><span class="note">each change of a node gives its entry the next generation</span></div>
+    <ol class="gens">${shown.map(
+      ({node, generation, pods, is_ghost: isGhost}) => html`
+      <li key=${node} class="copied"><b class="mono">${node}</b><span class="g num">${generation}</span><small>copied, ${many(pods, "pod")}${isGhost ? ", its node is gone" : ""}</small>
+        ${whyChanged(changes, node).map((why) => html`<small key=${why} class="why">${why}</small>`)}</li>`,
+    )}
+      ${left > 0 && html`<li class="copied"><b>${count(left)} more</b><small>copied</small></li>`}
+      ${taken.stopped_at && html`<li class="halt"><b class="mono">${taken.stopped_at.node}</b><span class="g num">${taken.stopped_at.generation}</span><small>≤ ${taken.before}: the walk stops</small></li>`}
+      ${kept > 0 && html`<li class="kept"><b>${many(kept, "more node", "more nodes")}</b><small>kept, not looked at</small></li>`}</ol>
+    <${Rule} facts=${[
+      ["snapshot before", taken.before],
+      ["copied while generation is above", taken.before],
+      ["first that is not", taken.stopped_at?.generation ?? "none"],
+      ["snapshot now", taken.after],
+    ]} />
+    <${Note}>The cost grows with what changed, not with the size of the cluster.<//>`;
+}
+
+function whyChanged(changes, node) {
+  const words = changes
+    .filter((each) => each.node === node)
+    .map(({why, pod}) => (pod ? `${parseId(`pod/${pod}`).name} ${CHANGES[why]}` : CHANGES[why]));
+  return [...new Set(words)].slice(-2);
+}
+
+const DRAWN_NODES = 40;
+const COLUMN = 168;
+const LINE = 52;
+
+function OrderStage({answer}) {
+  const {tree, searched} = answer.order;
+  const next = nextStart(answer);
+  return html`
+    <div class="sechead"><h3>The node tree</h3><span class="note">zones in the order in which their first node came, and so the nodes of a zone</span></div>
+    ${searched.order.length > DRAWN_NODES ? html`<${LongOrder} searched=${searched} />` : html`<${Tree} tree=${tree} order=${searched.order} />`}
+    <${Rule} facts=${[
+      ["zones", tree.zones.length],
+      ["begins at index", searched.start],
+      ["ends after so many that fit", `${count(searched.wanted)} of ${count(searched.order.length)}`],
+      ...(next === null || answer.version === "v1.11" ? [] : [["the next search begins at", next]]),
+    ]} />
+    ${searched.wanted >= searched.order.length && html`<${Note}>All nodes are looked at: a cluster of up to 100 nodes is always searched whole.<//>`}`;
+}
+
+/** Zones as columns, the round as one line, numbered, the start filled. */
+function Tree({tree: {zones}, order}) {
+  const high = Math.max(...zones.map(({nodes}) => nodes.length));
+  const at = new Map(
+    zones.flatMap(({nodes}, column) => nodes.map((node, row) => [node, [70 + column * COLUMN, 44 + row * LINE]])),
+  );
+  const places = order.map((node) => at.get(node)).filter(Boolean);
+  const [wide, tall] = [zones.length * COLUMN - 20, 24 + high * LINE];
+  return html`
+    <div class="scroll-x" tabindex="0" role="region" aria-label="Node tree"><svg class="tree" style=${`width:${wide}px`} viewBox=${`0 0 ${wide} ${tall}`} role="img" aria-label=${`Nodes are looked at in this order: ${order.join(", ")}`}>
+      ${zones.map(
+        (
+          {zone, nodes},
+          column,
+        ) => html`<g key=${zone}><text x=${70 + column * COLUMN} y="14" class="zone">${zoneName(zone) || "no zone"}</text>
+        <line x1=${70 + column * COLUMN} x2=${70 + column * COLUMN} y1="22" y2=${44 + (nodes.length - 1) * LINE} class="limb" /></g>`,
+      )}
+      <path d=${places.map((place, each) => `${each ? "L" : "M"}${place.join(" ")}`).join("")} class="round" />
+      ${order.map((node, turn) => {
+        const place = at.get(node);
+        if (!place) return null;
+        const [x, y] = place;
+        return html`<g key=${node} class=${turn === 0 ? "first" : ""}><rect x=${x - 66} y=${y - 17} width="132" height="34" rx="6" /><circle cx=${x - 48} cy=${y} r="10" />
+          <text x=${x - 48} y=${y + 4} class="n">${turn}</text><text x=${x - 32} y=${y + 4} class="name">${node.length > 13 ? `${node.slice(0, 6)}…${node.slice(-6)}` : node}<title>${node}</title></text></g>`;
+      })}</svg></div>`;
+}
+
+/** The first nodes of a search, and where the list begins again. */
+function LongOrder({searched: {order, start}}) {
+  const wraps = order.length - start;
+  return html`<ol class="longorder">${order.slice(0, DRAWN_NODES).map((node, turn) => html`<li key=${node} class=${turn === 0 ? "first" : ""}><span class="num">${turn}</span> <span class="mono cut" title=${node}>${node}</span></li>`)}</ol>
+    <p class="small mute after">and ${count(order.length - DRAWN_NODES)} more${start > 0 ? `; after ${count(wraps)} nodes the list begins again` : ""}</p>`;
+}
+
+const WAYS = {
+  "goes on": ["ok", "settled", "goes on"],
+  skip: ["gated", "held", "Skip"],
+  refuses: ["no", "stuck", "refuses"],
+  fails: ["no", "stuck", "fails"],
+};
+
+function PreFilterStage({answer}) {
+  return html`
+    <div class="scroll-x" tabindex="0" role="region" aria-label="Answers of the plugins"><table class="tbl pre"><thead><tr><th scope="col">Plugin, in order</th><th scope="col">Answer</th><th scope="col">What it keeps for this cycle</th></tr></thead>
+      <tbody>${answer.pre_filter.map(({plugin, way, reasons, nodes, keeps}) => {
+        const [mark, family, words] = WAYS[way];
+        return html`<tr key=${plugin} class=${way === "skip" ? "mute" : ""}><th scope="row">${plugin}</th>
+          <td><span class=${`state f-${family}`}><${Mark} name=${mark} family=${family} />${words}</span></td>
+          <td>${[...reasons, ...keeps, ...(nodes === null ? [] : [`leaves ${many(nodes, "node")}`])].join("; ")}</td></tr>`;
+      })}</tbody></table></div>
+    <${Note}>Plugins without a PreFilter are not in the list. One that answers Skip is not called again for this pod.<//>`;
+}
+
+function HostStage({answer}) {
+  const {host, score} = answer;
+  const rest = score.nodes
+    .filter(({node}) => !host.tied.includes(node))
+    .toSorted((one, other) => other.total - one.total)
+    .slice(0, 2);
+  return html`
+    <div class="tie">${host.tied
+      .slice(0, 6)
+      .map(
+        (node) =>
+          html`<div key=${node} class=${node === host.node ? "won" : ""}><b>${node}</b><span class="num">${count(host.total)}</span><small>${node === host.node ? "taken" : "the same score"}</small></div>`,
+      )}
+      ${score.is_compared && rest.map(({node, total}) => html`<div key=${node} class="lost"><b>${node}</b><span class="num">${count(total)}</span><small>${count(host.total - total)} less</small></div>`)}</div>
+    ${host.tied.length > 1 && host.way === "random" && html`<${Note}>The scheduler keeps the first of the best, and replaces it by the k-th with probability 1/k. The draw comes from the run's seed, so the run can be repeated.<//>`}`;
+}
+
+function PermitStage({answer}) {
+  const point = pointOf(answer, "Permit");
+  const facts = [["assumed at", `${moment(answer.phases.find(({name}) => name === "assume").at)} s`]];
+  if (!point) {
+    return html`<div class="notreached ok"><p>No Permit plugin had anything to say.</p><span class="mute small">A gang would wait here, and the pod would stay assumed.</span></div><${Rule} facts=${facts} />`;
+  }
+  return html`
+    <table class="tbl"><thead><tr><th scope="col">Plugin</th><th scope="col">Answer</th><th scope="col">Waits at most</th></tr></thead>
+      <tbody>${point.answers.map(({plugin, code, reasons, timeout}) => html`<tr key=${plugin}><th scope="row">${plugin}</th><td>${[code, ...reasons].join(": ")}</td><td>${timeout === null ? "–" : duration(timeout)}</td></tr>`)}</tbody></table>
+    <${Rule} facts=${facts} />`;
+}
