@@ -35,11 +35,12 @@ function Lane({session, lane}) {
   if (lane === "unqueued" && size === 0) return null;
   const selected = session.selected();
   const cycle = entities.get("queue")?.cycle;
+  const flying = lane === "in_flight" ? lanes.first(lane)[0]?.[0] : undefined;
   const note = lane === "in_flight" ? (cycle === undefined ? "" : `cycle ${cycle}`) : key;
   return html`
     <section class="lane" aria-label=${`${title}, ${size} ${size === 1 ? "pod" : "pods"}`}>
       <header><${Mark} name=${mark} family=${family} /><h3>${title}</h3><span class="n">${count(size)}</span>
-        <span class="key">${size > 0 || lane === "in_flight" ? note : ""}</span></header>
+        <span class="key">${flying ? html`<a href=${session.href("inside-scheduler", {pod: flying})} title="Inside of this cycle">${note}</a>` : size > 0 || lane === "in_flight" ? note : ""}</span></header>
       ${
         size > 0 &&
         html`<ol>${lanes.first(lane).map(

@@ -5,7 +5,7 @@ import {moment, parseId} from "../../model/shared/format.js";
 import {Failures} from "../run/failures.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
-import {InsideLink, ManifestLink, NodeLink} from "../shared/links.js";
+import {CycleLink, InsideLink, ManifestLink, NodeLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Still} from "../shared/still.js";
 import {Held} from "../why/held.js";
@@ -52,7 +52,7 @@ function Details({session, id, pod, record}) {
     ${
       record.attempts.value.length > 0 &&
       html`
-      <div class="sec verdicts"><${Attempts} record=${record} address=${session.address} />
+      <div class="sec verdicts"><${Attempts} session=${session} record=${record} address=${session.address} />
         ${held && html`<${Still} of=${held.evidence}><${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(session)} pod=${parseId(id).name} /><//>`}</div>`
     }
     ${
@@ -108,7 +108,7 @@ const RESULT_LOOK = {
   error: ["failed", "stuck"],
 };
 
-function Attempts({record, address}) {
+function Attempts({session, record, address}) {
   const attempts = record.attempts.value;
   const shown = record.held.value?.attempt.id ?? attempts[0]?.id;
   const messages = new Map(record.events.value.map(({seq, message}) => [seq, message]));
@@ -119,12 +119,13 @@ function Attempts({record, address}) {
   };
   return html`
     <section class="attempts" aria-label="Attempts"><h2>Attempts</h2>
-      <ol>${attempts.map(({id, number, at, seq, result, node}) => {
+      <ol>${attempts.map(({id, number, at, seq, result, node, pod, cycle}) => {
         const [mark, family] = RESULT_LOOK[result] ?? ["failed", "stuck"];
         return html`
           <li key=${id}><button aria-pressed=${String(id === shown)} onClick=${() => pick(number)}>
             <span class="row1"><${Mark} name=${mark} family=${family} />${number}<span class="num">${moment(at)} s</span></span>
-            <span class="row2">${outcome(result, node, messages.get(seq))}</span></button></li>`;
+            <span class="row2">${outcome(result, node, messages.get(seq))}</span></button>
+            ${cycle > 0 && html`<p class="micro inside-link"><${CycleLink} session=${session} cycle=${cycle} pod=${`pod/${pod}`}>Inside of cycle ${cycle}<//></p>`}</li>`;
       })}</ol></section>`;
 }
 

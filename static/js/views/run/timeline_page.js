@@ -2,7 +2,7 @@ import {html} from "../../lib/html.js";
 import {COMPONENTS, NO_FILTERS, idsLike} from "../../model/run/timeline_filters.js";
 import {eventText} from "../../model/shared/event_words.js";
 import {count, moment, parseId} from "../../model/shared/format.js";
-import {ByWhom, EventLink} from "../shared/events.js";
+import {ByWhom, EventLink, Kind} from "../shared/events.js";
 import {Term} from "../shared/term.js";
 import {PathSection} from "./path.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
@@ -114,7 +114,7 @@ function Row({session, row: {event, isLater}}) {
       <td class="mono"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td>
       <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
       <td title=${event.object ?? ""}><${About} session=${session} event=${event} /></td>
-      <td><b class="kind">${event.kind}</b> <span class="soft">${eventText(event)}</span></td></tr>`;
+      <td><${Kind} session=${session} event=${event} /> <span class="soft">${eventText(event)}</span></td></tr>`;
 }
 
 const PAGES = {pod: "pod", node: "node"};

@@ -1,6 +1,7 @@
 import {html} from "../../lib/html.js";
 import {eventText, withEvictors} from "../../model/shared/event_words.js";
 import {author, count, moment, parseId} from "../../model/shared/format.js";
+import {CycleLink} from "./links.js";
 
 // More would not be visible, and each is laid out again with every frame.
 const DRAWN_EVENTS = 30;
@@ -37,13 +38,22 @@ export function EventTable({session, id, events}) {
           (event) => html`
           <tr key=${event.seq}><td class="mono"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td>
             <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
-            <td><b class="kind">${event.kind}</b> <span class="soft">${eventText(event)}</span></td></tr>`,
+            <td><${Kind} session=${session} event=${event} /> <span class="soft">${eventText(event)}</span></td></tr>`,
         )}</tbody></table></section>`;
 }
 
 /** The component that wrote an event, with its colour. */
 export function ByWhom({component}) {
   return html`<span title=${component}><span class="by" style=${`--b:var(--by-${component}, var(--held))`}></span>${author(component)}</span>`;
+}
+
+const STARTED = /^cycle (\d+), attempt/;
+
+/** The kind of an event; the begin of a scheduling cycle leads to its inside. */
+export function Kind({session, event: {kind, object, message}}) {
+  const cycle = kind === "AttemptStarted" ? STARTED.exec(message)?.[1] : undefined;
+  if (cycle === undefined) return html`<b class="kind">${kind}</b>`;
+  return html`<b class="kind"><${CycleLink} session=${session} cycle=${cycle} pod=${object}>${kind}<//></b>`;
 }
 
 /** A link that shows an event on the same page, or in a new tab with a modifier key. */
@@ -64,6 +74,6 @@ function Row({session, event, now}) {
       <td class="mono mute"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td><td class="num mute">${moment(event.at)}</td>
       <td><${ByWhom} component=${event.component} /></td>
       <td title=${event.object}>${pick ? html`<button class="link" onClick=${() => session.pick(event.object)}>${name}</button>` : name}</td>
-      <td title=${eventText(event)}><b class="kind">${event.kind}</b> <span class="soft">${eventText(event)}</span></td>
+      <td title=${eventText(event)}><${Kind} session=${session} event=${event} /> <span class="soft">${eventText(event)}</span></td>
     </tr>`;
 }

@@ -22,12 +22,25 @@ export function ManifestLink({session, id, look = ""}) {
   return html`<a class=${`btn ${look}`} href=${session.href("manifest", {of: id})}>Manifest</a>`;
 }
 
-/** What the components that look after the volumes of an object did, at the moment shown: of a claim, pod, volume or node. */
+/**
+ * What was done about an object inside the components, at the moment shown: the newest scheduling cycle of a pod, else what
+ * looks after its volumes or those of a claim, volume or node.
+ */
 export function InsideLink({session, id}) {
   const {kind, key} = parseId(id);
-  const place = kind === "node" ? {node: key} : {[kind]: id};
-  const href = session.href("inside-volumes", {pod: null, claim: null, volume: null, ...place});
-  return html`<a class="btn" href=${href} title="What was done about its volumes, step by step">Inside</a>`;
+  const none = {pod: null, claim: null, volume: null};
+  const tried = kind === "pod" && session.model.entities.get(id)?.attempts > 0;
+  const href = tried
+    ? session.href("inside-scheduler", {...none, pod: id})
+    : session.href("inside-volumes", {...none, ...(kind === "node" ? {node: key} : {[kind]: id})});
+  const words = tried ? "Its newest scheduling cycle, step by step" : "What was done about its volumes, step by step";
+  return html`<a class="btn" href=${href} title=${words}>Inside</a>`;
+}
+
+/** The scheduling cycle of a pod, by its number. */
+export function CycleLink({session, cycle, pod, children}) {
+  const href = session.href("inside-scheduler", {cycle, pod, seq: null});
+  return html`<a href=${href} title=${`Inside of cycle ${cycle}`}>${children}</a>`;
 }
 
 /** A link to the page of an object, at the event shown or at event *seq*. */
