@@ -56,12 +56,14 @@ def decided_apart(a: Run, b: Run, shared: int) -> dict[str, Any]:
 
 # The first decision
 
-# A refusal that says the same as the one before it decides nothing new.
+# A refusal that says the same as the one before it decides nothing new. Versions word their refusals
+# differently: between two of them it only counts that a pod is refused.
 _NUMBERED = """
 SELECT *, row_number() OVER (PARTITION BY object ORDER BY seq) AS nth FROM (
     SELECT *, lag(kind || message) OVER (PARTITION BY object ORDER BY seq) AS before FROM (
-        SELECT object, kind, seq, at, regexp_replace(message,
-            '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}', '', 'g') AS message
+        SELECT object, kind, seq, at,
+            CASE WHEN kind = 'FailedScheduling' AND %s THEN '' ELSE regexp_replace(message,
+            '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}', '', 'g') END AS message
         FROM runs_runevent WHERE run_id = %s AND seq > %s AND kind = ANY(%s)) AS told) AS each
 WHERE kind <> 'FailedScheduling' OR kind || message IS DISTINCT FROM before
 """
@@ -84,9 +86,10 @@ def _first_decision(a: Run, b: Run, shared: int) -> tuple[int | None, int | None
     if a.pk == b.pk:
         return None
     reached = [_NEVER_ENDS if run.status == Run.Status.FINISHED else run.head_at for run in (b, a)]
-    kinds = list(DECISIONS)
+    kinds, only_refused = list(DECISIONS), a.profile != b.profile
+    numbered = [[only_refused, run.pk, shared, kinds] for run in (a, b)]
     with connection.cursor() as cursor:
-        cursor.execute(_FIRST, [a.pk, shared, kinds, b.pk, shared, kinds, *reached])
+        cursor.execute(_FIRST, [*numbered[0], *numbered[1], *reached])
         return cursor.fetchone()
 
 

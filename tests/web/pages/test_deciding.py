@@ -48,6 +48,13 @@ def test_pods_bound_later_lead_the_sentence(client: Client, driven: Run) -> None
     assert told["sentence"].startswith("The same decisions at different times. default/late")
 
 
+def test_words_of_versions_are_no_decision(client: Client, driven: Run) -> None:
+    left, right = (play(forked(driven, profile=profile)) for profile in ("v1.34", "v1.36"))
+    refused = RunEvent.objects.filter(run=right, kind="FailedScheduling")
+    assert refused.update(message="in other words")
+    assert compared(client, left, right)["decision"] is None
+
+
 def test_the_boards_mark_pods_that_are_elsewhere(client: Client, driven: Run) -> None:
     boards = compared(client, driven, cordoned(driven))["boards"]
     placed = {pod["pod"]: pod["elsewhere"] for node in boards["a"]["nodes"] for pod in node["pods"]}
