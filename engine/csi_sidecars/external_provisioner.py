@@ -19,7 +19,7 @@ from engine.controllers.persistent_volumes.in_tree.plugin import (
     is_in_tree,
     provisioned_manifest,
 )
-from engine.controllers.persistent_volumes.telling.told import Provisioned
+from engine.controllers.persistent_volumes.trace_steps.told import Provisioned
 from engine.csi_sidecars.context import SidecarContext
 from engine.csi_sidecars.data_sources import DataSources
 from engine.csi_sidecars.driver_faults import DriverFaults
@@ -463,4 +463,4 @@ def _tell(
     trace = loop.trace
     if trace is not None and trace.follows(claim.id):
         driver = _provisioner_of(claim)
-        trace.tell(claim.id, Provisioned(driver, volume, version, error, is_external=True))
+        trace.add(claim.id, Provisioned(driver, volume, version, error, is_external=True))

@@ -41,7 +41,7 @@ from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.nodes.nominated import Nominated
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.scoring import CheckedPreScore, CheckedScore
-from engine.framework.telling.filters import NominatedPutOn, PreFilterAnswer
+from engine.framework.trace_steps.filters import NominatedPutOn, PreFilterAnswer
 from engine.framework.wording import Wording
 from engine.kernel.trace import Trace
 
@@ -297,7 +297,7 @@ class Framework:
             if not isinstance(plugin, PreFilterPlugin) and isinstance(plugin, Keeps):
                 kept = tuple(plugin.kept(state))
                 told = PreFilterAnswer(plugin.name, "goes on", Code.SUCCESS.value, keeps=kept)
-                trace.tell(state.pod.pod.id, told)
+                trace.add(state.pod.pod.id, told)
 
     def _tell_pre_filter(
         self, state: CycleState, plugin: PreFilterPlugin, result: PreFilterResult
@@ -306,7 +306,7 @@ class Framework:
             return
         late = plugin.name in self._late and not result.status.is_success
         told = pre_filter_answer(state, plugin, PRE_FILTER_SKIP if late else result)
-        self.trace.tell(state.pod.pod.id, told)
+        self.trace.add(state.pod.pod.id, told)
 
     def run_filters(self, state: CycleState, rows: IntArray, first: int = 1) -> Verdicts:
         """The first refusal of each row, in the profile's order, from the *first* filter on."""
@@ -357,7 +357,7 @@ class Framework:
                 refusing = self.plugins.filter[with_them[0] - 1].name if with_them[0] else ""
                 keys = tuple(pod.key for pod in pods)
                 told = NominatedPutOn(self.handle.table.name(row), keys, refusing)
-                self.trace.tell(state.pod.pod.id, told)
+                self.trace.add(state.pod.pod.id, told)
             if with_them[0] != FITS:
                 verdicts.plugin[place], verdicts.code[place] = with_them
 

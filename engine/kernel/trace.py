@@ -1,15 +1,15 @@
-"""A listener that the code which decides tells what it does, while it does it.
+"""A trace: the steps by which a component decides, written down by the code that decides.
 
-No run has one. An engine that was made to answer a question about its inside has one as
-`EventLoop.trace`: it is played again up to the instant in question and tells on the way. A trace
-changes nothing, is in no digest and in no checkpoint. Code that tells has three lines:
+A run has none. An engine that was made to answer a question about its inside has one as
+`EventLoop.trace`: it plays the run again up to the instant in question. A trace changes nothing, and
+is in no digest and in no checkpoint. Code that writes to it has three lines:
 
     trace = self._loop.trace
     if trace is not None and trace.follows(entity):
-        trace.tell(entity, Popped(...))
+        trace.add(entity, Popped(...))
 
-What is told is a frozen dataclass of plain values. Where upstream does the same is a table of
-`Place`s beside the code that tells.
+A step is a frozen dataclass of plain values. Where upstream does the same is a table of `Place`s
+beside the code.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Recorded(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that was told: what, of which object, at which nanosecond and after which event."""
+    """What was done (`told`), about which object, at which nanosecond and after which event."""
 
     at: int
     seq: int
@@ -70,7 +70,7 @@ class Step:
 
 
 class Trace:
-    """Keeps what it is told about *entities*, ids such as "pod/shop/web-0"; about all without any."""
+    """Keeps the steps about *entities*, ids such as "pod/shop/web-0"; about all without any."""
 
     __slots__ = ("_clock", "_entities", "_recorder", "steps")
 
@@ -85,15 +85,15 @@ class Trace:
         return type(None), ()
 
     def follows(self, entity: str) -> bool:
-        """Whether it keeps what is told about this object."""
+        """Whether it keeps steps about this object."""
         return not self._entities or entity in self._entities
 
-    def tell(self, entity: str, told: object) -> None:
-        """Keep *told*, which happens now. Callers ask `follows` before they make it."""
+    def add(self, entity: str, told: object) -> None:
+        """Keep the step *told*, which happens now. Callers ask `follows` before they make it."""
         self.steps.append(Step(self._clock.now, self._recorder.seq, entity, told))
 
     def each(self, kind: type[Told]) -> Iterator[tuple[Step, Told]]:
-        """What was told of this kind, in order."""
+        """The steps of this kind, in order."""
         for step in self.steps:
             if isinstance(step.told, kind):
                 yield step, step.told

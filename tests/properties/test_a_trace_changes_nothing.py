@@ -12,9 +12,9 @@ from engine.input.loader import load_paths
 from engine.input.scenario import Scenario
 from engine.kernel.trace import Told, Trace
 from engine.kernel.units import SECOND
-from engine.scheduler.cycle.decision.telling_scores import HostChosen, Scored, ScoringPlugin
+from engine.scheduler.cycle.decision.trace_scores import HostChosen, Scored, ScoringPlugin
 from engine.scheduler.cycle.inside.answer import cycle_told
-from engine.scheduler.queue.telling import Popped
+from engine.scheduler.queue.trace_steps import Popped
 from engine.versions.registry import VERSIONS
 from tests.builders import node, pod, scene
 from tests.properties.clusters import random_scenario

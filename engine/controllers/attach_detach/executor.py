@@ -11,7 +11,7 @@ from engine.controllers.attach_detach.desired_state import VolumeToAttach
 from engine.controllers.attach_detach.names import COMPONENT, attachment_name
 from engine.controllers.attach_detach.operations import AttachOperation, DetachOperation
 from engine.controllers.attach_detach.reconciler_loop import ReconcilerLoop
-from engine.controllers.attach_detach.telling.decisions import AttachEnded
+from engine.controllers.attach_detach.trace_steps.decisions import AttachEnded
 from engine.controllers.attach_detach.view import AttachmentsView
 from engine.kernel.errors import AlreadyExists, ApiError, NotFound
 from engine.objects.objects import from_manifest
@@ -229,7 +229,7 @@ class AttachDetachExecutor:
         if trace is not None:
             failures, delay = (entry.failures, entry.backoff.delay) if entry else (0, 0)
             told = AttachEnded(operation.name, volume, error, failures, delay)
-            trace.tell(f"node/{operation.node}", told)
+            trace.add(f"node/{operation.node}", told)
 
 
 def _attachment_name_of(attachment: NodeAttachment) -> str:

@@ -19,7 +19,7 @@ from engine.controllers.attach_detach.operations import (
     operation_key,
 )
 from engine.controllers.attach_detach.reconciler_loop import ReconcilerLoop
-from engine.controllers.attach_detach.telling.decisions import AttachDecided, Decision
+from engine.controllers.attach_detach.trace_steps.decisions import AttachDecided, Decision
 from engine.controllers.attach_detach.view import AttachmentsView
 from engine.kernel.units import MINUTE, SECOND
 from engine.objects.objects import OUT_OF_SERVICE_TAINT, Node, Pod
@@ -191,13 +191,13 @@ class Reconciler:
         trace = self._context.trace_of(volume.node)
         if trace is not None:
             told = AttachDecided("attachDesiredVolumes", volume.spec.name, decision, others)
-            trace.tell(f"node/{volume.node}", told)
+            trace.add(f"node/{volume.node}", told)
 
     def _tell_detach(self, attachment: NodeAttachment, decision: Decision) -> None:
         trace = self._context.trace_of(attachment.node)
         if trace is not None:
             told = AttachDecided("reconcile", attachment.spec.name, decision)
-            trace.tell(f"node/{attachment.node}", told)
+            trace.add(f"node/{attachment.node}", told)
 
     def _is_backing_off(self, key: OperationKey, name: str) -> bool:
         """Whether it is too early to repeat the operation; a later pass is already scheduled."""

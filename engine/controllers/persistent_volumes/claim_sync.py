@@ -12,7 +12,7 @@ A bind is four writes, in this order; a write that would change nothing is left 
 from typing import Any, Final
 
 from engine.controllers.persistent_volumes.operations import VolumeOperations
-from engine.controllers.persistent_volumes.telling.reading import claim_branch
+from engine.controllers.persistent_volumes.trace_steps.reading import claim_branch
 from engine.controllers.persistent_volumes.writer import VolumeWriter
 from engine.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim
 from engine.objects.phases import (
@@ -234,7 +234,7 @@ class ClaimSync:
         """The sync ended at *leaf* of its tree. *volume* is the one that it looked at."""
         trace = self._context.trace_of(claim)
         if trace is not None:
-            trace.tell(claim.id, claim_branch(leaf, claim, volume))
+            trace.add(claim.id, claim_branch(leaf, claim, volume))
 
 
 def _name_of(obj: ApiObject) -> str:

@@ -11,7 +11,7 @@ from engine.controllers.persistent_volumes.in_tree.plugin import (
 )
 from engine.controllers.persistent_volumes.provisioning import ExternalProvisioning, Provisioning
 from engine.controllers.persistent_volumes.reclaim import Deletion, Recycling
-from engine.controllers.persistent_volumes.telling.reading import (
+from engine.controllers.persistent_volumes.trace_steps.reading import (
     provisioning_branch,
     reclaim_branch,
 )
@@ -129,11 +129,11 @@ class VolumeOperations:
     ) -> None:
         trace = self._context.trace_of(claim)
         if trace is not None:
-            trace.tell(claim.id, provisioning_branch(leaf, claim, found, start))
+            trace.add(claim.id, provisioning_branch(leaf, claim, found, start))
 
     def _tell_reclaim(
         self, leaf: str, volume: PersistentVolume, start: Start | None = None
     ) -> None:
         trace = self._context.trace_of(volume)
         if trace is not None:
-            trace.tell(volume.id, reclaim_branch(leaf, volume, start))
+            trace.add(volume.id, reclaim_branch(leaf, volume, start))

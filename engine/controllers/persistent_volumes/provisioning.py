@@ -13,7 +13,7 @@ from engine.controllers.persistent_volumes.in_tree.plugin import (
     VolumePlugin,
 )
 from engine.controllers.persistent_volumes.reclaim import delete_volume_storage
-from engine.controllers.persistent_volumes.telling.told import Provisioned
+from engine.controllers.persistent_volumes.trace_steps.told import Provisioned
 from engine.controllers.persistent_volumes.writer import VolumeWriter
 from engine.kernel.errors import ApiError, NotFound
 from engine.kernel.units import SECOND
@@ -180,7 +180,7 @@ class Provisioning:
         if trace is not None:
             stored = self._writer.caches.volumes.get(volume.name) or volume
             told = Provisioned(self._plugin.name, volume.name, stored.resource_version, error)
-            trace.tell(self._claim.id, told)
+            trace.add(self._claim.id, told)
 
     def _clean_up(self) -> int | None:
         assert self._volume is not None

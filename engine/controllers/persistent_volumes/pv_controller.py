@@ -16,7 +16,7 @@ from engine.controllers.persistent_volumes.claim_sync import ClaimSync
 from engine.controllers.persistent_volumes.context import ControllerContext
 from engine.controllers.persistent_volumes.operations import VolumeOperations
 from engine.controllers.persistent_volumes.resync import Resync
-from engine.controllers.persistent_volumes.telling.told import SyncBegan, SyncEnded
+from engine.controllers.persistent_volumes.trace_steps.told import SyncBegan, SyncEnded
 from engine.controllers.persistent_volumes.volume_sync import VolumeSync
 from engine.controllers.persistent_volumes.writer import VolumeWriter
 from engine.kernel.errors import SimError
@@ -193,9 +193,9 @@ class PersistentVolumeController:
     def _tell_begin(self, function: str, obj: ApiObject) -> None:
         trace = self.context.trace_of(obj)
         if trace is not None:
-            trace.tell(obj.id, SyncBegan(function, obj.resource_version))
+            trace.add(obj.id, SyncBegan(function, obj.resource_version))
 
     def _tell_end(self, obj: ApiObject, error: str = "", *, queued_again: bool = False) -> None:
         trace = self.context.trace_of(obj)
         if trace is not None:
-            trace.tell(obj.id, SyncEnded(error, queued_again))
+            trace.add(obj.id, SyncEnded(error, queued_again))

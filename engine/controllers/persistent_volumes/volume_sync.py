@@ -4,7 +4,7 @@ Written in the style of claim_sync.py: every branch is there, with its else.
 """
 
 from engine.controllers.persistent_volumes.operations import VolumeOperations
-from engine.controllers.persistent_volumes.telling.reading import volume_branch
+from engine.controllers.persistent_volumes.trace_steps.reading import volume_branch
 from engine.controllers.persistent_volumes.writer import VolumeWriter
 from engine.kernel.errors import NotFound
 from engine.objects.objects import PersistentVolume, PersistentVolumeClaim
@@ -140,4 +140,4 @@ class VolumeSync:
         """The sync ended at *leaf* of its tree. *claim* is the one that claimRef names."""
         trace = self._context.trace_of(volume)
         if trace is not None:
-            trace.tell(volume.id, volume_branch(leaf, volume, claim))
+            trace.add(volume.id, volume_branch(leaf, volume, claim))

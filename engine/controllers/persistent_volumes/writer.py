@@ -14,7 +14,7 @@ from engine.controllers.persistent_volumes.migration_annotations import (
     migration_patch,
     volume_migration_patch,
 )
-from engine.controllers.persistent_volumes.telling.told import Wrote
+from engine.controllers.persistent_volumes.trace_steps.told import Wrote
 from engine.kernel.errors import ApiError, Conflict
 from engine.objects.objects import (
     EMPTY,
@@ -294,9 +294,9 @@ class VolumeWriter:
         try:
             stored = write(obj, record_as)
         except ApiError as refusal:
-            trace.tell(obj.id, Wrote(record_as.kind, obj.resource_version, str(refusal)))
+            trace.add(obj.id, Wrote(record_as.kind, obj.resource_version, str(refusal)))
             raise
-        trace.tell(obj.id, Wrote(record_as.kind, stored.resource_version))
+        trace.add(obj.id, Wrote(record_as.kind, stored.resource_version))
         return stored
 
 

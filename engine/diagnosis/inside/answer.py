@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine.controllers.persistent_volumes.telling.branches import Kind
+from engine.controllers.persistent_volumes.trace_steps.branches import Kind
 from engine.diagnosis.inside.caches import Known
-from engine.kubelet.volume_manager.telling.rounds import OperationAsked, PodSeen
+from engine.kubelet.volume_manager.trace_steps.rounds import OperationAsked, PodSeen
 
 Part = Literal["pv", "scheduler", "provisioner", "attach", "kubelet"]
 

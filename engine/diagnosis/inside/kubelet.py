@@ -8,7 +8,7 @@ from engine.diagnosis.inside.answer import Ended, Step, Tick, Try
 from engine.diagnosis.inside.made import Made
 from engine.diagnosis.inside.trace import Told, VolumesTrace
 from engine.diagnosis.inside.upstream import OPERATIONS
-from engine.kubelet.volume_manager.telling.rounds import (
+from engine.kubelet.volume_manager.trace_steps.rounds import (
     KubeletState,
     OperationAsked,
     OperationEnded,

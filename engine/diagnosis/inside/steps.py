@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from engine.controllers.attach_detach.telling.decisions import AttachDecided, AttachEnded
-from engine.controllers.persistent_volumes.telling.branches import TREES, tree_of, way_to
-from engine.controllers.persistent_volumes.telling.told import (
+from engine.controllers.attach_detach.trace_steps.decisions import AttachDecided, AttachEnded
+from engine.controllers.persistent_volumes.trace_steps.branches import TREES, tree_of, way_to
+from engine.controllers.persistent_volumes.trace_steps.told import (
     BranchTaken,
     Provisioned,
     SyncBegan,
@@ -19,8 +19,8 @@ from engine.diagnosis.inside.kubelet import KubeletSteps
 from engine.diagnosis.inside.made import Made
 from engine.diagnosis.inside.trace import Told, VolumesTrace
 from engine.diagnosis.inside.upstream import OPERATIONS as KUBELET_OPERATIONS
-from engine.kubelet.volume_manager.telling.rounds import OperationEnded, Round
-from engine.storage.binding.telling import VolumesAssumed, VolumesLooked, VolumesWritten
+from engine.kubelet.volume_manager.trace_steps.rounds import OperationEnded, Round
+from engine.storage.binding.trace_steps import VolumesAssumed, VolumesLooked, VolumesWritten
 
 MOST_STEPS: Final = 400
 

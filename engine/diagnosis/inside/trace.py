@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.cluster.cluster import Cluster
-from engine.controllers.persistent_volumes.telling.told import SyncBegan, SyncEnded
+from engine.controllers.persistent_volumes.trace_steps.told import SyncBegan, SyncEnded
 from engine.diagnosis.inside.caches import Held, Known, read_held, read_known
 from engine.kernel.trace import Trace
 from engine.objects.objects import PersistentVolume, PersistentVolumeClaim, Pod
-from engine.storage.binding.telling import VolumesAssumed, VolumesLooked, VolumesWritten
+from engine.storage.binding.trace_steps import VolumesAssumed, VolumesLooked, VolumesWritten
 
 # What is kept of what a scheduler tells of a pod.
 _OF_POD = (VolumesAssumed, VolumesLooked, VolumesWritten)
@@ -90,7 +90,7 @@ class VolumesTrace(Trace):
             followed[key] = None
         return key in followed
 
-    def tell(self, entity: str, told: object) -> None:
+    def add(self, entity: str, told: object) -> None:
         """See Trace. Of a pod only what is done about its volumes is kept."""
         if entity.startswith("pod/"):
             if not isinstance(told, _OF_POD):

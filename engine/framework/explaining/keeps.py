@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from engine.framework.asked_once import AskedOnce
 from engine.framework.framework import Code, CycleState, PreFilterPlugin, PreFilterResult
-from engine.framework.telling.filters import PreFilterAnswer, Way
+from engine.framework.trace_steps.filters import PreFilterAnswer, Way
 
 
 @runtime_checkable

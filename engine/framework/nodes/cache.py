@@ -23,7 +23,7 @@ from engine.framework.nodes.cached_nodes import CachedNodes, Clock, NodeObserver
 from engine.framework.nodes.node_info import NodeInfo
 from engine.framework.nodes.node_tree import NodeTree
 from engine.framework.pods.pod_info import PodInfo
-from engine.framework.telling.nodes import (
+from engine.framework.trace_steps.nodes import (
     Assumed,
     BindingFinished,
     CachedNode,
@@ -351,7 +351,7 @@ class SchedulerCache:
     def _tell(self, info: PodInfo, told: object) -> None:
         trace = self._clock.trace
         if trace is not None and trace.follows(info.pod.id):
-            trace.tell(info.pod.id, told)
+            trace.add(info.pod.id, told)
 
     def _confirmed(self, state: PodState) -> None:
         state.assumed = False

@@ -12,7 +12,7 @@ from engine.framework.nodes.cache_rules import CacheError, CacheRules
 from engine.framework.nodes.node_info import NodeInfo
 from engine.framework.nodes.node_tree import NodeTree, NodeTreeError, zone_key
 from engine.framework.pods.pod_info import PodInfo
-from engine.framework.telling.nodes import CachedNode, NodeChange, NodeChanged, SnapshotTaken
+from engine.framework.trace_steps.nodes import CachedNode, NodeChange, NodeChanged, SnapshotTaken
 from engine.kernel.trace import Trace
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ class CachedNodes:
         if trace is not None:
             name, key = entry.name, "" if pod is None else pod.key
             told = NodeChanged(self._scheduler, name, entry.generation, why, key)
-            trace.tell(f"node/{name}", told)
+            trace.add(f"node/{name}", told)
 
 
 def told_entry(entry: NodeInfo) -> CachedNode:

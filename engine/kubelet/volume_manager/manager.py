@@ -22,13 +22,13 @@ from engine.kubelet.volume_manager.reconciler import Reconciler
 from engine.kubelet.volume_manager.removals import PodWorkers, Removals
 from engine.kubelet.volume_manager.retries import Retries
 from engine.kubelet.volume_manager.state import NodeState, VolumeManagerOptions
-from engine.kubelet.volume_manager.telling.rounds import (
+from engine.kubelet.volume_manager.ticks import LOOP_SLEEP_PERIOD, Ticks
+from engine.kubelet.volume_manager.trace_steps.rounds import (
     KubeletState,
     OperationEnded,
     Round,
     RoundNotes,
 )
-from engine.kubelet.volume_manager.ticks import LOOP_SLEEP_PERIOD, Ticks
 from engine.kubelet.volume_manager.view import VolumesView
 from engine.kubelet.volume_manager.volumes_in_use import VolumesInUseReporter
 from engine.kubelet.volume_manager.waiting import WaitingPods
@@ -276,7 +276,7 @@ class NodeVolumeManager:
         self._reconciler.reconcile(notes)
         if trace is not None and notes is not None:
             told = Round(tuple(notes.pods), tuple(notes.asked), self._told_state())
-            trace.tell(self._state.id, told)
+            trace.add(self._state.id, told)
         self._waiting.report_errors()
         self._view.show("VolumesReconciled")
         self._in_use.report()
@@ -366,7 +366,7 @@ class NodeVolumeManager:
             None if entry is None else retry_at(entry.backoff, LOOP_SLEEP_PERIOD),
             self._told_state(),
         )
-        trace.tell(self._state.id, told)
+        trace.add(self._state.id, told)
 
     def _told_state(self) -> KubeletState:
         populator, pod_key = self._populator, self._view.pod_key

@@ -15,7 +15,7 @@ from engine.kubelet.volume_manager.actual_state import (
     VolumeMountState,
 )
 from engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld
-from engine.kubelet.volume_manager.telling.rounds import RoundNotes
+from engine.kubelet.volume_manager.trace_steps.rounds import RoundNotes
 from engine.objects.objects import Manifest, PersistentVolume, PersistentVolumeClaim, Pod, quantity
 from engine.objects.phases import CLAIM_PROTECTION
 from engine.storage.plugins.spec import VolumePlugins, VolumeSpec, pod_volume_names, text_at

@@ -6,7 +6,7 @@ Upstream: pkg/kubelet/volumemanager/reconciler/reconciler.go.
 from engine.kubelet.volume_manager.actual_state import ActualStateOfWorld, Problem
 from engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld, VolumeToMount
 from engine.kubelet.volume_manager.operations.executor import OperationExecutor
-from engine.kubelet.volume_manager.telling.rounds import RoundNotes
+from engine.kubelet.volume_manager.trace_steps.rounds import RoundNotes
 
 
 class Reconciler:

@@ -41,8 +41,8 @@ from engine.scheduler.cycle.decision.quick_choices import QuickChoices
 from engine.scheduler.cycle.decision.result import ERROR, SCHEDULED, UNSCHEDULABLE, ScheduleResult
 from engine.scheduler.cycle.decision.sampling import nodes_to_find, stop_after
 from engine.scheduler.cycle.decision.signatures import PodSigner
-from engine.scheduler.cycle.decision.telling import filtered, ordered
-from engine.scheduler.cycle.decision.telling_scores import tell_scores
+from engine.scheduler.cycle.decision.trace_scores import tell_scores
+from engine.scheduler.cycle.decision.trace_steps import filtered, ordered
 from engine.scheduler.preemption.preemption import Evaluator, Preemption, told
 from engine.scheduler.preemption.room_verdicts import KeptRoomVerdicts
 
@@ -177,7 +177,7 @@ class SchedulingAlgorithm:
         trace, wanted = self.framework.trace, self._nodes_to_find(len(rows))
         if trace is not None:
             rotated = self._kept.rotated(rows, start)
-            trace.tell(pod.pod.id, ordered(table, rotated, start, wanted))
+            trace.add(pod.pod.id, ordered(table, rotated, start, wanted))
         asks_extenders = self.extenders is not None and self.extenders.interested(pod)
         explains = explain or keep
         result: ScheduleResult | None = None
@@ -269,7 +269,7 @@ class SchedulingAlgorithm:
         trace = self.framework.trace
         if trace is not None:
             unseen = looked_at - len(search.verdicts.rows)
-            trace.tell(pod.pod.id, filtered(self.framework, search, "all nodes", unseen))
+            trace.add(pod.pod.id, filtered(self.framework, search, "all nodes", unseen))
         self.handle.next_start = (self.handle.next_start + len(search.verdicts.rows)) % len(rows)
         if may_fail:
             error = self.fit_errors.failed(search)
@@ -296,7 +296,7 @@ class SchedulingAlgorithm:
         row, tied = self.hosts.choose(scores)
         if trace is not None:
             tell_scores(trace, self.framework, search.state, scores)
-            trace.tell(pod.pod.id, self.hosts.told(row, tied, scores))
+            trace.add(pod.pod.id, self.hosts.told(row, tied, scores))
         return ScheduleResult(
             pod,
             SCHEDULED,
@@ -328,7 +328,7 @@ class SchedulingAlgorithm:
         known = self.room_verdicts if trace is None else None
         search = self.framework.find_feasible(pod, rows, self.nominated, known, row)
         if trace is not None and search.status.is_success:
-            trace.tell(pod.pod.id, filtered(self.framework, search, "first node", 0))
+            trace.add(pod.pod.id, filtered(self.framework, search, "first node", 0))
         if not search.status.is_success or len(search.feasible) == 0:
             return None
         if self.extenders is not None and asks_extenders:
@@ -394,7 +394,7 @@ class SchedulingAlgorithm:
         preemption, text = self._post_filters.run(search, self.fit_errors.status_by_node)
         self.framework.trace = None
         if trace is not None and preemption is not None:
-            trace.tell(search.state.pod.pod.id, told(preemption))
+            trace.add(search.state.pod.pod.id, told(preemption))
         result.preemption = preemption
         if self._rules.post_filter != "silent":
             result.message = self.fit_errors.message(search, text)

@@ -18,7 +18,7 @@ from engine.objects.objects import ApiObject, Node, PersistentVolume, Pod
 from engine.storage.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
 from engine.storage.binding.binder import Binding, PodVolumes, VolumeBinder, written_versions
 from engine.storage.binding.pod_binding import PodBinding
-from engine.storage.binding.telling import VolumesWritten
+from engine.storage.binding.trace_steps import VolumesWritten
 from engine.storage.migration import ALL_MIGRATED, NO_MIGRATION
 from engine.storage.ports import StoreVolumeApi
 from engine.versions.kubernetes_version import KubernetesVersion
@@ -133,12 +133,12 @@ class VolumeWork:
             trace = self._loop.trace
             if trace is not None and trace.follows(info.pod.id):
                 told = VolumesWritten(written_versions(volumes), None, error)
-                trace.tell(info.pod.id, told)
+                trace.add(info.pod.id, told)
 
     def _tell_assumed(self, info: PodInfo, node: str, volumes: PodVolumes) -> None:
         trace = self._loop.trace
         if trace is not None and trace.follows(info.pod.id):
-            trace.tell(info.pod.id, self.binder.told_assumed(info.pod, node, volumes))
+            trace.add(info.pod.id, self.binder.told_assumed(info.pod, node, volumes))
 
     def _planned(self, plan: Plan) -> PodVolumes:
         return PodVolumes(

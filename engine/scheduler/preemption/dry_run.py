@@ -15,7 +15,7 @@ from engine.framework.rules.preemption import PreemptionRules
 from engine.framework.runtime import Framework
 from engine.scheduler.preemption.budgets import Budgets
 from engine.scheduler.preemption.go_sort import go_sorted
-from engine.scheduler.preemption.telling import Asked, DryRunMade
+from engine.scheduler.preemption.trace_steps import Asked, DryRunMade
 from engine.scheduler.preemption.victims import by_importance
 
 NO_VICTIMS = Status(Code.UNRESOLVABLE, ("No preemption victims found for incoming pod",))
@@ -144,7 +144,7 @@ class DryRun:
         if trace is not None:
             reasons = refused.reasons if refused is not None else ()
             told = DryRunMade(self._table.name(row), tuple(asked), reasons)
-            trace.tell(state.pod.pod.id, told)
+            trace.add(state.pod.pod.id, told)
 
     def _take_off(self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]) -> None:
         self._table.remove_pod(row, pod.key)

@@ -27,7 +27,7 @@ from engine.objects.objects import Manifest
 from engine.scheduler.preemption.budgets import Budgets
 from engine.scheduler.preemption.dry_run import COLUMN_RULES, NO_VICTIMS, Candidate, DryRun
 from engine.scheduler.preemption.room_verdicts import KeptRoomVerdicts
-from engine.scheduler.preemption.telling import (
+from engine.scheduler.preemption.trace_steps import (
     CandidateTold,
     DryRunsOrdered,
     PostFiltered,
@@ -241,7 +241,7 @@ class Evaluator:
         trace = self._framework.trace
         if trace is not None:
             names = tuple(self._table.names(rows.tolist()))
-            trace.tell(search.state.pod.pod.id, DryRunsOrdered(names, offset, wanted))
+            trace.add(search.state.pod.pod.id, DryRunsOrdered(names, offset, wanted))
         by_columns = trace is None and search.status.is_success
         if not (by_columns and self._in_columns(search, rows, wanted, outcome)):
             self._one_by_one(search, rows, wanted, nominated, outcome)

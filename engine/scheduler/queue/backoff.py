@@ -11,7 +11,7 @@ from engine.framework.rules.queue import QueueRules
 from engine.scheduler.queue.active import QueueSort
 from engine.scheduler.queue.heap import ChangeCount, Entry, KeyedHeap, SortKey
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
-from engine.scheduler.queue.telling import Backoff
+from engine.scheduler.queue.trace_steps import Backoff
 
 
 class BackoffPolicy(Protocol):

@@ -9,7 +9,7 @@ from engine.framework.rules.queue import QueueRules
 from engine.scheduler.queue.places import Clock, QueuePlaces
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
 from engine.scheduler.queue.requeueing import Requeueing, Strategy
-from engine.scheduler.queue.telling import EventConsidered, HintAsked
+from engine.scheduler.queue.trace_steps import EventConsidered, HintAsked
 
 if TYPE_CHECKING:
     from engine.objects.objects import Pod
@@ -94,7 +94,7 @@ class EventMoves:
                 asked: list[HintAsked] = []
                 strategy = self._requeueing.worth_requeuing(info, event, old, new, asked)
                 told = EventConsidered(event.label, tuple(asked), strategy.name)
-                trace.tell(info.pod.id, told)
+                trace.add(info.pod.id, told)
             else:
                 strategy = self._requeueing.worth_requeuing(info, event, old, new)
             if strategy is not Strategy.SKIP:

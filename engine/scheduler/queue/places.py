@@ -13,7 +13,7 @@ from engine.scheduler.queue.backoff import BackoffPolicy, BackoffQueue
 from engine.scheduler.queue.heap import ChangeCount
 from engine.scheduler.queue.queued_pod import Place, QueuedPodInfo
 from engine.scheduler.queue.requeueing import Requeueing, Strategy
-from engine.scheduler.queue.telling import Moved
+from engine.scheduler.queue.trace_steps import Moved
 from engine.scheduler.queue.unschedulable import UnschedulablePods
 
 
@@ -172,7 +172,7 @@ class QueuePlaces:
         info.since = self._clock.now
         trace = self._clock.trace
         if trace is not None and trace.follows(info.pod.id):
-            trace.tell(info.pod.id, Moved(event, came_from, place, self.is_flushing))
+            trace.add(info.pod.id, Moved(event, came_from, place, self.is_flushing))
         if self._listener is not None:
             self._listener.queue_moved(info, came_from, event, flushed=self.is_flushing)
 

@@ -14,7 +14,7 @@ from engine.framework.cluster_events import ClusterEvent
 from engine.scheduler.queue.active import InFlight
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
 from engine.scheduler.queue.queueing_hints import QueueingHints
-from engine.scheduler.queue.telling import EventConsidered, HintAsked
+from engine.scheduler.queue.trace_steps import EventConsidered, HintAsked
 
 if TYPE_CHECKING:
     from engine.framework.framework import PreEnqueuePlugin

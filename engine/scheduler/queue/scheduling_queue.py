@@ -50,7 +50,7 @@ from engine.scheduler.queue.places import Clock, QueueListener, QueuePlaces
 from engine.scheduler.queue.pod_updates import PodUpdates
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
 from engine.scheduler.queue.requeueing import QueueProfile, Requeueing
-from engine.scheduler.queue.telling import (
+from engine.scheduler.queue.trace_steps import (
     EventConsidered,
     JudgedBy,
     Popped,
@@ -199,7 +199,7 @@ class SchedulingQueue:
             self.nominator.add(info.pod_info)
         if trace is not None:
             told = self._told_return(info, pod_scheduling_cycle, missed or ())
-            trace.tell(info.pod.id, told)
+            trace.add(info.pod.id, told)
         return None
 
     @property
@@ -248,7 +248,7 @@ class SchedulingQueue:
         info.pending_plugins = {}
         info.gating_plugin = ""
         if trace is not None:
-            trace.tell(info.pod.id, self._told_pop(info, event, backed_off_until))
+            trace.add(info.pod.id, self._told_pop(info, event, backed_off_until))
         self.places.arrive(info, "in_flight", event)
         return info
 

@@ -26,7 +26,7 @@ from engine.objects.objects import (
 from engine.objects.phases import SELECTED_NODE, is_claim_fully_bound
 from engine.objects.selectors import NodeSelector
 from engine.storage.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
-from engine.storage.binding.telling import (
+from engine.storage.binding.trace_steps import (
     CachedVersions,
     ClaimToVolume,
     VolumesAssumed,

@@ -13,7 +13,7 @@ from engine.storage.binding.binder import (
     VolumeBinder,
     written_versions,
 )
-from engine.storage.binding.telling import VolumesLooked, VolumesWritten
+from engine.storage.binding.trace_steps import VolumesLooked, VolumesWritten
 
 POLL_INTERVAL: Final = 1 * SECOND
 
@@ -95,10 +95,10 @@ class PodBinding:
         trace = self._loop.trace
         if trace is not None and trace.follows(self.pod.id):
             told = VolumesWritten(written_versions(self.volumes), self._deadline, error)
-            trace.tell(self.pod.id, told)
+            trace.add(self.pod.id, told)
 
     def _tell_look(self, *, is_bound: bool, error: str) -> None:
         trace = self._loop.trace
         if trace is not None and trace.follows(self.pod.id):
             told = VolumesLooked(is_bound, error, self._binder.versions(self.pod))
-            trace.tell(self.pod.id, told)
+            trace.add(self.pod.id, told)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from engine.controllers.persistent_volumes.migration_annotations import migration_patch
-from engine.controllers.persistent_volumes.telling.branches import TREES
-from engine.controllers.persistent_volumes.telling.told import BranchTaken
+from engine.controllers.persistent_volumes.trace_steps.branches import TREES
+from engine.controllers.persistent_volumes.trace_steps.told import BranchTaken
 from engine.kernel.trace import Trace
 from engine.objects.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
 from engine.objects.phases import (

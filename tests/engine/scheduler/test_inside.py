@@ -12,7 +12,7 @@ from engine.input.scenario import Scenario
 from engine.kernel.trace import Trace
 from engine.kernel.units import SECOND
 from engine.scheduler.cycle.inside.answer import Cycle, cycle_told
-from engine.scheduler.queue.telling import Popped
+from engine.scheduler.queue.trace_steps import Popped
 from tests.builders import node, pod, scene
 
 LOCAL_VOLUMES = Path(__file__).resolve().parents[3] / "scenarios" / "local-volumes.yaml"

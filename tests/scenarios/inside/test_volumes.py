@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.cluster.cluster import Cluster
-from engine.controllers.persistent_volumes.telling.branches import TREES
+from engine.controllers.persistent_volumes.trace_steps.branches import TREES
 from engine.diagnosis.inside.answer import Step, VolumesTold
 from engine.diagnosis.inside.steps import inside_volumes
 from engine.diagnosis.inside.trace import Asked, VolumesTrace

@@ -19,7 +19,7 @@ from engine.framework import names
 from engine.framework.pods.pod_info import PodInfo
 from engine.kernel.errors import SimError
 from engine.scheduler.cycle.attempt import Attempt
-from engine.scheduler.cycle.binding.telling import RoundMade
+from engine.scheduler.cycle.binding.trace_steps import RoundMade
 from engine.scheduler.cycle.chronicle import COMPONENT
 from engine.scheduler.cycle.decision.result import ERROR
 from engine.scheduler.cycle.failure.failures import FailureHandler
@@ -145,7 +145,7 @@ class BindQueue:
     def _tell(self, info: PodInfo, told: RoundMade) -> None:
         trace = self._loop.trace
         if trace is not None and trace.follows(info.pod.id):
-            trace.tell(info.pod.id, told)
+            trace.add(info.pod.id, told)
 
     def _back_to_queue(self, queued: QueuedPodInfo, reason: str, message: str = "") -> None:
         """Requeue a pod that still needs a node. Upstream: MakeDefaultErrorFunc()."""

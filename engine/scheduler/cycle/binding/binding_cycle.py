@@ -37,7 +37,7 @@ from engine.scheduler.cycle.attempt import Attempt, Binding
 from engine.scheduler.cycle.binding.bind_queue import BindQueue
 from engine.scheduler.cycle.binding.binder import Binder
 from engine.scheduler.cycle.binding.plugin_calls import WAIT_FOR_VOLUMES, PluginCalls
-from engine.scheduler.cycle.binding.telling import Bound
+from engine.scheduler.cycle.binding.trace_steps import Bound
 from engine.scheduler.cycle.chronicle import COMPONENT, Chronicle
 from engine.scheduler.cycle.decision.result import ERROR, UNSCHEDULABLE, ScheduleResult
 from engine.scheduler.cycle.device_work import WAIT_FOR_DEVICES, DeviceWork
@@ -298,7 +298,7 @@ class BindingCycle:
         status = self._binder.bind(binding)
         trace, entity = self._loop.trace, binding.info.pod.id
         if trace is not None and trace.follows(entity):
-            trace.tell(entity, Bound(binding.node, status.code.value, status.reasons))
+            trace.add(entity, Bound(binding.node, status.code.value, status.reasons))
         if status is not SUCCESS:
             self._fail_at(ExtensionPoint.BIND, binding, status)
             return

@@ -29,7 +29,7 @@ from engine.framework.waiting_pods import MAX_TIMEOUT, go_duration
 from engine.kernel.errors import SimError
 from engine.kernel.loop import EventLoop
 from engine.scheduler.cycle.attempt import Binding
-from engine.scheduler.cycle.binding.telling import PointAnswer, PointRan, point_answer
+from engine.scheduler.cycle.binding.trace_steps import PointAnswer, PointRan, point_answer
 from engine.scheduler.cycle.chronicle import Chronicle
 from engine.scheduler.cycle.device_work import DeviceWork
 from engine.scheduler.cycle.extension_points import CONTINUES_AFTER, ExtensionPoint
@@ -94,7 +94,7 @@ class PluginCalls:
         trace = self._loop.trace
         if trace is not None and trace.follows(binding.info.pod.id):
             ran = PointRan(point.value, binding.node, tuple(told), outcome.code.value)
-            trace.tell(binding.info.pod.id, ran)
+            trace.add(binding.info.pod.id, ran)
         return outcome
 
     def _dynamic_resources(self, point: ExtensionPoint, binding: Binding) -> Status:

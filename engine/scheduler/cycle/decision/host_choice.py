@@ -12,7 +12,7 @@ from engine.framework.handle import Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.runtime import Scores
 from engine.kernel.rng import Stream
-from engine.scheduler.cycle.decision.telling_scores import HostChosen
+from engine.scheduler.cycle.decision.trace_scores import HostChosen
 
 
 class HostChoice:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from engine.framework.telling.filters import Filtered, NominatedPutOn, PreFilterAnswer
-from engine.framework.telling.nodes import (
+from engine.framework.trace_steps.filters import Filtered, NominatedPutOn, PreFilterAnswer
+from engine.framework.trace_steps.nodes import (
     Assumed,
     BindingFinished,
     Forgotten,
@@ -17,12 +17,12 @@ from engine.framework.telling.nodes import (
     TreeListed,
 )
 from engine.kernel.trace import Step, Trace, place_of
-from engine.scheduler.cycle.binding.telling import Bound, PointRan, RoundMade
-from engine.scheduler.cycle.decision.telling_scores import HostChosen, Scored
+from engine.scheduler.cycle.binding.trace_steps import Bound, PointRan, RoundMade
+from engine.scheduler.cycle.decision.trace_scores import HostChosen, Scored
 from engine.scheduler.cycle.inside.upstream import PLACES
-from engine.scheduler.preemption.telling import DryRunMade, DryRunsOrdered, PostFiltered
-from engine.scheduler.queue.telling import EventConsidered, Moved, Popped, Requeued
-from engine.storage.binding.telling import VolumesAssumed, VolumesLooked, VolumesWritten
+from engine.scheduler.preemption.trace_steps import DryRunMade, DryRunsOrdered, PostFiltered
+from engine.scheduler.queue.trace_steps import EventConsidered, Moved, Popped, Requeued
+from engine.storage.binding.trace_steps import VolumesAssumed, VolumesLooked, VolumesWritten
 
 Kind = TypeVar("Kind")
 PhaseState = Literal["done", "nothing to do", "not reached"]

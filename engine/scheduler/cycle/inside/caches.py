@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.framework.telling.nodes import CachedNode
+from engine.framework.trace_steps.nodes import CachedNode
 from engine.objects.objects import claim_of
 from engine.scheduler.cycle.attempt import Binding
 from engine.scheduler.cycle.state import SchedulerState
 from engine.scheduler.queue.scheduling_queue import SchedulingQueue
-from engine.scheduler.queue.telling import InFlightPod, QueueHeld, waiting
-from engine.storage.binding.telling import CachedVersions
+from engine.scheduler.queue.trace_steps import InFlightPod, QueueHeld, waiting
+from engine.storage.binding.trace_steps import CachedVersions
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ class HostChosen:
 
 def tell_scores(trace: Trace, framework: Framework, state: CycleState, scores: Scores) -> None:
     """Tell *trace* the scores of the pod that *state* is of."""
-    trace.tell(state.pod.pod.id, scored(framework, state, scores))
+    trace.add(state.pod.pod.id, scored(framework, state, scores))
 
 
 def scored(framework: Framework, state: CycleState, scores: Scores) -> Scored:

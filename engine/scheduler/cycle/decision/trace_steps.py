@@ -6,8 +6,8 @@ from engine.framework.framework import FITS
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.node_table import NodeTable
 from engine.framework.runtime import Framework, Search
-from engine.framework.telling.filters import Filtered, FilteredNode, Refusal, SearchKind
-from engine.framework.telling.nodes import NodesOrdered
+from engine.framework.trace_steps.filters import Filtered, FilteredNode, Refusal, SearchKind
+from engine.framework.trace_steps.nodes import NodesOrdered
 
 
 def ordered(table: NodeTable, rows: IntArray, start: int, wanted: int) -> NodesOrdered:
