@@ -1,10 +1,10 @@
 """Why one pod of a busy cluster took half a minute."""
 
 from engine.diagnosis.path.critical_path import critical_path
-from engine.diagnosis.path.record import HeldRecord
 from engine.diagnosis.path.steps import Path
 from engine.kernel.units import SECOND
 from tests.scenarios.inside.csi_surge import csi_surge
+from tests.scenarios.inside.held_record import HeldRecord
 
 
 def path_of(pod: str, until: float = 80) -> Path:

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.path.critical_path import critical_path
-from engine.diagnosis.path.record import HeldRecord
 from engine.diagnosis.path.steps import FAMILIES, Path
 from engine.kernel.recorder import Event
 from engine.kernel.units import SECOND
 from tests.properties.clusters import random_scenario
 from tests.properties.examples import examples
+from tests.scenarios.inside.held_record import HeldRecord
 
 UNTIL = 60 * SECOND
 

@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 
 from engine.diagnosis.path.critical_path import critical_path
-from engine.diagnosis.path.record import HeldRecord
 from engine.kernel.recorder import Event
 from kscope.runs.models import Run, RunEvent
+from tests.scenarios.inside.held_record import HeldRecord
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
