@@ -62,7 +62,7 @@ class VolumeWork:
         self._loop = loop
         self._latencies = latencies
         self._heard_until = 0
-        self._timeouts = timeouts
+        self.timeouts = timeouts
         self._volumes = VolumeAssumeCache()
         self._claims = ClaimAssumeCache()
         # The plugins look at the very same objects.
@@ -161,7 +161,7 @@ class VolumeWork:
         done: Callable[[str | None], None],
     ) -> PodBinding:
         """Write the assumptions and wait for the PV controller; *done* gets the error, or None."""
-        timeout = self._timeouts[info.pod.scheduler_name]
+        timeout = self.timeouts[info.pod.scheduler_name]
         binding = PodBinding(self._loop, self.binder, info.pod, node, volumes)
         binding.start(done, timeout)
         return binding

@@ -259,6 +259,7 @@ def world(db: Any, monkeypatch: pytest.MonkeyPatch) -> World:
     )
     monkeypatch.setattr("scheduling.api.evidence_kept", lambda attempt: {})
     monkeypatch.setattr("scheduling.api.drain_preview", lambda run, node: {})
+    monkeypatch.setattr("scheduling.api.pod_path", lambda run, pod, seq: {})
     monkeypatch.setattr("kscope.operations.views.readiness", lambda parts: {"ready": True})
     for name in ("run_wait_for_goal", "command_wait"):
         monkeypatch.setattr(services, name, lambda **one: next(iter(one.values())))

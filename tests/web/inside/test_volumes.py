@@ -60,5 +60,5 @@ def test_one_object_has_to_be_named(client: Client, mounting: Run) -> None:
 def test_the_page_and_its_tab_are_there(client: Client, mounting: Run) -> None:
     text = client.get(f"/runs/{mounting.pk}/inside/volumes/?claim=default/reports").content.decode()
     assert 'id="inside"' in text
-    tab = f'href="/runs/{mounting.pk}/inside/volumes/?claim=default/reports" aria-current="page"'
+    tab = f'href="/runs/{mounting.pk}/inside/scheduler/?claim=default/reports" aria-current="page"'
     assert tab in text

@@ -211,7 +211,8 @@ def test_the_question_of_a_fork_is_not_hidden(client: Client) -> None:
     question = "Which of these many pods wait, what for, and who goes first when room appears?"
     scenario = Scenario.objects.create(name="s", digest="s", document={}, question=question)
     run = Run.objects.create(scenario=scenario, name="run", forked_at=2 * 10**9)
-    assert f'<p class="question">{question}</p>' in page(client, f"/runs/{run.pk}/")
+    shown = page(client, f"/runs/{run.pk}/")
+    assert f'<aside class="question" aria-label="Question of the run">{question}</aside>' in shown
 
 
 def test_import_shows_the_command_that_prints_a_cluster(client: Client) -> None:
