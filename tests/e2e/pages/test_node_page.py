@@ -120,7 +120,7 @@ def _expect_the_same_health_everywhere(page: Page, run: int) -> None:
     card = page.get_by_role("article", name="Node node-1").get_by_title(
         f"reports cannot start: {words}"
     )
-    lane = page.get_by_role("link", name=f"Claim default/reports, failing. {words}")
+    lane = page.get_by_role("link", name=f"Claim default/reports, {words}. failing")
     see("board", "?pod=default/reports&", tile, card, lane)
     expect(page.get_by_label("Selected pod").get_by_text(words).first).to_be_visible()
     see("pods", "pods/?", page.get_by_role("row").filter(has_text=words))

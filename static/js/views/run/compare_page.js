@@ -150,7 +150,7 @@ function Numbers({result}) {
   const {a, b, measures} = result;
   return html`
     <section aria-label="Numbers"><div class="sechead"><h2>Numbers</h2><span class="note">${momentOf(result)}</span></div>
-      <table class="tbl"><thead><tr><th scope="col"></th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
+      <table class="tbl"><thead><tr><th scope="col">Figure</th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
         <tbody>${measures.map(
           (row) => html`<tr key=${row.key}><th scope="row">${MEASURES[row.key] ?? row.key}</th>
           <td class="right">${figure(row.a, row.unit)}</td><td class="right">${figure(row.b, row.unit)}</td>
@@ -166,7 +166,7 @@ function Use({result}) {
   const {a, b, utilisation} = result;
   return html`
     <section aria-label="Utilisation"><div class="sechead"><h2>Utilisation</h2><span class="note">requested / allocatable, all nodes</span></div>
-      <table class="tbl"><thead><tr><th scope="col"></th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
+      <table class="tbl"><thead><tr><th scope="col">Resource</th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
         <tbody>${utilisation.map(
           (row) => html`<tr key=${row.resource}><th scope="row">${row.resource}</th>
           <td class="right">${shareText(row.resource, row.a)}</td><td class="right">${shareText(row.resource, row.b)}</td>
