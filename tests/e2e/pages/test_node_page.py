@@ -133,6 +133,6 @@ def _expect_the_same_health_everywhere(page: Page, run: int) -> None:
     )
     see("volumes", "volumes/?", page.get_by_role("link", name=f"default/reports, {words}"))
     for name in ("default/reports", "disk-reports"):
-        expect(page.get_by_role("button", name=f"{name}, {words}")).to_be_visible()
+        expect(page.get_by_role("button", name=f"{name}, 10 Gi, {words}")).to_be_visible()
     see("nodes", "nodes/?", page.get_by_role("row").filter(has_text=words))
     see("node", "nodes/node-1/?", page.get_by_role("region", name="Pods").get_by_title(words))
