@@ -71,27 +71,6 @@ def test_two_runs_are_compared_from_their_fork(page: Page) -> None:
     expect(elsewhere).to_contain_text("none", timeout=PATIENCE_MS)
 
 
-def test_both_boards_follow_one_play_head(page: Page) -> None:
-    run = finished_run(page, "boards", one_pod_too_many("boards"))
-    fork = cordoned_fork(page, run)
-    bound = api(page, f"{run}/events/?kind=PodBound&limit=1")["events"][0]
-    page.goto(f"/runs/{run}/compare/?with={fork}&t={bound['at'] / 1e9 + 0.001}")
-    here = page.get_by_role("article", name=f"Board of #{run}", exact=True)
-    there = page.get_by_role("article", name=f"Board of #{fork}", exact=True)
-    pod = bound["object"].removeprefix("pod/")
-    expect(here).to_contain_text("1 on nodes", timeout=PATIENCE_MS)
-    expect(there).to_contain_text("0 on nodes")
-    here.get_by_role("button", name=pod).click()
-    for board in (here, there):
-        marked = board.get_by_role("button", name=pod)
-        expect(marked).to_have_attribute("aria-pressed", "true")
-        expect(marked).to_have_class(re.compile("elsewhere"))
-    answer = page.get_by_role("region", name="First difference")
-    expect(answer.get_by_role("heading")).to_contain_text(f"#{run} binds it to small")
-    page.keyboard.press("f")
-    expect(page.get_by_text("Viewing the past")).to_be_visible(timeout=PATIENCE_MS)
-
-
 def test_one_button_repeats_under_another_profile(page: Page) -> None:
     run = finished_run(page, "profiles", one_pod_too_many("profiles"))
     page.goto(f"/runs/{run}/compare/")

@@ -14,6 +14,8 @@ def test_keys_lead_through_a_cycle_and_its_failure(page: Page) -> None:
     attempts.get_by_role("link", name="Inside of cycle 1").click(timeout=PATIENCE_MS)
     stage = page.get_by_role("region", name="Step")
     heading = stage.locator("header").get_by_role("heading")
+    expect(heading).to_be_visible(timeout=PATIENCE_MS)
+    page.goto(f"/runs/{run}/inside/scheduler/?cycle=1&step=bind")
     expect(heading).to_have_text("Bind", timeout=PATIENCE_MS)
     expect(page.get_by_text("Viewing the past")).to_be_visible()
     page.keyboard.press("5")

@@ -83,7 +83,5 @@ def test_board_and_pod_page_link_to_claims(page: Page) -> None:
     page.get_by_role("link", name="orders", exact=True).click(timeout=PATIENCE_MS)
     expect(page).to_have_url(f"/runs/{run}/volumes/?pod=shop/orders-0&claim=shop/orders")
     page.goto(f"/runs/{run}/")
-    page.get_by_role("link", name=re.compile("^Claim ci.archive, ")).click(
-        timeout=PATIENCE_MS
-    )
+    page.get_by_role("link", name=re.compile("^Claim ci.archive, ")).click(timeout=PATIENCE_MS)
     expect(page.get_by_role("region", name="Binding of archive")).to_be_visible(timeout=PATIENCE_MS)
