@@ -172,7 +172,7 @@ def test_a_terminating_claim_is_never_shown_as_bound(page: Page) -> None:
     expect(page.get_by_role("link", name=re.compile("data, Terminating"))).to_be_visible()
     page.goto(f"/runs/{run}/volumes/?claim=shop/data")
     row = page.get_by_role(
-        "button", name=re.compile("data, Terminating since .*because pod web uses it")
+        "button", name=re.compile("data, .*Terminating since .*because pod web uses it")
     )
     expect(row).to_be_visible(timeout=PATIENCE_MS)
     expect(row.locator(".f-settled")).to_have_count(0)
