@@ -5,7 +5,6 @@ from typing import Final
 from engine.cluster.cluster import Cluster
 from engine.kernel.units import SECOND
 from engine.objects.kinds import entity_id
-from engine.objects.manifest_parts import section
 
 ABSENT: Final = "absent"
 DELETED: Final = "deleted"
@@ -20,8 +19,6 @@ def absence(cluster: Cluster, kind: str, key: str) -> tuple[str, str]:
     why = f" ({found.message})" if found.message else ""
     text = f"{kind} {key} was deleted at t={found.at / SECOND:g} s by {found.by}{asked}{why}"
     text = f"{text}, event {found.seq:,}."
-    phase = section(found.last, "status").get("phase")
-    node = section(found.last, "spec").get("nodeName")
-    last = [f"its phase was {phase}"] if phase else []
-    last += [f"its node was {node}"] if node else []
+    last = [f"its phase was {found.phase}"] if found.phase else []
+    last += [f"its node was {found.node}"] if found.node else []
     return DELETED, f"{text} At the last {' and '.join(last)}." if last else text

@@ -51,7 +51,7 @@ class Deletion(NamedTuple):
     """How an object went: event *seq* at *at* ns of virtual time removed it, *by* that component.
 
     `asked_by` is who had asked for it, the same one where nothing held the object; "" if unknown.
-    `last` is its last manifest.
+    `phase` and `node` are its last ones.
     """
 
     seq: int
@@ -59,7 +59,8 @@ class Deletion(NamedTuple):
     by: str
     asked_by: str
     message: str
-    last: Manifest
+    phase: str
+    node: str
 
 
 # So many of the newest deletions are remembered.
@@ -203,7 +204,13 @@ class WriteRecord:
         self._removals.append(Removal(seq, created, entity, write.new.raw))
         asked_by = self._doomed.pop(entity, "" if write.new.deletion_timestamp else note["by"])
         self._deletions[entity] = Deletion(
-            seq, self._recorder.now, note["by"], asked_by, note.get("message", ""), write.new.raw
+            seq,
+            self._recorder.now,
+            note["by"],
+            asked_by,
+            note.get("message", ""),
+            write.new.status.get("phase") or "",
+            write.new.spec.get("nodeName") or "",
         )
         if len(self._deletions) > _MOST_DELETIONS:
             del self._deletions[next(iter(self._deletions))]
