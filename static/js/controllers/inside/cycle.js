@@ -1,5 +1,6 @@
 import {batch, computed, effect, signal} from "@preact/signals";
 
+import {pause} from "../../lib/pause.js";
 import {hasEnded, placeOf, seqOf, stepFrom, stepsOf} from "../../model/inside/cycle.js";
 import {writesAsked} from "../../model/inside/cycle_binding.js";
 import {parseSeq} from "../../model/run/timeline.js";
@@ -216,10 +217,4 @@ export class Cycle {
     const {events} = asked ? await this.session.api.get("events/", asked).catch(() => ({events: []})) : {events: []};
     if (this.answer.peek() === answer) this.writes.value = events;
   }
-}
-
-function pause(ms) {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

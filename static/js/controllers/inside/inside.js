@@ -1,5 +1,6 @@
 import {batch, computed, effect, signal} from "@preact/signals";
 
+import {pause} from "../../lib/pause.js";
 import {nameOf, placeOf} from "../../model/inside/steps.js";
 
 const WAIT_MS = 120;
@@ -132,10 +133,4 @@ export class Inside {
       if (this.about.peek() === about) this.held.value = {about, seq, status: "failed", answer, message: error.message};
     }
   }
-}
-
-function pause(ms) {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

@@ -1,5 +1,6 @@
 import {effect, signal} from "@preact/signals";
 
+import {pause} from "../../lib/pause.js";
 import {questionOf} from "../../model/volumes/candidates.js";
 
 const WAIT_MS = 150;
@@ -81,10 +82,4 @@ export class Candidates {
 function isSame(one, other) {
   const keys = ["of", "node", "seq", "model", "version"];
   return keys.every((key) => one[key] === other[key]);
-}
-
-function pause(ms) {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }
