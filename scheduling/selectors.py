@@ -16,9 +16,13 @@ from engine.diagnosis.report import Diagnosis
 from engine.diagnosis.subjects.goals import Goal
 from engine.diagnosis.triage.after_play import Observed, observed_after_play, unplayed
 from engine.diagnosis.why import ASKED, explain_in_steps
-from engine.kernel.errors import SimError
 from engine.scheduler.cycle.score_columns import ScoreColumns
-from kscope.runs.drive.replay import Diverged, engine_at_head, engine_at_seq, engine_created
+from kscope.runs.drive.replay import (
+    engine_at_head,
+    engine_at_seq,
+    engine_created,
+    replay_refused,
+)
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
@@ -85,10 +89,8 @@ def _evidence_made_again(run: Run, attempt: SchedulingAttempt, start: int) -> di
         for scheduler in engine.schedulers:
             scheduler.state.evidence_of = attempt.pod
 
-    try:
+    with replay_refused():
         cluster = engine_at_seq(run, seq=attempt.seq, start=start, begin=begin)
-    except (Diverged, SimError) as problem:
-        raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem
     for made in cluster.take().attempts:
         if made.pod == attempt.pod and made.seq == attempt.seq:
             return None if made.evidence is None else _in_full(made.evidence)
@@ -219,11 +221,9 @@ def checks_by_id(run_id: int) -> dict[str, Any]:
 
 def cluster_at(run: Run, seq: int | None) -> Cluster:
     """The cluster of *run* after event *seq*, or at its head. Raises ApplicationError."""
-    try:
+    with replay_refused():
         if run.head_seq == 0:
             return engine_created(run)
         if seq is None or seq == run.head_seq:
             return engine_at_head(run)
         return engine_at_seq(run, seq=seq)
-    except (Diverged, SimError) as problem:
-        raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem

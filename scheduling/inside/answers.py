@@ -10,10 +10,9 @@ from django.db.models import QuerySet
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.replicas import SchedulerHeld
-from engine.kernel.errors import SimError
 from engine.kernel.trace import Trace
 from engine.scheduler.cycle.inside.answer import cycle_told
-from kscope.runs.drive.replay import Diverged, engine_at_seq
+from kscope.runs.drive.replay import engine_at_seq, replay_refused
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
@@ -119,8 +118,6 @@ def _traced(run: Run, began: _Began) -> Trace:
         run_id=run.pk, object=began.entity, kind__in=_ENDS, seq__gt=began.seq
     )
     end = _first_seq(ends.order_by("seq")) or run.head_seq
-    try:
+    with replay_refused():
         engine_at_seq(run, seq=end, start=min(firsts, default=1) - 1, begin=begin)
-    except (Diverged, SimError) as problem:
-        raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem
     return made[0]

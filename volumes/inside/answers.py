@@ -7,8 +7,7 @@ from typing import Any, Final
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.inside.steps import inside_volumes
 from engine.diagnosis.inside.trace import Asked, VolumesTrace
-from engine.kernel.errors import SimError
-from kscope.runs.drive.replay import Diverged, engine_at_seq
+from kscope.runs.drive.replay import engine_at_seq, replay_refused
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
@@ -69,8 +68,6 @@ def _traced(run: Run, asked: Asked, start: int, seq: int) -> tuple[VolumesTrace,
         trace = engine.loop.trace = VolumesTrace(engine, asked)
         made.append((trace, engine.seq if engine.steps else 0))
 
-    try:
+    with replay_refused():
         engine_at_seq(run, seq=seq, start=start, begin=begin)
-    except (Diverged, SimError) as problem:
-        raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem
     return made[0]

@@ -24,6 +24,7 @@ from kscope.runs.drive.ending.stopping import Stopping
 from kscope.runs.drive.garbage import uncollected
 from kscope.runs.drive.run_table import Row
 from kscope.runs.drive.slices import LostLease
+from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Checkpoint, Command, Run
 
 CHUNK = 2_000  # callbacks between two signs of life
@@ -115,6 +116,15 @@ def engine_at_seq(
         begin(engine)
     with _measured("checkpoint" if found else "start"):
         return _at_event(engine, done, run, seq, _nothing)
+
+
+@contextmanager
+def replay_refused() -> Iterator[None]:
+    """Around a question for which a run is played again: raises ApplicationError where it cannot be."""
+    try:
+        yield
+    except (Diverged, SimError) as problem:
+        raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem
 
 
 def go_to(engine: Cluster, *, steps: int, at: int, alive: Callable[[], None] = _nothing) -> None:
