@@ -19,6 +19,8 @@ from bench.table import Row, cpu_seconds, median, seconds
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command
 from engine.framework.columns.explanation import Explanation
+from engine.framework.nodes.arrays import IntArray
+from engine.framework.pods.pod_info import PodInfo
 from engine.kernel.units import SECOND
 from engine.scheduler.cycle.algorithm import SchedulingAlgorithm
 from engine.scheduler.cycle.attempt import SchedulingAttempt
@@ -38,18 +40,11 @@ class Recomputing(SchedulingAlgorithm):
     """The baseline: it computes every node again for every pod."""
 
     def schedule(
-        self,
-        pod: Any,
-        order: Any = None,
-        *,
-        explain: bool = True,
-        by_columns: bool = False,
-        keep: bool = False,
-        cycle: int = 0,
+        self, pod: PodInfo, order: IntArray | None = None, **options: Any
     ) -> ScheduleResult:
         """Like the base class, but with nothing kept from earlier pods."""
         self.room_verdicts.forget()
-        return super().schedule(pod, order, explain=True, keep=keep, cycle=cycle)
+        return super().schedule(pod, order, **{**options, "explain": True, "by_columns": False})
 
 
 @dataclass(frozen=True, slots=True)

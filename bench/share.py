@@ -17,17 +17,18 @@ from typing import Any
 
 from bench.api import run_of_pods
 from bench.servers import servers
+from bench.size import usual
 from bench.table import Row, percentile
 
-UPLOADS = 8
-UPLOAD_BYTES = 16_000_000
-BODIES = 500
+UPLOADS = usual(8, least=2)
+UPLOAD_BYTES = usual(16_000_000, least=50_000)
+BODIES = usual(500, least=10)
 BODY_BYTES = 58 * 1_048_576
 SENT_BYTES = 1_048_576  # of each of them, unless it is answered before
-PODS = 20_000
-LISTS = 8
-LIST_SECONDS = 20.0
-ALONE_SECONDS = 5.0
+PODS = usual(20_000, least=50)
+LISTS = usual(8, least=2)
+LIST_SECONDS = usual(20, least=1)
+ALONE_SECONDS = usual(5, least=1)
 PAUSE_SECONDS = 0.02
 PAGES = ("/", "/api/runs/", "/api/scenarios/", "/scenarios/upload/")
 _MIB = 1_048_576
