@@ -18,7 +18,7 @@ from engine.versions.kubernetes_version import KubernetesVersion
 V1_11 = KubernetesVersion(
     name="v1.11",
     summary="Predicates and priorities; volumes are bound in rounds, before the pod.",
-    formats=("v1alpha1", "Policy"),
+    formats=("v1alpha1", "componentconfig/v1alpha1", "Policy"),
     feature_gates={
         "TaintNodesByCondition": OFF,
         "ResourceLimitsPriorityFunction": OFF,

@@ -11,6 +11,7 @@ from engine.versions.v1_11 import V1_11
 V1_16 = V1_11.but(
     name="v1.16",
     summary="Predicates and priorities; nodes are tainted by condition, volumes are bound with the pod.",
+    formats=("v1alpha1", "Policy"),
     feature_gates={
         "TaintNodesByCondition": ON,
         "EvenPodsSpread": OFF,

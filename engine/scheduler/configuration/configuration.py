@@ -17,9 +17,9 @@ from engine.plugins.volume_binding.arguments import refuse_shape
 from engine.scheduler.configuration.extenders import read_extenders
 from engine.scheduler.configuration.formats import (
     ADDRESSES,
-    API_VERSIONS,
     BEFORE_PROFILES,
-    GROUP,
+    COMPONENT_CONFIG,
+    FORMATS,
     KIND,
     POLICY,
     as_text,
@@ -90,15 +90,16 @@ def read_setup(document: Any, version: str | KubernetesVersion) -> SchedulerSetu
         return parse_policy(document, kubernetes)
     if kind != KIND:
         raise fields.error("kind", f'"{kind}" is not {KIND} or {POLICY}')
-    group, _, api_version = fields.text("apiVersion").partition("/")
-    if group != GROUP or api_version not in API_VERSIONS:
-        known = ", ".join(f"{GROUP}/{one}" for one in API_VERSIONS)
-        raise fields.error("apiVersion", f'"{fields.text("apiVersion")}" is not one of {known}')
-    _check_format(fields, api_version, kubernetes)
-    if api_version == BEFORE_PROFILES:
-        _check_unused(fields.only(*_FIELDS_BEFORE_PROFILES))
+    api_version = fields.text("apiVersion")
+    if api_version not in FORMATS:
+        raise fields.error("apiVersion", f'"{api_version}" is not one of {", ".join(FORMATS)}')
+    format_ = FORMATS[api_version]
+    _check_format(fields, format_, kubernetes)
+    if format_ in (BEFORE_PROFILES, COMPONENT_CONFIG):
+        domains = ("failureDomains",) if format_ == COMPONENT_CONFIG else ()
+        _check_unused(fields.only(*_FIELDS_BEFORE_PROFILES, *domains))
         return _read_without_profiles(fields, kubernetes)
-    _check_unused(fields.only(*_TOP_FIELDS, *(() if api_version == "v1" else ADDRESSES)))
+    _check_unused(fields.only(*_TOP_FIELDS, *(() if format_ == "v1" else ADDRESSES)))
     gates = fields.mapping("featureGates")
     if gates is not None:
         kubernetes = with_gates(kubernetes, gates.raw)
@@ -465,7 +466,7 @@ def _read_without_profiles(fields: Fields, kubernetes: KubernetesVersion) -> Sch
         profiles=(profile,),
         initial_backoff=initial,
         max_backoff=longest,
-        leader_election=_leader_election(fields),
+        leader_election=_leader_election(fields, names_lock=True),
     )
 
 
@@ -494,9 +495,12 @@ def _algorithm_source(
         raise source.error("provider", f'"{name}" is not one of {known}') from unknown
 
 
-def _leader_election(fields: Fields, *, only_leases: bool = False) -> LeaderElection:
+def _leader_election(
+    fields: Fields, *, names_lock: bool = False, only_leases: bool = False
+) -> LeaderElection:
     """A duration that is 0 or absent is the default.
 
+    With *names_lock* the Lease may also be named as the object of a lock, as before Kubernetes 1.18.
     Upstream: component-base/config/validation ValidateLeaderElectionConfiguration().
     """
     settings = fields.mapping("leaderElection")
@@ -511,13 +515,18 @@ def _leader_election(fields: Fields, *, only_leases: bool = False) -> LeaderElec
         "resourceLock",
         "resourceName",
         "resourceNamespace",
+        *(("lockObjectName", "lockObjectNamespace") if names_lock else ()),
     )
     election = LeaderElection(
         lease_duration=settings.duration("leaseDuration", 0) or defaults.lease_duration,
         renew_deadline=settings.duration("renewDeadline", 0) or defaults.renew_deadline,
         retry_period=settings.duration("retryPeriod", 0) or defaults.retry_period,
-        resource_namespace=settings.text("resourceNamespace") or defaults.resource_namespace,
-        resource_name=settings.text("resourceName") or defaults.resource_name,
+        resource_namespace=settings.text("lockObjectNamespace")
+        or settings.text("resourceNamespace")
+        or defaults.resource_namespace,
+        resource_name=settings.text("lockObjectName")
+        or settings.text("resourceName")
+        or defaults.resource_name,
     )
     lock = settings.text("resourceLock") or "leases"
     if only_leases and settings.boolean("leaderElect", default=True) and lock != "leases":

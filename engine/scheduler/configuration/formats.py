@@ -19,6 +19,8 @@ KIND: Final = "KubeSchedulerConfiguration"
 POLICY: Final = "Policy"
 # The format of the time before profiles: one scheduler, by a provider or a Policy.
 BEFORE_PROFILES: Final = "v1alpha1"
+# The same in the group that all components shared before.
+COMPONENT_CONFIG: Final = "componentconfig/v1alpha1"
 # The first and the last minor release of Kubernetes 1 that served a format.
 _SERVED: Final[Mapping[str, tuple[int, int | None]]] = {
     "v1": (25, None),
@@ -27,9 +29,13 @@ _SERVED: Final[Mapping[str, tuple[int, int | None]]] = {
     "v1beta1": (19, 22),
     "v1alpha2": (18, 19),
     "v1alpha1": (12, 18),
+    COMPONENT_CONFIG: (9, 11),
     POLICY: (2, 22),
 }
-API_VERSIONS: Final = tuple(one for one in _SERVED if one != POLICY)
+# By apiVersion of a KubeSchedulerConfiguration.
+FORMATS: Final[Mapping[str, str]] = {
+    one if one == COMPONENT_CONFIG else f"{GROUP}/{one}": one for one in _SERVED if one != POLICY
+}
 # Fields that the format v1 no longer has.
 ADDRESSES: Final = ("healthzBindAddress", "metricsBindAddress")
 # A longer document is not shown in a message.
@@ -79,7 +85,8 @@ def converted(fields: Fields, format_: str, target: str) -> dict[str, Any] | Non
     """
     if format_ == POLICY or target == POLICY:
         return None
-    current = _without_profiles(fields) if format_ == BEFORE_PROFILES else dict(fields.raw)
+    has_profiles = format_ not in (BEFORE_PROFILES, COMPONENT_CONFIG)
+    current = dict(fields.raw) if has_profiles else _without_profiles(fields)
     if current is None:
         return None
     current = _as_v1(Fields(current))
@@ -114,7 +121,7 @@ def _without_profiles(fields: Fields) -> dict[str, Any] | None:
         config.append(_config(names.INTER_POD_AFFINITY, hardPodAffinityWeight=weight))
     if config:
         profile["pluginConfig"] = config
-    gone = ("schedulerName", "algorithmSource", "hardPodAffinitySymmetricWeight")
+    gone = ("schedulerName", "algorithmSource", "hardPodAffinitySymmetricWeight", "failureDomains")
     return {**_except(fields.raw, gone), "profiles": [profile]}
 
 

@@ -14,7 +14,7 @@ from engine.input.reading import ConfigurationError, Fields
 from engine.objects.objects import Manifest
 from engine.objects.unmodelled import OF_GROUPS, SINCE_1_34, SINCE_1_36
 from engine.scheduler.configuration.configuration import read_setup
-from engine.scheduler.configuration.formats import GROUP, POLICY
+from engine.scheduler.configuration.formats import FORMATS, POLICY
 from engine.scheduler.configuration.policy import provider
 from engine.scheduler.configuration.profiles import Profile
 from engine.scheduler.configuration.registry import factory_of
@@ -92,8 +92,8 @@ def _profile_of(configuration: Any) -> str:
     if not isinstance(configuration, dict):
         return DEFAULT.name
     document = cast("dict[str, Any]", configuration)
-    api_version = str(document.get("apiVersion") or "").removeprefix(f"{GROUP}/")
-    format_ = POLICY if document.get("kind") == POLICY else api_version
+    api_version = str(document.get("apiVersion") or "")
+    format_ = POLICY if document.get("kind") == POLICY else FORMATS.get(api_version)
     if format_ in DEFAULT.formats:
         return DEFAULT.name
     readers = (name for name, one in VERSIONS.items() if format_ in one.formats)

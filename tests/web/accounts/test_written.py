@@ -114,6 +114,7 @@ def test_time_to_try_again_means_nothing_is_stored(
             return handle_server_error(request)  # type: ignore[return-value]
         raise AssertionError("the work goes well")
 
+    connection.ensure_connection()  # A connection that cannot be made is no statement that is lost.
     answer = WrittenMiddleware(respond)(rf.post(path))
     assert answer.status_code == TABLE[work]
     assert ("Retry-After" in answer) == (answer.status_code == 503)

@@ -60,6 +60,23 @@ def test_an_old_version_is_offered_as_v1(version: str, releases: str, profile: s
     assert len(taken(document, profile).profiles) == 1
 
 
+def test_the_format_of_all_components_is_read() -> None:
+    election = {"leaderElect": True, "lockObjectName": "mine", "lockObjectNamespace": "ours"}
+    document = {
+        "apiVersion": "componentconfig/v1alpha1",
+        "kind": "KubeSchedulerConfiguration",
+        "schedulerName": "mine",
+        "failureDomains": "kubernetes.io/hostname",
+        "leaderElection": election,
+    }
+    setup = read_setup(document, "v1.11")
+    assert setup.profiles[0].name == "mine"
+    assert setup.leader_election.resource_name == "mine"
+    assert setup.leader_election.resource_namespace == "ours"
+    assert "was served by Kubernetes 1.9 to 1.11; " in refusal(document, "v1.16")
+    assert "failureDomains" not in offered(document, "v1.16")
+
+
 def test_v1_says_who_serves_it() -> None:
     problem = refusal(told("v1"), "v1.20")
     assert "served by Kubernetes 1.25 and later; the scheduler's profile is v1.20" in problem
