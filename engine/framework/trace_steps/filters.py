@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from engine.framework.framework import PodVolumes
+
 Way = Literal["goes on", "skip", "refuses", "fails"]
 SearchKind = Literal["first node", "all nodes"]
 
@@ -52,6 +54,8 @@ class FilteredNode:
 
     `called` counts those of `Filtered.asked` from the first on; the others never were. `refusal` is
     a place in `Filtered.refusals`, -1 for a node that fits; `text` and `numbers` are its evidence.
+    `volumes` is what the claims of the pod would get there. Upstream: podBindingCache up to v1.17,
+    then stateData.podVolumesByNode.
     """
 
     node: str
@@ -61,6 +65,7 @@ class FilteredNode:
     short: int | None = None
     unit: str = ""
     numbers: Mapping[str, Any] | None = None
+    volumes: PodVolumes | None = None
 
 
 @dataclass(frozen=True, slots=True)

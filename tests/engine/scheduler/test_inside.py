@@ -156,6 +156,13 @@ def test_volumes_are_told_with_both_versions(profile: str) -> None:
         assert cycle.volumes is not None
         assumed = cycle.volumes.assumed[0]
         assert assumed.bind
+        assert cycle.filter is not None
+        plans = {one.node: one.volumes for one in cycle.filter.searches[0].nodes}
+        chosen = plans[assumed.node]
+        assert chosen is not None
+        assert list(chosen.bind.items()) == [(one.claim, one.volume) for one in assumed.bind]
+        others = [one.bind for name, one in plans.items() if one and name != assumed.node]
+        assert chosen.bind not in others
         volume = next(one for one in assumed.caches if one.name == assumed.bind[0].volume)
         assert volume.assumed
         assert volume.latest_version == volume.informer_version

@@ -24,13 +24,16 @@ def filtered(
     """The verdicts of *search* as they are told; *unseen* nodes came after its end."""
     state, verdicts = search.state, search.verdicts
     table, filters = framework.handle.table, framework.plugins.filter
+    planner = framework.volume_binding
     asked = tuple(plugin.name for plugin in filters if plugin.name not in state.skip_filter)
     places = {name: place for place, name in enumerate(asked, 1)}
     refusals: dict[tuple[int, int], int] = {}
     nodes: list[FilteredNode] = []
     for row, plugin, code in verdicts.each():
         if plugin == FITS:
-            nodes.append(FilteredNode(table.name(row), len(asked)))
+            planned = None if planner is None else planner.plan(state, row)
+            volumes = planned if planned and (planned.bind or planned.provision) else None
+            nodes.append(FilteredNode(table.name(row), len(asked), volumes=volumes))
             continue
         kind_of = refusals.setdefault((plugin, code), len(refusals))
         detail = framework.detail(state, row, plugin, code)
