@@ -1,0 +1,116 @@
+"""Reads docs/concepts.md."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.text import slugify
+
+# A cell may hold a bar within a code span.
+_CELL = re.compile(r"\|((?:`[^`]*`|[^|`])*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What REST says: the answer and the path within it, how to compare, and the value as text.
+
+    `sign` is "=" for equal, "~" for contained in, ">" for greater than.
+    """
+
+    answer: str
+    path: str
+    sign: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """The event after which something is seen: its kind, object ("" is any), and which one of them."""
+
+    kind: str
+    object: str
+    which: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Where something is seen: a demo under a version, and a page of that run."""
+
+    demo: str
+    version: str
+    page: str
+    after: Instant | None
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """A thing that readers ask about. Without `seen` no run shows it, and `why` says why."""
+
+    name: str
+    meaning: str
+    seen: Seen | None = None
+    why: str = ""
+
+    @property
+    def anchor(self) -> str:
+        """The fragment of its address."""
+        return slugify(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The concepts of one subject."""
+
+    title: str
+    concepts: tuple[Concept, ...]
+
+
+@cache
+def sections() -> tuple[Section, ...]:
+    """The tables of docs/concepts.md. Read once per process."""
+    text = Path(settings.BASE_DIR, "docs", "concepts.md").read_text()
+    parts = re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return tuple(Section(title, tuple(map(_concept, _rows(body)))) for title, body in parts)
+
+
+def _rows(body: str) -> list[list[str]]:
+    """The cells of a table, without its head."""
+    lines = [line for line in body.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in _CELL.findall(line)[:-1]] for line in lines[1:]]
+
+
+def _concept(cells: list[str]) -> Concept:
+    if len(cells) == 3:
+        name, meaning, why = cells
+        return Concept(name, meaning, why=why)
+    name, meaning, run, page, after, says = cells
+    demo, version = run.strip("`").split()
+    seen = Seen(
+        demo,
+        version,
+        page.strip("`").removeprefix("/"),
+        _instant(after),
+        tuple(map(_fact, _facts(says))),
+    )
+    return Concept(name, meaning, seen)
+
+
+def _instant(cell: str) -> Instant | None:
+    if not cell:
+        return None
+    words, _, which = cell.strip("`").partition(" #")
+    kind, _, entity = words.partition(" ")
+    return Instant(kind, entity, int(which or 1))
+
+
+def _facts(cell: str) -> list[tuple[str, str, str]]:
+    return re.findall(r"`([^`]+)` ([=~>]) ?(.*?)(?=; `|$)", cell)
+
+
+def _fact(found: tuple[str, str, str]) -> Fact:
+    where, sign, value = found
+    answer, _, path = where.partition(" ")
+    return Fact(answer, path, sign, value)

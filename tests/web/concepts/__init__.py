@@ -1,0 +1,1 @@
+"""What docs/concepts.md says of runs."""
