@@ -11,9 +11,10 @@ const ROOMS = {
     ["nodes"],
     ["session"],
     ["run", "why"],
+    ["palette"],
   ],
   views: [
-    ["board", "versions", "triage", "first_look", "inside"],
+    ["board", "palette", "versions", "triage", "first_look", "inside"],
     ["pods"],
     ["volumes", "nodes", "machines"],
     ["run"],
@@ -21,6 +22,7 @@ const ROOMS = {
     ["shared"],
   ],
   model: [
+    ["palette"],
     ["run", "versions", "triage", "first_look", "inside"],
     ["volumes"],
     ["pods", "nodes", "machines", "why"],

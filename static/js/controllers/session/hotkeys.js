@@ -1,4 +1,5 @@
 import {element, optional} from "../../lib/dom.js";
+import {copyLink} from "../palette/palette.js";
 
 // What Space itself presses, opens or writes into.
 const OPERATED_BY_SPACE = 'button, summary, input, select, textarea, [contenteditable], [role="button"]';
@@ -19,6 +20,7 @@ export function connectHotkeys(session) {
     Home: () => session.playhead.seek({seq: 0}, {isJump: true}),
     End: () => session.playhead.jumpToNewest({isJump: true}),
     w: openWhy,
+    c: () => navigator.clipboard && copyLink(session),
     "?": () => element("#keys-dialog", {kind: HTMLDialogElement}).showModal(),
   };
   const ofSlider = {

@@ -7,6 +7,7 @@ import {connectDelete} from "../run/delete.js";
 import {connectFork} from "../run/fork.js";
 import {connectFrozen} from "../run/frozen.js";
 import {connectShare} from "../run/share.js";
+import {offerRun} from "../palette/palette.js";
 import {connectHotkeys} from "./hotkeys.js";
 import {RunSession} from "./run_session.js";
 import {element, given, optional} from "../../lib/dom.js";
@@ -32,6 +33,7 @@ export function startRunPage(root, address, {hasPlayback = true} = {}) {
   if (fork) connectFork(session, fork, document.querySelector("#fork-dialog"));
   if (budget) connectBudget(budget, element("#budget-dialog", {kind: HTMLDialogElement}));
   if (share) connectShare(share, document.querySelector("#share-dialog"));
+  offerRun(session);
   connectDelete(document, () => location.assign("/"));
   aimTabs(session, document.querySelectorAll("a[data-page]"));
   showConnection(session, document.querySelector("#connection"));

@@ -11,6 +11,8 @@ const KEYS = [
   [["Home", "End"], "Go to the beginning, or to the newest event"],
   [["w"], "Ask why the selected object is as it is, or go to the answer"],
   [["↑", "↓"], "Move between the pods of the queue"],
+  [["c"], "Copy the link to this instant"],
+  [["Ctrl K", "/"], "Go to a page, an object or an event by its name or number"],
   [["?"], "Show these keys"],
 ];
 

@@ -1,0 +1,111 @@
+import {h, render} from "preact";
+
+import {readJson} from "../../lib/api.js";
+import {eventAsked, objectEntries} from "../../model/palette/palette.js";
+import {Palette} from "../../views/palette/palette.js";
+
+const IS_WRITTEN_INTO = "input, select, textarea, [contenteditable], dialog[open] *";
+
+/** What pages add to the entries of all pages. @type {((query: string) => object[])[]} */
+const sources = [];
+
+/** Open the palette with Ctrl-K, or with / where the page has no field of its own for it. */
+export function connectPalette() {
+  const host = document.createElement("div");
+  document.body.append(host);
+  const runs = newestRuns();
+  const onClose = () => render(null, host);
+  const draw = () => {
+    const offered = (query) => [...sources.flatMap((source) => source(query)), ...siteEntries(), ...runs.entries];
+    render(h(Palette, {offered, onClose}), host);
+  };
+  const open = async () => {
+    if (document.querySelector("dialog[open]")) return;
+    draw();
+    await runs.load();
+    if (host.hasChildNodes()) draw();
+  };
+  addEventListener("keydown", (event) => {
+    const isCommand = (event.ctrlKey || event.metaKey) && event.key === "k";
+    const isSlash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey;
+    const target = /** @type {Element} */ (event.target);
+    if (event.defaultPrevented || !(isCommand || (isSlash && !target.closest(IS_WRITTEN_INTO)))) return;
+    event.preventDefault();
+    open();
+  });
+}
+
+/** What there is on a page of a run: its objects, its events by number, and what is done with them. */
+export function offerRun(session) {
+  sources.push((query) => {
+    const seq = eventAsked(query);
+    const at = {
+      title: `#${seq}`,
+      about: "go to the event of this number",
+      run: () => session.playhead.seek({seq}, {isJump: true}),
+    };
+    return [
+      ...(seq === null ? [] : [at]),
+      ...acts(session),
+      ...objectEntries(session.model.entities, (id) => session.hrefOf(id)),
+    ];
+  });
+}
+
+/** @param {import("../session/run_session.js").RunSession} session */
+function acts(session) {
+  const toNewest = () => session.playhead.jumpToNewest({isJump: true});
+  const copy = {
+    title: "Copy the link to this instant",
+    about: "with the event and what is selected (key: c)",
+    run: () => copyLink(session),
+  };
+  return [
+    ...(navigator.clipboard ? [copy] : []),
+    {title: "Play or pause", about: "key: Space", run: () => session.playhead.togglePlay()},
+    {title: "Go to the newest event", about: "key: End", run: toNewest},
+  ];
+}
+
+/** Put the address of this page at the event shown into the clipboard, and say so. */
+export async function copyLink(session) {
+  const link = new URL(session.hrefAt(session.place.seq) || location.pathname, location.href);
+  await navigator.clipboard.writeText(link.href);
+  session.notices.say(`The link to event ${session.place.seq} is in the clipboard.`);
+}
+
+/** The menu of the page and the list of runs, and the theme. */
+function siteEntries() {
+  const links = [...document.querySelectorAll("nav.tabs a")].map((link) => ({
+    title: (link.firstChild?.textContent ?? "").trim(),
+    about: "page",
+    href: () => link.getAttribute("href"),
+  }));
+  if (!links.some(({title}) => title === "Runs")) links.push({title: "Runs", about: "page", href: () => "/"});
+  const theme = document.querySelector("#theme");
+  const change = {
+    title: "Switch between light and dark",
+    about: "theme",
+    run: () => theme instanceof HTMLElement && theme.click(),
+  };
+  return [...links, change];
+}
+
+/** The newest runs, asked for when the palette is first opened. */
+function newestRuns() {
+  const runs = {
+    entries: [],
+    isAsked: false,
+    async load() {
+      if (runs.isAsked) return;
+      runs.isAsked = true;
+      const found = await readJson("/api/runs/");
+      runs.entries = (found?.runs ?? []).map(({id, name, profile}) => ({
+        title: name,
+        about: `run ${id}, ${profile}`,
+        href: () => `/runs/${id}/`,
+      }));
+    },
+  };
+  return runs;
+}
