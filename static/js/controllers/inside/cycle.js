@@ -1,6 +1,6 @@
 import {batch, computed, effect, signal} from "@preact/signals";
 
-import {pause} from "../../lib/pause.js";
+import {Asking} from "../../lib/asking.js";
 import {hasEnded, placeOf, seqOf, stepFrom, stepsOf} from "../../model/inside/cycle.js";
 import {writesAsked} from "../../model/inside/cycle_binding.js";
 import {parseSeq} from "../../model/run/timeline.js";
@@ -43,14 +43,19 @@ export class Cycle {
     /** What others wrote while the pod was bound. @type {import("@preact/signals").Signal<any[]>} */
     this.writes = signal([]);
     this.kept = new Map();
-    this.busy = false;
+    this.asking = new Asking({
+      wanted: () => this.#missing(),
+      ask: (wanted) => this.#read(wanted),
+      rest: () => (this.#follows() ? REST_MS : 0),
+      waitMs: WAIT_MS,
+    });
     /** Whether the play head is to go to the step that is shown, once the answer is there. */
     this.isOpening = signal(this.number.value !== null && session.address.query("seq") === "");
   }
 
   start() {
     effect(() => {
-      if (this.wanted.value) this.#ask();
+      if (this.wanted.value) this.asking.start();
     });
   }
 
@@ -74,7 +79,7 @@ export class Cycle {
       this.number.value = cycle;
       this.named.value = step.id;
     });
-    if (this.session.place.seq !== seq) this.session.playhead.seek({seq});
+    this.session.playhead.show(seq);
   }
 
   /** Show the step that is so many further on. */
@@ -112,7 +117,7 @@ export class Cycle {
   /** Ask again after a failure. */
   retry() {
     this.held.value = {...this.held.value, status: "loading", key: ""};
-    this.#ask();
+    this.asking.start();
   }
 
   #wanted() {
@@ -140,22 +145,13 @@ export class Cycle {
     return String(this.session.live.head.seq);
   }
 
-  /** One question after the other, until the answer is the one that is wanted. */
-  async #ask() {
-    if (this.busy) return;
-    this.busy = true;
-    await pause(WAIT_MS);
-    for (;;) {
-      const wanted = this.wanted.peek();
-      if (wanted === null || this.held.peek().key === wanted.key) break;
-      if (this.#isAbout(wanted)) {
-        this.held.value = {...this.held.peek(), key: wanted.key};
-        break;
-      }
-      await this.#read(wanted);
-      if (this.#follows()) await pause(REST_MS);
-    }
-    this.busy = false;
+  /** What is wanted and not held. */
+  #missing() {
+    const wanted = this.wanted.peek();
+    if (wanted === null || this.held.peek().key === wanted.key) return null;
+    if (!this.#isAbout(wanted)) return wanted;
+    this.held.value = {...this.held.peek(), key: wanted.key};
+    return null;
   }
 
   /** Whether what is wanted changes with the run. */
@@ -193,7 +189,7 @@ export class Cycle {
     if (!this.isOpening.peek()) return;
     const steps = this.steps.peek();
     const seq = seqOf(steps, placeOf(steps, this.named.peek(), null));
-    if (hasEnded(answer) && this.session.place.seq !== seq) await this.session.playhead.seek({seq});
+    if (hasEnded(answer)) await this.session.playhead.show(seq);
     this.isOpening.value = false;
   }
 

@@ -1,6 +1,6 @@
 import {batch, computed, effect, signal} from "@preact/signals";
 
-import {pause} from "../../lib/pause.js";
+import {Asking} from "../../lib/asking.js";
 import {nameOf, placeOf} from "../../model/inside/steps.js";
 
 const WAIT_MS = 120;
@@ -38,7 +38,12 @@ export class Inside {
     });
     /** What matching said of each volume when the scheduler chose, by the id of the step. */
     this.candidates = signal(new Map());
-    this.busy = false;
+    this.asking = new Asking({
+      wanted: () => this.#missing(),
+      ask: ({about, seq}) => this.#answer(about, seq),
+      rest: () => REST_MS,
+      waitMs: WAIT_MS,
+    });
     /** @type {string | null} */
     this.kept = null;
   }
@@ -48,7 +53,7 @@ export class Inside {
       const [about, seq] = [this.about.value, this.head.value];
       if (about === null || seq === 0) return;
       if (this.held.peek()?.about !== about) this.held.value = {about, seq: 0, status: "loading"};
-      this.#ask();
+      this.asking.start();
     });
   }
 
@@ -58,7 +63,7 @@ export class Inside {
     if (!step) return;
     this.named.value = step.id;
     this.session.address.write({step: step.id});
-    if (this.session.place.seq !== step.seq) this.session.playhead.seek({seq: step.seq});
+    this.session.playhead.show(step.seq);
   }
 
   /** Show the step that is so many further on. */
@@ -83,7 +88,7 @@ export class Inside {
     const about = this.about.value;
     if (about === null) return;
     this.held.value = {about, seq: 0, status: "loading"};
-    this.#ask();
+    this.asking.start();
   }
 
   /** Read what matching says of every volume at a step at which the scheduler assumed one. */
@@ -107,20 +112,10 @@ export class Inside {
     return this.kept;
   }
 
-  /** One question after the other, until the answer is about the newest event. */
-  async #ask() {
-    if (this.busy) return;
-    this.busy = true;
-    await pause(WAIT_MS);
-    for (;;) {
-      const [about, seq] = [this.about.peek(), this.head.peek()];
-      const held = this.held.peek();
-      if (about === null || (held !== null && held.about === about && held.seq === seq)) break;
-      await this.#answer(about, seq);
-      if (this.held.peek()?.status === "failed") break;
-      if (this.about.peek() === about) await pause(REST_MS);
-    }
-    this.busy = false;
+  /** What the steps are about and up to which event, unless they are held. */
+  #missing() {
+    const [about, seq, held] = [this.about.peek(), this.head.peek(), this.held.peek()];
+    return about === null || (held !== null && held.about === about && held.seq === seq) ? null : {about, seq};
   }
 
   async #answer(about, seq) {

@@ -1,9 +1,10 @@
 import {effect, signal} from "@preact/signals";
 
+import {Asking} from "../../lib/asking.js";
 import {nextParting} from "../../model/run/two_boards.js";
 import {SECOND} from "../../model/shared/format.js";
 
-const WAIT_MS = 200;
+const WAIT_MS = 60;
 const BUSY_MS = 1500;
 const FORK_MS = 120_000;
 
@@ -24,18 +25,20 @@ export class Comparison {
     /** Where the next events begin in both runs, null without more. @type {import("@preact/signals").Signal<[number, number] | null>} */
     this.next = signal(null);
     this.problem = signal("");
+    /** The moment for which the answer is held. */
+    this.key = "";
+    this.asking = new Asking({
+      wanted: () => this.#missing(),
+      ask: (key) => this.#refresh(key),
+      rest: () => 0,
+      waitMs: WAIT_MS,
+    });
   }
 
   start() {
     if (this.other === null) return;
-    let key = "";
     effect(() => {
-      const {run, model} = this.session;
-      const {past} = this.session.playhead;
-      const place = past.value ? `at ${model.at}` : `newest ${model.seq} ${run.value.status}`;
-      if (place === key || this.session.isWaiting) return;
-      key = place;
-      this.#soon(this.result.peek() === null ? 0 : WAIT_MS);
+      if (this.#missing() !== null) this.asking.start();
     });
   }
 
@@ -105,21 +108,32 @@ export class Comparison {
     }
   }
 
-  #soon(wait) {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.#refresh(), wait);
+  /** The moment to compare at, unless the answer for it is held. */
+  #missing() {
+    const {run, model, playhead, isWaiting} = this.session;
+    if (isWaiting) return null;
+    const key = playhead.past.value ? `at ${model.at}` : `newest ${model.seq} ${run.value.status}`;
+    return key === this.key ? null : key;
   }
 
-  async #refresh() {
+  /** Compare anew; while one of the runs goes on, again soon. */
+  async #refresh(key) {
     try {
       this.#take(await this.#read({}));
       this.problem.value = "";
     } catch (error) {
       this.problem.value = error.message;
     }
+    this.key = key;
     const {a, b} = this.result.value ?? {};
     const moving = (run) => run && (run.status === "playing" || run.goal_at !== null);
-    if (moving(a) || moving(b)) this.#soon(BUSY_MS);
+    clearTimeout(this.timer);
+    if (moving(a) || moving(b)) this.timer = setTimeout(() => this.#again(), BUSY_MS);
+  }
+
+  #again() {
+    this.key = "";
+    this.asking.start();
   }
 
   #read(more) {

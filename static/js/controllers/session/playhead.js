@@ -94,6 +94,14 @@ export class Playhead {
     return arriving;
   }
 
+  /**
+   * Show event *seq*, unless it is shown and no other place is sought: that one would arrive later, and in the address of
+   * this one. Resolves when it is there.
+   */
+  show(seq) {
+    return this.past.value?.model.seq === seq && this.aim.value === null ? undefined : this.seek({seq});
+  }
+
   /** Drag the play head: only the latest position is loaded, at most once every few milliseconds. */
   scrub(at) {
     this.aim.value = {at};
@@ -110,6 +118,7 @@ export class Playhead {
   }
 
   jumpToNewest({isJump = false} = {}) {
+    clearTimeout(this.scrubTimer);
     this.seeking?.abort();
     this.arriving = null;
     batch(() => {
@@ -171,6 +180,7 @@ export class Playhead {
 
   /** Clear the notice of an older request; a notice of this one has to stay. */
   #begin() {
+    clearTimeout(this.scrubTimer);
     this.replaying.value = false;
     this.notices.clear();
   }

@@ -43,11 +43,12 @@ export function startRunPage(root, address, {hasPlayback = true} = {}) {
   return session;
 }
 
-/** Keep the event shown and the selection in the addresses of the tabs. */
+/** Keep the event shown and the selection in the addresses of the tabs, and in that of Compare the other run. */
 function aimTabs(session, tabs) {
+  const more = {compare: {with: session.address.query("with")}};
   effect(() => {
     for (const tab of tabs) {
-      const href = session.href(tab.dataset.page);
+      const href = session.href(tab.dataset.page, more[tab.dataset.page]);
       if (tab.getAttribute("href") !== href) tab.setAttribute("href", href);
     }
   });

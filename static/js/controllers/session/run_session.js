@@ -79,7 +79,7 @@ export class RunSession {
       for (const kind of SELECTED) this.selection[kind].value = place[kind];
     });
     if (place.seq === null) this.playhead.jumpToNewest();
-    else if (place.seq !== this.place.seq || !this.playhead.past.value) this.playhead.seek({seq: place.seq});
+    else this.playhead.show(place.seq);
   }
 
   /** Select the pod of this id. */

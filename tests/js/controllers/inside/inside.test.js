@@ -26,7 +26,7 @@ function setUp() {
     },
     address: {query: () => "", write: (changes) => written.push(changes)},
     playhead: {
-      seek: ({seq}) => {
+      show: (seq) => {
         place.value = {seq, past: true};
       },
     },

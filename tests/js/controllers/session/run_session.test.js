@@ -141,6 +141,26 @@ test("the back button restores the place in the address", async () => {
   assert.deepEqual(session.place, {seq: LENGTH, past: false});
 });
 
+test("going back during a seek drops that seek", async () => {
+  const first = session.playhead.seek({seq: 40});
+  api.release();
+  await first;
+  session.playhead.seek({seq: 9}, {isJump: true});
+  session.address.read = () => ({seq: 40, pod: null, claim: null, volume: null});
+  session.revisit();
+  api.release();
+  await session.playhead.arriving;
+  assert.equal(asked(), 40);
+});
+
+test("showing what is shown asks for nothing", async () => {
+  const first = session.playhead.seek({seq: 40});
+  api.release();
+  await first;
+  session.playhead.show(40);
+  assert.equal(api.waiting.length, 0);
+});
+
 test("a destructive command waits for confirmation", async () => {
   const command = {verb: "delete", object: "pod/a/p"};
   const refused = session.commands.send(command);
