@@ -10,9 +10,20 @@ from django.db.models import QuerySet
 from engine.kernel.view import State
 from kscope.runs.app_registry import registry
 from kscope.runs.compare import comparison
+from kscope.runs.compare.answer import (
+    Axis,
+    Beside,
+    Comparison,
+    Divergence,
+    Placement,
+    Placements,
+    SpotTold,
+    WholeHistories,
+)
 from kscope.runs.compare.boards import boards
 from kscope.runs.compare.comparison import Decision, Difference
-from kscope.runs.compare.deciding import decided_apart, rule_between, waiting
+from kscope.runs.compare.deciding import RuleBetween, decided_apart, rule_between, waiting
+from kscope.runs.compare.times import bindings
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import (
@@ -44,7 +55,7 @@ class Instants(TypedDict, total=False):
     with_after: int | None
 
 
-def runs_compared(run_id: int, with_id: int, instants: Instants) -> dict[str, Any]:
+def runs_compared(run_id: int, with_id: int, instants: Instants) -> Comparison:
     """Two runs compared at *instants*; docs/compare.md.
 
     Raises ApplicationError for a run, moment or event that does not exist.
@@ -52,8 +63,8 @@ def runs_compared(run_id: int, with_id: int, instants: Instants) -> dict[str, An
     a, b = _found(run_id), _found(with_id)
     at, seq, with_seq = instants.get("at"), instants.get("seq"), instants.get("with_seq")
     after, with_after = instants.get("after"), instants.get("with_after")
-    names = f"#{a.pk}", f"#{b.pk}"
-    parting = divergence(a, b)
+    whole = _whole_kept(a, b)
+    parting, shared = whole["divergence"], whole["shared"]
     if seq is None and with_seq is None:
         seq, with_seq, at = _places(a, b, parting, at)
     one = run_state_at(a, seq=a.head_seq if seq is None else seq)
@@ -62,41 +73,72 @@ def runs_compared(run_id: int, with_id: int, instants: Instants) -> dict[str, An
     differences = _differences((a, b), (one, other), parted)
     first = differences[0] if differences else None
     kept = _attempts_kept(first, (a, b), (one.seq, other.seq)) if first else (None, None)
+    names = _names(a, b)
     why = comparison.reason(first.a.node, first.b.node, *kept, names) if first else ""
     left, right = comparison.totals(one.state), comparison.totals(other.state)
-    heads = {"a": [a.head_seq, a.head_at], "b": [b.head_seq, b.head_at]}
-    shared = parting["seq"] - 1 if parting else min(a.head_seq, b.head_seq)
-    return {
-        "a": {**run_dict(a), "seq": one.seq, "at": one.at if at is None else at},
-        "b": {**run_dict(b), "seq": other.seq, "at": other.at if at is None else at},
-        "at": at,
-        "reached": both_reached(a, b),
-        "shared": shared,
-        "divergence": parting,
-        "parting": comparison.parting(parting, shared, names, heads),
-        "placing": comparison.placing(first, why, names),
-        "version_change": _version_change(first, a, b, kept) if first else None,
-        "measures": comparison.measures(left, right, _history_measures(a, b, one.seq, other.seq)),
-        "utilisation": comparison.utilisation(left, right),
-        "placements": {
-            "count": len(differences),
-            "rows": [
-                _difference_dict(each, parted, (one.state, other.state))
-                for each in differences[:SHOWN]
+    return Comparison(
+        **whole,
+        a={**run_dict(a), "seq": one.seq, "at": one.at if at is None else at},
+        b={**run_dict(b), "seq": other.seq, "at": other.at if at is None else at},
+        at=at,
+        reached=both_reached(a, b),
+        placing=comparison.placing(first, why, names),
+        version_change=_version_change(first, a, b, kept) if first else None,
+        measures=comparison.measures(left, right, _history_measures(a, b, one.seq, other.seq)),
+        utilisation=comparison.utilisation(left, right),
+        placements=Placements(
+            count=len(differences),
+            rows=[
+                _placement(each, parted, (one.state, other.state)) for each in differences[:SHOWN]
             ],
-        },
-        "boards": boards(
+        ),
+        boards=boards(
             one.state, other.state, frozenset(difference.pod for difference in differences)
         ),
-        **decided_apart(a, b, shared if parting else max(a.head_seq, b.head_seq)),
-        "axis": _axis(a, b),
-        "events": events_beside(
+        events=events_beside(
             a, b, (shared if after is None else after, shared if with_after is None else with_after)
         ),
-    }
+    )
 
 
-def _places(a: Run, b: Run, parting: dict[str, Any] | None, at: int | None) -> tuple[int, int, int]:
+# What does not change with the moment
+
+_KEPT_PAIRS = 8
+_kept: dict[tuple[Any, ...], WholeHistories] = {}
+
+
+def _whole_kept(a: Run, b: Run) -> WholeHistories:
+    """As `_whole`; kept while neither run goes on, as it reads both histories from end to end."""
+    key = tuple(
+        part
+        for run in (a, b)
+        for part in (run.pk, run.head_seq, run.head_at, run.head_digest, run.status)
+    )
+    if key not in _kept:
+        while len(_kept) >= _KEPT_PAIRS:
+            del _kept[next(iter(_kept))]
+        _kept[key] = _whole(a, b)
+    return _kept[key]
+
+
+def _whole(a: Run, b: Run) -> WholeHistories:
+    parting = divergence(a, b)
+    shared = parting["seq"] - 1 if parting else min(a.head_seq, b.head_seq)
+    heads = {"a": [a.head_seq, a.head_at], "b": [b.head_seq, b.head_at]}
+    return WholeHistories(
+        **decided_apart(a, b, shared if parting else max(a.head_seq, b.head_seq)),
+        shared=shared,
+        divergence=parting,
+        parting=comparison.parting(parting, shared, _names(a, b), heads),
+        axis=_axis(a, b),
+    )
+
+
+def _names(a: Run, b: Run) -> tuple[str, str]:
+    return f"#{a.pk}", f"#{b.pk}"
+
+
+def _places(a: Run, b: Run, parting: Divergence | None, at: int | None) -> tuple[int, int, int]:
     """The event of each run after which they are compared, and the moment."""
     reached = both_reached(a, b)
     at = reached if at is None else at
@@ -139,7 +181,7 @@ _COMMON_CHECKPOINT = (
 )
 
 
-def divergence(a: Run, b: Run) -> dict[str, Any] | None:
+def divergence(a: Run, b: Run) -> Divergence | None:
     """{seq, at, a, b}: the first events whose content differs; None where none do.
 
     A checkpoint's digest covers the whole history before it, so events before a checkpoint that
@@ -153,11 +195,8 @@ def divergence(a: Run, b: Run) -> dict[str, Any] | None:
     seq = _first_difference(a, b, after or 0, min(a.head_seq, b.head_seq))
     if seq is None:
         return None
-    events = {
-        side: event_dict(RunEvent.objects.get(run_id=run.pk, seq=seq))
-        for side, run in (("a", a), ("b", b))
-    }
-    return {"seq": seq, "at": min(event["at"] for event in events.values()), **events}
+    left, right = (event_dict(RunEvent.objects.get(run_id=run.pk, seq=seq)) for run in (a, b))
+    return Divergence(seq=seq, at=min(left["at"], right["at"]), a=left, b=right)
 
 
 def _first_difference(a: Run, b: Run, after: int, upto: int) -> int | None:
@@ -217,16 +256,12 @@ def _decisions(run: Run, pods: list[str], seq: int) -> dict[str, Decision]:
         return {pod: Decision(*decided) for pod, *decided in cursor.fetchall()}
 
 
-def _difference_dict(
-    difference: Difference, parted: int, states: tuple[State, State]
-) -> dict[str, Any]:
-    a, b = (comparison.health_facts(difference.pod, state) for state in states)
-    return {
-        "pod": difference.pod,
-        "at": difference.since(parted),
-        "a": {**asdict(difference.a), **a},
-        "b": {**asdict(difference.b), **b},
-    }
+def _placement(difference: Difference, parted: int, states: tuple[State, State]) -> Placement:
+    a, b = (
+        SpotTold(**asdict(spot), **comparison.health_facts(difference.pod, state))
+        for spot, state in zip((difference.a, difference.b), states, strict=True)
+    )
+    return Placement(pod=difference.pod, at=difference.since(parted), a=a, b=b)
 
 
 def _attempts_kept(
@@ -242,7 +277,7 @@ def _attempts_kept(
 
 def _version_change(
     first: Difference, a: Run, b: Run, kept: tuple[dict[str, Any] | None, dict[str, Any] | None]
-) -> dict[str, Any] | None:
+) -> RuleBetween | None:
     """The rule in which the profiles of the runs differ and that decided on the pod; or None."""
     if a.profile == b.profile:
         return None
@@ -259,16 +294,6 @@ def _history_measures(a: Run, b: Run, seq_a: int, seq_b: int) -> list[tuple[str,
     return [(key, units.get(key, "count"), left[key], right[key]) for key in left]
 
 
-# A pod's name may come again: each binding counts from the creation just before it.
-_TIMES_TO_BIND = """
-SELECT count(*), percentile_disc(0.5) WITHIN GROUP (ORDER BY took), max(took)
-FROM (SELECT kind, at - lag(at) OVER (PARTITION BY object ORDER BY seq) AS took
-    FROM runs_runevent
-    WHERE run_id = %s AND seq <= %s AND kind IN ('PodCreated', 'PodBound')) AS each
-WHERE kind = 'PodBound'
-"""
-
-
 def _history(run: Run, seq: int) -> dict[str, int | None]:
     """What events up to *seq* add up to. A pod's time to bind counts from its creation."""
     with connection.cursor() as cursor:
@@ -279,10 +304,9 @@ def _history(run: Run, seq: int) -> dict[str, int | None]:
             [list(EVICTIONS), run.pk, seq, ["AttemptStarted", *EVICTIONS]],
         )
         attempts, evicted = cursor.fetchone()
-        cursor.execute(_TIMES_TO_BIND, [run.pk, seq])
-        bindings, median, worst = cursor.fetchone()
+    bound, median, worst = bindings(run, seq)
     return {
-        "bindings": bindings,
+        "bindings": bound,
         "time to bind, median": median,
         "time to bind, worst": worst,
         "attempts": attempts,
@@ -290,7 +314,7 @@ def _history(run: Run, seq: int) -> dict[str, int | None]:
     }
 
 
-def _axis(a: Run, b: Run) -> dict[str, Any]:
+def _axis(a: Run, b: Run) -> Axis:
     """The number of each run's events in BUCKETS equal parts of the time up to the later head."""
     end = max(a.head_at, b.head_at, 1)
     starts = [-(-end * bucket // BUCKETS) for bucket in range(1, BUCKETS)]
@@ -302,13 +326,13 @@ def _axis(a: Run, b: Run) -> dict[str, Any]:
         for side, run in (("a", a), ("b", b))
     }
     waits = {side: waiting(run, end, BUCKETS) for side, run in (("a", a), ("b", b))}
-    return {"to": end, **counts, "waiting": waits}
+    return Axis(to=end, a=counts["a"], b=counts["b"], waiting=waits)
 
 
 # Events
 
 
-def events_beside(a: Run, b: Run, after: tuple[int, int]) -> dict[str, Any]:
+def events_beside(a: Run, b: Run, after: tuple[int, int]) -> Beside:
     """A page of both runs' events side by side, after one event of each.
 
     `next` holds the two events after which the next page begins; it is None at the end.
@@ -317,14 +341,14 @@ def events_beside(a: Run, b: Run, after: tuple[int, int]) -> dict[str, Any]:
     # A run whose page is full may have more events, so rows end where the first full page ends.
     cuts = [page[-1]["at"] for page in pages if len(page) > BESIDE]
     if not cuts:
-        return {"rows": comparison.aligned(*pages), "next": None}
+        return Beside(rows=comparison.aligned(*pages), next=None)
     shown = [[event for event in page if event["at"] < min(cuts)] for page in pages]
     if not any(shown):  # more in one moment than goes on a page
         shown = [[event for event in page[:BESIDE] if event["at"] == min(cuts)] for page in pages]
     following = [
         events[-1]["seq"] if events else seq for events, seq in zip(shown, after, strict=True)
     ]
-    return {"rows": comparison.aligned(*shown), "next": following}
+    return Beside(rows=comparison.aligned(*shown), next=following)
 
 
 def _events_after(run: Run, seq: int) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from engine.kernel.view import Attributes, State
+from kscope.runs.compare.rows import BesideRow, HealthFacts, Measure, Use
 
 Json = Mapping[str, Any]  # an event or its evidence, as the REST API gives it
 ENDED = ("Succeeded", "Failed")
@@ -81,7 +82,7 @@ def spot(pod: Attributes | None, decision: Decision | None) -> Spot:
     return Spot("waits", "", seq, at, blocker.get("short") or "", queue)
 
 
-def health_facts(pod_id: str, state: State) -> dict[str, Attributes | None]:
+def health_facts(pod_id: str, state: State) -> HealthFacts:
     """What the health of a pod follows from: its attributes, its claims, and its node (`host`).
 
     The node is that to which it is bound, or else nominated; then `ending` are the pods that it may
@@ -91,12 +92,12 @@ def health_facts(pod_id: str, state: State) -> dict[str, Attributes | None]:
     pod = state.get(pod_id) or {}
     nominated = "" if pod.get("node") else str(pod.get("nominated") or "")
     node = state.get(f"node/{pod.get('node') or nominated}")
-    return {
-        "pod": state.get(pod_id),
-        "host": None if node is None else _host(pod_id.split("/", 1)[1], node),
-        "ending": _ending_on(nominated, state) if nominated else None,
-        "claims": None if pod.get("node") else _refused_claims(pod_id, pod, state),
-    }
+    return HealthFacts(
+        pod=state.get(pod_id),
+        host=None if node is None else _host(pod_id.split("/", 1)[1], node),
+        ending=_ending_on(nominated, state) if nominated else None,
+        claims=None if pod.get("node") else _refused_claims(pod_id, pod, state),
+    )
 
 
 def _refused_claims(pod_id: str, pod: Attributes, state: State) -> Attributes:
@@ -175,7 +176,7 @@ def _resources(nodes: Iterable[Attributes]) -> dict[str, tuple[int, int]]:
     return {name: found[name] for name in names}
 
 
-def measures(a: Totals, b: Totals, more: Sequence[tuple[str, str, Any, Any]]) -> list[Attributes]:
+def measures(a: Totals, b: Totals, more: Sequence[tuple[str, str, Any, Any]]) -> list[Measure]:
     """Rows of (key, unit, a, b, difference), with None for unknown; *more* are further rows."""
     rows: list[tuple[str, str, Any, Any]] = [
         ("pods", "count", a.pods, b.pods),
@@ -186,26 +187,26 @@ def measures(a: Totals, b: Totals, more: Sequence[tuple[str, str, Any, Any]]) ->
         ("nodes used", "count", a.used, b.used),
     ]
     return [
-        {
-            "key": key,
-            "unit": unit,
-            "a": left,
-            "b": right,
-            "difference": None if left is None or right is None else right - left,
-        }
+        Measure(
+            key=key,
+            unit=unit,
+            a=left,
+            b=right,
+            difference=None if left is None or right is None else right - left,
+        )
         for key, unit, left, right in rows
     ]
 
 
-def utilisation(a: Totals, b: Totals) -> list[Attributes]:
+def utilisation(a: Totals, b: Totals) -> list[Use]:
     """Per resource what is requested of what is allocatable, in both."""
     names = {**a.resources, **b.resources}
     return [
-        {
-            "resource": name,
-            "a": list(a.resources.get(name, (0, 0))),
-            "b": list(b.resources.get(name, (0, 0))),
-        }
+        Use(
+            resource=name,
+            a=list(a.resources.get(name, (0, 0))),
+            b=list(b.resources.get(name, (0, 0))),
+        )
         for name in names
     ]
 
@@ -309,7 +310,7 @@ def parting(divergence: Json | None, shared: int, names: tuple[str, str], heads:
         return f"{begun} Then {'; '.join(_first_events(divergence['a'], divergence['b'], names))}."
     (seq_a, at_a), (seq_b, at_b) = heads["a"], heads["b"]
     if seq_a == seq_b:
-        return f"Identical: all {shared:,} events are the same."
+        return f"Equal in all {shared:,} events."
     short, (long, reached) = (names[0], (names[1], at_b))
     if seq_a > seq_b:
         short, (long, reached) = names[1], (names[0], at_a)
@@ -395,39 +396,41 @@ def _spot_words(spot: Spot, name: str) -> str:
 # Events beside each other
 
 
-def aligned(a: Sequence[Json], b: Sequence[Json]) -> list[Attributes]:
+def aligned(a: Sequence[dict[str, Any]], b: Sequence[dict[str, Any]]) -> list[BesideRow]:
     """Events of two runs as rows {at, a, b, same, differs}, one for each moment, kind and object.
 
     `same` says that the contents are equal, too; else `differs` names the parts that differ
     besides the message. An event that only one run has is alone in its row.
     """
-    rows: list[Attributes] = []
+    rows: list[BesideRow] = []
     for at, group in groupby(_merged(a, b), key=lambda each: each[0]):
         events = [(side, event) for _, side, event in group]
         rows += _rows_of_moment(at, events)
     return rows
 
 
-def _merged(a: Sequence[Json], b: Sequence[Json]) -> Iterator[tuple[int, str, Json]]:
+def _merged(
+    a: Sequence[dict[str, Any]], b: Sequence[dict[str, Any]]
+) -> Iterator[tuple[int, str, dict[str, Any]]]:
     merged = [(event["at"], "a", event) for event in a] + [(event["at"], "b", event) for event in b]
     return iter(sorted(merged, key=lambda each: each[0]))
 
 
-def _rows_of_moment(at: int, events: list[tuple[str, Json]]) -> list[Attributes]:
-    waiting: dict[tuple[str, str], list[Json]] = {}
+def _rows_of_moment(at: int, events: list[tuple[str, dict[str, Any]]]) -> list[BesideRow]:
+    waiting: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for side, event in events:
         if side == "b":
             waiting.setdefault((event["kind"], event["object"]), []).append(event)
-    rows: list[Attributes] = []
+    rows: list[BesideRow] = []
     for side, event in events:
         if side == "a":
             partners = waiting.get((event["kind"], event["object"]))
             partner = partners.pop(0) if partners else None
             same = partner is not None and content(event) == content(partner)
             differs = [] if same or partner is None else differing(event, partner)
-            rows.append({"at": at, "a": event, "b": partner, "same": same, "differs": differs})
+            rows.append(BesideRow(at=at, a=event, b=partner, same=same, differs=differs))
     left = [event for events in waiting.values() for event in events]
-    rows += [{"at": at, "a": None, "b": event, "same": False, "differs": []} for event in left]
+    rows += [BesideRow(at=at, a=None, b=event, same=False, differs=[]) for event in left]
     return rows
 
 

@@ -12,7 +12,9 @@ from django.db import connection
 from engine.versions.differences import plugin_change
 from kscope.runs.app_registry import registry
 from kscope.runs.compare import calculation
+from kscope.runs.compare.calculation import Calculation
 from kscope.runs.compare.comparison import seconds
+from kscope.runs.compare.times import Wait, Waits, waits_apart
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import event_dict
 
@@ -26,7 +28,6 @@ DECISIONS = (
     "VolumeBound",
     "ClaimBound",
 )
-SLOWEST = 50  # pods whose time to bind differs
 PARTINGS = 500  # moments from which a pod has another node
 
 
@@ -39,19 +40,61 @@ class Input(TypedDict):
     b: Any
 
 
-def decided_apart(a: Run, b: Run, shared: int) -> dict[str, Any]:
+class DecisionApart(TypedDict):
+    """The first decision that differs: the event of each run, None where it has none."""
+
+    object: str
+    seq: int
+    at: int
+    a: dict[str, Any] | None
+    b: dict[str, Any] | None
+    calculation: Calculation | None
+
+
+class RuleBetween(TypedDict):
+    """A rule in which two versions differ, with its values and its place on the page of versions."""
+
+    words: str
+    plugin: str
+    rule: str
+    sentence: str
+    since: str
+    a: str
+    b: str
+    anchor: str
+
+
+class Parting(TypedDict):
+    """A moment from which a pod has another node."""
+
+    at: int
+    pod: str
+
+
+class DecidedApart(TypedDict):
+    """What was decided differently, in what the runs were given they differ, and times to bind."""
+
+    decision: DecisionApart | None
+    rule: RuleBetween | None
+    inputs: list[Input]
+    waits: Waits
+    partings: list[Parting]
+    sentence: str
+
+
+def decided_apart(a: Run, b: Run, shared: int) -> DecidedApart:
     """The keys of the answer that say what was decided differently after *shared* events."""
     first = _first_decision(a, b, shared)
     decision = first and _decision_dict(first, a, b)
-    count, waits = _times_to_bind(a, b)
-    return {
-        "decision": decision,
-        "rule": _rule_of_waits(waits, a, b),
-        "inputs": inputs_apart(a, b, shared),
-        "waits": {"count": count, "rows": waits},
-        "partings": _partings(a, b, shared),
-        "sentence": sentence(decision, waits, (a, b)),
-    }
+    waits = waits_apart(a, b)
+    return DecidedApart(
+        decision=decision,
+        rule=_rule_of_waits(waits["rows"], a, b),
+        inputs=inputs_apart(a, b, shared),
+        waits=waits,
+        partings=_partings(a, b, shared),
+        sentence=sentence(decision, waits["rows"], (a, b)),
+    )
 
 
 # The first decision
@@ -93,7 +136,7 @@ def _first_decision(a: Run, b: Run, shared: int) -> tuple[int | None, int | None
         return cursor.fetchone()
 
 
-def _decision_dict(seqs: tuple[int | None, int | None], a: Run, b: Run) -> dict[str, Any]:
+def _decision_dict(seqs: tuple[int | None, int | None], a: Run, b: Run) -> DecisionApart:
     left, right = (
         event_dict(RunEvent.objects.get(run_id=run.pk, seq=seq)) if seq else None
         for run, seq in zip((a, b), seqs, strict=True)
@@ -107,14 +150,14 @@ def _decision_dict(seqs: tuple[int | None, int | None], a: Run, b: Run) -> dict[
         for run, event in ((a, left), (b, right))
     ]
     nodes = [_node(event) for event in (left, right)]
-    return {
-        "object": first["object"],
-        "seq": first["seq"],
-        "at": first["at"],
-        "a": left,
-        "b": right,
-        "calculation": calculation.beside(nodes[0], nodes[1], kept[0], kept[1]),
-    }
+    return DecisionApart(
+        object=first["object"],
+        seq=first["seq"],
+        at=first["at"],
+        a=left,
+        b=right,
+        calculation=calculation.beside(nodes[0], nodes[1], kept[0], kept[1]),
+    )
 
 
 def _node(event: dict[str, Any] | None) -> str:
@@ -198,45 +241,8 @@ def _commands_apart(a: Run, b: Run, shared: int) -> list[Input]:
 
 # Times to bind
 
-# A pod's name may come again: each binding counts from the creation just before it.
-_TOOK = """
-SELECT object, seq, at, took, row_number() OVER (PARTITION BY object ORDER BY seq) AS nth FROM (
-    SELECT object, kind, seq, at, at - lag(at) OVER (PARTITION BY object ORDER BY seq) AS took
-    FROM runs_runevent WHERE run_id = %s AND kind IN ('PodCreated', 'PodBound')) AS each
-WHERE kind = 'PodBound'
-"""
-_WAITS = f"""
-WITH a AS ({_TOOK}), b AS ({_TOOK})
-SELECT count(*) OVER (), a.object, a.took, b.took, a.seq, b.seq
-FROM a JOIN b ON a.object = b.object AND a.nth = b.nth WHERE a.took <> b.took
-ORDER BY abs(a.took - b.took) DESC, a.object, a.nth LIMIT %s
-"""
 
-
-def _times_to_bind(a: Run, b: Run) -> tuple[int, list[dict[str, Any]]]:
-    """How many pods took another time to bind, and those with the largest difference first.
-
-    `ratio` is the longer time by the shorter; None where the shorter is 0.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(_WAITS, [a.pk, b.pk, SLOWEST])
-        found = cursor.fetchall()
-    rows = [
-        {
-            "pod": pod,
-            "a": left,
-            "b": right,
-            "difference": right - left,
-            "ratio": round(max(left, right) / min(left, right), 1) if min(left, right) else None,
-            "a_seq": a_seq,
-            "b_seq": b_seq,
-        }
-        for _, pod, left, right, a_seq, b_seq in found
-    ]
-    return (found[0][0] if found else 0), rows
-
-
-def _rule_of_waits(waits: list[dict[str, Any]], a: Run, b: Run) -> dict[str, Any] | None:
+def _rule_of_waits(waits: list[Wait], a: Run, b: Run) -> RuleBetween | None:
     """The rule of the versions about the plugin that kept the pod of the largest difference waiting."""
     if not waits or a.profile == b.profile:
         return None
@@ -256,7 +262,7 @@ def _rule_of_waits(waits: list[dict[str, Any]], a: Run, b: Run) -> dict[str, Any
     return None
 
 
-def rule_between(plugin: str, a: Run, b: Run) -> dict[str, Any] | None:
+def rule_between(plugin: str, a: Run, b: Run) -> RuleBetween | None:
     """The rule about *plugin* in which the versions of the runs differ, with its words; or None."""
     change = plugin_change(plugin, a.profile, b.profile) if plugin else None
     if change is None:
@@ -265,8 +271,16 @@ def rule_between(plugin: str, a: Run, b: Run) -> dict[str, Any] | None:
         f"{change.plugin} differs since {change.since} ({a.profile}: {change.a}, "
         f"{b.profile}: {change.b}). {change.sentence}"
     )
-    fields = ("plugin", "rule", "sentence", "since", "a", "b", "anchor")
-    return {"words": words, **{name: getattr(change, name) for name in fields}}
+    return RuleBetween(
+        words=words,
+        plugin=change.plugin,
+        rule=change.rule,
+        sentence=change.sentence,
+        since=change.since,
+        a=change.a,
+        b=change.b,
+        anchor=change.anchor,
+    )
 
 
 _BOUND = """
@@ -281,13 +295,13 @@ WHERE a.message IS DISTINCT FROM b.message OR a.at <> b.at ORDER BY 1, 2 LIMIT %
 """
 
 
-def _partings(a: Run, b: Run, shared: int) -> list[dict[str, Any]]:
+def _partings(a: Run, b: Run, shared: int) -> list[Parting]:
     """The moments from which a pod has a node in one run that it does not have in the other."""
     if a.pk == b.pk:
         return []
     with connection.cursor() as cursor:
         cursor.execute(_PARTINGS, [a.pk, shared, b.pk, shared, PARTINGS])
-        return [{"at": at, "pod": pod} for at, pod in cursor.fetchall()]
+        return [Parting(at=at, pod=pod) for at, pod in cursor.fetchall()]
 
 
 # A pod waits from its creation without a node until it is bound, or deleted before that.
@@ -315,16 +329,14 @@ def waiting(run: Run, to: int, buckets: int) -> list[int]:
 # In words
 
 
-def sentence(
-    decision: dict[str, Any] | None, waits: list[dict[str, Any]], runs: tuple[Run, Run]
-) -> str:
+def sentence(decision: DecisionApart | None, waits: list[Wait], runs: tuple[Run, Run]) -> str:
     """What differs in one sentence: the decision, or else the pod whose time to bind differs most."""
     names = [f"#{run.pk}" for run in runs]
     if decision:
         pod = decision["object"].removeprefix("pod/")
         left, right = (
-            f"{name} {_decided(decision[side])}"
-            for name, side in zip(names, ("a", "b"), strict=True)
+            f"{name} {_decided(event)}"
+            for name, event in zip(names, (decision["a"], decision["b"]), strict=True)
         )
         same = decision["seq"] - 1
         begun = f"The same decisions for {same:,} events, up to {seconds(decision['at'])}."

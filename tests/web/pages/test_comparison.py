@@ -93,7 +93,7 @@ def test_one_sentence_says_how_far_runs_agree() -> None:
     assert told.endswith(
         "Then #2: X shop/web, by a command at 1.000 s; #1: PodBound shop/web at 3.000 s."
     )
-    assert comparison.parting(None, 20, NAMES, heads) == "Identical: all 20 events are the same."
+    assert comparison.parting(None, 20, NAMES, heads) == "Equal in all 20 events."
     told = comparison.parting(None, 12, NAMES, {"a": [20, 2 * 10**9], "b": [12, 10**9]})
     assert told == (
         "Identical as far as #2 has come: 12 events, up to 1.000 s. #1 has gone on to 2.000 s."

@@ -1,11 +1,15 @@
 """What two runs decided differently, over HTTP."""
 
+from typing import Any
+
 import pytest
+import yaml
 from django.test import Client
 
 from engine.input.loader import load_files
 from kscope.runs import services
-from kscope.runs.compare import calculation
+from kscope.runs.compare import calculation, comparing
+from kscope.runs.compare.answer import WholeHistories
 from kscope.runs.compare.deciding import inputs_apart
 from kscope.runs.models import Run, RunEvent
 from tests.web.pages.test_candidates import FOLDER
@@ -112,3 +116,46 @@ def test_the_rule_behind_a_later_binding_is_named(client: Client) -> None:
     assert told["rule"]["rule"] == "InterPodAffinity: complete_pod_hints"
     assert "is bound 330.007 s after its creation" in told["sentence"]
     assert "54.9 times as long" in told["sentence"]
+
+
+def test_another_moment_reads_no_whole_history(
+    client: Client, driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fork = cordoned(driven)
+    whole = compared(client, driven, fork)
+    monkeypatch.setattr(comparing, "divergence", pytest.fail)
+    earlier = compared(client, driven, fork, "&at=1")
+    assert earlier["placements"]["count"] == 0
+    parts = WholeHistories.__annotations__
+    assert {part: earlier[part] for part in parts} == {part: whole[part] for part in parts}
+
+
+def test_a_run_that_went_on_is_read_again(client: Client, driven: Run) -> None:
+    fork = forked(driven, seq=driven.head_seq // 2)
+    before = compared(client, driven, fork)
+    after = compared(client, driven, play(fork))
+    assert before["shared"] < after["shared"] == driven.head_seq
+
+
+def test_the_description_names_the_whole_answer(client: Client, driven: Run) -> None:
+    told = compared(client, driven, cordoned(driven))
+    schema = yaml.safe_load(client.get("/api/schema/").content)
+    parts = schema["components"]["schemas"]
+    assert names_of(told, parts["ComparedComparison"], parts) == []
+
+
+def names_of(
+    value: Any, described: dict[str, Any], parts: dict[str, Any], at: str = ""
+) -> list[str]:
+    """Where an answer and its description name other fields."""
+    described = described.get("allOf", [described])[0]
+    described = parts[described["$ref"].rsplit("/", 1)[1]] if "$ref" in described else described
+    if isinstance(value, list):
+        items = described["items"]
+        return [each for one in value for each in names_of(one, items, parts, f"{at}[]")]
+    if not isinstance(value, dict) or "properties" not in described:
+        return []
+    known = described["properties"]
+    apart = [f"{at}.{name}" for name in {**value, **known} if (name in value) != (name in known)]
+    inner = (names_of(value[name], known[name], parts, f"{at}.{name}") for name in known)
+    return apart or [each for found in inner for each in found]

@@ -1,10 +1,10 @@
-"""The OpenAPI description of an answer that is a dataclass of plain values."""
+"""The OpenAPI description of an answer that is a dataclass or a TypedDict of plain values."""
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from rest_framework import serializers
 
@@ -12,12 +12,13 @@ Field = serializers.Field[Any, Any, Any, Any]
 _PLAIN: dict[object, type[Field]] = {
     int: serializers.IntegerField,
     bool: serializers.BooleanField,
+    float: serializers.FloatField,
     Any: serializers.JSONField,
 }
 
 
 def answer_schema(kind: type, prefix: str, **more: Field) -> Field:
-    """An object with *more* fields and those of dataclass *kind*; its parts are named *prefix*….
+    """An object with *more* fields and those of *kind*, a dataclass or TypedDict; its parts are named *prefix*….
 
     Raises TypeError for a field that is no plain value.
     """
@@ -26,7 +27,7 @@ def answer_schema(kind: type, prefix: str, **more: Field) -> Field:
 
 def _serializer(kind: type, prefix: str, more: Mapping[str, Field]) -> type[Field]:
     hints = get_type_hints(kind)
-    described = {one.name: _field(hints[one.name], prefix) for one in fields(kind)}
+    described = {name: _field(hint, prefix) for name, hint in hints.items()}
     return type(f"{prefix}{kind.__name__}", (serializers.Serializer,), {**more, **described})
 
 
@@ -43,16 +44,20 @@ def _field(hint: Any, prefix: str, **options: Any) -> Field:
         return _field(inner, prefix, allow_null=True)
     if origin is Literal:
         return serializers.ChoiceField([*arguments], **options)
-    if origin is tuple and is_dataclass(arguments[0]):
+    if origin in (tuple, list) and _is_object(arguments[0]):
         return _field(arguments[0], prefix, many=True, **options)
-    if origin is tuple:
+    if origin in (tuple, list):
         return serializers.ListField(child=_field(arguments[0], prefix), **options)
     if origin in (Mapping, dict):
         return serializers.DictField(child=_field(arguments[1], prefix), **options)
-    if isinstance(hint, type) and is_dataclass(hint):
+    if _is_object(hint):
         return _part(hint, prefix)(**options)
     if hint is str:
         return serializers.CharField(allow_blank=True, **options)
     if hint not in _PLAIN:
         raise TypeError(f"a field of type {hint} cannot be described")
     return _PLAIN[hint](**options)
+
+
+def _is_object(hint: Any) -> bool:
+    return is_typeddict(hint) or (isinstance(hint, type) and is_dataclass(hint))

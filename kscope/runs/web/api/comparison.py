@@ -1,15 +1,16 @@
 """Two runs compared."""
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.aside.question import QUERY_SECONDS
+from kscope.runs.compare.answer import Comparison
 from kscope.runs.compare.comparing import runs_compared
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
+from kscope.runs.web.api.answer_schema import answer_schema
 from kscope.runs.web.api.parameters import whole_number
 
 
@@ -25,10 +26,10 @@ class RunCompare(EngineView):
             OpenApiParameter("after", int, description="events after this one of this run"),
             OpenApiParameter("with_after", int, description="and after this one of the other"),
         ],
-        responses=OpenApiResponse(OpenApiTypes.OBJECT, "docs/compare.md"),
+        responses=answer_schema(Comparison, "Compared"),
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer:
-        """Where they part, which pods are elsewhere, and both in numbers."""
+        """Where they part, which pods are elsewhere, and both in numbers: docs/compare.md."""
         other = whole_number(request, "with")
         if other is None:
             raise ApplicationError("with is missing: the run to compare with")
