@@ -18,7 +18,7 @@ EXPLORE_SEEDS ?= $(shell first=$$(date +%s); seq $$first $$((first + 19)))
 # every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: sbom audit help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos test-compose test-bench soak explore fuzz check format bench lock clean clean-data
+.PHONY: sbom audit help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos test-compose test-bench walk soak explore fuzz check format bench lock clean clean-data
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -52,6 +52,9 @@ test-chaos: setup-dev ## kill what runs, at random moments with a seed, and look
 
 test-compose: setup-dev ## what docker-compose.yml asks for, in namespaces in place of a daemon; needs root
 	@$(PY) -u -m pytest -rs -o addopts="-p tests.plugin --import-mode=importlib" tests/compose
+
+walk: setup-dev ## every page of every demo at 20 random instants in Chromium; SEED=7 WALK_ARGS="--instants 5"
+	@$(PY) -m tests.walk --seed $(or $(SEED),1) $(WALK_ARGS)
 
 test-bench: setup-dev ## try every part of the bench at its least size; its figures mean nothing
 	@$(PY) -m bench --least

@@ -22,6 +22,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Error,
     Page,
+    Playwright,
     expect,
     sync_playwright,
 )
@@ -97,22 +98,32 @@ def no_run_plays_on(site: Site) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One Chromium for the session; skips where there is none, except in CI."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    found = find_browser()
     if found is None:
         message = "no Chromium on PATH; install it (Debian: apt install chromium-headless-shell)"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        browser = launch(playwright, found)
         yield browser
         browser.close()
+
+
+def find_browser() -> str | None:
+    """The path of a Chromium, if there is one."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def launch(playwright: Playwright, path: str | None) -> Browser:
+    """Start the Chromium at *path*, without windows."""
+    return playwright.chromium.launch(executable_path=path, args=FLAGS)
 
 
 @pytest.fixture(scope="session")
 def visitor(browser: Browser, site: Site) -> Iterator[BrowserContext]:
     """A browser with the files of the site, which each test would fetch and compile again."""
-    with closing(_context(browser, site.address)) as context:
+    with closing(new_context(browser, site.address)) as context:
         yield context
 
 
@@ -161,13 +172,14 @@ def _forget(visitor: BrowserContext, site: Site) -> None:
 @contextmanager
 def watched_page(browser: Browser, address: str) -> Iterator[Page]:
     """A page at *address*, in a browser of its own; its errors fail the test, too."""
-    with closing(_context(browser, address)) as context:
+    with closing(new_context(browser, address)) as context:
         page = context.new_page()
         with _watched(page):
             yield page
 
 
-def _context(browser: Browser, address: str) -> BrowserContext:
+def new_context(browser: Browser, address: str) -> BrowserContext:
+    """What one visitor of the site at *address* has of a browser."""
     context = browser.new_context(base_url=address, viewport={"width": 1440, "height": 900})
     context.set_default_timeout(PATIENCE_MS)
     return context

@@ -1,0 +1,77 @@
+"""The runs that the walk looks at, by the API: every demo, played to its end."""
+
+import json
+import random
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from playwright.sync_api import APIRequestContext
+
+from tests.waiting import wait_for
+from tests.walk.truth import State
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """A finished run of a demo."""
+
+    id: int
+    demo: str
+    head: int
+    """The seq of its newest event."""
+    as_brought: bool
+    """Whether it was brought as a cluster, which has a first look and a triage."""
+
+
+def demos(api: APIRequestContext) -> dict[str, int]:
+    """The demo scenarios: title → id, in the order of their ids."""
+    listed = api.get("/api/scenarios/").json()["scenarios"]
+    found = {each["name"]: each["id"] for each in listed if each["is_demo"]}
+    return dict(sorted(found.items(), key=lambda pair: pair[1]))
+
+
+def play(api: APIRequestContext, demo: str, scenario: int) -> Walked:
+    """Play a demo to its end."""
+    made = api.post("/api/runs/", data={"scenario": scenario, "play": True, "speed": "max"})
+    assert made.ok, made.text()
+    address = f"/api/runs/{made.json()['id']}/"
+    wait_for(lambda: api.get(address).json()["status"] == "finished")
+    run: dict[str, Any] = api.get(address).json()
+    return Walked(run["id"], demo, run["head"], bool(run.get("as_brought")))
+
+
+class History:
+    """The states of a run at the events that the walk visits; each is read once."""
+
+    def __init__(self, api: APIRequestContext, run: Walked) -> None:
+        self.api = api
+        self.run = run
+        self.state = cache(self._read)
+        self.later_names = cache(self._later_names)
+
+    def _read(self, seq: int) -> tuple[int, State]:
+        """(virtual time in nanoseconds, entities) at event *seq*."""
+        answer = self.api.get(f"/api/runs/{self.run.id}/state/?seq={seq}").json()
+        return answer["at"], answer["state"]
+
+    def instants(self, many: int, seed: str) -> tuple[int, ...]:
+        """Random events of the run, the newest among them."""
+        dice = random.Random(seed)
+        others = dice.sample(range(self.run.head), min(many - 1, self.run.head))
+        found = [*others, self.run.head]
+        dice.shuffle(found)
+        return tuple(found)
+
+    def _later_names(self, seq: int, seqs: tuple[int, ...]) -> list[str]:
+        """Names that event *seq* does not know, of what exists at later ones of the events *seqs*."""
+        _, now = self.state(seq)
+        said = json.dumps(now)
+        later = {
+            key.rpartition("/")[2]
+            for other in seqs
+            if other > seq
+            for key in self.state(other)[1]
+            if key not in now and key.partition("/")[0] in ("pod", "claim", "volume", "node")
+        }
+        return sorted(name for name in later if name not in said)
