@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, TimeoutError
 
 from tests.walk.runs import History, Walked
 from tests.walk.truth import TRUTHS, State
@@ -126,6 +126,8 @@ class Walker:
         self.say = say
         self.report = Report()
         self.theme = "light"
+        self.errors: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.add_init_script(path=IN_PAGE)
 
     def walk_run(self, run: Walked, instants: int, pages: int | None = None) -> None:
@@ -138,11 +140,21 @@ class Walker:
             places = dice.sample(places, min(pages, len(places)))
         for place in places:
             before = len(self.report.findings)
-            self._walk_place(history, place, seqs, dice)
+            try:
+                self._walk_place(history, place, seqs, dice)
+            except TimeoutError as late:
+                self._note("never rests", place, run, self.page.url, str(late))
+            for error in self.errors:
+                self._note("error", place, run, self.page.url, error)
+            self.errors.clear()
             self.say(
                 f"{run.demo}: {place.name}, {len(self.report.findings) - before} findings, "
                 f"{self.report.visits} visits"
             )
+
+    def _note(self, kind: str, place: Place, run: Walked, selector: str, text: str) -> None:
+        found = self._finding(kind, place, run.demo, 0, selector, text)
+        self.report.findings.append(found)
 
     def walk_site(self, paths: list[str]) -> None:
         """Pages that belong to no run: only their texts are measured."""

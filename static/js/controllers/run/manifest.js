@@ -3,14 +3,15 @@ import {computed, effect, signal} from "@preact/signals";
 const WAIT_MS = 120;
 
 /**
- * The manifest of one object at the event shown, as YAML. `reading` is {status: "loading" | "ready" |
- * "missing" | "failed", text, message}.
+ * The manifest of one object at the event shown. `reading` is {status: "loading" | "ready" | "missing" | "failed",
+ * text, object, message}: `text` in YAML, or with *format* "json" the `object`.
  */
 export class Manifest {
-  constructor(session, id) {
+  constructor(session, id, format = "yaml") {
     this.session = session;
     this.id = id;
-    /** @type {import("@preact/signals").Signal<{key: string | null, status: string, text?: string, message?: string}>} */
+    this.format = format;
+    /** @type {import("@preact/signals").Signal<{key: string | null, status: string, text?: string, object?: any, message?: string}>} */
     this.held = signal({key: null, status: "loading"});
     this.reading = computed(() => this.#reading());
   }
@@ -54,18 +55,27 @@ export class Manifest {
   /** Never shows a manifest of another event; at the newest event the old version stays while the new one loads. */
   #reading() {
     const held = this.held.value;
-    if (held.key === this.#key() || (held.text && !this.session.place.past && held.key?.startsWith("newest")))
+    if (
+      held.key === this.#key() ||
+      (held.status === "ready" && !this.session.place.past && held.key?.startsWith("newest"))
+    )
       return held;
     return {status: "loading"};
   }
 
   async #read(key) {
     try {
-      const text = await this.session.api.text(`objects/${this.id}/`, {seq: this.#seq(), format: "yaml"});
-      if (this.key === key) this.held.value = {key, status: "ready", text};
+      const read = await this.#get({seq: this.#seq(), format: this.format});
+      if (this.key === key) this.held.value = {key, status: "ready", ...read};
     } catch (error) {
       if (this.key !== key) return;
       this.held.value = {key, status: error.status === 404 ? "missing" : "failed", message: error.message};
     }
+  }
+
+  async #get(asked) {
+    const {api} = this.session;
+    const path = `objects/${this.id}/`;
+    return this.format === "json" ? {object: await api.get(path, asked)} : {text: await api.text(path, asked)};
   }
 }

@@ -15,6 +15,20 @@ export function devicesOf(entities, node) {
   return rows.sort((a, b) => byName(a.driver, b.driver) || byName(a.pool, b.pool) || byName(a.name, b.name));
 }
 
+/** How many devices each node has for itself, and how many of them a claim has: name → {devices, taken}. */
+export function deviceCounts(entities) {
+  const counts = new Map();
+  const slices = newest([...entities].filter(([id, {node}]) => isSlice(id) && node));
+  if (slices.length === 0) return counts;
+  const holders = holdersOf(entities);
+  for (const [, slice] of slices) {
+    const {devices, taken} = counts.get(slice.node) ?? {devices: 0, taken: 0};
+    const held = (slice.devices ?? []).filter(({name}) => holders.has(deviceKey({...slice, device: name})));
+    counts.set(slice.node, {devices: devices + (slice.devices ?? []).length, taken: taken + held.length});
+  }
+  return counts;
+}
+
 function isSlice(id) {
   return id.startsWith("resourceslice/");
 }

@@ -86,3 +86,26 @@ export function holdersOf(entities, unique, name) {
   }
   return found.sort(byName);
 }
+
+/** The conditions in a node's manifest as {type, status, reason, message, since, family}; those that hold badly first. */
+export function conditionsOf(manifest) {
+  const rows = (manifest?.status?.conditions ?? []).map(({type, status, reason, message, lastTransitionTime}) => ({
+    type,
+    status,
+    reason: reason ?? "",
+    message: message ?? "",
+    since: lastTransitionTime ?? "",
+    // Ready has to be True, every other condition names a problem.
+    family: status === (type === "Ready" ? "True" : "False") ? "settled" : "stuck",
+  }));
+  return rows.sort((a, b) => Number(a.family === "settled") - Number(b.family === "settled"));
+}
+
+/** The images that a node has as {name, others, size}, the largest first; `others` are further names of an image. */
+export function imagesOf(manifest) {
+  const rows = (manifest?.status?.images ?? []).map(({names = [], sizeBytes = 0}) => {
+    const [name = "", ...others] = [...names].sort((a, b) => a.length - b.length);
+    return {name, others, size: Number(sizeBytes)};
+  });
+  return rows.sort((a, b) => b.size - a.size || byName(a.name, b.name));
+}

@@ -1,6 +1,7 @@
 import {byName, parseId} from "../shared/format.js";
 import {rowsInTrouble} from "../health/operations.js";
 import {isFinished} from "../shared/terminating.js";
+import {resourcesOf} from "./node_facts.js";
 
 /** Above this many nodes a zone is a strip of small cells instead of a row of cards. */
 export const CARDS = 60;
@@ -155,34 +156,37 @@ export function tileState(pod) {
 }
 
 const SHORT_NAMES = {cpu: "cpu", memory: "mem", pods: "pods"};
+/** Resources that a card shows only where somebody requests them. */
+const QUIET = /^(ephemeral-storage|hugepages-.+)$/;
 
 /**
- * The meters of a node. `settled` is what bound pods request, `assumed` what assumed pods request; `want` is
- * what the selected pod requests, drawn as an outline, and `short` by how much that exceeds the end. All are
- * parts of allocatable, 0 to 1.
+ * The meters of a node: CPU, memory, pods, then extended resources such as GPUs, devices, and the volumes that may be
+ * attached. `settled` is what bound pods request, `assumed` what assumed pods request; `want` is what the selected pod
+ * requests, drawn as an outline, and `short` by how much that exceeds the end. All are parts of allocatable, 0 to 1.
+ * `drivers` are the limits of the node's CSI drivers, `devices` the number of its devices and `taken` of those in use.
  */
-export function meters(node, wanted = null) {
-  const rows = [];
-  for (const [resource, label] of Object.entries(SHORT_NAMES)) {
-    rows.push(meter(node, resource, label, wanted));
-  }
-  const attach = Object.keys(node.allocatable ?? {})
-    .filter((resource) => resource.startsWith("attachable-volumes-"))
-    .sort();
-  for (const resource of attach.slice(0, 1)) rows.push(meter(node, resource, "vol", wanted));
-  return rows.filter(Boolean);
+export function meters(node, wanted = null, {drivers = {}, devices = 0, taken = 0} = {}) {
+  const rows = resourcesOf(node, drivers).filter(({resource, requested}) => !QUIET.test(resource) || requested > 0);
+  if (devices > 0)
+    rows.push({
+      resource: "devices",
+      title: "Devices",
+      requested: taken,
+      assumed: 0,
+      allocatable: devices,
+      free: devices - taken,
+    });
+  const first = Object.keys(SHORT_NAMES);
+  const rank = ({resource}) => (first.includes(resource) ? first.indexOf(resource) : first.length);
+  return rows.sort((a, b) => rank(a) - rank(b)).map((row) => meter(row, wanted?.[row.resource] ?? 0));
 }
 
-function meter(node, resource, label, wanted) {
-  const whole = node.allocatable?.[resource];
-  if (whole === undefined) return null;
-  const requested = node.requested?.[resource] ?? 0;
-  const assumed = Math.min(requested, node.assumed?.[resource] ?? 0);
-  const want = wanted?.[resource] ?? 0;
+function meter({resource, title, requested, assumed, allocatable: whole}, want) {
   const part = (value) => (whole > 0 ? value / whole : Number(value > 0));
   return {
     resource,
-    label,
+    label: shortName(resource),
+    title,
     requested,
     whole,
     settled: Math.min(1, part(requested - assumed)),
@@ -191,6 +195,13 @@ function meter(node, resource, label, wanted) {
     wantFrom: Math.min(1, part(requested)),
     short: want > 0 ? Math.max(0, part(requested + want) - 1) : 0,
   };
+}
+
+/** "nvidia.com/gpu" → "gpu". */
+function shortName(resource) {
+  if (resource === "slots" || resource.startsWith("attachable-volumes-")) return "vol";
+  if (resource === "devices") return "dev";
+  return SHORT_NAMES[resource] ?? resource.slice(resource.lastIndexOf("/") + 1);
 }
 
 /** What a pod requests of a node, including the slot that every pod takes. */

@@ -1,14 +1,19 @@
 import {count, duration} from "../shared/format.js";
+import {sinceWords} from "./evidence.js";
 
 /**
  * When a blocker was found: at its attempt. `attempt` is the newest known attempt, {number, seq, at}; `seq`
- * and `at` are the event shown and its time.
+ * and `at` of `model` are the event shown and its time.
  */
-export function instantWords(blocker, attempt, {seq, at}) {
+export function instantWords(blocker, attempt, model) {
   if (!blocker.attempt) return "";
   if (attempt?.number !== blocker.attempt) return `As of attempt ${count(blocker.attempt)}.`;
-  const since = seq - attempt.seq;
+  return ageWords(attempt, model);
+}
+
+/** "As of attempt 3, 3.82 s ago, event 660; 140 events since then." for what an attempt decided. */
+export function ageWords(attempt, {seq, at}) {
   const words = `As of attempt ${count(attempt.number)}, ${duration(at - attempt.at)} ago, event ${count(attempt.seq)}`;
-  if (since <= 0) return `${words}.`;
-  return `${words}; ${count(since)} ${since === 1 ? "event" : "events"} since then.`;
+  const since = sinceWords(attempt, {seq});
+  return since ? `${words}; ${since}.` : `${words}.`;
 }

@@ -1,3 +1,5 @@
+import {count} from "../shared/format.js";
+
 /** The evidence of a pod's newest attempt at the event shown, and the state of loading it. */
 
 /**
@@ -33,6 +35,13 @@ export function isShadow({cycle}) {
 /** What a piece of evidence is of: "attempt 2". */
 export function attemptName(evidence) {
   return `${isShadow(evidence) ? "shadow decision" : "attempt"} ${evidence.number}`;
+}
+
+/** "4 events since then", "" if nothing has happened since an attempt that ended at *seq*; `now` is the event shown. */
+export function sinceWords({seq}, {seq: now}) {
+  const since = now - seq;
+  if (!(since > 0)) return "";
+  return since === 1 ? "1 event since then" : `${count(since)} events since then`;
 }
 
 /** The state of the evidence of pod *name* in words. */

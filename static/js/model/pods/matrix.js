@@ -24,6 +24,36 @@ export function matrixOf(evidence, zoneOf, order = "closest") {
   return {columns, rows};
 }
 
+/**
+ * A matrix with one column in place of those that have nothing but skips, `folded` with their names; the same matrix
+ * where that would save none.
+ */
+export function foldSkipped({columns, rows}) {
+  const isIdle = (i) => columns[i].skipped && rows.every(({cells}) => !cells || cells[i].kind === "skip");
+  const idle = columns.filter((column, i) => isIdle(i)).map(({name}) => name);
+  if (idle.length < 2) return {columns, rows};
+  const stays = (_, i) => !isIdle(i);
+  const kept = rows.map((row) => ({
+    ...row,
+    cells: row.cells && [...row.cells.filter(stays), {kind: "skip", verdict: null}],
+  }));
+  const fold = {name: `${idle.length} skipped`, skipped: true, folded: idle};
+  return {columns: [...columns.filter(stays), fold], rows: kept};
+}
+
+const LETTER = 7;
+const AROUND = 24;
+const NARROW = 52;
+const WIDE = 176;
+
+/** The width of column *i* of a matrix in CSS pixels: its longest word and its cells fit, but for whole sentences. */
+export function widthOf({columns, rows}, i) {
+  const words = columns[i].name.split(/(?=[A-Z][a-z])| /);
+  const head = Math.max(...words.map(({length}) => length * LETTER + 8));
+  const cells = rows.map(({cells: of}) => (of?.[i].verdict ? cellWords(of[i].verdict).length * LETTER + AROUND : 0));
+  return Math.max(NARROW, head, Math.min(WIDE, Math.max(0, ...cells)));
+}
+
 /** The title of a matrix: "attempt 3 · 0 of 11 nodes feasible · 5 Insufficient cpu, 2 …". */
 export function matrixNote(evidence) {
   const reasons = new Map();

@@ -125,6 +125,17 @@ export function accessModes(modes) {
   return (modes ?? []).map((mode) => short[mode] ?? mode).join(", ");
 }
 
+/** Shorter names have room everywhere, and stay in one piece. */
+const SHORT_NAME = 16;
+/** What generated names end in: the hash of a template and of a pod, an ordinal, a zone, a part of a domain. */
+const LAST_PART = /(?<=.{4})(-[bcdf-hj-np-tv-z2-9]{6,10})?[-.]?[^-.]{1,12}$/;
+
+/** A long name as what may be cut and what has to stay: "web-7d9f8b6c5-x2vq9" → ["web", "-7d9f8b6c5-x2vq9"]. */
+export function nameEnds(name) {
+  const at = name.length > SHORT_NAME ? name.search(LAST_PART) : -1;
+  return at < 0 ? [name, ""] : [name.slice(0, at), name.slice(at)];
+}
+
 const collator = new Intl.Collator("en", {numeric: true});
 
 /** The natural order of names: node-2 before node-10. */

@@ -38,7 +38,7 @@ function Lane({session, lane}) {
   const flying = lane === "in_flight" ? lanes.first(lane)[0]?.[0] : undefined;
   const note = lane === "in_flight" ? (cycle === undefined ? "" : `cycle ${cycle}`) : key;
   return html`
-    <section class="lane" aria-label=${`${title}, ${size} ${size === 1 ? "pod" : "pods"}`}>
+    <section class=${size === 0 ? "lane none" : "lane"} aria-label=${`${title}, ${size} ${size === 1 ? "pod" : "pods"}`}>
       <header><${Mark} name=${mark} family=${family} /><h3>${title}</h3><span class="n">${count(size)}</span>
         <span class="key">${flying ? html`<a href=${session.href("inside-scheduler", {pod: flying})} title="Inside of this cycle">${note}</a>` : size > 0 || lane === "in_flight" ? note : ""}</span></header>
       ${
@@ -60,8 +60,8 @@ function Item({session, lane, id, pod, order, selected}) {
     <button class="item" data-pod=${id} aria-pressed=${String(selected)} onClick=${() => session.pick(id)}>
       <${Lead} lane=${lane} pod=${pod} order=${order} at=${session.model.at} />
       <${Name} namespace=${namespace} name=${name} />
-      <span class="val"><${Value} pod=${pod} at=${session.model.at} /></span>
-      ${why && html`<span class="why cut">${why}</span>`}
+      <span class="val" title=${valueTitle(lane, pod)}><${Value} pod=${pod} at=${session.model.at} /></span>
+      ${why && html`<span class="why cut" title=${why}>${why}</span>`}
     </button>`;
 }
 
@@ -72,6 +72,12 @@ function Lead({lane, pod, order, at}) {
   }
   if (pod.nominated) return html`<${Mark} name="nominated" family="promised" />`;
   return html`<span class="ord">${lane === "active" ? order : ""}</span>`;
+}
+
+/** What may be too long for the end of a row. */
+function valueTitle(lane, pod) {
+  if (lane === "active") return pod.mover ? `${pod.mover}, priority ${pod.priority ?? 0}` : undefined;
+  return {gated: (pod.gates ?? []).join(", "), unqueued: pod.scheduler}[lane];
 }
 
 const VALUES = {
@@ -122,6 +128,6 @@ function ClaimItem({session, id}) {
         (step) => html`<span key=${step.name} class=${step.status} title=${`${step.name}: ${step.what}`}>
         <${Mark} name=${step.mark} family=${step.family} /></span>`,
       )}</span>${" "}
-      <span class="why cut">${held || now.what}</span>
+      <span class="why cut" title=${held || now.what}>${held || now.what}</span>
     </a>`;
 }

@@ -4,7 +4,7 @@ import {listNodes} from "../../model/nodes/node_list.js";
 import {count, ratio} from "../../model/shared/format.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {NodeLink} from "../shared/links.js";
-import {Mark} from "../shared/mark.js";
+import {Mark, Name} from "../shared/mark.js";
 
 const ROWS = 200;
 
@@ -42,8 +42,8 @@ function Row({session, name, node, answer}) {
       : ratio(resource, node.requested?.[resource] ?? 0, node.allocatable[resource]);
   const calm = answer.family === "settled" || answer.family === "held";
   return html`
-    <tr><th scope="row"><${NodeLink} session=${session} name=${name} /></th>
-      <td><span class="state"><${Mark} name=${mark} family=${family} />${brief(answer)}</span></td><td class="soft">${node.zone ?? ""}</td>
+    <tr><th scope="row"><${NodeLink} session=${session} name=${name}><${Name} name=${name} untitled /><//></th>
+      <td title=${brief(answer)}><span class="state"><${Mark} name=${mark} family=${family} />${brief(answer)}</span></td><td class="soft" title=${node.zone}>${node.zone ?? ""}</td>
       <td class="right">${taken("cpu")}</td><td class="right">${taken("memory")}</td><td class="right">${node.requested?.pods ?? 0}</td>
       <td class="right">${count(Object.keys(node.attachments ?? {}).length)}</td>
       <td class=${calm ? "mute" : "soft"} title=${answer.sentence}>${answer.family === "settled" ? "none" : answer.sentence}</td></tr>`;

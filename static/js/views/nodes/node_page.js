@@ -16,6 +16,7 @@ import {Trial} from "../why/trial.js";
 import {Why} from "../why/why.js";
 import {NodeDevices} from "./node_devices.js";
 import {Operations} from "./operations.js";
+import {Reported} from "./reported.js";
 import {StateOfWorld} from "./state_of_world.js";
 
 const PODS = 120;
@@ -54,7 +55,7 @@ function Head({session, name, node}) {
   const id = `node/${name}`;
   const command = (...verbs) => session.commands.sendAll(verbs.map((verb) => ({verb, object: id})));
   return html`
-    <div class="pagehead"><h1 class="cut">${name}</h1>
+    <div class="pagehead"><h1 class="cut" title=${name}>${name}</h1>
       ${nodeStates(node).map(([mark, family, text]) => html`<span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}
       ${node && html`<p class="small mute facts">${nodeFacts(node)}</p>`}
       ${
@@ -85,7 +86,8 @@ function Known({session, name, node, pods, record}) {
     <div class="sec grid2">
       <div><${Operations} session=${session} id=${`node/${name}`} events=${record.done.value} />
         <${Pods} session=${session} pods=${podsOf(name, pods, session.model)} /></div>
-      <${Resources} session=${session} node=${node} drivers=${drivers} pods=${pods} /></div>`;
+      <${Resources} session=${session} node=${node} drivers=${drivers} pods=${pods} /></div>
+    <${Reported} reading=${record.manifest.reading.value} />`;
 }
 
 /** The sentence about the node, its number, and links to the objects concerned. */

@@ -17,8 +17,7 @@ import {WhyHere, WhyNot} from "./placement.js";
 export function Inspector({session}) {
   const id = session.selected();
   if (!id) return html`<${Nothing} />`;
-  const {entities, nodes} = session.model;
-  const pod = entities.get(id);
+  const pod = session.model.entities.get(id);
   const {namespace, name} = parseId(id);
   const reading = session.evidence.of(id);
   const {evidence} = reading;
@@ -40,8 +39,8 @@ export function Inspector({session}) {
         <${Why} session=${session} id=${id} />
         <section><dl class="kv"><${Facts} session=${session} id=${id} pod=${pod} evidence=${evidence} /></dl></section>
         <${EvidenceState} reading=${reading} retry=${() => session.evidence.retry()} />
-        <${WhyNot} nodes=${nodes} pod=${pod} evidence=${evidence} />
-        <${WhyHere} nodes=${nodes} pod=${pod} evidence=${evidence} />
+        <${WhyNot} model=${session.model} pod=${pod} evidence=${evidence} />
+        <${WhyHere} model=${session.model} pod=${pod} evidence=${evidence} />
         <${Volumes} session=${session} id=${id} pod=${pod} />`
       }
     </aside>`;
@@ -104,6 +103,6 @@ export function Peek({session}) {
   const figure = pod.blocker ? figureOf(pod.blocker) : null;
   return html`
     <a class=${`peek f-${family}`} href="#inspector"><${Mark} name=${mark} family=${family} />
-      <span class="cut"><span class="mute">${namespace}/</span>${name} <span class="mute">${detail}</span></span>
+      <span class="cut" title=${`${namespace}/${name} ${detail}`}><span class="mute">${namespace}/</span>${name} <span class="mute">${detail}</span></span>
       ${figure && html`<span class="num">${figure.value}</span>`}</a>`;
 }

@@ -2,23 +2,47 @@ import {useEffect, useMemo, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
 import {attemptName} from "../../model/pods/evidence.js";
-import {ORDERS, cellWords, matrixNote, matrixOf, numbersOf, reasonWords} from "../../model/pods/matrix.js";
+import {
+  ORDERS,
+  cellWords,
+  foldSkipped,
+  matrixNote,
+  matrixOf,
+  numbersOf,
+  reasonWords,
+  widthOf,
+} from "../../model/pods/matrix.js";
 import {count} from "../../model/shared/format.js";
-import {Icon, Mark} from "../shared/mark.js";
+import {verdictLook} from "../../model/volumes/candidates.js";
+import {Icon, Mark, Name} from "../shared/mark.js";
 import {useInSight} from "../shared/popover.js";
 
 const ROWS = 30;
 const POPOVER = 340;
+const CANDIDATES = 8;
+/** Of the column with the names of the nodes, in CSS pixels. */
+const NAMES = 148;
 
-/** The verdicts of all filters on all nodes; a click on a rejection shows its numbers. */
-export function Matrix({evidence, zoneOf, pod}) {
+/** The filter of which every cell shows what volumes there are for the node. */
+const BINDING = "VolumeBinding";
+
+/**
+ * The verdicts of all filters on all nodes; a click on a rejection shows its numbers. `binding` has the `claims` of the
+ * pod, "shop/data", and `read(claim, node)`, which resolves to the candidate volumes before the attempt.
+ */
+export function Matrix({evidence, zoneOf, pod, binding}) {
   const [order, setOrder] = useState("closest");
   const [shown, setShown] = useState(ROWS);
   const [open, setOpen] = useState(/** @type {any} */ (null));
   const box = useRef(null);
   // The popover belongs to the previous attempt.
   useEffect(() => setOpen(null), [evidence]);
-  const {columns, rows} = useMemo(() => matrixOf(evidence, zoneOf, order), [evidence, order]);
+  const [unfolded, setUnfolded] = useState(false);
+  const whole = useMemo(() => matrixOf(evidence, zoneOf, order), [evidence, order]);
+  const small = useMemo(() => foldSkipped(whole), [whole]);
+  const matrix = unfolded ? whole : small;
+  const {columns, rows} = matrix;
+  const widths = useMemo(() => columns.map((_, i) => widthOf(matrix, i)), [matrix]);
   if (evidence.prefilter) return html`<${Refused} evidence=${evidence} />`;
   const choose = (button, node, plugin, verdict) =>
     setOpen(
@@ -34,24 +58,26 @@ export function Matrix({evidence, zoneOf, pod}) {
   return html`
     <section class="filtering" aria-label="Filters">
       <div class="sechead"><h2>Filters</h2><span class="note">${matrixNote(evidence)}</span>
-        <div class="end"><div class="seg" role="group" aria-label="Order of the nodes">${Object.entries(ORDERS).map(
+        <div class="end">${small.columns.length < whole.columns.length && html`<${FoldButton} small=${small} unfolded=${unfolded} turn=${setUnfolded} />`}<div class="seg" role="group" aria-label="Order of the nodes">${Object.entries(
+          ORDERS,
+        ).map(
           ([key, words]) => html`
           <button key=${key} aria-pressed=${String(key === order)} onClick=${() => setOrder(key)}>${words}</button>`,
         )}</div></div></div>
       <div class="matrixbox" ref=${box} onKeyDown=${(event) => event.key === "Escape" && setOpen(null)}>
         <div class="scroll-x" tabindex="0" role="region" aria-label="Verdict matrix">
-          <table class="mx"><colgroup><col style="width:148px" />${columns.map(({name, skipped}) => html`<col key=${name} class=${skipped ? "sk" : ""} />`)}</colgroup>
+          <table class="mx" style=${`min-width:${widths.reduce((sum, width) => sum + width, NAMES)}px`}><colgroup><col style=${`width:${NAMES}px`} />${columns.map(({name}, i) => html`<col key=${name} style=${`width:${widths[i]}px`} />`)}</colgroup>
             <thead><tr><th scope="col">${order === "closest" ? "closest first" : "node"}</th>${columns.map(
-              ({name, skipped}) => html`
-              <th key=${name} scope="col" class=${skipped ? "sk" : ""}>${broken(name)}</th>`,
+              ({name, skipped, folded}) => html`
+              <th key=${name} scope="col" class=${skipped ? "sk" : ""} title=${folded?.join(", ")}>${broken(name)}</th>`,
             )}</tr></thead>
             <tbody>${rows.slice(0, shown).map(
               (row) => html`
-              <${Row} key=${row.name} row=${row} columns=${columns} open=${open} choose=${choose} />`,
+              <${Row} key=${row.name} row=${row} columns=${columns} open=${open} choose=${choose} binds=${binding.claims.length > 0} />`,
             )}</tbody>
           </table>
         </div>
-        ${open && html`<${Cell} open=${open} pod=${pod} close=${() => setOpen(null)} />`}
+        ${open && html`<${Cell} open=${open} pod=${pod} binding=${binding} close=${() => setOpen(null)} />`}
       </div>
       ${
         rows.length > shown &&
@@ -60,6 +86,12 @@ export function Matrix({evidence, zoneOf, pod}) {
       }
       <${Key} />
     </section>`;
+}
+
+/** Shows the filters that skipped the pod, each in a column, or folds them into one. */
+function FoldButton({small, unfolded, turn}) {
+  const names = small.columns.at(-1).folded;
+  return html`<button class="btn" aria-pressed=${String(unfolded)} title=${names.join(", ")} onClick=${() => turn(!unfolded)}>${names.length} skipped filters</button>`;
 }
 
 /** A PreFilter plugin rejected the pod before any node was evaluated. */
@@ -71,8 +103,8 @@ function Refused({evidence}) {
     </section>`;
 }
 
-function Row({row, columns, open, choose}) {
-  const head = html`<th scope="row" title=${row.name}><span class="nm">${row.name}</span><span class="z">${row.zone}</span></th>`;
+function Row({row, columns, open, choose, binds}) {
+  const head = html`<th scope="row" title=${[row.name, row.zone].filter(Boolean).join(", ")}><span class="who"><${Name} name=${row.name} untitled /><span class="z">${row.zone}</span></span></th>`;
   if (!row.cells) {
     return html`<tr>${head}<td class="ne" colspan=${columns.length}><span>not evaluated in this attempt</span></td></tr>`;
   }
@@ -80,19 +112,22 @@ function Row({row, columns, open, choose}) {
     <tr class=${row.kind === "chosen" ? "won" : row.kind}>${head}${row.cells.map(
       (cell, i) => html`
       <${Verdict} key=${i} cell=${cell} node=${row.name} plugin=${columns[i].name}
-        expanded=${open?.node === row.name && open.plugin === columns[i].name} choose=${choose} />`,
+        expanded=${open?.node === row.name && open.plugin === columns[i].name} choose=${choose} asks=${binds && columns[i].name === BINDING} />`,
     )}</tr>`;
 }
 
-function Verdict({cell, node, plugin, expanded, choose}) {
+function Verdict({cell, node, plugin, expanded, choose, asks}) {
   if (cell.kind === "skip") return html`<td class="sk" title="skipped">–</td>`;
+  if (cell.kind === "ok" && asks)
+    return html`<td class="ok"><button aria-expanded=${String(expanded)} aria-label=${`${node}, ${plugin}: passes, candidate volumes`}
+      title="Candidate volumes" onClick=${(event) => choose(event.currentTarget, node, plugin, null)}><${Icon} name="ok" /></button></td>`;
   if (cell.kind === "ok")
     return html`<td class="ok"><span role="img" aria-label=${`${node}, ${plugin}: passes`}><${Icon} name="ok" /></span></td>`;
   const words = cellWords(cell.verdict);
   const says = cell.kind === "bad" ? "fails" : "would also fail";
   return html`
     <td class=${cell.kind}><button aria-expanded=${String(expanded)} aria-label=${`${node}, ${plugin}: ${says}, ${words}`}
-      title=${cell.verdict.text} onClick=${(event) => choose(event.currentTarget, node, plugin, cell.verdict)}>
+      title=${`${words}: ${cell.verdict.text}`} onClick=${(event) => choose(event.currentTarget, node, plugin, cell.verdict)}>
       ${cell.kind === "bad" && html`<${Icon} name="no" />`}<span class="cut">${words}</span></button></td>`;
 }
 
@@ -104,17 +139,17 @@ function below(cell, box) {
 }
 
 /** The numbers behind one rejection, below its cell. */
-function Cell({open, pod, close}) {
+function Cell({open, pod, binding, close}) {
   const {node, plugin, verdict, left, top} = open;
-  const rows = numbersOf(verdict, pod);
+  const rows = verdict ? numbersOf(verdict, pod) : [];
   const box = useInSight(open);
   return html`
     <div class="pop" id="cell" ref=${box} role="dialog" aria-label=${`Evidence: ${node}, ${plugin}`}
       style=${`left:${left}px;top:${top}px`}>
-      <h3><${Mark} name="unschedulable" family="stuck" />${node} · ${plugin}
+      <h3>${verdict ? html`<${Mark} name="unschedulable" family="stuck" />` : html`<${Mark} name="ok" family="settled" />`}${node} · ${plugin}
         <button class="btn icon plain close" aria-label="Close" onClick=${close}><${Icon} name="no" /></button></h3>
-      <p class="soft">${reasonWords(verdict)}</p>
-      ${verdict.text && rows.every(({look}) => !look) && html`<p class="strong said">${verdict.text}</p>`}
+      ${verdict && html`<p class="soft">${reasonWords(verdict)}</p>`}
+      ${verdict?.text && rows.every(({look}) => !look) && html`<p class="strong said">${verdict.text}</p>`}
       ${
         rows.length > 0 &&
         html`<table class="sum"><tbody>${rows.map(
@@ -122,7 +157,36 @@ function Cell({open, pod, close}) {
         <tr key=${i} class=${look}><th scope="row">${label}</th><td>${value}</td></tr>`,
         )}</tbody></table>`
       }
+      ${plugin === BINDING && binding.claims.map((claim) => html`<${ForNode} key=${`${claim} ${node}`} claim=${claim} node=${node} read=${binding.read} />`)}
     </div>`;
+}
+
+/** The volumes that matching looks at for a claim on one node, with its verdict on each. */
+function ForNode({claim, node, read}) {
+  const [held, setHeld] = useState(/** @type {any} */ ({status: "loading"}));
+  useEffect(() => {
+    let wanted = true;
+    read(claim, node)
+      .then((answer) => wanted && setHeld({status: "ready", answer}))
+      .catch(({message}) => wanted && setHeld({status: "failed", message}));
+    return () => {
+      wanted = false;
+    };
+  }, [claim, node]);
+  const {status, answer, message} = held;
+  return html`
+    <h4 class="forclaim">Volumes for ${claim}</h4>
+    ${status === "loading" && html`<p class="small mute" role="status">Evaluating candidates…</p>`}
+    ${status === "failed" && html`<p class="small" role="alert">${message}</p>`}
+    ${answer?.volumes === 0 && html`<p class="small mute">The cluster had no volume.</p>`}
+    ${
+      answer &&
+      html`<ul class="forvolumes">${answer.candidates.slice(0, CANDIDATES).map(({volume, verdict, text}) => {
+        const [mark, family, words] = verdictLook(verdict, true);
+        return html`<li key=${volume}><${Mark} name=${mark} family=${family} /><b>${volume}</b> <span class="soft">${words}: ${text}</span></li>`;
+      })}</ul>`
+    }
+    ${answer?.volumes > CANDIDATES && html`<p class="micro mute">${count(answer.volumes - CANDIDATES)} more</p>`}`;
 }
 
 function Key() {

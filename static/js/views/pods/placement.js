@@ -1,39 +1,47 @@
 import {html} from "../../lib/html.js";
-import {isShadow} from "../../model/pods/evidence.js";
+import {isShadow, sinceWords} from "../../model/pods/evidence.js";
 import {choiceOf} from "../../model/pods/scores.js";
 import {bestFirst, closestFirst, isOnlyFeasible} from "../../model/pods/verdict.js";
 
 const ROWS = 7;
 
 /** Why a pod has no node: the nodes that it does not fit, the closest to fitting first. */
-export function WhyNot({nodes, pod, evidence}) {
+export function WhyNot({model, pod, evidence}) {
+  const {nodes} = model;
   if (!evidence || pod.node || pod.assumed) return null;
-  if (evidence.prefilter) return html`<${Refused} prefilter=${evidence.prefilter} />`;
+  if (evidence.prefilter)
+    return html`<${Refused} prefilter=${evidence.prefilter} since=${sinceWords(evidence, model)} />`;
   const rows = closestFirst(evidence);
   if (rows.length === 0) return null;
   const skipped = (evidence.not_evaluated ?? []).length;
   return html`
-    <section><h3>Why nodes do not fit<span>closest first</span></h3>
+    <section><h3>Why nodes do not fit<span>${noted("closest first", evidence, model)}</span></h3>
       <${Table} nodes=${nodes} heads=${["First failing plugin", "By how much"]} rows=${rows.slice(0, ROWS).map(unfitRow(pod))} />
       <${More} count=${rows.length - ROWS} skipped=${skipped} />
     </section>`;
 }
 
 /** Why a pod is on its node: the feasible nodes, by score. */
-export function WhyHere({nodes, pod, evidence}) {
+export function WhyHere({model, pod, evidence}) {
+  const {nodes} = model;
   const rows = bestFirst(evidence);
   if (rows.length === 0 || !(pod.node || pod.assumed)) return null;
   return html`
-    <section><h3>${isShadow(evidence) ? "What kscope would have chosen" : "Why this node"}<span>${isOnlyFeasible(evidence) ? "the only node that fits" : "highest score first"}</span></h3>
+    <section><h3>${isShadow(evidence) ? "What kscope would have chosen" : "Why this node"}<span>${noted(isOnlyFeasible(evidence) ? "the only node that fits, hypothetical score" : "highest score first", evidence, model)}</span></h3>
       <${Table} nodes=${nodes} heads=${["Verdict", "Score"]} rows=${rows.slice(0, ROWS).map(fitRow(evidence))} />
       <${More} count=${rows.length - ROWS} skipped=${0} />
     </section>`;
 }
 
+/** The note of a table, and how much has happened since its attempt. */
+function noted(words, evidence, model) {
+  return [words, sinceWords(evidence, model)].filter(Boolean).join(", ");
+}
+
 /** A PreFilter plugin rejected the pod before any node was evaluated. */
-function Refused({prefilter}) {
+function Refused({prefilter, since}) {
   return html`
-    <section><h3>Rejected in PreFilter</h3>
+    <section><h3>Rejected in PreFilter<span>${since}</span></h3>
       <dl class="kv"><dt>${prefilter.plugin}</dt><dd>${prefilter.reasons.join("; ")}</dd></dl></section>`;
 }
 
@@ -53,10 +61,11 @@ const fitRow =
     name,
     look: name === evidence.node ? "hit won" : "",
     middle: fitWords(evidence, name),
-    end: score.total,
-    title: Object.entries(score.plugins ?? {})
-      .map(([plugin, parts]) => `${plugin} ${parts.join(" → ")}`)
-      .join("\n"),
+    end: isOnlyFeasible(evidence) ? `(${score.total})` : score.total,
+    title: [
+      isOnlyFeasible(evidence) ? `(${score.total}) is hypothetical: scoring was skipped` : String(score.total),
+      ...Object.entries(score.plugins ?? {}).map(([plugin, parts]) => `${plugin} ${parts.join(" → ")}`),
+    ].join("\n"),
   });
 
 function fitWords(evidence, name) {

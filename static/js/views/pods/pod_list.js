@@ -38,7 +38,7 @@ function Row({id, pod, health, href}) {
   const {state, mark, family, words, detail} = health;
   return html`
     <tr><th scope="row"><a class="name" href=${href}><${Name} namespace=${namespace} name=${name} /></a></th>
-      <td><span class="state"><${Mark} name=${mark} family=${family} />${brief(health)}</span></td>
+      <td title=${brief(health)}><span class="state"><${Mark} name=${mark} family=${family} />${brief(health)}</span></td>
       <td class="right">${pod.priority ?? 0}</td><td class="right">${pod.attempts ?? 0}</td>
-      <td class="soft">${state !== "well" && detail !== words && detail}</td></tr>`;
+      <td class="soft" title=${detail}>${state !== "well" && detail !== words && detail}</td></tr>`;
 }

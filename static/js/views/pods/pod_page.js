@@ -1,6 +1,8 @@
 import {html} from "../../lib/html.js";
 import {placeOf} from "../../model/nodes/nodes.js";
 import {podStates} from "../../model/health/pod.js";
+import {ageWords} from "../../model/pods/blocker.js";
+import {sinceWords} from "../../model/pods/evidence.js";
 import {moment, parseId} from "../../model/shared/format.js";
 import {Failures} from "../run/failures.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
@@ -53,17 +55,33 @@ function Details({session, id, pod, record}) {
       record.attempts.value.length > 0 &&
       html`
       <div class="sec verdicts"><${Attempts} session=${session} record=${record} address=${session.address} />
-        ${held && html`<${Still} of=${held.evidence}><${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(session)} pod=${parseId(id).name} /><//>`}</div>`
+        ${held && html`<div class="filtered"><${Stale} session=${session} attempt=${held.attempt} /><${Still} of=${held.evidence}><${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(session)} pod=${parseId(id).name} binding=${bindingOf(session, id, pod, held.attempt)} /><//></div>`}</div>`
     }
     ${
       held &&
-      html`<${Still} of=${held.evidence}><div class="sec two">
+      html`<${Stale} session=${session} attempt=${held.attempt} /><${Still} of=${held.evidence}><div class="sec two">
       <${Scores} evidence=${held.evidence} /><${Preemption} evidence=${held.evidence} /></div><//>`
     }
     <${OwnPlugins} held=${held} />
     ${pod?.claims?.length > 0 && html`<div class="sec volumes"><${Volumes} session=${session} id=${id} pod=${pod} /></div>`}
     ${pod?.resource_claims?.length > 0 && html`<${PodDevices} session=${session} id=${id} pod=${pod} evidence=${held?.evidence} />`}
     <${Events} session=${session} id=${id} record=${record} />`;
+}
+
+/** What the matrix needs for the volumes of the pod's claims: see Matrix. */
+function bindingOf(session, id, pod, attempt) {
+  const {namespace} = parseId(id);
+  return {
+    claims: (pod?.claims ?? []).map((name) => `${namespace}/${name}`),
+    // The event of an attempt already has what it decided.
+    read: (claim, node) => session.api.get(`claims/${claim}/candidates/`, {node, seq: Math.max(0, attempt.seq - 1)}),
+  };
+}
+
+/** When the verdicts below were found, if anything has happened since. */
+function Stale({session, attempt}) {
+  if (!sinceWords(attempt, session.model)) return null;
+  return html`<p class="small stalenote"><${Mark} name="backoff" family="clock" />${ageWords(attempt, session.model)}</p>`;
 }
 
 function Head({session, id, pod}) {

@@ -1,7 +1,7 @@
 import {html} from "../../lib/html.js";
 import {eventText, withEvictors} from "../../model/shared/event_words.js";
 import {author, count, moment, parseId} from "../../model/shared/format.js";
-import {CycleLink} from "./links.js";
+import {CycleLink, ObjectLink} from "./links.js";
 
 // More would not be visible, and each is laid out again with every frame.
 const DRAWN_EVENTS = 30;
@@ -15,7 +15,7 @@ export function EventList({session}) {
       <div class="foothead"><h2>Events</h2><span class="micro mute">newest first</span>
         <a href=${session.href("timeline")}>Open timeline</a></div>
       <div class="evscroll" tabindex="0" role="region" aria-label="Newest events">
-      <table class="ev"><colgroup><col style="width:64px" /><col style="width:68px" /><col style="width:110px" /><col style="width:112px" /><col /></colgroup>
+      <table class="ev"><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>
         <thead class="vh"><tr><th>Seq</th><th>Time in seconds</th><th>Component</th><th>Object</th><th>What happened</th></tr></thead>
         <tbody>${withEvictors(events)
           .slice(0, DRAWN_EVENTS)
@@ -36,9 +36,9 @@ export function EventTable({session, id, events}) {
         <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>What happened</th></tr></thead>
         <tbody>${events.slice(0, LISTED_EVENTS).map(
           (event) => html`
-          <tr key=${event.seq}><td class="mono"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td>
+          <tr key=${event.seq} ...${rowOf(session, event.seq)}><td class="mono"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td>
             <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
-            <td><${Kind} session=${session} event=${event} /> <span class="soft">${eventText(event)}</span></td></tr>`,
+            <td>${event.object && event.object !== id && html`<${ObjectLink} session=${session} id=${event.object}>${parseId(event.object).key}<//> `}<${Kind} session=${session} event=${event} /> <span class="soft">${eventText(event)}</span></td></tr>`,
         )}</tbody></table></section>`;
 }
 
@@ -56,6 +56,17 @@ export function Kind({session, event: {kind, object, message}}) {
   return html`<b class="kind"><${CycleLink} session=${session} cycle=${cycle} pod=${object}>${kind}<//></b>`;
 }
 
+/**
+ * The attributes of a row that shows its event when it is clicked, but for its links and buttons. Its link is for keys.
+ */
+export function rowOf(session, seq) {
+  const onClick = ({target}) => {
+    const picks = target.closest("a, button") || String(getSelection()) !== "";
+    if (!picks) session.playhead.seek({seq}, {isJump: true});
+  };
+  return {"data-seq": seq, onClick};
+}
+
 /** A link that shows an event on the same page, or in a new tab with a modifier key. */
 export function EventLink({session, seq, children}) {
   const go = (click) => {
@@ -70,10 +81,10 @@ function Row({session, event, now}) {
   const {kind, name} = parseId(event.object ?? "");
   const pick = kind === "pod" && session.model.entities.has(event.object);
   return html`
-    <tr class=${now ? "now" : ""}>
+    <tr class=${now ? "now" : ""} ...${rowOf(session, event.seq)}>
       <td class="mono mute"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td><td class="num mute">${moment(event.at)}</td>
       <td><${ByWhom} component=${event.component} /></td>
-      <td title=${event.object}>${pick ? html`<button class="link" onClick=${() => session.pick(event.object)}>${name}</button>` : name}</td>
-      <td title=${eventText(event)}><${Kind} session=${session} event=${event} /> <span class="soft">${eventText(event)}</span></td>
+      <td title=${name === "" ? undefined : event.object}>${pick ? html`<button class="link" onClick=${() => session.pick(event.object)}>${name}</button>` : name}</td>
+      <td title=${`${event.kind} ${eventText(event)}`}><${Kind} session=${session} event=${event} /> <span class="soft">${eventText(event)}</span></td>
     </tr>`;
 }

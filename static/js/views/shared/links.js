@@ -58,11 +58,11 @@ export function NodeLink({session, name, children}) {
 export function PodLink({session, podKey}) {
   const {namespace, name} = parseId(`pod/${podKey}`);
   if (!namespace) return html`<span class="mute" title=${podKey}>a deleted pod</span>`;
-  return html`<a class="named" title=${`Open pod ${podKey}`} href=${podHref(session, podKey)}><${Name} namespace=${namespace} name=${name} /></a>`;
+  return html`<a class="named" title=${`Open pod ${podKey}`} href=${podHref(session, podKey)}><${Name} namespace=${namespace} name=${name} untitled /></a>`;
 }
 
 /** The key of a resource claim, with a link to its manifest. */
 export function ClaimLink({session, id}) {
   const {namespace, name, key} = parseId(id);
-  return html`<a class="named" title=${`Open resource claim ${key}`} href=${session.hrefOf(id)}><${Name} namespace=${namespace} name=${name} /></a>`;
+  return html`<a class="named" title=${`Open resource claim ${key}`} href=${session.hrefOf(id)}><${Name} namespace=${namespace} name=${name} untitled /></a>`;
 }

@@ -131,7 +131,7 @@ function User({session, users}) {
     .join(", ");
   return html`
     <a class="cellbox" href=${podHref(session, `${namespace}/${name}`)} aria-label=${label} title=${label}><${Mark} name=${mark} family=${family} />
-      <${Name} namespace=${namespace} name=${name} />${" "}
+      <${Name} namespace=${namespace} name=${name} untitled />${" "}
       ${users.length > 1 && html`<span class="val">and ${count(users.length - 1)} more</span>`}</a>`;
 }
 
@@ -144,7 +144,7 @@ function Side({session, id, ghost, size, selected, pick}) {
   const words = [parseId(id).key, size && bytes(size), detail].filter(Boolean).join(", ");
   return html`
     <button class="cellbox" aria-pressed=${String(selected)} aria-label=${words} title=${words} onClick=${() => pick(id)}>
-      <${Mark} name=${mark} family=${family} /><${Name} namespace=${namespace} name=${name} />${" "}
+      <${Mark} name=${mark} family=${family} /><${Name} namespace=${namespace} name=${name} untitled />${" "}
       <span class="val">${size ? bytes(size) : ""}</span></button>`;
 }
 
@@ -162,7 +162,7 @@ function ClassBox({name, found, span}) {
     : ["does not exist"];
   const lines = span > 2 ? facts : [facts.join(" · ")];
   return html`
-    <div class=${`classbox${span === 1 ? " one" : ""}`} title=${[name, ...facts].join("\n")}><b class="cut">${name}</b>
+    <div class=${`classbox${span === 1 ? " one" : ""}`} title=${[name, facts.join(" · ")].join("\n")}><b class="cut">${name}</b>
       ${lines.map((line) => html`<span class="micro mute cut" key=${line}>${line}</span>`)}</div>`;
 }
 

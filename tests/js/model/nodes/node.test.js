@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {nodeAnswer} from "../../../../static/js/model/nodes/node_answer.js";
-import {holdersOf, nodeFacts, resourcesOf, shortage} from "../../../../static/js/model/nodes/node_facts.js";
+import {
+  conditionsOf,
+  holdersOf,
+  imagesOf,
+  nodeFacts,
+  resourcesOf,
+  shortage,
+} from "../../../../static/js/model/nodes/node_facts.js";
 import {listNodes} from "../../../../static/js/model/nodes/node_list.js";
 import {podsOf} from "../../../../static/js/model/nodes/node_pods.js";
 import {Nodes} from "../../../../static/js/model/nodes/nodes.js";
@@ -175,4 +182,31 @@ test("nodes with problems come first and are counted", () => {
 test("the headline has zone, taints and volume status", () => {
   const node = {...READY, taints: [{key: "gpu", value: "a", effect: "NoSchedule"}], volumes_in_use: [DISK]};
   assert.equal(nodeFacts(node), "zone z1 · gpu=a:NoSchedule · volumesInUse: 1 · volumesAttached: 0");
+});
+
+test("conditions that hold badly come first", () => {
+  const conditions = [
+    {type: "MemoryPressure", status: "False"},
+    {type: "Ready", status: "Unknown", reason: "NodeStatusUnknown"},
+    {type: "DiskPressure", status: "True"},
+  ];
+  assert.deepEqual(
+    conditionsOf({status: {conditions}}).map(({type, family}) => [type, family]),
+    [
+      ["Ready", "stuck"],
+      ["DiskPressure", "stuck"],
+      ["MemoryPressure", "settled"],
+    ],
+  );
+});
+
+test("an image goes by its shortest name", () => {
+  const images = [
+    {names: ["small:1"], sizeBytes: 10},
+    {names: ["registry/app@sha256:ab", "registry/app:1"], sizeBytes: 20},
+  ];
+  assert.deepEqual(imagesOf({status: {images}}), [
+    {name: "registry/app:1", others: ["registry/app@sha256:ab"], size: 20},
+    {name: "small:1", others: [], size: 10},
+  ]);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {devicesOf} from "../../../../static/js/model/nodes/node_devices.js";
+import {deviceCounts, devicesOf} from "../../../../static/js/model/nodes/node_devices.js";
 
 const GPU = {name: "gpu-0", attributes: {model: "a"}, capacity: {memory: "80Gi"}};
 const SLICE = {driver: "gpu.example.com", pool: "n1", generation: 1, node: "n1", devices: [GPU]};
@@ -33,4 +33,13 @@ test("only the newest generation of a pool counts", () => {
   assert.equal(row.name, "gpu-1");
   assert.deepEqual(row.taints, ["bad:NoSchedule"]);
   assert.deepEqual(others, []);
+});
+
+test("a node counts its devices and those taken", () => {
+  const devices = [GPU, {name: "gpu-1"}];
+  const claim = {devices: [{request: "r", driver: "gpu.example.com", pool: "n1", device: "gpu-0"}]};
+  const entities = new Map(
+    Object.entries({"resourceslice/s": {...SLICE, devices}, "resourceclaim/default/c": claim, "node/n1": {}}),
+  );
+  assert.deepEqual([...deviceCounts(entities)], [["n1", {devices: 2, taken: 1}]]);
 });

@@ -117,3 +117,21 @@ test("a shared domain is left out of node names", () => {
   nodes.updateNode("node/worker-3.us.example.com", undefined, {});
   assert.equal(nodes.label("worker-1.eu.example.com"), "worker-1.eu.example.com");
 });
+
+test("meters show GPUs, devices and attach slots", () => {
+  const node = {
+    ...NODE,
+    allocatable: {...NODE.allocatable, "nvidia.com/gpu": 4, "ephemeral-storage": 10},
+    requested: {...NODE.requested, "nvidia.com/gpu": 1},
+    attachments: {"kubernetes.io/csi/disk^d1": {}},
+  };
+  const rows = meters(node, null, {drivers: {disk: 8}, devices: 2, taken: 1}).slice(3);
+  assert.deepEqual(
+    rows.map(({label, requested, whole}) => [label, requested, whole]),
+    [
+      ["gpu", 1, 4],
+      ["vol", 1, 8],
+      ["dev", 1, 2],
+    ],
+  );
+});

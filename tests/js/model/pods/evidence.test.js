@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {evidenceAt, evidenceKey, evidenceWords} from "../../../../static/js/model/pods/evidence.js";
+import {evidenceAt, evidenceKey, evidenceWords, sinceWords} from "../../../../static/js/model/pods/evidence.js";
 
 const id = "pod/a/web";
 const pod = {attempts: 2, queue: "backoff"};
@@ -58,4 +58,10 @@ test("a failed request is reported", () => {
 test("a first unfinished attempt has no evidence", () => {
   const shown = evidenceAt({...held, evidence: null}, {id, pod, seq: 50, isPast: false});
   assert.equal(evidenceWords(shown, "web"), "no scheduling attempt of web has finished yet");
+});
+
+test("evidence says how much happened since", () => {
+  assert.equal(sinceWords({seq: 40}, {seq: 40}), "");
+  assert.equal(sinceWords({seq: 40}, {seq: 41}), "1 event since then");
+  assert.equal(sinceWords({seq: 40}, {seq: 1400}), "1,360 events since then");
 });

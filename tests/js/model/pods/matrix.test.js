@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {cellWords, matrixNote, matrixOf, numbersOf, reasonWords} from "../../../../static/js/model/pods/matrix.js";
+import {
+  cellWords,
+  foldSkipped,
+  matrixNote,
+  matrixOf,
+  numbersOf,
+  reasonWords,
+  widthOf,
+} from "../../../../static/js/model/pods/matrix.js";
 
 const room = {
   plugin: "NodeResourcesFit",
@@ -121,4 +129,35 @@ test("the title counts feasible nodes and reasons", () => {
     matrixNote(evidence),
     "attempt 3 · 1 of 3 nodes feasible · 1 Insufficient cpu, 1 node(s) had untolerated taint {gpu: yes}",
   );
+});
+
+const idle = {
+  ...evidence,
+  filters: ["NodeName", "NodePorts", "NodeResourcesFit", "VolumeZone"],
+  skipped: ["NodePorts", "VolumeZone"],
+};
+
+test("filters that skipped the pod fold into one", () => {
+  const {columns, rows} = foldSkipped(matrixOf(idle, zoneOf));
+  assert.deepEqual(
+    columns.map(({name}) => name),
+    ["NodeName", "NodeResourcesFit", "2 skipped"],
+  );
+  assert.deepEqual(columns.at(-1).folded, ["NodePorts", "VolumeZone"]);
+  assert.deepEqual(kinds(rows.find(({name}) => name === "n2")), ["ok", "bad", "skip"]);
+  assert.equal(rows.find(({name}) => name === "n4").cells, null);
+});
+
+test("a skipped filter with a verdict stays apart", () => {
+  const verdicts = {...idle.verdicts, n2: {...room, plugin: "VolumeZone", failing: ["VolumeZone"]}};
+  const matrix = matrixOf({...idle, verdicts}, zoneOf);
+  assert.deepEqual(foldSkipped(matrix), matrix);
+});
+
+test("a column is as wide as its words", () => {
+  const wide = {...room, detail: {cpu: {...room.detail.cpu, short: 1500}}};
+  const matrix = matrixOf({...evidence, verdicts: {n2: {...wide, failing: ["NodeResourcesFit"]}}}, zoneOf);
+  const [taints, , resources] = matrix.columns.map((_, i) => widthOf(matrix, i));
+  assert.ok(resources > "cpu −1500m".length * 7);
+  assert.ok(taints >= "Toleration".length * 7);
 });

@@ -74,3 +74,18 @@ test("component names fit their column", () => {
   assert.equal(format.author("pv-controller"), "pv-controller");
   assert.equal(format.author("scheduler"), "scheduler");
 });
+
+test("the end of a long name is its hash or ordinal", () => {
+  for (const [name, end] of [
+    ["checkout-frontend-7d9f8b6c5-x2vq9", "-7d9f8b6c5-x2vq9"],
+    ["data-warehouse-postgres-12", "-12"],
+    ["aks-nodepool1-35064155-vmss000002", "-vmss000002"],
+    ["ip-10-0-12-7.eu-central-1.compute.internal", ".internal"],
+    ["web-7d9f8b6c5-x2", ""],
+  ])
+    assert.deepEqual(format.nameEnds(name), [name.slice(0, name.length - end.length), end]);
+});
+
+test("a long word is cut near its end", () => {
+  assert.deepEqual(format.nameEnds("averylongsinglewordname"), ["averylongsi", "nglewordname"]);
+});
