@@ -146,6 +146,7 @@ RULES = {
     "api/runs/<int:run_id>/inside/volumes/": READ,
     "api/runs/<int:run_id>/first-look/": READ,
     "api/runs/<int:run_id>/triage/": READ,
+    "api/runs/<int:run_id>/timeline/": READ,
     "api/runs/<int:run_id>/pods/<str:namespace>/<str:name>/why/": READ,
     "api/runs/<int:run_id>/pods/<str:namespace>/<str:name>/path/": READ,
     "api/runs/<int:run_id>/why/<path:entity>/": READ,

@@ -1,0 +1,1 @@
+"""What each object of a run was when: its states in the order of time."""

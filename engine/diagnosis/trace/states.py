@@ -1,0 +1,147 @@
+"""The states that a timeline draws as bars, read from the attributes of the view state.
+
+pod:       gated ─▶ active ─▶ attempt ─▶ backoff | unschedulable ─▶ … ─▶ binding
+           ─▶ attaching ─▶ kubelet ─▶ mounting | failing ─▶ starting ─▶ running ─▶ terminating
+claim:     pending ─▶ half_bound ─▶ bound ─▶ lost
+node:      ready, cordoned, not_ready
+operation: attach, mount, detach, unmount, failing
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from engine.kernel.view import Attributes
+
+# From the best to the worst: where several share a pixel, the last of them is drawn.
+STATES = (
+    "",
+    "ended",
+    "running",
+    "bound",
+    "ready",
+    "mounted",
+    "attached",
+    "starting",
+    "detach",
+    "unmount",
+    "mount",
+    "mounting",
+    "attach",
+    "attaching",
+    "kubelet",
+    "half_bound",
+    "binding",
+    "active",
+    "attempt",
+    "pending",
+    "gated",
+    "backoff",
+    "cordoned",
+    "terminating",
+    "unschedulable",
+    "failing",
+    "not_ready",
+    "lost",
+)
+CODES = {name: code for code, name in enumerate(STATES)}
+WAITS = frozenset(
+    ("gated", "active", "backoff", "unschedulable", "kubelet", "failing", "pending", "lost")
+)
+
+_QUEUES = {"gated": "gated", "active": "active", "in_flight": "attempt", "backoff": "backoff"}
+_OVER = ("Succeeded", "Failed")
+_OPERATIONS = {
+    "volume_attach": "attach",
+    "volume_detach": "detach",
+    "volume_mount": "mount",
+    "map_volume": "mount",
+    "volume_unmount": "unmount",
+    "unmount_device": "unmount",
+}
+
+
+def pod_state(pod: Attributes, awaited: str) -> str:
+    """The state of *pod*; *awaited* is what it waits for at its node, see `awaited_state`."""
+    if pod.get("phase") in _OVER:
+        return "ended"
+    if pod.get("deleting") is not None:
+        return "terminating"
+    if pod.get("phase") == "Running":
+        return "running"
+    if pod.get("node"):
+        return awaited or "starting"
+    if pod.get("assumed"):
+        return "binding"
+    queue = pod.get("queue")
+    return _QUEUES.get(str(queue), "unschedulable" if queue else "")
+
+
+def awaited_state(key: str, node: Attributes) -> str:
+    """What pod *key* ("NS/NAME") waits for among the volumes of its *node*; "" for nothing."""
+    volumes: Mapping[str, Any] = node.get("volumes") or {}
+    attachments: Mapping[str, Any] = node.get("attachments") or {}
+    found = [
+        _awaited(key, volumes.get(unique) or {}, attachments.get(unique) or {})
+        for unique in {**attachments, **volumes}
+    ]
+    return worst(found)
+
+
+def _awaited(key: str, kubelet: Attributes, controller: Attributes) -> str:
+    if key not in ((kubelet or controller).get("desired") or {}):
+        return ""
+    if (kubelet.get("mounts") or {}).get(key) == "VolumeMounted":
+        return ""
+    operations: Mapping[str, Attributes] = kubelet.get("operations") or {}
+    tried = [operations.get("*"), operations.get(key), controller.get("operation")]
+    if any(each and each.get("failures") and each.get("started") is None for each in tried):
+        return "failing"
+    needs_attach = bool(kubelet.get("attachable", controller))
+    if needs_attach and controller and not controller.get("attached"):
+        return "attaching"
+    if needs_attach and not kubelet.get("attached"):
+        return "kubelet"
+    return "mounting"
+
+
+def claim_state(claim: Attributes) -> str:
+    """The state of a claim."""
+    phase = claim.get("phase")
+    if phase == "Lost":
+        return "lost"
+    if phase == "Bound":
+        return "bound"
+    if claim.get("trouble"):
+        return "failing"
+    return "half_bound" if claim.get("volume") else "pending"
+
+
+def node_state(node: Attributes) -> str:
+    """The state of a node."""
+    if node.get("ready") is False:
+        return "not_ready"
+    return "cordoned" if node.get("unschedulable") else "ready"
+
+
+def operation_states(unique: str, node: Attributes) -> tuple[str, str]:
+    """What the attach/detach controller and the kubelet do with the volume *unique* of *node*."""
+    controller: Attributes = (node.get("attachments") or {}).get(unique) or {}
+    kubelet: Attributes = (node.get("volumes") or {}).get(unique) or {}
+    attach = _operation(controller.get("operation")) or (
+        "attached" if controller.get("attached") else ""
+    )
+    running = worst(_operation(each) for each in (kubelet.get("operations") or {}).values())
+    return attach, running or ("mounted" if kubelet.get("mounts") else "")
+
+
+def _operation(operation: Attributes | None) -> str:
+    if not operation:
+        return ""
+    if operation.get("failures") and operation.get("started") is None:
+        return "failing"
+    return _OPERATIONS.get(operation.get("name", ""), "") if "started" in operation else ""
+
+
+def worst(states: Iterable[str]) -> str:
+    """The worst of several states, "" for none."""
+    return max(states, key=CODES.__getitem__, default="")
