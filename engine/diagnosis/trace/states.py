@@ -62,6 +62,8 @@ _OPERATIONS = {
 
 def pod_state(pod: Attributes, awaited: str) -> str:
     """The state of *pod*; *awaited* is what it waits for at its node, see `awaited_state`."""
+    if not pod:
+        return ""
     if pod.get("phase") in _OVER:
         return "ended"
     if pod.get("deleting") is not None:
@@ -73,7 +75,8 @@ def pod_state(pod: Attributes, awaited: str) -> str:
     if pod.get("assumed"):
         return "binding"
     queue = pod.get("queue")
-    return _QUEUES.get(str(queue), "unschedulable" if queue else "")
+    # No scheduler has it in its queue.
+    return _QUEUES.get(queue, "unschedulable") if queue else "pending"
 
 
 def awaited_state(key: str, node: Attributes) -> str:
@@ -106,6 +109,8 @@ def _awaited(key: str, kubelet: Attributes, controller: Attributes) -> str:
 
 def claim_state(claim: Attributes) -> str:
     """The state of a claim."""
+    if not claim:
+        return ""
     phase = claim.get("phase")
     if phase == "Lost":
         return "lost"
@@ -118,6 +123,8 @@ def claim_state(claim: Attributes) -> str:
 
 def node_state(node: Attributes) -> str:
     """The state of a node."""
+    if not node:
+        return ""
     if node.get("ready") is False:
         return "not_ready"
     return "cordoned" if node.get("unschedulable") else "ready"

@@ -143,13 +143,13 @@ class Trace:
     def _claim(self, entity: str, patch: Attributes | None) -> None:
         claim = self._fold(entity, patch, _CLAIM)
         lane = self.claims.setdefault(entity, Lane())
-        lane.change(self.seq, CODES[claim_state(claim) if claim else ""], self.ats)
+        lane.change(self.seq, CODES[claim_state(claim)], self.ats)
 
     def _node(self, entity: str, patch: Attributes | None) -> None:
         before = self._known.get(entity) or {}
         node = self._fold(entity, patch, _NODE)
-        state = "" if patch is None else node_state(node)
-        self.nodes.setdefault(entity, Lane()).change(self.seq, CODES[state], self.ats)
+        lane = self.nodes.setdefault(entity, Lane())
+        lane.change(self.seq, CODES[node_state(node)], self.ats)
         uniques: dict[str, None] = {}
         for part in _VOLUMES:
             if patch is None or part in patch:
