@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine.framework.framework import PodVolumes
-
 Way = Literal["goes on", "skip", "refuses", "fails"]
 SearchKind = Literal["first node", "all nodes"]
 
@@ -49,13 +47,22 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedVolumes:
+    """What the claims of a pod would get on a node: claim → volume, and claim → node to make one for.
+
+    Upstream: podBindingCache up to v1.17, then stateData.podVolumesByNode.
+    """
+
+    bind: Mapping[str, str]
+    provision: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class FilteredNode:
     """A node that was looked at: how many filters were called, and which refused it.
 
     `called` counts those of `Filtered.asked` from the first on; the others never were. `refusal` is
     a place in `Filtered.refusals`, -1 for a node that fits; `text` and `numbers` are its evidence.
-    `volumes` is what the claims of the pod would get there. Upstream: podBindingCache up to v1.17,
-    then stateData.podVolumesByNode.
     """
 
     node: str
@@ -65,7 +72,7 @@ class FilteredNode:
     short: int | None = None
     unit: str = ""
     numbers: Mapping[str, Any] | None = None
-    volumes: PodVolumes | None = None
+    volumes: PlannedVolumes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from engine.framework.framework import FITS
+from engine.framework.framework import FITS, CycleState
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.node_table import NodeTable
 from engine.framework.runtime import Framework, Search
-from engine.framework.trace_steps.filters import Filtered, FilteredNode, Refusal, SearchKind
+from engine.framework.trace_steps.filters import (
+    Filtered,
+    FilteredNode,
+    PlannedVolumes,
+    Refusal,
+    SearchKind,
+)
 from engine.framework.trace_steps.nodes import NodesOrdered
 
 
@@ -24,15 +30,13 @@ def filtered(
     """The verdicts of *search* as they are told; *unseen* nodes came after its end."""
     state, verdicts = search.state, search.verdicts
     table, filters = framework.handle.table, framework.plugins.filter
-    planner = framework.volume_binding
     asked = tuple(plugin.name for plugin in filters if plugin.name not in state.skip_filter)
     places = {name: place for place, name in enumerate(asked, 1)}
     refusals: dict[tuple[int, int], int] = {}
     nodes: list[FilteredNode] = []
     for row, plugin, code in verdicts.each():
         if plugin == FITS:
-            planned = None if planner is None else planner.plan(state, row)
-            volumes = planned if planned and (planned.bind or planned.provision) else None
+            volumes = _planned(framework, state, row)
             nodes.append(FilteredNode(table.name(row), len(asked), volumes=volumes))
             continue
         kind_of = refusals.setdefault((plugin, code), len(refusals))
@@ -60,3 +64,11 @@ def filtered(
         search.absent,
         unseen,
     )
+
+
+def _planned(framework: Framework, state: CycleState, row: int) -> PlannedVolumes | None:
+    """What was planned for the claims of the pod on the node at *row*, which fits."""
+    if framework.volume_binding is None:
+        return None
+    plan = framework.volume_binding.plan(state, row)
+    return PlannedVolumes(plan.bind, plan.provision) if plan.bind or plan.provision else None
