@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from engine.api_server.admission.setup_fault import SetupFault
+from engine.objects.documents import Path, show_path
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Node
 from engine.objects.unmodelled import LeftOut
+from engine.objects.values.shown import shown
 
 Manifest = dict[str, Any]
 
@@ -53,6 +55,38 @@ class LoadedObject:
 
     manifest: Manifest
     origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedLesson:
+    """A `kind: Lesson` document, its place in a file, and the line of each of its fields."""
+
+    document: Manifest
+    origin: Origin
+    lines: Mapping[str, int]
+
+    @property
+    def name(self) -> str:
+        return self.document["metadata"]["name"]
+
+    def problem(self, path: Path, value: Any, message: str) -> Problem:
+        """What is wrong with the field at *path*."""
+        line = next(
+            (
+                self.lines[show_path(path[:length])]
+                for length in range(len(path), 0, -1)
+                if show_path(path[:length]) in self.lines
+            ),
+            self.origin.line,
+        )
+        return Problem(
+            file=self.origin.file,
+            document=self.origin.document,
+            line=line,
+            field=show_path(path),
+            value="" if value is None else shown(value),
+            message=message,
+        )
 
 
 @dataclass(slots=True)
@@ -109,6 +143,8 @@ class LoadResult:
     # A KubeSchedulerConfiguration or a Policy, and its place in a file.
     configuration: Manifest | None = None
     configuration_origin: Origin | None = None
+    # What is told of the run, in file order.
+    lessons: list[LoadedLesson] = field(default_factory=list[LoadedLesson])
     kept_aside: list[LoadedObject] = field(default_factory=list[LoadedObject])
     # The newest time at which a client wrote an object; "" where the files name none.
     newest_write: str = ""

@@ -17,6 +17,7 @@ from engine.api_server.validation.manifests import check_manifest
 from engine.api_server.validation.report import Report
 from engine.input.cleaning import as_evidence, clean, clean_command
 from engine.input.instants import is_dated, newest_of, was_stored
+from engine.input.lessons.loading import LoadedLessons, is_lesson
 from engine.input.load_result import (
     FileContents,
     LoadedObject,
@@ -124,6 +125,7 @@ class Loader:
         self._uids: dict[str, tuple[str, str, Origin]] = {}
         self._check_setup = check
         self._unknown_fields = UnknownFields()
+        self._lessons = LoadedLessons()
         # Where the scheduler's configuration and the scenario's spec stand.
         self._places: dict[str, _Place] = {}
         self._configuration_path: Path = ()
@@ -158,6 +160,7 @@ class Loader:
             if self._result.scenario is not before[0]:
                 self._places["spec"] = _Place(name, document.index, data, ("spec",))
         self._note(name, data, reports)
+        self._lessons.note_lines(name, data)
 
     def refuse(self, name: str, message: str) -> None:
         """A file that is not read; *message* says why."""
@@ -166,6 +169,8 @@ class Loader:
     def finish(self) -> LoadResult:
         """What the files hold, once all are read."""
         result = self._result
+        result.lessons = self._lessons.found
+        result.problems += self._lessons.problems(result, self._check_setup)
         if not result.problems and self._check_setup is not None:
             report = self._check_setup(
                 result.scenario or {}, result.configuration, result.manifests
@@ -187,16 +192,7 @@ class Loader:
         self._leave_out_fields(profile)
         result.left_out = left_out(_unread(result, read))
         result.warnings += [str(one) for one in result.left_out]
-        if self._repeated:
-            result.warnings.append(
-                f"{self._repeated:,} repeated: objects that stand in the files more than once are "
-                "taken once"
-            )
-        if self._outdated:
-            result.warnings.append(
-                f"{self._outdated:,} outdated: of objects that stand in the files in several "
-                "versions the newest is taken"
-            )
+        result.warnings += _taken_once(self._repeated, self._outdated)
         if profile:
             result.scenario = {**(result.scenario or {}), "profile": profile}
         if not self._is_recording and not (result.scenario or {}).get("steps"):
@@ -287,6 +283,8 @@ class Loader:
             self._items(name, document, "items", report, base if item_kind else {})
         elif kind == "Scenario" and str(manifest.get("apiVersion")).startswith("kscope.dev/"):
             self._scenario(manifest, (), report, recording=False)
+        elif is_lesson(manifest):
+            self._lessons.document(manifest, Origin(name, document.index, document.line), report)
         elif is_configuration(manifest):
             self._configuration(manifest, (), Origin(name, document.index, document.line), report)
         else:
@@ -434,6 +432,21 @@ class Loader:
             "resourceVersions"
         )
         report.add((*path, "metadata", "name"), name, problem)
+
+
+def _taken_once(repeated: int, outdated: int) -> list[str]:
+    """Notes about objects that stand in the files more than once."""
+    found: list[str] = []
+    if repeated:
+        found.append(
+            f"{repeated:,} repeated: objects that stand in the files more than once are taken once"
+        )
+    if outdated:
+        found.append(
+            f"{outdated:,} outdated: of objects that stand in the files in several versions the "
+            "newest is taken"
+        )
+    return found
 
 
 def _unread(result: LoadResult, read: frozenset[str]) -> list[Manifest]:

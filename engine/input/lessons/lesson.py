@@ -1,0 +1,196 @@
+"""A lesson, once it was read: its run, its moments, and its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from engine.input.lessons.words import words_of
+from engine.objects.documents import Path
+from engine.objects.values.durations import parse_duration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """An instant of a run: the event after which it is.
+
+    Either `seq`, or `time` in ns for the last event until then, or the `nth` event (-1 is the last)
+    of that kind, object and component whose message holds `message`, after the moment `after`.
+    """
+
+    seq: int = 0
+    time: int | None = None
+    event: str = ""
+    object: str = ""
+    component: str = ""
+    message: str = ""
+    nth: int = 1
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """An answer that can be chosen; `entity` is the thing on the picture that stands for it."""
+
+    text: str
+    entity: str = ""
+    right: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A question; the run then plays to the moment `then`, and `because` says why."""
+
+    question: str
+    options: tuple[Option, ...]
+    then: str = ""
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """What a lesson says of its run: that a part of it has these values.
+
+    `about` is `object` (of the view state at `at`), `event` or `attempt` (the moment `at`). A value
+    of None means that there is none.
+    """
+
+    about: str
+    at: str
+    object: str = ""
+    has: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    path: Path = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LessonStep:
+    """A page of a lesson. `at` is its moment, `select` an object, `page` another view of the run."""
+
+    title: str
+    at: str
+    text: tuple[str, ...]
+    # Whether its moment stands in the step itself, and not among those with a name.
+    at_inline: bool = False
+    select: str = ""
+    page: str = ""
+    ask: Ask | None = None
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LessonRun:
+    """Which run a lesson speaks of; what is empty is as the scenario says."""
+
+    scenario: str = ""
+    profile: str = ""
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """A lesson. `terms` explains words that the glossary does not have."""
+
+    name: str
+    course: str
+    title: str
+    teaches: str
+    run: LessonRun
+    moments: Mapping[str, Place]
+    steps: tuple[LessonStep, ...]
+    terms: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @classmethod
+    def from_document(cls, raw: Mapping[str, Any]) -> Self:
+        """The lesson of a document in which `read_lesson` has found nothing wrong."""
+        spec = raw["spec"]
+        # A step may say its moment itself.
+        inline = {
+            _own_moment(number): step["at"]
+            for number, step in enumerate(spec["steps"])
+            if not isinstance(step["at"], str)
+        }
+        moments = {**(spec.get("moments") or {}), **inline}
+        steps = tuple(_step(one, number) for number, one in enumerate(spec["steps"]))
+        return cls(
+            name=raw["metadata"]["name"],
+            course=spec["course"],
+            title=spec["title"],
+            teaches=spec["teaches"],
+            run=LessonRun(**spec.get("run") or {}),
+            moments={name: place_of(one) for name, one in moments.items()},
+            steps=steps,
+            terms={word.lower(): text for word, text in (spec.get("terms") or {}).items()},
+        )
+
+    def paragraphs(self) -> list[tuple[Path, str, str]]:
+        """Every text with marks, with its path in the document and the moment of its step."""
+        found: list[tuple[Path, str, str]] = []
+        for number, step in enumerate(self.steps):
+            path: Path = ("spec", "steps", number)
+            found += [((*path, "text", i), one, step.at) for i, one in enumerate(step.text)]
+            if step.ask is None:
+                continue
+            then = step.ask.then or step.at
+            found.append(((*path, "ask", "question"), step.ask.question, step.at))
+            found.append(((*path, "ask", "because"), step.ask.because, then))
+            for i, option in enumerate(step.ask.options):
+                found.append(((*path, "ask", "options", i, "text"), option.text, step.at))
+                found.append(((*path, "ask", "options", i, "why"), option.why, then))
+        return found
+
+    def used_terms(self) -> list[tuple[Path, str]]:
+        """The terms of all texts, as the glossary must have them."""
+        return [
+            (path, words.term)
+            for path, text, _ in self.paragraphs()
+            for words in words_of(text)
+            if words.kind == "term"
+        ]
+
+
+def place_of(raw: Mapping[str, Any]) -> Place:
+    """The place of a checked mapping."""
+    parts = dict(raw)
+    if "time" in parts:
+        parts["time"] = parse_duration(parts["time"])
+    return Place(**parts)
+
+
+def _step(raw: Mapping[str, Any], number: int) -> LessonStep:
+    ask = raw.get("ask")
+    facts = enumerate(raw.get("assert") or ())
+    is_inline = not isinstance(raw["at"], str)
+    at = _own_moment(number) if is_inline else raw["at"]
+    return LessonStep(
+        title=raw["title"],
+        at=at,
+        at_inline=is_inline,
+        text=tuple(raw["text"]),
+        select=raw.get("select", ""),
+        page=raw.get("page", ""),
+        ask=_ask(ask) if ask else None,
+        facts=tuple(
+            _fact(one, at, ("spec", "steps", number, "assert", index)) for index, one in facts
+        ),
+    )
+
+
+def _own_moment(number: int) -> str:
+    """The name of a moment that stands in a step; none of a lesson's own has a space."""
+    return f"step {number + 1}"
+
+
+def _ask(raw: Mapping[str, Any]) -> Ask:
+    options = tuple(Option(**one) for one in raw["options"])
+    return Ask(**{**raw, "options": options})
+
+
+def _fact(raw: Mapping[str, Any], at: str, path: Path) -> Fact:
+    for about in ("event", "attempt"):
+        if about in raw:
+            return Fact(about=about, at=raw[about], has=raw["has"], path=path)
+    return Fact(
+        about="object", at=raw.get("at", at), object=raw["object"], has=raw["has"], path=path
+    )
