@@ -5,15 +5,16 @@ Nothing here says that a change helps: `diagnose` tries them and offers what doe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import cached_property
+from typing import Any
 
 from engine.cluster.commands import Command
 from engine.diagnosis.causes import Refused
 from engine.diagnosis.world import World
-from engine.framework.explaining.manifests import taint_of
-from engine.framework.pods.pod_template import Taint
+from engine.framework.explaining.proposes import Kind, Proposal, Proposes, template_note
+from engine.framework.explaining.refusals import Refusals
 from engine.objects.objects import ApiObject, Manifest, Node, Pod
 from engine.objects.phases import (
     BETA_STORAGE_PROVISIONER,
@@ -24,9 +25,6 @@ from engine.objects.phases import (
     STORAGE_PROVISIONER,
 )
 
-# How many nodes, the closest to fitting first, are looked at for changes of a node.
-NODES: Final = 8
-
 # Fields that controllers and the scheduler write on claims and volumes; a new object has none of them.
 _OF_CONTROLLERS = (
     BIND_COMPLETED,
@@ -36,7 +34,6 @@ _OF_CONTROLLERS = (
     STORAGE_PROVISIONER,
     BETA_STORAGE_PROVISIONER,
 )
-_HARD = ("NoSchedule", "NoExecute")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,35 +60,44 @@ class Candidate:
         return self.command, *self.more
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """The cluster that has no node for the pod, and the nodes that refuse it, closest first.
-
-    A change is worth trying if at most `others` other obstacles of its kind remain.
-    """
+@dataclass(frozen=True)
+class Situation(Refusals):
+    """The same as plugins are given, with all that a diagnosis knows of the cluster."""
 
     world: World
-    refused: list[Refused]
-    others: int = 0
+    refused: Sequence[Refused]
 
-    @property
-    def pod(self) -> Pod:
-        """The pod in question."""
-        return self.world.pod
+    @cached_property
+    def proposals(self) -> Mapping[Kind, list[Proposal]]:
+        """What the plugins of the profile propose, by kind, each change once.
 
-    def near(self, most: int = NODES) -> list[tuple[Refused, Node]]:
-        """The closest nodes."""
-        return [(each, self.world.table.node(each.row)) for each in self.refused[:most]]
+        If several plugins propose changes of a kind, those of the closest node come first.
+        """
+        by_kind: dict[Kind, list[Proposal]] = {}
+        authors: dict[Kind, set[str]] = {}
+        for name in self.world.algorithm.framework.plugins.by_name:
+            plugin = self.world.plugin(name)
+            for one in plugin.propose_changes(self) if isinstance(plugin, Proposes) else ():
+                by_kind.setdefault(one.kind, []).append(one)
+                authors.setdefault(one.kind, set()).add(name)
+        for kind, found in by_kind.items():
+            if len(authors[kind]) > 1:
+                by_kind[kind] = _each_once(sorted(found, key=self._place))
+        return by_kind
 
-    def untolerated(self, node: Node) -> list[Taint]:
-        """The node's hard taints that the pod does not tolerate."""
-        state = self.world.algorithm.framework.new_state(self.world.info())
-        tolerated = state.template.tolerations
-        return [
-            taint
-            for taint in dict.fromkeys(map(taint_of, node.taints))
-            if taint.effect in _HARD and not any(each.tolerates(taint) for each in tolerated)
-        ]
+    def _place(self, proposal: Proposal) -> int:
+        """The place of the node that is changed, the closest first; 0 for other objects."""
+        places = (
+            place for place, each in enumerate(self.refused) if each.node == proposal.object.name
+        )
+        return next(places, 0) if proposal.object.kind == Node.KIND else 0
+
+
+def _each_once(proposals: Iterable[Proposal]) -> list[Proposal]:
+    found: dict[str, Proposal] = {}
+    for each in proposals:
+        found.setdefault(each.text, each)
+    return list(found.values())
 
 
 def patched(entity: str, patch: Manifest) -> Command:
@@ -126,6 +132,12 @@ def replaced(
 
     *breaks* is a sentence on what the change may break.
     """
+    note = template_note(pod, anew=True, breaks=breaks)
+    return Candidate(kind=kind, text=text, command=pod_made_again(pod, fields), note=note)
+
+
+def pod_made_again(pod: Pod, fields: Mapping[str, Any]) -> Command:
+    """The command that deletes a pod and creates it anew, with *fields* of its spec replaced."""
     spec = {key: value for key, value in {**pod.spec, **fields}.items() if key != "nodeName"}
     kept = ("name", "namespace", "labels", "annotations", "ownerReferences", "generateName")
     manifest = {
@@ -134,18 +146,4 @@ def replaced(
         "metadata": {key: pod.metadata[key] for key in kept if key in pod.metadata},
         "spec": spec,
     }
-    command = Command(verb="replace", manifest=manifest)
-    note = template_note(pod, anew=True, breaks=breaks)
-    return Candidate(kind=kind, text=text, command=command, note=note)
-
-
-def template_note(pod: Pod, *, anew: bool = False, breaks: str = "") -> str:
-    """What a change of this pod costs: it is created *anew*, *breaks* something, has a template."""
-    notes = ["The pod is deleted and created anew."] if anew else []
-    if breaks:
-        notes.append(breaks)
-    owner = next((each for each in pod.owner_references if each.get("controller")), None)
-    if owner is not None:
-        kind, name = owner.get("kind"), owner.get("name")
-        notes.append(f"The template of {kind} {name} stays as it is: change it there for good.")
-    return " ".join(notes)
+    return Command(verb="replace", manifest=manifest)

@@ -12,7 +12,7 @@ from engine.diagnosis.explaining import explain, outright_facts
 from engine.diagnosis.report import SEVERITIES, Cause, Check, named
 from engine.diagnosis.world import World
 from engine.framework import names
-from engine.framework.explaining.amounts import format_amount
+from engine.framework.explaining.amounts import format_amount, shortages
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import fact
 from engine.framework.framework import FITS, Detail, Status
@@ -47,15 +47,10 @@ class Refused:
     # How far the node is from fitting; `_Distances` says how that is measured.
     distance: tuple[int, int, int, float, str]
 
-
-def shortages(detail: Detail) -> dict[str, float]:
-    """The resources that are short, each with the part of the request that is missing."""
-    found: dict[str, float] = {}
-    for name, entry in detail.numbers.items():
-        if isinstance(entry, dict) and "requested" in entry:
-            numbers = cast("dict[str, int]", entry)
-            found[name] = numbers.get("short", 1) / max(numbers["requested"], 1)
-    return found
+    @property
+    def obstacle_count(self) -> int:
+        """See `Refusal`."""
+        return self.distance[1]
 
 
 def refused_nodes(world: World, decision: ScheduleResult) -> list[Refused]:

@@ -29,24 +29,9 @@ from engine.diagnosis.causes import (
 from engine.diagnosis.changes.crowding import lone_pods, peers
 from engine.diagnosis.changes.moved_volumes import moved_volumes
 from engine.diagnosis.changes.new_nodes import more_nodes
-from engine.diagnosis.changes.node_changes import (
-    advertised_devices,
-    node_labels,
-    recovered_nodes,
-    removed_taints,
-    uncordoned,
-)
+from engine.diagnosis.changes.node_changes import recovered_nodes, uncordoned
 from engine.diagnosis.changes.of_plugins import plugin_changes
-from engine.diagnosis.changes.pod_rules import (
-    affinity_namespaces,
-    gates,
-    pod_affinities,
-    priorities,
-    selectors,
-    spreading,
-    tolerations,
-)
-from engine.diagnosis.changes.requests import smaller_requests
+from engine.diagnosis.changes.priorities import priorities
 from engine.diagnosis.explaining import outright_facts
 from engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
 from engine.diagnosis.headline import headline
@@ -77,19 +62,19 @@ from engine.scheduler.queue.queued_pod import QueuedPodInfo
 # The kinds of change from the smallest on: what only lifts a restriction, what changes a rule, what
 # asks for less, what takes something away from others, what has to be bought.
 _KINDS: Final[tuple[tuple[str, Changes], ...]] = (
-    ("gate", gates),
+    ("gate", plugin_changes("gate")),
     ("ready", recovered_nodes),
     ("uncordon", uncordoned),
-    ("label", node_labels),
-    ("toleration", tolerations),
-    ("taint", removed_taints),
-    ("selector", selectors),
-    ("spread", spreading),
-    ("namespaces", affinity_namespaces),
-    ("affinity", pod_affinities),
-    ("device", advertised_devices),
-    ("requests", smaller_requests),
-    ("plugin", plugin_changes),
+    ("label", plugin_changes("label")),
+    ("toleration", plugin_changes("toleration")),
+    ("taint", plugin_changes("taint")),
+    ("selector", plugin_changes("selector")),
+    ("spread", plugin_changes("spread")),
+    ("namespaces", plugin_changes("namespaces")),
+    ("affinity", plugin_changes("affinity")),
+    ("device", plugin_changes("device")),
+    ("requests", plugin_changes("requests")),
+    ("plugin", plugin_changes("plugin")),
     ("claim", missing_claims),
     ("class", missing_classes),
     ("capacity", more_capacity),

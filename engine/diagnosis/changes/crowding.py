@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.cluster.commands import Command
 from engine.diagnosis.candidates import Candidate, Situation
-from engine.diagnosis.causes import Refused
+from engine.framework.explaining.case import Refusal
 from engine.framework.pods.pod_info import PodInfo
 from engine.objects.objects import Pod
 
@@ -81,7 +81,7 @@ def _missed_least(leaving: Leaving) -> tuple[int, bool, int, int, str]:
     return info.priority, owned, held.milli_cpu, held.memory, info.key
 
 
-def _in_the_way(situation: Situation, refused: Refused) -> Iterable[tuple[int, PodInfo]]:
+def _in_the_way(situation: Situation, refused: Refusal) -> Iterable[tuple[int, PodInfo]]:
     """Pods that may block the node: those on it, in its domain, or with the same claims."""
     world, info = situation.world, situation.world.info()
     here = sorted(world.table.pods[refused.row].values(), key=_small_first)

@@ -9,9 +9,10 @@ from typing import Any
 import orjson
 
 from engine.cluster.commands import Command
-from engine.diagnosis.candidates import NODES, Candidate, Situation
+from engine.diagnosis.candidates import Candidate, Situation
 from engine.framework.explaining.amounts import format_amount
 from engine.framework.explaining.manifests import CONDITION, HOSTNAME, taint_of, taint_text
+from engine.framework.explaining.refusals import NODES
 from engine.framework.pods.pod_template import Taint
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node

@@ -36,6 +36,10 @@ class Refusal(Protocol):
     def node(self) -> str: ...
     @property
     def obstacles(self) -> Sequence[Obstacle]: ...
+    @property
+    def obstacle_count(self) -> int:
+        """How many things keep the pod off the node; each resource that is short is one of them."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

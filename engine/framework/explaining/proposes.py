@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Literal, Protocol, get_args, runtime_checkable
 
 from engine.framework.asked_once import AskedOnce
-from engine.framework.explaining.case import Refusal
-from engine.framework.explaining.view import View
-from engine.objects.objects import ApiObject, Manifest
+from engine.framework.explaining.refusals import Refusals
+from engine.objects.objects import ApiObject, Manifest, Pod
+
+# What a change is about. A diagnosis tries changes that lift a restriction first, then those of a
+# rule, then those that ask for less, then all others ("plugin").
+Kind = Literal[
+    "gate",
+    "label",
+    "toleration",
+    "taint",
+    "selector",
+    "spread",
+    "namespaces",
+    "affinity",
+    "device",
+    "requests",
+    "plugin",
+]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A merge patch of an object that is worth trying.
+    """A change of an object that is worth trying: a merge patch of it.
+
+    With `fields` instead, which are whole fields of a pod's spec, the pod is deleted and created anew
+    with them: the API server permits no change of them.
 
     `text` says what to do, as an imperative without a full stop; `note` says in full sentences what
-    it costs and what it may break.
+    it costs and what it may break. Raises ValueError for a `kind` that a diagnosis does not try.
     """
 
     text: str
     object: ApiObject
-    patch: Manifest
+    patch: Manifest = field(default_factory=dict[str, Any])
+    fields: Manifest | None = None
     note: str = ""
+    kind: Kind = "plugin"
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind of a change is {self.kind!r}; it may be {', '.join(KINDS)}")
 
 
 @runtime_checkable
@@ -32,6 +57,26 @@ class Proposes(Protocol, metaclass=AskedOnce):
 
     name: ClassVar[str]
 
-    def propose_changes(self, view: View, refused: Sequence[Refusal]) -> Iterator[Proposal]:
-        """Changes for the nodes that it *refused*, the closest to fitting first; best first."""
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """Changes that may undo what this plugin refuses, the best of each kind first."""
         ...
+
+
+def pod_made_anew(
+    pod: Pod, fields: Mapping[str, Any], *, kind: Kind, text: str, breaks: str = ""
+) -> Proposal:
+    """The pod deleted and created anew with other *fields*; *breaks* says what that may break."""
+    note = template_note(pod, anew=True, breaks=breaks)
+    return Proposal(kind=kind, text=text, object=pod, fields=dict(fields), note=note)
+
+
+def template_note(pod: Pod, *, anew: bool = False, breaks: str = "") -> str:
+    """What a change of this pod costs: it is created *anew*, *breaks* something, has a template."""
+    notes = ["The pod is deleted and created anew."] if anew else []
+    if breaks:
+        notes.append(breaks)
+    owner = next((each for each in pod.owner_references if each.get("controller")), None)
+    if owner is not None:
+        kind, name = owner.get("kind"), owner.get("name")
+        notes.append(f"The template of {kind} {name} stays as it is: change it there for good.")
+    return " ".join(notes)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from engine.framework import names
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
 from engine.framework.explaining.fixes import SmallestFix
+from engine.framework.explaining.proposes import Proposal
+from engine.framework.explaining.refusals import Refusals
 from engine.framework.framework import CycleState
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.plugins.general_predicates.plugin import GeneralPredicates
+from engine.plugins.node_affinity.changes import selector_changes
 from engine.plugins.node_affinity.facts import explain_selector
 from engine.plugins.node_ports.facts import explain_port
+from engine.plugins.node_resources_fit.changes import room_changes
 from engine.plugins.node_resources_fit.facts import explain_resources
 
 
@@ -46,6 +50,10 @@ class PodFitsResources(_PartOfGeneral):
         """See `Explains`."""
         return explain_resources(case)
 
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """See `Proposes`."""
+        return room_changes(refusals)
+
 
 class HostName(_PartOfGeneral):
     """The node that the pod names."""
@@ -56,6 +64,10 @@ class HostName(_PartOfGeneral):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_selector(case)
+
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """None: another one of the four proposes changes."""
+        return iter(())
 
 
 class PodFitsHostPorts(_PartOfGeneral):
@@ -69,6 +81,10 @@ class PodFitsHostPorts(_PartOfGeneral):
         """See `Explains`."""
         return explain_port(case)
 
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """None: another one of the four proposes changes."""
+        return iter(())
+
 
 class MatchNodeSelector(_PartOfGeneral):
     """nodeSelector and required node affinity."""
@@ -80,3 +96,7 @@ class MatchNodeSelector(_PartOfGeneral):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_selector(case)
+
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """See `Proposes`."""
+        return selector_changes(refusals, {})

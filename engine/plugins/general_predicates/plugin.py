@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,14 +11,17 @@ from engine.framework import names
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
 from engine.framework.explaining.fixes import SmallestFix
+from engine.framework.explaining.proposes import Proposal
+from engine.framework.explaining.refusals import Refusals
 from engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
+from engine.plugins.node_affinity.changes import selector_changes
 from engine.plugins.node_affinity.facts import explain_selector
 from engine.plugins.node_affinity.plugin import selector_detail
 from engine.plugins.node_ports.facts import explain_port
-from engine.plugins.node_resources_fit.changes import ask_for_less
+from engine.plugins.node_resources_fit.changes import ask_for_less, room_changes
 from engine.plugins.node_resources_fit.facts import explain_resources
 from engine.plugins.node_resources_fit.room import asked_amounts, shortage
 
@@ -140,6 +143,11 @@ class GeneralPredicates(Plugin):
             why=" ".join(each.why for each in found if each.why),
             because=tuple(one for each in found for one in each.because),
         )
+
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """Those of the four that are known to help."""
+        yield from selector_changes(refusals, {})
+        yield from room_changes(refusals)
 
     def smallest_fix(
         self, pod: PodInfo, node: str, numbers: Mapping[str, Any]

@@ -8,6 +8,7 @@ v1.11 pkg/scheduler/algorithm/predicates/predicates.go InterPodAffinityMatches()
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
@@ -16,6 +17,8 @@ import numpy as np
 from engine.framework import names
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
+from engine.framework.explaining.proposes import Proposal
+from engine.framework.explaining.refusals import Refusals
 from engine.framework.framework import (
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
@@ -31,6 +34,7 @@ from engine.framework.nodes.arrays import BoolArray, Codes, IntArray
 from engine.framework.nodes.node_table import NodeTable
 from engine.framework.nodes.pod_counts import PodMatcher
 from engine.framework.pods.pod_info import AffinityTerm, PodInfo
+from engine.plugins.inter_pod_affinity.changes import pod_affinity_changes
 from engine.plugins.inter_pod_affinity.facts import explain_pod_affinity
 from engine.plugins.inter_pod_affinity.predicate import AffinityState, MatchInterPodAffinity
 
@@ -174,6 +178,10 @@ class JointPodAffinity(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_pod_affinity(case)
+
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """See `Proposes`."""
+        return pod_affinity_changes(refusals)
 
 
 def match_inter_pod_affinity(arguments: Arguments, handle: Handle) -> Plugin:

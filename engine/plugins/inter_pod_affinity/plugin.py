@@ -14,6 +14,8 @@ from engine.framework.arithmetic import Term, Terms
 from engine.framework.columns.cells import Trait
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
+from engine.framework.explaining.proposes import Proposal
+from engine.framework.explaining.refusals import Refusals
 from engine.framework.framework import (
     MAX_NODE_SCORE,
     PRE_FILTER_OK,
@@ -36,6 +38,7 @@ from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.framework.unprepared import Unprepared
 from engine.plugins.inter_pod_affinity.arguments import check_arguments
+from engine.plugins.inter_pod_affinity.changes import pod_affinity_changes
 from engine.plugins.inter_pod_affinity.domains import (
     DomainCounts,
     domain_counts,
@@ -351,6 +354,10 @@ class InterPodAffinity(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_pod_affinity(case)
+
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """See `Proposes`."""
+        return pod_affinity_changes(refusals)
 
     def sign_pod(self, pod: PodInfo) -> Signed:
         """See `SignPlugin`."""

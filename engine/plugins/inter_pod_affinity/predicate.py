@@ -14,6 +14,8 @@ import numpy as np
 from engine.framework import names
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
+from engine.framework.explaining.proposes import Proposal
+from engine.framework.explaining.refusals import Refusals
 from engine.framework.framework import (
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
@@ -29,6 +31,7 @@ from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.nodes.pod_counts import REQUIRED_ANTI_AFFINITY as REQUIRED_ANTI
 from engine.framework.nodes.pod_counts import PodMatcher
 from engine.framework.pods.pod_info import AffinityTerm, PodInfo
+from engine.plugins.inter_pod_affinity.changes import pod_affinity_changes
 from engine.plugins.inter_pod_affinity.domains import DomainCounts, domain_counts, kept_counts
 from engine.plugins.inter_pod_affinity.facts import explain_pod_affinity
 
@@ -255,6 +258,10 @@ class MatchInterPodAffinity(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_pod_affinity(case)
+
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """See `Proposes`."""
+        return pod_affinity_changes(refusals)
 
 
 def _copied(domains: Mapping[str, DomainCounts]) -> dict[str, DomainCounts]:

@@ -13,6 +13,8 @@ from engine.framework.arithmetic import Term, Terms
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation, Fact
 from engine.framework.explaining.fixes import SmallestFix
+from engine.framework.explaining.proposes import Proposal
+from engine.framework.explaining.refusals import Refusals
 from engine.framework.framework import (
     MAX_NODE_SCORE,
     PRE_FILTER_OK,
@@ -35,7 +37,7 @@ from engine.framework.registrations import Registration
 from engine.objects.objects import Pod
 from engine.objects.selectors import NodeSelector
 from engine.plugins.node_affinity.arguments import check_arguments
-from engine.plugins.node_affinity.changes import label
+from engine.plugins.node_affinity.changes import label, selector_changes
 from engine.plugins.node_affinity.events import events_of
 from engine.plugins.node_affinity.facts import conflicting_names, explain_added, explain_selector
 from engine.plugins.node_affinity.reasons import REASON_CONFLICT, REASON_ENFORCED, REASON_POD
@@ -146,6 +148,10 @@ class NodeAffinity(Plugin):
         if REASON_ENFORCED in case.reasons:
             return explain_added(case, self.added)
         return explain_selector(case)
+
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """See `Proposes`."""
+        return selector_changes(refusals, self.added)
 
     def explain_outright(self, pod: Pod) -> Sequence[Fact]:
         """See `ExplainsOutright`."""

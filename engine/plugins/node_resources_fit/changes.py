@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from engine.framework.explaining.amounts import format_amount
+from engine.framework.explaining.amounts import format_amount, shortages
 from engine.framework.explaining.fixes import SmallestFix
+from engine.framework.explaining.proposes import Proposal, pod_made_anew, template_note
+from engine.framework.explaining.refusals import NODES, Refusals
 from engine.framework.pods.pod_info import PodInfo
 from engine.objects.objects import Manifest, resource_units
+from engine.plugins.node_resources_fit.lowered import with_request
+
+_LESS = "Less is reserved for it: measure first what it uses."
 
 
 def ask_for_less(pod: PodInfo, node: str, numbers: Mapping[str, Any]) -> SmallestFix | None:
@@ -53,3 +58,62 @@ def _lowered(pod: PodInfo, name: str, short: int) -> Manifest | None:
         container["resources"] = {**resources, "requests": requests}
         return {"containers": containers}
     return None
+
+
+def room_changes(refusals: Refusals) -> Iterator[Proposal]:
+    """A device that a node advertises again, or smaller requests."""
+    yield from _advertised_devices(refusals)
+    yield from _smaller_requests(refusals)
+
+
+def _smaller_requests(refusals: Refusals) -> Iterator[Proposal]:
+    """Ask for exactly so much less that a node has room; the smallest part of a request first."""
+    world, pod = refusals.world, refusals.pod
+    wanted: dict[tuple[str, int], float] = {}
+    for each in refusals.refused:
+        # Each resource that is short counts as an obstacle of its own.
+        if each.obstacle_count > 1 + refusals.others:
+            continue
+        for obstacle in each.obstacles:
+            for name, share in shortages(obstacle.detail).items():
+                numbers: dict[str, int] = obstacle.detail.numbers[name]
+                room = numbers["allocatable"] - numbers["used"]
+                if room > 0 and name != "pods":
+                    wanted.setdefault((name, room), share)
+    for (name, room), _ in sorted(wanted.items(), key=_share_and_name)[:NODES]:
+        smaller = with_request(world.info(), name, room)
+        if smaller is None:
+            continue
+        asked, less = (format_amount(name, n) for n in (world.info().resources.fit.get(name), room))
+        text = f"Ask for {less} {name} instead of {asked}"
+        changed = [field for field in smaller if smaller[field] != pod.spec.get(field)]
+        if set(changed) <= {"containers", "initContainers"}:
+            patch = {"spec": {field: smaller[field] for field in changed}}
+            note = template_note(pod, breaks=_LESS)
+            yield Proposal(kind="requests", text=text, object=pod, patch=patch, note=note)
+        else:
+            yield pod_made_anew(pod, smaller, kind="requests", text=text, breaks=_LESS)
+
+
+def _share_and_name(entry: tuple[tuple[str, int], float]) -> tuple[float, str]:
+    (name, _), share = entry
+    return share, name
+
+
+def _advertised_devices(refusals: Refusals) -> Iterator[Proposal]:
+    """Let a node whose extended resource has dropped to 0 advertise enough of it again."""
+    asked = refusals.world.info().resources.fit
+    for each, node in refusals.near():
+        for obstacle in each.obstacles:
+            for name in obstacle.detail.numbers:
+                amount = asked.get(name) if "/" in name else 0
+                if not amount or node.allocatable_units.get(name) != 0:
+                    continue
+                fields = {"allocatable": {name: str(amount)}, "capacity": {name: str(amount)}}
+                yield Proposal(
+                    kind="device",
+                    text=f"Let {node.name} advertise {amount} {name} again",
+                    object=node,
+                    patch={"status": fields},
+                    note="Its device plugin reports what it finds: repair that on the machine.",
+                )

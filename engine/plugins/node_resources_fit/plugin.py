@@ -13,6 +13,8 @@ from engine.framework.explaining.amounts import format_amount
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
 from engine.framework.explaining.fixes import SmallestFix
+from engine.framework.explaining.proposes import Proposal
+from engine.framework.explaining.refusals import Refusals
 from engine.framework.framework import MAX_NODE_SCORE, Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
@@ -26,7 +28,7 @@ from engine.objects.pods.pod_resources import is_extended_resource_name
 from engine.plugins.dynamic_resources.allocation.devices import DEVICE_CLASS
 from engine.plugins.dynamic_resources.allocation.extended import ListedClasses
 from engine.plugins.node_resources_fit.arguments import check_arguments
-from engine.plugins.node_resources_fit.changes import ask_for_less
+from engine.plugins.node_resources_fit.changes import ask_for_less, room_changes
 from engine.plugins.node_resources_fit.events import events_of
 from engine.plugins.node_resources_fit.facts import explain_resources
 from engine.plugins.node_resources_fit.room import Room, asked_amounts, shortage
@@ -278,6 +280,10 @@ class NodeResourcesFit(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_resources(case)
+
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """See `Proposes`."""
+        return room_changes(refusals)
 
     def sign_pod(self, pod: PodInfo) -> Signed:
         """See `SignPlugin`."""

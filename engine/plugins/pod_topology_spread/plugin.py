@@ -14,6 +14,8 @@ from engine.framework.arithmetic import Terms
 from engine.framework.columns.cells import Trait
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
+from engine.framework.explaining.proposes import Proposal
+from engine.framework.explaining.refusals import Refusals
 from engine.framework.framework import (
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
@@ -35,6 +37,7 @@ from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.framework.unprepared import Unprepared
 from engine.plugins.pod_topology_spread.arguments import check_arguments
+from engine.plugins.pod_topology_spread.changes import spread_changes
 from engine.plugins.pod_topology_spread.constraints import (
     HOSTNAME,
     Constraints,
@@ -335,6 +338,10 @@ class PodTopologySpread(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_spread(case)
+
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """See `Proposes`."""
+        return spread_changes(refusals)
 
     def sign_pod(self, pod: PodInfo) -> Signed:
         """See `SignPlugin`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,8 @@ from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
 from engine.framework.explaining.fixes import SmallestFix
 from engine.framework.explaining.manifests import taint_text
+from engine.framework.explaining.proposes import Proposal
+from engine.framework.explaining.refusals import Refusals
 from engine.framework.framework import (
     MAX_NODE_SCORE,
     Code,
@@ -30,7 +32,7 @@ from engine.framework.pods.signing import Signed, sign_tolerations
 from engine.framework.registrations import Registration
 from engine.framework.unprepared import Unprepared
 from engine.plugins.arguments import no_arguments
-from engine.plugins.taint_toleration.changes import tolerate
+from engine.plugins.taint_toleration.changes import taint_changes, tolerate
 from engine.plugins.taint_toleration.events import EVENTS
 from engine.plugins.taint_toleration.facts import explain_taint
 
@@ -110,6 +112,10 @@ class TaintToleration(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_taint(case)
+
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """See `Proposes`."""
+        return taint_changes(refusals)
 
     def sign_pod(self, pod: PodInfo) -> Signed:
         """See `SignPlugin`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,11 +11,13 @@ from engine.framework import names
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
 from engine.framework.explaining.fixes import SmallestFix
+from engine.framework.explaining.proposes import Proposal
+from engine.framework.explaining.refusals import Refusals
 from engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
-from engine.plugins.taint_toleration.changes import tolerate
+from engine.plugins.taint_toleration.changes import taint_changes, tolerate
 from engine.plugins.taint_toleration.facts import explain_taint
 from engine.plugins.taint_toleration.plugin import taint_detail, untolerated
 
@@ -54,6 +56,10 @@ class PodToleratesNodeTaints(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_taint(case)
+
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """See `Proposes`."""
+        return taint_changes(refusals)
 
     def smallest_fix(
         self, pod: PodInfo, node: str, numbers: Mapping[str, Any]

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from engine.framework import names
+from engine.framework.explaining.amounts import shortages
 from engine.framework.explaining.fixes import Fixes, SmallestFix
 from engine.framework.framework import RECORD, Code, Detail, record_of
 from engine.framework.messages import sentence_of
@@ -337,8 +338,7 @@ def _distance(node: str, failing: tuple[str, ...], detail: Detail) -> tuple[int,
     """
     if detail.short is None:
         return len(failing), 1, 0.0, node
-    shares = [_share(entry) for entry in detail.numbers.values()]
-    shares = [share for share in shares if share is not None]
+    shares = shortages(detail).values()
     obstacles = len(failing) + max(len(shares) - 1, 0)
     return obstacles, 0, sum(shares) or float(detail.short), node
 
@@ -427,11 +427,3 @@ def _would_fit(pod: PodInfo, algorithm: SchedulingAlgorithm, row: int) -> bool:
     rows = np.array([row], np.int64)
     search = algorithm.framework.find_feasible(pod, rows, algorithm.nominated)
     return len(search.feasible) > 0
-
-
-def _share(entry: Any) -> float | None:
-    """The missing share of a request, for an entry with a shortage; None for other entries."""
-    if not isinstance(entry, dict) or "requested" not in entry:
-        return None
-    numbers = cast("dict[str, int]", entry)
-    return numbers.get("short", 1) / max(numbers["requested"], 1)

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
 from engine.cluster.commands import Command
 from engine.diagnosis.candidates import Candidate, Situation
-from engine.diagnosis.changes.node_changes import advertised_devices, node_labels
-from engine.diagnosis.changes.pod_rules import (
-    affinity_namespaces,
-    pod_affinities,
-    selectors,
-    spreading,
-    tolerations,
-)
-from engine.diagnosis.changes.requests import smaller_requests
+from engine.diagnosis.changes.of_plugins import plugin_changes
 from engine.diagnosis.triage.pending_pods.held import GroupChange, Held, PodClass, containers_of
 from engine.framework.explaining.case import listed
 from engine.framework.explaining.manifests import (
@@ -28,6 +20,7 @@ from engine.framework.explaining.manifests import (
     taint_text,
 )
 from engine.framework.pods.pod_template import Taint
+from engine.objects.kinds import split_entity_id
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node, Pod
 
@@ -41,20 +34,23 @@ def proposed(held: Held) -> Iterator[GroupChange]:
     first = held.classes[0]
     if first.world is None or not first.refused:
         return
-    yield from _recovered(first.situation)
-    yield from _relieved(first.situation)
-    yield from _uncordoned(first.situation)
+    situations = [each.situation for each in held.classes]
+    yield from _recovered(situations[0])
+    yield from _relieved(situations[0])
+    yield from _uncordoned(situations[0])
     for kind, generate, is_mutual in _TEMPLATE:
-        yield from _of_templates(held, kind, generate, is_mutual=is_mutual)
+        yield from _of_templates(held, situations, kind, generate, is_mutual=is_mutual)
     for kind, find in _OF_NODES:
-        yield from islice(_changed_nodes(first.situation, kind, find), _PER_KIND)
-    yield from _without_taints(first.situation)
+        yield from islice(_changed_nodes(situations[0], kind, find), _PER_KIND)
+    yield from _without_taints(situations[0])
 
 
 def _changed_nodes(situation: Situation, kind: str, find: _Generate) -> Iterator[GroupChange]:
     """Changes of a node that are tried for single pods, too."""
     for candidate in find(situation):
-        name = candidate.command.object.partition("/")[2]
+        prefix, name = split_entity_id(candidate.command.object)
+        if prefix != "node":
+            continue
         node = situation.world.table.node(situation.world.table.rows[name])
         changed = node.patched(candidate.command.patch or {})
         yield GroupChange(kind, candidate.text, objects=(changed,), note=candidate.note)
@@ -136,28 +132,36 @@ def _fields(fields: Manifest, *, kind: str, text: str, note: str) -> Candidate:
 
 _Generate = Callable[[Situation], Iterator[Candidate]]
 _OF_NODES: Final[tuple[tuple[str, _Generate], ...]] = (
-    ("device", advertised_devices),
-    ("label", node_labels),
+    ("device", plugin_changes("device")),
+    ("label", plugin_changes("label")),
+    ("plugin", plugin_changes("plugin")),
 )
 _TEMPLATE: Final[tuple[tuple[str, _Generate, bool], ...]] = (
-    ("toleration", tolerations, False),
-    ("selector", selectors, False),
-    ("spread", spreading, True),
-    ("namespaces", affinity_namespaces, False),
+    ("toleration", plugin_changes("toleration"), False),
+    ("selector", plugin_changes("selector"), False),
+    ("spread", plugin_changes("spread"), True),
+    ("namespaces", plugin_changes("namespaces"), False),
     ("affinity", _hostname_instead, True),
-    ("affinity", pod_affinities, True),
+    ("affinity", plugin_changes("affinity"), True),
     ("port", _other_ports, True),
-    ("requests", smaller_requests, False),
+    ("requests", plugin_changes("requests"), False),
+    ("plugin", plugin_changes("plugin"), False),
 )
 
 
 def _of_templates(
-    held: Held, kind: str, generate: _Generate, *, is_mutual: bool
+    held: Held,
+    situations: Sequence[Situation],
+    kind: str,
+    generate: _Generate,
+    *,
+    is_mutual: bool,
 ) -> Iterator[GroupChange]:
     """One kind of change, the same in all classes that it can be made in."""
     found: dict[str, dict[int, Candidate]] = {}
-    for place, each in enumerate(held.classes):
-        for candidate in islice(generate(each.situation), _PER_KIND):
+    for place, situation in enumerate(situations):
+        of_pods = filter(_is_of_a_pod, generate(situation))
+        for candidate in islice(of_pods, _PER_KIND):
             found.setdefault(candidate.text, {})[place] = candidate
     for text, candidates in islice(found.items(), _PER_KIND):
         fields = {
@@ -174,6 +178,10 @@ def _of_templates(
             shared=_kept_for_others(held, text) if kind == "toleration" else "",
             is_mutual=is_mutual,
         )
+
+
+def _is_of_a_pod(candidate: Candidate) -> bool:
+    return candidate.command.verb == "replace" or candidate.command.object.startswith("pod/")
 
 
 def _kept_for_others(held: Held, text: str) -> str:

@@ -1,64 +1,11 @@
-"""Asking for less: exactly so much that some node has room."""
+"""The requests of a pod, lowered so that it asks for no more than a given amount."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from engine.diagnosis.candidates import (
-    NODES,
-    Candidate,
-    Situation,
-    patched,
-    replaced,
-    template_note,
-)
-from engine.diagnosis.causes import shortages
-from engine.framework.explaining.amounts import format_amount
 from engine.framework.explaining.manifests import deep_copy
 from engine.framework.pods.pod_info import PodInfo
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, resource_units
-
-_LESS = "Less is reserved for it: measure first what it uses."
-
-
-def smaller_requests(situation: Situation) -> Iterator[Candidate]:
-    """Ask for exactly so much less that a node has room; the smallest part of a request first."""
-    world, pod = situation.world, situation.pod
-    wanted: dict[tuple[str, int], float] = {}
-    for each in situation.refused:
-        # Each resource that is short counts as an obstacle of its own.
-        if each.distance[1] > 1 + situation.others:
-            continue
-        for obstacle in each.obstacles:
-            for name, share in shortages(obstacle.detail).items():
-                numbers: dict[str, int] = obstacle.detail.numbers[name]
-                room = numbers["allocatable"] - numbers["used"]
-                if room > 0 and name != "pods":
-                    wanted.setdefault((name, room), share)
-    for (name, room), _ in sorted(wanted.items(), key=_share_and_name)[:NODES]:
-        smaller = with_request(world.info(), name, room)
-        if smaller is None:
-            continue
-        asked, less = (format_amount(name, n) for n in (_request(world.info(), name), room))
-        text = f"Ask for {less} {name} instead of {asked}"
-        changed = [field for field in smaller if smaller[field] != pod.spec.get(field)]
-        if set(changed) <= {"containers", "initContainers"}:
-            patch = {"spec": {field: smaller[field] for field in changed}}
-            command = patched(pod.id, patch)
-            note = template_note(pod, breaks=_LESS)
-            yield Candidate(kind="requests", text=text, command=command, note=note)
-        else:
-            yield replaced(pod, smaller, kind="requests", text=text, breaks=_LESS)
-
-
-def _share_and_name(entry: tuple[tuple[str, int], float]) -> tuple[float, str]:
-    (name, _), share = entry
-    return share, name
-
-
-def _request(info: PodInfo, name: str) -> int:
-    return info.resources.fit.get(name)
 
 
 def with_request(info: PodInfo, name: str, most: int) -> Manifest | None:
@@ -124,4 +71,4 @@ def _amount(quantities: Manifest, name: str) -> int:
 
 def _asked(info: PodInfo, fields: Manifest, name: str) -> int:
     """What the pod asks for with other *fields* in its spec."""
-    return _request(PodInfo(info.pod.patched({"spec": fields}), info.rules), name)
+    return PodInfo(info.pod.patched({"spec": fields}), info.rules).resources.fit.get(name)
