@@ -19,7 +19,7 @@ from engine.controllers.persistent_volumes.in_tree.plugin import (
     is_in_tree,
     provisioned_manifest,
 )
-from engine.controllers.persistent_volumes.trace_steps.told import Provisioned
+from engine.controllers.persistent_volumes.trace_steps.syncs import Provisioned
 from engine.csi_sidecars.context import SidecarContext
 from engine.csi_sidecars.data_sources import DataSources
 from engine.csi_sidecars.driver_faults import DriverFaults
@@ -195,12 +195,12 @@ class ExternalProvisioners:
                 event="VolumeProvisioned",
                 message=f"for {claim.key} by {_provisioner_of(started)}",
             )
-            _tell(self._loop, started, stored.name, stored.resource_version)
+            _write_step(self._loop, started, stored.name, stored.resource_version)
         except AlreadyExists:
             # An earlier attempt created it.
             pass
         except SimError as error:
-            _tell(self._loop, started, error=str(error))
+            _write_step(self._loop, started, error=str(error))
             self._provision_failed(claim, started, str(error))
             return
         self._failures.pop(claim.id, None)
@@ -452,14 +452,14 @@ def _allowed(storage_class: StorageClass, segment: Mapping[str, str]) -> bool:
     )
 
 
-def _tell(
+def _write_step(
     loop: EventLoop,
     claim: PersistentVolumeClaim,
     volume: str = "",
     version: str = "",
     error: str = "",
 ) -> None:
-    """Tell the trace, if there is one, how provisioning for the claim ended."""
+    """Write to the trace, if there is one, how provisioning for the claim ended."""
     trace = loop.trace
     if trace is not None and trace.follows(claim.id):
         driver = _provisioner_of(claim)

@@ -189,7 +189,7 @@ class Framework:
         self._wording = wording
         self._narrows = narrows
         self._late = late
-        # Who is told of the decision that is being made; the algorithm sets it.
+        # The trace of the decision that is being made; the algorithm sets it.
         self.trace: Trace | None = None
         everything = plugins.by_name.values()
         self.local_names = frozenset(p.name for p in everything if p.is_local)
@@ -296,8 +296,8 @@ class Framework:
         for plugin in self.plugins.filter:
             if not isinstance(plugin, PreFilterPlugin) and isinstance(plugin, Keeps):
                 kept = tuple(plugin.kept(state))
-                told = PreFilterAnswer(plugin.name, "goes on", Code.SUCCESS.value, keeps=kept)
-                trace.add(state.pod.pod.id, told)
+                step = PreFilterAnswer(plugin.name, "goes on", Code.SUCCESS.value, keeps=kept)
+                trace.add(state.pod.pod.id, step)
 
     def _tell_pre_filter(
         self, state: CycleState, plugin: PreFilterPlugin, result: PreFilterResult
@@ -305,8 +305,8 @@ class Framework:
         if self.trace is None:
             return
         late = plugin.name in self._late and not result.status.is_success
-        told = pre_filter_answer(state, plugin, PRE_FILTER_SKIP if late else result)
-        self.trace.add(state.pod.pod.id, told)
+        step = pre_filter_answer(state, plugin, PRE_FILTER_SKIP if late else result)
+        self.trace.add(state.pod.pod.id, step)
 
     def run_filters(self, state: CycleState, rows: IntArray, first: int = 1) -> Verdicts:
         """The first refusal of each row, in the profile's order, from the *first* filter on."""
@@ -356,8 +356,8 @@ class Framework:
             if self.trace is not None:
                 refusing = self.plugins.filter[with_them[0] - 1].name if with_them[0] else ""
                 keys = tuple(pod.key for pod in pods)
-                told = NominatedPutOn(self.handle.table.name(row), keys, refusing)
-                self.trace.add(state.pod.pod.id, told)
+                step = NominatedPutOn(self.handle.table.name(row), keys, refusing)
+                self.trace.add(state.pod.pod.id, step)
             if with_them[0] != FITS:
                 verdicts.plugin[place], verdicts.code[place] = with_them
 

@@ -31,7 +31,7 @@ class Place:
 Places = Mapping[str, Sequence[Place]]
 """By the name of a step, its places in upstream, the oldest version first."""
 
-Told = TypeVar("Told")
+Kind = TypeVar("Kind")
 
 
 def place_of(places: Places, step: str, version: str) -> Place:
@@ -60,25 +60,25 @@ class Recorded(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What was done (`told`), about which object, at which nanosecond and after which event."""
+class TraceEntry:
+    """A step, the object that it is about, the nanosecond, and the newest event before it."""
 
     at: int
     seq: int
     entity: str
-    told: object
+    step: object
 
 
 class Trace:
     """Keeps the steps about *entities*, ids such as "pod/shop/web-0"; about all without any."""
 
-    __slots__ = ("_clock", "_entities", "_recorder", "steps")
+    __slots__ = ("_clock", "_entities", "_recorder", "entries")
 
     def __init__(self, clock: Now, recorder: Recorded, entities: Iterable[str] = ()) -> None:
         self._clock = clock
         self._recorder = recorder
         self._entities = frozenset(entities)
-        self.steps: list[Step] = []
+        self.entries: list[TraceEntry] = []
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """A checkpoint has None in its place."""
@@ -88,12 +88,12 @@ class Trace:
         """Whether it keeps steps about this object."""
         return not self._entities or entity in self._entities
 
-    def add(self, entity: str, told: object) -> None:
-        """Keep the step *told*, which happens now. Callers ask `follows` before they make it."""
-        self.steps.append(Step(self._clock.now, self._recorder.seq, entity, told))
+    def add(self, entity: str, step: object) -> None:
+        """Keep *step*, which happens now. Callers ask `follows` before they make it."""
+        self.entries.append(TraceEntry(self._clock.now, self._recorder.seq, entity, step))
 
-    def each(self, kind: type[Told]) -> Iterator[tuple[Step, Told]]:
+    def each(self, kind: type[Kind]) -> Iterator[tuple[TraceEntry, Kind]]:
         """The steps of this kind, in order."""
-        for step in self.steps:
-            if isinstance(step.told, kind):
-                yield step, step.told
+        for entry in self.entries:
+            if isinstance(entry.step, kind):
+                yield entry, entry.step

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from engine.cluster.cluster import Cluster
 from engine.cluster.replicas import SchedulerHeld
 from engine.kernel.trace import Trace
-from engine.scheduler.cycle.inside.answer import cycle_told
+from engine.scheduler.cycle.inside.answer import cycle_inside
 from kscope.runs.drive.replay import engine_at_seq, replay_refused
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
@@ -46,10 +46,10 @@ def cycle_by_id(run_id: int, cycle: int | None, pod: str, seq: int | None) -> di
         check_seq(run, seq, first=1)
     began = _began(run, cycle, pod, run.head_seq if seq is None else seq)
     trace = _traced(run, began)
-    told = cycle_told(trace, run.profile, began.entity, began.cycle)
-    if told is None:
+    found = cycle_inside(trace, run.profile, began.entity, began.cycle)
+    if found is None:
         raise ApplicationError(f"Cycle {began.cycle} could not be made again.", status=409)
-    return {"run": run.pk, "seq": began.seq, "cycle": began.cycle, **asdict(told)}
+    return {"run": run.pk, "seq": began.seq, "cycle": began.cycle, **asdict(found)}
 
 
 @dataclass(frozen=True, slots=True)

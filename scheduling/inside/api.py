@@ -35,7 +35,7 @@ class InsideScheduler(EngineView):
         ),
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer:
-        """Told by the code that decides, while it decides again: docs/inside.md."""
+        """Written down by the code that decides, while it decides again: docs/inside.md."""
         run = found_run(request, run_id)
         arguments: dict[str, Any] = {
             "run_id": run.pk,

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from engine.cluster.cluster import Cluster
 from engine.input.loader import load_paths
 from engine.input.scenario import Scenario
-from engine.kernel.trace import Told, Trace
+from engine.kernel.trace import Kind, Trace
 from engine.kernel.units import SECOND
 from engine.scheduler.cycle.decision.trace_scores import HostChosen, Scored, ScoringPlugin
-from engine.scheduler.cycle.inside.answer import cycle_told
+from engine.scheduler.cycle.inside.answer import cycle_inside
 from engine.scheduler.queue.trace_steps import Popped
 from engine.versions.registry import VERSIONS
 from tests.builders import node, pod, scene
@@ -36,16 +36,16 @@ def listened_to(cluster: Cluster) -> Trace:
 @examples(12)
 @given(st.integers(0, 10_000), st.sampled_from(sorted(VERSIONS)))
 def test_a_trace_changes_no_history(seed: int, version: str) -> None:
-    alone, told = (
+    alone, traced = (
         Cluster.create(random_scenario(seed), seed=seed, profile=version) for _ in range(2)
     )
-    trace = listened_to(told)
-    for cluster in (alone, told):
+    trace = listened_to(traced)
+    for cluster in (alone, traced):
         cluster.advance(UNTIL)
         cluster.take()
-    assert told.digest() == alone.digest()
+    assert traced.digest() == alone.digest()
     for step, pop in trace.each(Popped):
-        cycle = cycle_told(trace, version, step.entity, pop.scheduling_cycle)
+        cycle = cycle_inside(trace, version, step.entity, pop.scheduling_cycle)
         assert cycle is not None
         assert cycle.pop == pop
 
@@ -56,25 +56,25 @@ def test_terms_add_up_to_the_deciding_score(seed: int, version: str) -> None:
     cluster = Cluster.create(random_scenario(seed), seed=seed, profile=version)
     trace = listened_to(cluster)
     cluster.advance(20 * SECOND)
-    for _, told in trace.each(Scored):
-        for one in told.nodes if told.is_compared else ():
+    for _, scored in trace.each(Scored):
+        for one in scored.nodes if scored.is_compared else ():
             assert one.total == sum(score.weighted for score in one.scores)
-            for plugin, score in zip(told.plugins, one.scores, strict=True):
+            for plugin, score in zip(scored.plugins, one.scores, strict=True):
                 assert score.shown is not None, plugin.plugin
                 assert score.shown.raw == score.raw
                 assert score.weighted == score.normalized * plugin.weight
                 if plugin.plugin in ONE_FORMULA and plugin.highest > plugin.lowest >= 0:
                     assert score.normalized == computed(plugin, score.raw), plugin
     chosen = dict(_by_pod_and_time(trace, HostChosen))
-    for key, told in _by_pod_and_time(trace, Scored):
-        most = max(one.total for one in told.nodes)
-        best = [one.node for one in told.nodes if one.total == most]
+    for key, scored in _by_pod_and_time(trace, Scored):
+        most = max(one.total for one in scored.nodes)
+        best = [one.node for one in scored.nodes if one.total == most]
         assert sorted(chosen[key].tied) == sorted(best)
         assert chosen[key].node in best
 
 
-def _by_pod_and_time(trace: Trace, kind: type[Told]) -> list[tuple[tuple[str, int, int], Told]]:
-    return [((step.entity, step.at, step.seq), told) for step, told in trace.each(kind)]
+def _by_pod_and_time(trace: Trace, kind: type[Kind]) -> list[tuple[tuple[str, int, int], Kind]]:
+    return [((entry.entity, entry.at, entry.seq), step) for entry, step in trace.each(kind)]
 
 
 def computed(plugin: ScoringPlugin, raw: int) -> int:
@@ -89,12 +89,12 @@ def computed(plugin: ScoringPlugin, raw: int) -> int:
 @pytest.mark.parametrize("version", ["v1.36", "v1.11"])
 def test_a_trace_changes_no_demo(demo: str, version: str) -> None:
     scenario = Scenario.from_load(load_paths([SCENARIOS / f"{demo}.yaml"]), name=demo)
-    alone, told = (Cluster.create(scenario, seed=11, profile=version) for _ in range(2))
-    listened_to(told)
-    for cluster in (alone, told):
+    alone, traced = (Cluster.create(scenario, seed=11, profile=version) for _ in range(2))
+    listened_to(traced)
+    for cluster in (alone, traced):
         cluster.advance(UNTIL)
         cluster.take()
-    assert (told.digest(), told.unexpected) == (alone.digest(), 0)
+    assert (traced.digest(), traced.unexpected) == (alone.digest(), 0)
 
 
 @pytest.mark.parametrize("version", ["v1.36", "v1.11"])
@@ -102,12 +102,12 @@ def test_a_trace_changes_no_large_cluster(version: str) -> None:
     """Here no evidence is kept, and most decisions look at no node."""
     nodes = [node(f"n{place:03}", f"z{place % 3}") for place in range(210)]
     pods = [pod(f"p{place}", cpu="2") for place in range(20)]
-    alone, told = (Cluster.create(scene(*nodes, *pods), profile=version) for _ in range(2))
-    trace = listened_to(told)
-    for cluster in (alone, told):
+    alone, traced = (Cluster.create(scene(*nodes, *pods), profile=version) for _ in range(2))
+    trace = listened_to(traced)
+    for cluster in (alone, traced):
         cluster.advance(UNTIL)
         cluster.take()
-    assert told.digest() == alone.digest()
+    assert traced.digest() == alone.digest()
     assert all(len(scored.nodes) > 1 for _, scored in trace.each(Scored))
 
 
@@ -125,6 +125,6 @@ def test_every_phase_has_a_place_upstream(version: str) -> None:
     trace = listened_to(cluster)
     cluster.advance(UNTIL)
     step, pop = next(trace.each(Popped))
-    cycle = cycle_told(trace, version, step.entity, pop.scheduling_cycle)
+    cycle = cycle_inside(trace, version, step.entity, pop.scheduling_cycle)
     assert cycle is not None
     assert all(phase.file.startswith("pkg/scheduler/") for phase in cycle.phases)

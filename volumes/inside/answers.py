@@ -44,7 +44,7 @@ def _first_event(run: Run, asked: Asked, seq: int) -> int:
 
 
 def _name_their_events(run: Run, steps: Sequence[dict[str, Any]]) -> None:
-    """Give a step that was told before any event of its instant the first of these as its `seq`.
+    """Give a step before the first event of its instant that event as its `seq`.
 
     Whoever looks at that event sees the time of the step.
     """

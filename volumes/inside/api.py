@@ -6,7 +6,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from engine.diagnosis.inside.answer import VolumesTold
+from engine.diagnosis.inside.answer import VolumesInside
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
@@ -30,7 +30,7 @@ class InsideVolumesView(EngineView):
             OpenApiParameter("seq", int, description="up to this event; now when absent"),
         ],
         responses=answer_schema(
-            VolumesTold,
+            VolumesInside,
             "Inside",
             run=serializers.IntegerField(),
             seq=serializers.IntegerField(),
@@ -40,7 +40,7 @@ class InsideVolumesView(EngineView):
         ),
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer:
-        """Told by the code that decides, while it decides again: docs/inside.md."""
+        """Written down by the code that decides, while it decides again: docs/inside.md."""
         run, seq = found_run(request, run_id), whole_number(request, "seq")
         asked = {kind: request.query_params.get(kind, "") for kind in _KINDS}
         if sum(bool(name) for name in asked.values()) != 1:

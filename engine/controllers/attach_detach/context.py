@@ -26,7 +26,7 @@ class Context:
     events: EventSink | None = None
 
     def trace_of(self, node: str) -> Trace | None:
-        """Whom to tell about the node; None in a run."""
+        """The trace, if it follows the node; None in a run."""
         trace = self.loop.trace
         return trace if trace is not None and trace.follows(f"node/{node}") else None
 

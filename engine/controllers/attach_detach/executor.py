@@ -228,8 +228,8 @@ class AttachDetachExecutor:
         trace = self._context.trace_of(operation.node)
         if trace is not None:
             failures, delay = (entry.failures, entry.backoff.delay) if entry else (0, 0)
-            told = AttachEnded(operation.name, volume, error, failures, delay)
-            trace.add(f"node/{operation.node}", told)
+            step = AttachEnded(operation.name, volume, error, failures, delay)
+            trace.add(f"node/{operation.node}", step)
 
 
 def _attachment_name_of(attachment: NodeAttachment) -> str:

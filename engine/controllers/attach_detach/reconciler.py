@@ -190,14 +190,14 @@ class Reconciler:
     ) -> None:
         trace = self._context.trace_of(volume.node)
         if trace is not None:
-            told = AttachDecided("attachDesiredVolumes", volume.spec.name, decision, others)
-            trace.add(f"node/{volume.node}", told)
+            step = AttachDecided("attachDesiredVolumes", volume.spec.name, decision, others)
+            trace.add(f"node/{volume.node}", step)
 
     def _tell_detach(self, attachment: NodeAttachment, decision: Decision) -> None:
         trace = self._context.trace_of(attachment.node)
         if trace is not None:
-            told = AttachDecided("reconcile", attachment.spec.name, decision)
-            trace.add(f"node/{attachment.node}", told)
+            step = AttachDecided("reconcile", attachment.spec.name, decision)
+            trace.add(f"node/{attachment.node}", step)
 
     def _is_backing_off(self, key: OperationKey, name: str) -> bool:
         """Whether it is too early to repeat the operation; a later pass is already scheduled."""

@@ -67,14 +67,14 @@ class ClaimSync:
                     # The write brings the claim back here, with a class.
                     return
                 if delay_binding and SELECTED_NODE not in claim.annotations:
-                    self._tell("waits_for_consumer", claim)
+                    self._write_step("waits_for_consumer", claim)
                     self._emit_waiting(claim)
                 elif claim_class(claim):
-                    self._tell("provision", claim)
+                    self._write_step("provision", claim)
                     self._operations.provision_claim(claim)
                     return
                 else:
-                    self._tell("no_class", claim)
+                    self._write_step("no_class", claim)
                     self._context.events.event(
                         claim,
                         NORMAL,
@@ -86,7 +86,7 @@ class ClaimSync:
             else:
                 # Found a volume for this claim.
                 # OBSERVATION: claim is "Pending", volume is "Available".
-                self._tell("found", claim, volume)
+                self._write_step("found", claim, volume)
                 self._writer.bind(
                     volume, claim, self._candidates(claim, volume.name, delay_binding)
                 )
@@ -101,26 +101,26 @@ class ClaimSync:
         if volume is None:
             # The user asked for a volume that does not exist.
             # OBSERVATION: claim is "Pending". Retry later.
-            self._tell("named_missing", claim)
+            self._write_step("named_missing", claim)
             self._writer.update_claim_status(claim, CLAIM_PENDING, None)
         elif volume.claim_ref is None:
             # The user asked for a volume that is not claimed.
             # OBSERVATION: claim is "Pending", volume is "Available".
             fault = check_volume_satisfies_claim(volume, claim)
             if fault is not None:
-                self._tell("named_mismatch", claim, volume)
+                self._write_step("named_mismatch", claim, volume)
                 message = f'Cannot bind to requested volume "{volume.name}": {fault}'
                 self._context.events.event(claim, WARNING, "VolumeMismatch", message)
                 self._writer.update_claim_status(claim, CLAIM_PENDING, None)
             else:
-                self._tell("named_free", claim, volume)
+                self._write_step("named_free", claim, volume)
                 self._writer.bind(volume, claim)
                 # OBSERVATION: claim is "Bound", volume is "Bound".
         elif is_volume_bound_to_claim(volume, claim):
             # The user asked for a volume that is claimed by this claim; finish the binding by
             # adding the claim's uid.
             # OBSERVATION: claim is "Pending", volume is "Bound".
-            self._tell("named_reserved", claim, volume)
+            self._write_step("named_reserved", claim, volume)
             self._writer.bind(volume, claim)
             # OBSERVATION: claim is "Bound", volume is "Bound".
         else:
@@ -131,13 +131,13 @@ class ClaimSync:
                 self._context.events.event(claim, WARNING, "FailedBinding", message)
             if BOUND_BY_CONTROLLER in claim.annotations:
                 # This should never happen: someone had to remove the bind-completed annotation.
-                self._tell("named_invalid", claim, volume)
+                self._write_step("named_invalid", claim, volume)
                 raise ControllerError(
                     f'Invalid binding of claim "{claim.key}" to volume "{claim.volume_name}": '
                     f'volume already claimed by "{volume.claim_key}"'
                 )
             # Retry later.
-            self._tell("named_taken", claim, volume)
+            self._write_step("named_taken", claim, volume)
             self._writer.update_claim_status(claim, CLAIM_PENDING, None)
 
     def _sync_bound_claim(self, claim: PersistentVolumeClaim) -> None:
@@ -145,7 +145,7 @@ class ClaimSync:
         # OBSERVATION: claim is not "Pending".
         if not claim.volume_name:
             # It was bound before but is not any more.
-            self._tell("lost_reference", claim)
+            self._write_step("lost_reference", claim)
             self._lose_claim(
                 claim,
                 "ClaimLost",
@@ -155,7 +155,7 @@ class ClaimSync:
         volume = self._caches.volumes.get(claim.volume_name)
         if volume is None:
             # It is bound to a volume that does not exist.
-            self._tell("lost_volume", claim)
+            self._write_step("lost_volume", claim)
             self._lose_claim(
                 claim,
                 "ClaimLost",
@@ -164,15 +164,15 @@ class ClaimSync:
         elif volume.claim_ref is None:
             # The claim is bound but the volume is not; or the watch has not delivered the updated
             # volume yet. The two cases cannot be distinguished. Bind again.
-            self._tell("bind_again", claim, volume)
+            self._write_step("bind_again", claim, volume)
             self._writer.bind(volume, claim)
         elif (volume.claim_ref.get("uid") or "") == claim.uid:
             # All is well. In most cases there is nothing to write.
-            self._tell("all_well", claim, volume)
+            self._write_step("all_well", claim, volume)
             self._writer.bind(volume, claim)
         else:
             # The claim is bound but the volume has a different claimant. Lost is terminal.
-            self._tell("misbound", claim, volume)
+            self._write_step("misbound", claim, volume)
             self._lose_claim(
                 claim,
                 "ClaimMisbound",
@@ -222,13 +222,13 @@ class ClaimSync:
         # The newest wins; of equally old ones the first by name.
         defaults.sort(key=_name_of)
         default = max(defaults, key=_created_at)
-        self._tell("default_class", claim)
+        self._write_step("default_class", claim)
         patched = claim.patched({"spec": {"storageClassName": default.name}})
         record_as = WriteEvent("ClaimClassAssigned", f"class {default.name} is the default")
         self._writer.update_claim(patched, record_as)
         return True
 
-    def _tell(
+    def _write_step(
         self, leaf: str, claim: PersistentVolumeClaim, volume: PersistentVolume | None = None
     ) -> None:
         """The sync ended at *leaf* of its tree. *volume* is the one that it looked at."""

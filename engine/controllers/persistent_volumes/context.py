@@ -35,6 +35,6 @@ class ControllerContext:
     delays: Delays | None = None
 
     def trace_of(self, obj: ApiObject) -> Trace | None:
-        """Whom to tell about *obj*; None in a run."""
+        """The trace, if it follows *obj*; None in a run."""
         trace = self.loop.trace
         return trace if trace is not None and trace.follows(obj.id) else None

@@ -13,7 +13,7 @@ from engine.controllers.persistent_volumes.in_tree.plugin import (
     VolumePlugin,
 )
 from engine.controllers.persistent_volumes.reclaim import delete_volume_storage
-from engine.controllers.persistent_volumes.trace_steps.told import Provisioned
+from engine.controllers.persistent_volumes.trace_steps.syncs import Provisioned
 from engine.controllers.persistent_volumes.writer import VolumeWriter
 from engine.kernel.errors import ApiError, NotFound
 from engine.kernel.units import SECOND
@@ -153,9 +153,9 @@ class Provisioning:
         self._tries += 1
         try:
             self._writer.create_volume(volume, record_as)
-            self._tell(volume)
+            self._write_step(volume)
         except ApiError as error:
-            self._tell(volume, str(error))
+            self._write_step(volume, str(error))
             if error.reason != "AlreadyExists":
                 if self._tries < self.RETRIES:
                     return self.RETRY_INTERVAL
@@ -175,12 +175,12 @@ class Provisioning:
         )
         return None
 
-    def _tell(self, volume: PersistentVolume, error: str = "") -> None:
+    def _write_step(self, volume: PersistentVolume, error: str = "") -> None:
         trace = self._context.trace_of(self._claim)
         if trace is not None:
             stored = self._writer.caches.volumes.get(volume.name) or volume
-            told = Provisioned(self._plugin.name, volume.name, stored.resource_version, error)
-            trace.add(self._claim.id, told)
+            step = Provisioned(self._plugin.name, volume.name, stored.resource_version, error)
+            trace.add(self._claim.id, step)
 
     def _clean_up(self) -> int | None:
         assert self._volume is not None

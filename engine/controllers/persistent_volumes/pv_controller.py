@@ -16,7 +16,7 @@ from engine.controllers.persistent_volumes.claim_sync import ClaimSync
 from engine.controllers.persistent_volumes.context import ControllerContext
 from engine.controllers.persistent_volumes.operations import VolumeOperations
 from engine.controllers.persistent_volumes.resync import Resync
-from engine.controllers.persistent_volumes.trace_steps.told import SyncBegan, SyncEnded
+from engine.controllers.persistent_volumes.trace_steps.syncs import SyncBegan, SyncEnded
 from engine.controllers.persistent_volumes.volume_sync import VolumeSync
 from engine.controllers.persistent_volumes.writer import VolumeWriter
 from engine.kernel.errors import SimError

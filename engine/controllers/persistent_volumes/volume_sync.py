@@ -41,12 +41,12 @@ class VolumeSync:
         ref = volume.claim_ref
         if ref is None:
             # The volume is unused.
-            self._tell("unused", volume)
+            self._write_step("unused", volume)
             self._writer.update_volume_phase(volume, VOLUME_AVAILABLE)
         elif not ref.get("uid"):
             # It is reserved for a claim that has not been bound to it yet; the claim's sync will
             # handle it.
-            self._tell("reserved", volume)
+            self._write_step("reserved", volume)
             self._writer.update_volume_phase(volume, VOLUME_AVAILABLE)
         else:
             self._sync_claimed_volume(volume, self._claim_of(volume))
@@ -83,12 +83,12 @@ class VolumeSync:
         if claim is None:
             # The claim must have been deleted. A Failed phase stays for the user to see, while the
             # reclaim is tried again.
-            self._tell("claim_gone", volume)
+            self._write_step("claim_gone", volume)
             self._operations.reclaim_volume(self._released(volume))
         elif not claim.volume_name:
             if volume_mode(claim) != volume_mode(volume):
                 # The claim's sync will never match the two.
-                self._tell("mode_mismatch", volume, claim)
+                self._write_step("mode_mismatch", volume, claim)
                 self._emit_mode_mismatch(volume, claim)
                 return
             # Either the binding is not completed, or the volume was bound and the claim got
@@ -96,21 +96,21 @@ class VolumeSync:
             # OBSERVATION: volume is "Bound", claim is "Pending".
             # The next claim sync will fix it; this speeds it up, above all for volumes that a
             # provisioner has saved.
-            self._tell("waits_for_claim", volume, claim)
+            self._write_step("waits_for_claim", volume, claim)
             self._claim_queue.add(claim.key)
         elif claim.volume_name == volume.name:
             # The volume is bound to its claim properly.
-            self._tell("bound_properly", volume, claim)
+            self._write_step("bound_properly", volume, claim)
             self._writer.update_volume_phase(volume, VOLUME_BOUND)
         # The volume is bound to a claim, but the claim is bound elsewhere.
         elif PROVISIONED_BY in volume.annotations and volume.reclaim_policy == RECLAIM_DELETE:
             # It was provisioned for this claim, which does not need it any more.
-            self._tell("not_needed", volume, claim)
+            self._write_step("not_needed", volume, claim)
             self._operations.reclaim_volume(self._released(volume))
         else:
             # Either the controller tried this volume for the claim, which was then fulfilled by
             # another one; or the user reserved it, and it stays reserved.
-            self._tell("unbind", volume, claim)
+            self._write_step("unbind", volume, claim)
             self._writer.unbind_volume(volume)
 
     def _released(self, volume: PersistentVolume) -> PersistentVolume:
@@ -134,7 +134,7 @@ class VolumeSync:
             "to incompatible volumeMode.",
         )
 
-    def _tell(
+    def _write_step(
         self, leaf: str, volume: PersistentVolume, claim: PersistentVolumeClaim | None = None
     ) -> None:
         """The sync ended at *leaf* of its tree. *claim* is the one that claimRef names."""

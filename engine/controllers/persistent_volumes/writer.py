@@ -14,7 +14,7 @@ from engine.controllers.persistent_volumes.migration_annotations import (
     migration_patch,
     volume_migration_patch,
 )
-from engine.controllers.persistent_volumes.trace_steps.told import Wrote
+from engine.controllers.persistent_volumes.trace_steps.syncs import Wrote
 from engine.kernel.errors import ApiError, Conflict
 from engine.objects.objects import (
     EMPTY,

@@ -1,8 +1,8 @@
 """What goes on inside the components that look after a claim, a pod's volumes or a node's.
 
-    components ─tell─▶ trace.VolumesTrace ─▶ steps ─▶ answer.VolumesTold
+    components ─write─▶ trace.VolumesTrace ─▶ steps ─▶ answer.VolumesInside
 
-`trace` says whom it follows and reads the caches beside what it is told; `steps` puts together what
-was told of one sync or one tick; `upstream` knows which function of which version does it.
+`trace` says which objects it follows, and reads the caches beside each step; `steps` puts together
+the entries of one sync or one tick; `upstream` knows which function of which version does it.
 docs/inside.md describes the answer.
 """

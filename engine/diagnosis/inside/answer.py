@@ -148,7 +148,7 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True)
-class VolumesTold:
+class VolumesInside:
     """What was asked for, whom that concerned, and the steps in order; the oldest may be left out."""
 
     version: str

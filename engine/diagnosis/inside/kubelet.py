@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.diagnosis.inside.answer import Ended, Step, Tick, Try
 from engine.diagnosis.inside.made import Made
-from engine.diagnosis.inside.trace import Told, VolumesTrace
+from engine.diagnosis.inside.trace import VolumeEntry, VolumesTrace
 from engine.diagnosis.inside.upstream import OPERATIONS
 from engine.kubelet.volume_manager.trace_steps.rounds import (
     KubeletState,
@@ -27,7 +27,7 @@ _INSIDE = {
 
 @dataclass(slots=True)
 class KubeletSteps:
-    """Makes steps of what the kubelets told, in order; `tries` has each try of an operation."""
+    """Makes steps of those that the kubelets wrote down, in order; `tries` has each try of an operation."""
 
     trace: VolumesTrace
     made: Made
@@ -37,35 +37,35 @@ class KubeletSteps:
     _latest: dict[str, Step] = field(default_factory=dict[str, Step])
     _began: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
 
-    def round(self, told: Told, tick: Round) -> Iterator[Step]:
+    def round(self, entry: VolumeEntry, tick: Round) -> Iterator[Step]:
         """The step of a tick, if it did something that is asked for."""
-        before = self._states.get(told.entity)
-        self._states[told.entity] = tick.state
-        self._latest.pop(told.entity, None)
+        before = self._states.get(entry.entity)
+        self._states[entry.entity] = tick.state
+        self._latest.pop(entry.entity, None)
         for one in tick.asked:
             if one.is_new:
-                self._began[told.entity, one.volume] = told.at
+                self._began[entry.entity, one.volume] = entry.at
         if not self._concerns(tick, before):
             return
         step = self.made.step(
-            told,
+            entry,
             "kubelet",
             _function(tick),
             stack=_stack(tick),
             tick=self._tick(tick, before),
         )
-        self._latest[told.entity] = step
+        self._latest[entry.entity] = step
         yield step
 
-    def ended(self, told: Told, end: OperationEnded, steps: list[Step]) -> Iterator[Step]:
+    def ended(self, entry: VolumeEntry, end: OperationEnded, steps: list[Step]) -> Iterator[Step]:
         """The step of an operation's end; one that ends in the tick that asked for it belongs there."""
-        before = self._states.get(told.entity)
-        self._states[told.entity] = end.state
+        before = self._states.get(entry.entity)
+        self._states[entry.entity] = end.state
         if not self._is_of_asked(end.volume, end.state, before) and not self._is_node:
             return
-        self.tries.append(self._try(told, end, before))
-        latest = self._latest.get(told.entity)
-        if latest is not None and latest.at == told.at and latest.tick is not None:
+        self.tries.append(self._try(entry, end, before))
+        latest = self._latest.get(entry.entity)
+        if latest is not None and latest.at == entry.at and latest.tick is not None:
             place = steps.index(latest)
             tick = replace(
                 self._state_shown(end.state, before),
@@ -74,11 +74,11 @@ class KubeletSteps:
                 ended=(*latest.tick.ended, _ended(end)),
                 before=latest.tick.before,
             )
-            steps[place] = self._latest[told.entity] = replace(latest, seq=told.seq, tick=tick)
+            steps[place] = self._latest[entry.entity] = replace(latest, seq=entry.seq, tick=tick)
             return
         stack = ["backoff"] if end.error else []
         yield self.made.step(
-            told,
+            entry,
             "kubelet",
             OPERATIONS.get(end.operation, end.operation),
             stack=[OPERATIONS[end.operation], *stack] if end.operation in OPERATIONS else stack,
@@ -143,15 +143,15 @@ class KubeletSteps:
             in_use=len(state.volumes_in_use),
         )
 
-    def _try(self, told: Told, end: OperationEnded, before: KubeletState | None) -> Try:
+    def _try(self, entry: VolumeEntry, end: OperationEnded, before: KubeletState | None) -> Try:
         held = [state.volumes for state in (end.state, before) if state is not None]
         rows: list[Any] = [volumes[end.volume] for volumes in held if end.volume in volumes]
         name: str = rows[0]["name"] if rows else end.volume
         return Try(
-            told.entity.partition("/")[2],
+            entry.entity.partition("/")[2],
             name,
-            self._began.get((told.entity, end.volume), told.at),
-            told.at,
+            self._began.get((entry.entity, end.volume), entry.at),
+            entry.at,
             end.operation,
             end.error,
             end.failures,

@@ -1,4 +1,4 @@
-"""Makes a step of something told: its id, its place in upstream, what changed in memory."""
+"""Makes a step of an entry of the trace: its id, its place in upstream, what changed in memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.diagnosis.inside.answer import Changed, Frame, Part, Step, Taken, Tick, Write
 from engine.diagnosis.inside.caches import Held
-from engine.diagnosis.inside.trace import Told
+from engine.diagnosis.inside.trace import VolumeEntry
 from engine.diagnosis.inside.upstream import PLACES
 from engine.kernel.trace import place_of
 
@@ -20,7 +20,7 @@ class Made:
 
     def step(
         self,
-        told: Told,
+        entry: VolumeEntry,
         part: Part,
         function: str,
         *,
@@ -34,14 +34,14 @@ class Made:
         before: Sequence[Held] = (),
         tick: Tick | None = None,
     ) -> Step:
-        """The step that ended with *told*; *before* is what was held when it began."""
-        count = self._count[told.seq] = self._count.get(told.seq, 0) + 1
+        """The step that ended with *entry*; *before* is what was held when it began."""
+        count = self._count[entry.seq] = self._count.get(entry.seq, 0) + 1
         return Step(
-            id=f"{told.seq}.{count}",
-            at=told.at,
-            seq=told.seq,
+            id=f"{entry.seq}.{count}",
+            at=entry.at,
+            seq=entry.seq,
             part=part,
-            entity=told.entity,
+            entity=entry.entity,
             function=function,
             outcome=outcome,
             says=says or {},
@@ -51,9 +51,9 @@ class Made:
             error=error,
             queued_again=queued_again,
             repeated=0,
-            last_at=told.at,
-            known=told.known,
-            memory=_changes(before, told.held),
+            last_at=entry.at,
+            known=entry.known,
+            memory=_changes(before, entry.held),
             tick=tick,
         )
 

@@ -1,4 +1,4 @@
-"""Puts together what was told of one sync or one call, and leaves out what did nothing."""
+"""Puts together the entries of one sync or one call, and leaves out what did nothing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,18 +6,18 @@ from typing import Any, Final
 
 from engine.controllers.attach_detach.trace_steps.decisions import AttachDecided, AttachEnded
 from engine.controllers.persistent_volumes.trace_steps.branches import TREES, tree_of, way_to
-from engine.controllers.persistent_volumes.trace_steps.told import (
+from engine.controllers.persistent_volumes.trace_steps.syncs import (
     BranchTaken,
     Provisioned,
     SyncBegan,
     SyncEnded,
     Wrote,
 )
-from engine.diagnosis.inside.answer import Line, Step, Taken, Tree, VolumesTold, Write
+from engine.diagnosis.inside.answer import Line, Step, Taken, Tree, VolumesInside, Write
 from engine.diagnosis.inside.caches import SCHEDULER, Held
 from engine.diagnosis.inside.kubelet import KubeletSteps
 from engine.diagnosis.inside.made import Made
-from engine.diagnosis.inside.trace import Told, VolumesTrace
+from engine.diagnosis.inside.trace import VolumeEntry, VolumesTrace
 from engine.diagnosis.inside.upstream import OPERATIONS as KUBELET_OPERATIONS
 from engine.kubelet.volume_manager.trace_steps.rounds import OperationEnded, Round
 from engine.storage.binding.trace_steps import VolumesAssumed, VolumesLooked, VolumesWritten
@@ -57,8 +57,8 @@ _WITHIN: Final = {
 }
 
 
-def inside_volumes(trace: VolumesTrace, version: str) -> VolumesTold:
-    """The answer made of what *trace* was told in a run of *version*, such as "v1.36"."""
+def inside_volumes(trace: VolumesTrace, version: str) -> VolumesInside:
+    """The answer made of *trace* in a run of *version*, such as "v1.36"."""
     maker = _Steps(trace, Made(version))
     steps = maker.all()
     minor = int(version.removeprefix("v1."))
@@ -69,7 +69,7 @@ def inside_volumes(trace: VolumesTrace, version: str) -> VolumesTold:
         )
         for function in TREES
     )
-    return VolumesTold(
+    return VolumesInside(
         version=version,
         entity=trace.asked.entity,
         claims=tuple(trace.claims),
@@ -104,7 +104,7 @@ class _Steps:
         self._chosen: dict[str, str] = {}
         # By the claim or volume, the function that was started beside the controller last.
         self._operations: dict[str, str] = {}
-        self._handlers: dict[type, Callable[[Told, Any], Iterator[Step]]] = {
+        self._handlers: dict[type, Callable[[VolumeEntry, Any], Iterator[Step]]] = {
             SyncBegan: self._began,
             BranchTaken: self._branched,
             Wrote: self._wrote,
@@ -121,13 +121,13 @@ class _Steps:
 
     def all(self) -> list[Step]:
         """Each step, in order, those that only repeat one counted there."""
-        for told in self._trace.told:
-            handler = self._handlers.get(type(told.told))
+        for entry in self._trace.volume_entries:
+            handler = self._handlers.get(type(entry.step))
             if handler is not None:
-                for step in handler(told, told.told):
+                for step in handler(entry, entry.step):
                     self._add(step)
-            if told.held:
-                self._before = told.held
+            if entry.held:
+                self._before = entry.held
         return self._steps
 
     def _add(self, step: Step) -> None:
@@ -143,26 +143,26 @@ class _Steps:
 
     # The PV controller
 
-    def _began(self, told: Told, began: SyncBegan) -> Iterator[Step]:
-        self._sync = _Sync(began.function, told.held)
+    def _began(self, entry: VolumeEntry, began: SyncBegan) -> Iterator[Step]:
+        self._sync = _Sync(began.function, entry.held)
         return iter(())
 
-    def _branched(self, told: Told, taken: BranchTaken) -> Iterator[Step]:
+    def _branched(self, entry: VolumeEntry, taken: BranchTaken) -> Iterator[Step]:
         if taken.leaf in _OPERATIONS:
-            self._operations[told.entity] = _OPERATIONS[taken.leaf]
+            self._operations[entry.entity] = _OPERATIONS[taken.leaf]
         if self._sync is not None:
             self._sync.taken.append(taken)
         return iter(())
 
-    def _wrote(self, told: Told, wrote: Wrote) -> Iterator[Step]:
-        write = Write(told.entity, wrote.kind, wrote.version, wrote.error)
+    def _wrote(self, entry: VolumeEntry, wrote: Wrote) -> Iterator[Step]:
+        write = Write(entry.entity, wrote.kind, wrote.version, wrote.error)
         if self._sync is not None:
             self._sync.writes.append(write)
             return
         # An operation that runs beside the controller.
-        name = self._operations.get(told.entity, "provisionClaimOperation")
+        name = self._operations.get(entry.entity, "provisionClaimOperation")
         yield self._made.step(
-            told,
+            entry,
             "pv",
             name,
             stack=[name],
@@ -171,7 +171,7 @@ class _Steps:
             error=wrote.error,
         )
 
-    def _ended(self, told: Told, end: SyncEnded) -> Iterator[Step]:
+    def _ended(self, entry: VolumeEntry, end: SyncEnded) -> Iterator[Step]:
         sync, self._sync = self._sync, None
         if sync is None:
             return
@@ -180,7 +180,7 @@ class _Steps:
         if not (sync.writes or end.error or is_deletion) and (not leaf or leaf in _IDLE):
             return
         yield self._made.step(
-            told,
+            entry,
             "pv",
             sync.function,
             stack=_stack(sync),
@@ -195,10 +195,10 @@ class _Steps:
             before=sync.before,
         )
 
-    def _provisioned(self, told: Told, one: Provisioned) -> Iterator[Step]:
+    def _provisioned(self, entry: VolumeEntry, one: Provisioned) -> Iterator[Step]:
         wrote = Write(f"volume/{one.volume}", "VolumeProvisioned", one.version, one.error)
         yield self._made.step(
-            told,
+            entry,
             "provisioner" if one.is_external else "pv",
             "provisionClaimOperation",
             stack=["external provisioner" if one.is_external else "provisionClaimOperation"],
@@ -210,7 +210,7 @@ class _Steps:
 
     # The scheduler: a step for each claim of its pod
 
-    def _assumed(self, told: Told, one: VolumesAssumed) -> Iterator[Step]:
+    def _assumed(self, entry: VolumeEntry, one: VolumesAssumed) -> Iterator[Step]:
         cached = {(each.kind, each.name): each.informer_version or "" for each in one.caches}
         self._chosen |= {bind.claim: bind.volume for bind in one.bind}
         for claim in [*(bind.claim for bind in one.bind), *one.provision]:
@@ -219,15 +219,15 @@ class _Steps:
             version = cached.get(("volume" if volume else "claim", key), "")
             before = [*self._before, Held(SCHEDULER, key, f"rv {version}")]
             yield from self._of_claim(
-                told,
+                entry,
                 claim,
                 "AssumePodVolumes",
                 "assumed",
-                says=_says(told, one.node, volume),
+                says=_says(entry, one.node, volume),
                 before=before,
             )
 
-    def _binding_written(self, told: Told, one: VolumesWritten) -> Iterator[Step]:
+    def _binding_written(self, entry: VolumeEntry, one: VolumesWritten) -> Iterator[Step]:
         """The writes of volumes, then those of claims; after an error the rest is not written."""
         claims = {volume: claim for claim, volume in self._chosen.items()}
         for written in one.written:
@@ -235,35 +235,35 @@ class _Steps:
             claim = claims.get(written.name, "") if is_volume else written.name
             kind = "VolumePreBound" if is_volume else "ClaimNodeSelected"
             entity = f"{written.kind}/{written.name}"
-            error = "" if _has_version(told, entity, written.version) else one.error
+            error = "" if _has_version(entry, entity, written.version) else one.error
             yield from self._of_claim(
-                told,
+                entry,
                 claim,
                 "BindPodVolumes",
                 "refused" if error else "written",
-                says=_says(told, "", written.name if is_volume else ""),
+                says=_says(entry, "", written.name if is_volume else ""),
                 writes=[Write(entity, kind, written.version, error)],
                 error=error,
             )
 
-    def _checked(self, told: Told, one: VolumesLooked) -> Iterator[Step]:
+    def _checked(self, entry: VolumeEntry, one: VolumesLooked) -> Iterator[Step]:
         outcome = "fails" if one.error else "bound" if one.is_bound else "waits"
         for claim in self._trace.claims:
             if any(each.kind == "claim" and each.name == claim for each in one.caches):
-                says = _says(told, "", self._chosen.get(claim, ""))
+                says = _says(entry, "", self._chosen.get(claim, ""))
                 yield from self._of_claim(
-                    told, claim, "checkBindings", outcome, says=says, error=one.error
+                    entry, claim, "checkBindings", outcome, says=says, error=one.error
                 )
 
     def _of_claim(
-        self, told: Told, claim: str, function: str, outcome: str, **more: Any
+        self, entry: VolumeEntry, claim: str, function: str, outcome: str, **more: Any
     ) -> Iterator[Step]:
         if claim not in self._trace.claims:
             return
         # What the PV controller did meanwhile is none of the scheduler's doing.
         before = [held for held in more.pop("before", self._before) if held.whose == SCHEDULER]
         yield self._made.step(
-            replace(told, entity=f"claim/{claim}"),
+            replace(entry, entity=f"claim/{claim}"),
             "scheduler",
             function,
             stack=_SCHEDULER[function],
@@ -274,10 +274,10 @@ class _Steps:
 
     # Attach/detach and kubelets
 
-    def _attach_decided(self, told: Told, one: AttachDecided) -> Iterator[Step]:
+    def _attach_decided(self, entry: VolumeEntry, one: AttachDecided) -> Iterator[Step]:
         if one.decision not in _QUIET and self._concerns(one.volume):
             yield self._made.step(
-                told,
+                entry,
                 "attach",
                 one.function,
                 stack=[one.function],
@@ -285,11 +285,11 @@ class _Steps:
                 says={"volume": one.volume, "others": list(one.others)},
             )
 
-    def _attach_ended(self, told: Told, one: AttachEnded) -> Iterator[Step]:
+    def _attach_ended(self, entry: VolumeEntry, one: AttachEnded) -> Iterator[Step]:
         if self._concerns(one.volume):
             function = KUBELET_OPERATIONS[one.operation]
             yield self._made.step(
-                told,
+                entry,
                 "attach",
                 function,
                 stack=[function, "backoff"] if one.error else [function],
@@ -306,8 +306,8 @@ class _Steps:
     def _concerns(self, volume: str) -> bool:
         return bool(self._trace.asked.node) or volume in self._trace.volumes
 
-    def _operation_ended(self, told: Told, end: OperationEnded) -> Iterator[Step]:
-        return self.kubelet.ended(told, end, self._steps)
+    def _operation_ended(self, entry: VolumeEntry, end: OperationEnded) -> Iterator[Step]:
+        return self.kubelet.ended(entry, end, self._steps)
 
 
 def _stack(sync: _Sync) -> list[str]:
@@ -324,15 +324,15 @@ def _stack(sync: _Sync) -> list[str]:
     return list(dict.fromkeys(stack))
 
 
-def _says(told: Told, node: str, volume: str) -> dict[str, Any]:
-    pod = told.entity.partition("/")[2]
+def _says(entry: VolumeEntry, node: str, volume: str) -> dict[str, Any]:
+    pod = entry.entity.partition("/")[2]
     says = {"pod": pod, "node": node, "volume": volume}
     return {name: value for name, value in says.items() if value}
 
 
-def _has_version(told: Told, entity: str, version: str) -> bool:
+def _has_version(entry: VolumeEntry, entity: str, version: str) -> bool:
     """Whether the API server has that version: what was refused was not written."""
-    return any(one.entity == entity and one.api_server == version for one in told.known)
+    return any(one.entity == entity and one.api_server == version for one in entry.known)
 
 
 def _is_same(one: Step, other: Step) -> bool:

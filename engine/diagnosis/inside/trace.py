@@ -1,17 +1,17 @@
-"""The trace of a question about volumes: whom it follows, and what it reads beside what is told."""
+"""The trace of a question about volumes: which objects it follows, and what it reads of caches."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.cluster.cluster import Cluster
-from engine.controllers.persistent_volumes.trace_steps.told import SyncBegan, SyncEnded
+from engine.controllers.persistent_volumes.trace_steps.syncs import SyncBegan, SyncEnded
 from engine.diagnosis.inside.caches import Held, Known, read_held, read_known
 from engine.kernel.trace import Trace
 from engine.objects.objects import PersistentVolume, PersistentVolumeClaim, Pod
 from engine.storage.binding.trace_steps import VolumesAssumed, VolumesLooked, VolumesWritten
 
-# What is kept of what a scheduler tells of a pod.
+# The steps of a scheduler that are kept about a pod.
 _OF_POD = (VolumesAssumed, VolumesLooked, VolumesWritten)
 
 
@@ -30,16 +30,16 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Something told, and what the caches held just then of the followed claims and volumes.
+class VolumeEntry:
+    """A step, and what the caches held just then of the followed claims and volumes.
 
-    Beside what is told of a node the caches are not read.
+    For a step about a node the caches are not read.
     """
 
     at: int
     seq: int
     entity: str
-    told: object
+    step: object
     known: tuple[Known, ...]
     held: tuple[Held, ...]
 
@@ -47,8 +47,8 @@ class Told:
 class VolumesTrace(Trace):
     """Follows the claims that are asked for, their volumes, and the nodes of the pods that use them.
 
-    Whoever was followed once stays followed. `told` has it all, in order; `claims`, `volumes` and
-    `pods` are those that were followed.
+    An object that was followed once stays followed. `volume_entries` has all steps, in order;
+    `claims`, `volumes` and `pods` are those that were followed.
     """
 
     __slots__ = (
@@ -59,7 +59,7 @@ class VolumesTrace(Trace):
         "asked",
         "claims",
         "pods",
-        "told",
+        "volume_entries",
         "volumes",
     )
 
@@ -67,7 +67,7 @@ class VolumesTrace(Trace):
         super().__init__(cluster.loop, cluster.recorder)
         self._cluster = cluster
         self.asked = asked
-        self.told: list[Told] = []
+        self.volume_entries: list[VolumeEntry] = []
         self.claims: dict[str, None] = {asked.claim: None} if asked.claim else {}
         self.volumes: dict[str, None] = {}
         self.pods: dict[str, None] = {asked.pod: None} if asked.pod else {}
@@ -90,15 +90,15 @@ class VolumesTrace(Trace):
             followed[key] = None
         return key in followed
 
-    def add(self, entity: str, told: object) -> None:
+    def add(self, entity: str, step: object) -> None:
         """See Trace. Of a pod only what is done about its volumes is kept."""
         if entity.startswith("pod/"):
-            if not isinstance(told, _OF_POD):
+            if not isinstance(step, _OF_POD):
                 return
-            self._follow_chosen(told)
-        elif isinstance(told, SyncBegan):
+            self._follow_chosen(step)
+        elif isinstance(step, SyncBegan):
             self._is_syncing_claim = entity.startswith("claim/")
-        elif isinstance(told, SyncEnded):
+        elif isinstance(step, SyncEnded):
             self._is_syncing_claim = False
         cluster = self._cluster
         known: tuple[Known, ...] = ()
@@ -106,12 +106,12 @@ class VolumesTrace(Trace):
         if not entity.startswith("node/"):
             known = tuple(read_known(cluster, self.volumes, self.claims))
             held = tuple(read_held(cluster, self.volumes, self.claims))
-        self.told.append(Told(cluster.now, cluster.seq, entity, told, known, held))
+        self.volume_entries.append(VolumeEntry(cluster.now, cluster.seq, entity, step, known, held))
 
-    def _follow_chosen(self, told: object) -> None:
+    def _follow_chosen(self, step: object) -> None:
         """Follow the volumes that the scheduler chose: nothing names them but its cache."""
-        if isinstance(told, VolumesAssumed):
-            chosen = [one.volume for one in told.bind if self.follows(f"claim/{one.claim}")]
+        if isinstance(step, VolumesAssumed):
+            chosen = [one.volume for one in step.bind if self.follows(f"claim/{one.claim}")]
             self.volumes.update(dict.fromkeys(chosen))
 
     def _concerns_claim(self, key: str) -> bool:

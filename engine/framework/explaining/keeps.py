@@ -1,4 +1,4 @@
-"""What a plugin keeps in the CycleState at PreFilter, told to a trace."""
+"""What a plugin keeps in the CycleState at PreFilter, for a trace."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
 from engine.framework.nodes.cache_rules import CacheError, CacheRules
-from engine.framework.nodes.cached_nodes import CachedNodes, Clock, NodeObserver, told_entry
+from engine.framework.nodes.cached_nodes import CachedNodes, Clock, NodeObserver, cached_node_of
 from engine.framework.nodes.node_info import NodeInfo
 from engine.framework.nodes.node_tree import NodeTree
 from engine.framework.pods.pod_info import PodInfo
@@ -112,12 +112,12 @@ class SchedulerCache:
         if uid in self._pods:
             self._refuse(info, "assume", "{pod} is in the cache, so can't be assumed")
         trace, name = self._clock.trace, info.node_name
-        before = None if trace is None else self.told_node(name)
+        before = None if trace is None else self.cached_node(name)
         self._nodes.count(info)
         self._pods[uid] = PodState(info, assumed=True)
         self.assumed[info.key] = uid
         if before is not None:
-            self._tell(info, Assumed(name, before, self.told_node(name)))
+            self._write_step(info, Assumed(name, before, self.cached_node(name)))
         if self._listener is not None:
             self._report(info, "assume", "assumed")
 
@@ -131,7 +131,7 @@ class SchedulerCache:
                 self._deadlines.pop(info.uid, None)
                 self._deadlines[info.uid] = state.deadline
             if self._clock.trace is not None:
-                self._tell(info, BindingFinished(info.node_name, state.deadline))
+                self._write_step(info, BindingFinished(info.node_name, state.deadline))
             if self._listener is not None:
                 self._report(state.info, "finish_binding", "assumed")
 
@@ -152,7 +152,7 @@ class SchedulerCache:
             self._refuse(info, "forget", "{pod} wasn't assumed so cannot be forgotten")
         self._drop(state, info)
         if self._clock.trace is not None:
-            self._tell(info, Forgotten(info.node_name))
+            self._write_step(info, Forgotten(info.node_name))
         self._report(state.info, "forget", "")
 
     def add_pod(self, info: PodInfo) -> None:
@@ -307,20 +307,20 @@ class SchedulerCache:
         """A cycle begins: bring its snapshot up to date. See `CachedNodes.take_snapshot`."""
         self._nodes.take_snapshot()
 
-    def told_snapshot(self) -> SnapshotTaken:
+    def snapshot_step(self) -> SnapshotTaken:
         """What `take_snapshot` would copy now."""
-        return self._nodes.told_snapshot()
+        return self._nodes.snapshot_step()
 
-    def told_node(self, name: str) -> CachedNode:
+    def cached_node(self, name: str) -> CachedNode:
         """The entry of the node; of generation 0 where there is none."""
         entry = self._nodes.get(name)
-        return CachedNode(name, 0, 0) if entry is None else told_entry(entry)
+        return CachedNode(name, 0, 0) if entry is None else cached_node_of(entry)
 
-    def told_nodes(self) -> tuple[CachedNode, ...]:
+    def cached_nodes(self) -> tuple[CachedNode, ...]:
         """Every entry, the one that changed last first."""
-        return tuple(told_entry(entry) for entry in self._nodes.newest_first())
+        return tuple(cached_node_of(entry) for entry in self._nodes.newest_first())
 
-    def told_tree(self) -> TreeListed:
+    def tree_step(self) -> TreeListed:
         """The nodes by zone."""
         zones = self._nodes.tree.zones().items()
         return TreeListed(tuple(ZoneNodes(zone, tuple(nodes)) for zone, nodes in zones))
@@ -348,10 +348,10 @@ class SchedulerCache:
 
     # -- helpers ---------------------------------------------------------------------------------
 
-    def _tell(self, info: PodInfo, told: object) -> None:
+    def _write_step(self, info: PodInfo, step: object) -> None:
         trace = self._clock.trace
         if trace is not None and trace.follows(info.pod.id):
-            trace.add(info.pod.id, told)
+            trace.add(info.pod.id, step)
 
     def _confirmed(self, state: PodState) -> None:
         state.assumed = False

@@ -29,7 +29,7 @@ class Clock(Protocol):
 
     @property
     def trace(self) -> Trace | None:
-        """Who is told what happens; None in a run."""
+        """The trace of what happens; None in a run."""
         ...
 
 
@@ -80,7 +80,7 @@ class CachedNodes:
     def __init__(
         self, rules: CacheRules, observer: NodeObserver | None, clock: Clock, scheduler: str
     ) -> None:
-        """A trace that *clock* has is told of changes in the cache of *scheduler*."""
+        """A trace that *clock* has gets the changes in the cache of *scheduler*."""
         self.tree = NodeTree()
         self._clock = clock
         self._scheduler = scheduler
@@ -109,16 +109,16 @@ class CachedNodes:
         """From now on only newer entries are to be copied. Upstream: UpdateSnapshot()."""
         self._snapshot_generation = self._newest_generation()
 
-    def told_snapshot(self) -> SnapshotTaken:
+    def snapshot_step(self) -> SnapshotTaken:
         """What `take_snapshot` would copy now: the walk ends at the first entry that is not newer."""
         before, stopped_at = self._snapshot_generation, None
         copied: list[CachedNode] = []
         for entry in reversed(self._entries.values()):
-            told = told_entry(entry)
+            step = cached_node_of(entry)
             if entry.generation <= before:
-                stopped_at = told
+                stopped_at = step
                 break
-            copied.append(told)
+            copied.append(step)
         return SnapshotTaken(
             self._scheduler,
             before,
@@ -169,7 +169,7 @@ class CachedNodes:
         known = info.node is not None
         info.node = None
         info.generation = self._next_generation()
-        self._tell(info, "node removed")
+        self._write_step(info, "node removed")
         if info.pods:
             self._entries.move_to_end(node.name)
         else:
@@ -192,7 +192,7 @@ class CachedNodes:
         entry.add_pod(info)
         entry.generation = self._generation = self._generation + 1
         if self._clock.trace is not None:
-            self._tell(entry, "pod added", info)
+            self._write_step(entry, "pod added", info)
         self._entries.move_to_end(name)
         if self._observer is not None and entry.node is not None:
             self._observer.pod_added(name, info)
@@ -208,7 +208,7 @@ class CachedNodes:
             raise CacheError(f"no corresponding pod {info.pod.name} in pods of node {name}")
         entry.generation = self._next_generation()
         if self._clock.trace is not None:
-            self._tell(entry, "pod removed", info)
+            self._write_step(entry, "pod removed", info)
         if not entry.pods and entry.node is None:
             del self._entries[name]
         else:
@@ -272,7 +272,7 @@ class CachedNodes:
         self._generation += 2
         entry.generation = self._generation
         if self._clock.trace is not None:
-            self._tell(entry, "pod replaced", pod)
+            self._write_step(entry, "pod replaced", pod)
         self._entries.move_to_end(entry.name)
 
     def _new_node_info(self, name: str) -> NodeInfo:
@@ -283,7 +283,7 @@ class CachedNodes:
         was_ghost = info.node is None
         info.node = node
         info.generation = self._next_generation()
-        self._tell(info, "node")
+        self._write_step(info, "node")
         observer = self._observer
         if observer is not None:
             observer.node_set(node)
@@ -303,16 +303,16 @@ class CachedNodes:
         newest = next(reversed(self._entries.values()), None)
         return 0 if newest is None else newest.generation
 
-    def _tell(self, entry: NodeInfo, why: NodeChange, pod: PodInfo | None = None) -> None:
+    def _write_step(self, entry: NodeInfo, why: NodeChange, pod: PodInfo | None = None) -> None:
         trace = self._clock.trace
         if trace is not None:
             name, key = entry.name, "" if pod is None else pod.key
-            told = NodeChanged(self._scheduler, name, entry.generation, why, key)
-            trace.add(f"node/{name}", told)
+            step = NodeChanged(self._scheduler, name, entry.generation, why, key)
+            trace.add(f"node/{name}", step)
 
 
-def told_entry(entry: NodeInfo) -> CachedNode:
-    """*entry* as a trace is told."""
+def cached_node_of(entry: NodeInfo) -> CachedNode:
+    """*entry*, as a step has it."""
     return CachedNode(entry.name, entry.generation, len(entry.pods), entry.node is None)
 
 

@@ -1,4 +1,4 @@
-"""What is told of PreFilter and Filter."""
+"""The steps of PreFilter and Filter."""
 
 from __future__ import annotations
 

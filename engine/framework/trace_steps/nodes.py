@@ -1,4 +1,4 @@
-"""What is told of the cache of nodes, its snapshot, and the order in which nodes are looked at."""
+"""The steps of the cache of nodes: its changes, its snapshots, the order in which nodes are looked at."""
 
 from __future__ import annotations
 

@@ -275,8 +275,8 @@ class NodeVolumeManager:
             self._disk.sync_states(found)
         self._reconciler.reconcile(notes)
         if trace is not None and notes is not None:
-            told = Round(tuple(notes.pods), tuple(notes.asked), self._told_state())
-            trace.add(self._state.id, told)
+            step = Round(tuple(notes.pods), tuple(notes.asked), self._state_now())
+            trace.add(self._state.id, step)
         self._waiting.report_errors()
         self._view.show("VolumesReconciled")
         self._in_use.report()
@@ -346,7 +346,7 @@ class NodeVolumeManager:
     # Telling
 
     def _trace(self) -> Trace | None:
-        """Whom to tell about this node; None in a run."""
+        """The trace, if it follows this node; None in a run."""
         trace = self._context.loop.trace
         return trace if trace is not None and trace.follows(self._state.id) else None
 
@@ -356,7 +356,7 @@ class NodeVolumeManager:
             return
         entry = None if error is None else self._entry_of(operation)
         key = operation.key
-        told = OperationEnded(
+        step = OperationEnded(
             operation.name,
             key.volume_name,
             self._view.pod_key(key.pod_name) if key.pod_name else "",
@@ -364,11 +364,11 @@ class NodeVolumeManager:
             0 if entry is None else entry.failures,
             0 if entry is None else entry.backoff.delay,
             None if entry is None else retry_at(entry.backoff, LOOP_SLEEP_PERIOD),
-            self._told_state(),
+            self._state_now(),
         )
-        trace.add(self._state.id, told)
+        trace.add(self._state.id, step)
 
-    def _told_state(self) -> KubeletState:
+    def _state_now(self) -> KubeletState:
         populator, pod_key = self._populator, self._view.pod_key
         return KubeletState(
             tuple(pod_key(uid) for uid, done in populator.processed_pods.items() if done),

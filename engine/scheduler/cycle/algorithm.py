@@ -43,7 +43,7 @@ from engine.scheduler.cycle.decision.sampling import nodes_to_find, stop_after
 from engine.scheduler.cycle.decision.signatures import PodSigner
 from engine.scheduler.cycle.decision.trace_scores import tell_scores
 from engine.scheduler.cycle.decision.trace_steps import filtered, ordered
-from engine.scheduler.preemption.preemption import Evaluator, Preemption, told
+from engine.scheduler.preemption.preemption import Evaluator, Preemption, post_filter_step
 from engine.scheduler.preemption.room_verdicts import KeptRoomVerdicts
 
 _NO_VERDICTS = no_verdicts()
@@ -146,7 +146,7 @@ class SchedulingAlgorithm:
         *cycle* is the number of the scheduling cycle. Without one the decision does not count as a
         cycle: it uses nothing that OpportunisticBatching keeps, and leaves it as it is.
 
-        A *trace* is told each step of the decision, which is then computed afresh.
+        A *trace* gets each step of the decision, which is then computed afresh.
         """
         batch = self._batch if cycle else None
         trial = None if batch is None else batch.begin(pod, cycle)
@@ -296,7 +296,7 @@ class SchedulingAlgorithm:
         row, tied = self.hosts.choose(scores)
         if trace is not None:
             tell_scores(trace, self.framework, search.state, scores)
-            trace.add(pod.pod.id, self.hosts.told(row, tied, scores))
+            trace.add(pod.pod.id, self.hosts.step_of(row, tied, scores))
         return ScheduleResult(
             pod,
             SCHEDULED,
@@ -384,8 +384,8 @@ class SchedulingAlgorithm:
     def preempt(self, result: ScheduleResult, trace: Trace | None = None) -> Preemption | None:
         """Try to make room for the pod of an unschedulable *result*, and complete its message.
 
-        Returns None if the profile does not preempt. The caller evicts and nominates. A *trace* is
-        told each dry run, none of which then goes by columns.
+        Returns None if the profile does not preempt. The caller evicts and nominates. A *trace*
+        gets each dry run, none of which then goes by columns.
         """
         search = result.search
         if result.result != UNSCHEDULABLE or search is None:
@@ -394,7 +394,7 @@ class SchedulingAlgorithm:
         preemption, text = self._post_filters.run(search, self.fit_errors.status_by_node)
         self.framework.trace = None
         if trace is not None and preemption is not None:
-            trace.add(search.state.pod.pod.id, told(preemption))
+            trace.add(search.state.pod.pod.id, post_filter_step(preemption))
         result.preemption = preemption
         if self._rules.post_filter != "silent":
             result.message = self.fit_errors.message(search, text)

@@ -196,8 +196,8 @@ class Scheduler:
         if trace is not None and not trace.follows(queued.pod.id):
             trace = None
         if trace is not None:
-            trace.add(queued.pod.id, self.cache.told_snapshot())
-            trace.add(queued.pod.id, self.cache.told_tree())
+            trace.add(queued.pod.id, self.cache.snapshot_step())
+            trace.add(queued.pod.id, self.cache.tree_step())
         self.cache.take_snapshot()
         eager = self.explains and self.state.keeps_evidence_of(queued.key)
         algorithm = self._algorithms[queued.pod_info.pod.scheduler_name]

@@ -138,7 +138,7 @@ class VolumeWork:
     def _tell_assumed(self, info: PodInfo, node: str, volumes: PodVolumes) -> None:
         trace = self._loop.trace
         if trace is not None and trace.follows(info.pod.id):
-            trace.add(info.pod.id, self.binder.told_assumed(info.pod, node, volumes))
+            trace.add(info.pod.id, self.binder.assumed_step(info.pod, node, volumes))
 
     def _planned(self, plan: Plan) -> PodVolumes:
         return PodVolumes(

@@ -90,7 +90,7 @@ class DryRun:
                 self._take_off(state, row, pod, off)
             refusal = self._verdict(state, row, waiting)
             if refusal is not None:
-                self._tell(state, row, [], refusal)
+                self._write_step(state, row, [], refusal)
                 return refusal
             return self._reprieve(state, row, lower, waiting, off)
         finally:
@@ -128,7 +128,7 @@ class DryRun:
             self._take_off(state, row, pod, off)
             victims.append(pod)
             violations += pod in violating
-        self._tell(state, row, asked)
+        self._write_step(state, row, asked)
         node = self._table.name(row)
         if not victims and self._rules.needs_evictions:
             # An extender refused the node, and no filter does.
@@ -137,14 +137,14 @@ class DryRun:
             victims = by_importance(victims)
         return Candidate(row, node, victims, reprieved, violations)
 
-    def _tell(
+    def _write_step(
         self, state: CycleState, row: int, asked: list[Asked], refused: Status | None = None
     ) -> None:
         trace = self._framework.trace
         if trace is not None:
             reasons = refused.reasons if refused is not None else ()
-            told = DryRunMade(self._table.name(row), tuple(asked), reasons)
-            trace.add(state.pod.pod.id, told)
+            step = DryRunMade(self._table.name(row), tuple(asked), reasons)
+            trace.add(state.pod.pod.id, step)
 
     def _take_off(self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]) -> None:
         self._table.remove_pod(row, pod.key)

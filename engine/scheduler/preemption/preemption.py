@@ -28,7 +28,7 @@ from engine.scheduler.preemption.budgets import Budgets
 from engine.scheduler.preemption.dry_run import COLUMN_RULES, NO_VICTIMS, Candidate, DryRun
 from engine.scheduler.preemption.room_verdicts import KeptRoomVerdicts
 from engine.scheduler.preemption.trace_steps import (
-    CandidateTold,
+    ComparedCandidate,
     DryRunsOrdered,
     PostFiltered,
     hopeless,
@@ -498,14 +498,14 @@ def costs(candidate: Candidate) -> dict[str, int | None]:
     return {**dict(counted), last: started}
 
 
-def told(preemption: Preemption) -> PostFiltered:
-    """*preemption* as a trace is told."""
+def post_filter_step(preemption: Preemption) -> PostFiltered:
+    """The step for *preemption*."""
     chosen = preemption.chosen
     return PostFiltered(
         chosen.node if chosen else "",
         preemption.message,
         tuple(
-            CandidateTold(
+            ComparedCandidate(
                 one.node,
                 tuple(pod.key for pod in one.victims),
                 tuple(pod.key for pod in one.reprieved),

@@ -1,4 +1,4 @@
-"""What a preemption tells a trace."""
+"""The steps of a preemption."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class DryRunMade:
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateTold:
+class ComparedCandidate:
     """A node with room once the victims are gone, and what that costs at each rung."""
 
     node: str
@@ -77,7 +77,7 @@ class PostFiltered:
 
     node: str
     message: str
-    candidates: tuple[CandidateTold, ...]
+    candidates: tuple[ComparedCandidate, ...]
     rungs: tuple[Rung, ...]
     hopeless: tuple[Hopeless, ...]
 
@@ -91,5 +91,5 @@ def hopeless(statuses: Mapping[str, Status]) -> tuple[Hopeless, ...]:
 
 
 def rungs(named: Iterable[tuple[str, list[str]]]) -> tuple[Rung, ...]:
-    """The rungs as they are told."""
+    """The rungs, as a step has them."""
     return tuple(Rung(name, tuple(left)) for name, left in named)

@@ -232,7 +232,7 @@ class BackoffQueue:
         expiry = self._policy.expiry(info)
         return None if expiry is None else self._over_at(expiry)
 
-    def told(self, info: QueuedPodInfo) -> Backoff | None:
+    def step_of(self, info: QueuedPodInfo) -> Backoff | None:
         """The arithmetic of the pod's penalty; None without one."""
         penalty, ends = self._policy.penalty(info), self._policy.expiry(info)
         if penalty is None or ends is None:

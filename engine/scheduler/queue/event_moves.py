@@ -93,8 +93,8 @@ class EventMoves:
             if trace is not None and trace.follows(info.pod.id):
                 asked: list[HintAsked] = []
                 strategy = self._requeueing.worth_requeuing(info, event, old, new, asked)
-                told = EventConsidered(event.label, tuple(asked), strategy.name)
-                trace.add(info.pod.id, told)
+                step = EventConsidered(event.label, tuple(asked), strategy.name)
+                trace.add(info.pod.id, step)
             else:
                 strategy = self._requeueing.worth_requeuing(info, event, old, new)
             if strategy is not Strategy.SKIP:

@@ -27,7 +27,7 @@ class Clock(Protocol):
 
     @property
     def trace(self) -> Trace | None:
-        """Who is told what happens; None in a run."""
+        """The trace of what happens; None in a run."""
         ...
 
 

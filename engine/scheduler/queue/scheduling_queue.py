@@ -198,8 +198,8 @@ class SchedulingQueue:
                 self.places.move_to_unschedulable(info, SCHEDULE_ATTEMPT_FAILURE)
             self.nominator.add(info.pod_info)
         if trace is not None:
-            told = self._told_return(info, pod_scheduling_cycle, missed or ())
-            trace.add(info.pod.id, told)
+            step = self._return_step(info, pod_scheduling_cycle, missed or ())
+            trace.add(info.pod.id, step)
         return None
 
     @property
@@ -248,7 +248,7 @@ class SchedulingQueue:
         info.pending_plugins = {}
         info.gating_plugin = ""
         if trace is not None:
-            trace.add(info.pod.id, self._told_pop(info, event, backed_off_until))
+            trace.add(info.pod.id, self._pop_step(info, event, backed_off_until))
         self.places.arrive(info, "in_flight", event)
         return info
 
@@ -403,7 +403,7 @@ class SchedulingQueue:
         """When the pod's backoff ends (it is flushed at the next tick); None without one."""
         return self._backoff.over_at(info)
 
-    def _told_pop(self, info: QueuedPodInfo, event: str, backed_off_until: int | None) -> Popped:
+    def _pop_step(self, info: QueuedPodInfo, event: str, backed_off_until: int | None) -> Popped:
         return Popped(
             self.scheduling_cycle,
             self.move_request_cycle,
@@ -419,7 +419,7 @@ class SchedulingQueue:
             tuple(each.key for _, each in self._in_flight.pods.values()),
         )
 
-    def _told_return(
+    def _return_step(
         self, info: QueuedPodInfo, cycle: int, missed: Sequence[EventConsidered]
     ) -> Requeued:
         return Requeued(
@@ -430,7 +430,7 @@ class SchedulingQueue:
             tuple(info.unschedulable_plugins),
             tuple(info.pending_plugins),
             tuple(missed),
-            self._backoff.told(info),
+            self._backoff.step_of(info),
             self.flush_times.next_backoff_expiry(),
             self.flush_times.next_leftover_due(),
         )

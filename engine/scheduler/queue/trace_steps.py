@@ -1,4 +1,4 @@
-"""What the queue tells a trace; see `engine.kernel.trace`."""
+"""The steps of the queue; see `engine.kernel.trace`."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class QueueHeld:
 
 
 def waiting(infos: Iterable[QueuedPodInfo]) -> tuple[WaitingPod, ...]:
-    """*infos* as they are told."""
+    """*infos*, as a step has them."""
     return tuple(
         WaitingPod(
             info.key,

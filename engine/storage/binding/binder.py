@@ -208,8 +208,8 @@ class VolumeBinder:
                 ]
         return tuple(found)
 
-    def told_assumed(self, pod: Pod, node: str, volumes: PodVolumes) -> VolumesAssumed:
-        """What was assumed for *pod* as a trace is told."""
+    def assumed_step(self, pod: Pod, node: str, volumes: PodVolumes) -> VolumesAssumed:
+        """The step for what was assumed for *pod*."""
         return VolumesAssumed(
             node,
             not volumes.has_work,
@@ -356,7 +356,7 @@ class VolumeBinder:
 
 
 def written_versions(volumes: PodVolumes) -> tuple[WrittenVersion, ...]:
-    """The objects of *volumes* with their versions, as a trace is told."""
+    """The objects of *volumes* with their versions, as a step has them."""
     bound = (("volume", one.volume) for one in volumes.static_bindings or ())
     provisioned = (("claim", claim) for claim in volumes.dynamic_provisions or ())
     return tuple(

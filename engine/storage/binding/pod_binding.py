@@ -94,11 +94,11 @@ class PodBinding:
     def _tell_written(self, error: str) -> None:
         trace = self._loop.trace
         if trace is not None and trace.follows(self.pod.id):
-            told = VolumesWritten(written_versions(self.volumes), self._deadline, error)
-            trace.add(self.pod.id, told)
+            step = VolumesWritten(written_versions(self.volumes), self._deadline, error)
+            trace.add(self.pod.id, step)
 
     def _tell_look(self, *, is_bound: bool, error: str) -> None:
         trace = self._loop.trace
         if trace is not None and trace.follows(self.pod.id):
-            told = VolumesLooked(is_bound, error, self._binder.versions(self.pod))
-            trace.add(self.pod.id, told)
+            step = VolumesLooked(is_bound, error, self._binder.versions(self.pod))
+            trace.add(self.pod.id, step)

@@ -1,4 +1,4 @@
-"""What the volume binder tells a trace."""
+"""The steps of the volume binder."""
 
 from __future__ import annotations
 

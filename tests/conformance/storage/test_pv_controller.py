@@ -6,7 +6,7 @@ import pytest
 
 from engine.controllers.persistent_volumes.migration_annotations import migration_patch
 from engine.controllers.persistent_volumes.trace_steps.branches import TREES
-from engine.controllers.persistent_volumes.trace_steps.told import BranchTaken
+from engine.controllers.persistent_volumes.trace_steps.syncs import BranchTaken
 from engine.kernel.trace import Trace
 from engine.objects.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
 from engine.objects.phases import (
@@ -210,7 +210,7 @@ def test_syncs_of_upstreams_tables_end_at_every_line() -> None:
         loop = done.controller.context.loop
         trace = loop.trace = Trace(loop, _NoEvents())
         done.run_sync() if done.case["runner"] == "sync" else done.run_multisync()
-        ended |= {(told.function, told.leaf) for _, told in trace.each(BranchTaken)}
+        ended |= {(taken.function, taken.leaf) for _, taken in trace.each(BranchTaken)}
     lines = {
         (function, one.id) for function, tree in TREES.items() for one in tree if one.kind == "end"
     }

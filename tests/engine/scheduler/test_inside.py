@@ -11,7 +11,7 @@ from engine.input.loader import load_paths
 from engine.input.scenario import Scenario
 from engine.kernel.trace import Trace
 from engine.kernel.units import SECOND
-from engine.scheduler.cycle.inside.answer import Cycle, cycle_told
+from engine.scheduler.cycle.inside.answer import Cycle, cycle_inside
 from engine.scheduler.queue.trace_steps import Popped
 from tests.builders import node, pod, scene
 
@@ -28,7 +28,7 @@ def listened_to(cluster: Cluster, seconds: int = 20) -> Trace:
 def cycles_of(trace: Trace, name: str, version: str = "v1.36") -> list[Cycle]:
     entity = f"pod/default/{name}"
     numbers = [pop.scheduling_cycle for step, pop in trace.each(Popped) if step.entity == entity]
-    found = [cycle_told(trace, version, entity, number) for number in numbers]
+    found = [cycle_inside(trace, version, entity, number) for number in numbers]
     return [cycle for cycle in found if cycle is not None]
 
 
@@ -85,12 +85,12 @@ def test_hints_say_what_an_event_is_worth() -> None:
     refused, tried, *_ = cycles_of(trace, "big")
     assert refused.queue.requeued is not None
     assert refused.queue.requeued.rejected_by == ("NodeResourcesFit",)
-    told = [
+    cycles = [
         (one.event, [(asked.plugin, asked.queues) for asked in one.asked], one.strategy)
         for one in tried.queue.considered
         if one.event == "NodeAdd"
     ]
-    assert told == [
+    assert cycles == [
         ("NodeAdd", [("NodeResourcesFit", False)], "SKIP"),
         ("NodeAdd", [("NodeResourcesFit", True)], "AFTER_BACKOFF"),
     ]
@@ -145,12 +145,12 @@ def test_a_dry_run_tells_who_returns() -> None:
 
 
 @pytest.mark.parametrize("profile", ["v1.36", "v1.11"])
-def test_volumes_are_told_with_both_versions(profile: str) -> None:
+def test_volumes_are_shown_with_both_versions(profile: str) -> None:
     scenario = Scenario.from_load(load_paths([LOCAL_VOLUMES]), name="local-volumes")
     trace = listened_to(Cluster.create(scenario, profile=profile, seed=0), 30)
     entities = {step.entity.removeprefix("pod/default/") for step, _ in trace.each(Popped)}
-    told = [cycle for name in entities for cycle in cycles_of(trace, name, profile)]
-    bound = [cycle for cycle in told if cycle.volumes is not None and cycle.volumes.written]
+    cycles = [cycle for name in entities for cycle in cycles_of(trace, name, profile)]
+    bound = [cycle for cycle in cycles if cycle.volumes is not None and cycle.volumes.written]
     assert bound
     for cycle in bound:
         assert cycle.volumes is not None

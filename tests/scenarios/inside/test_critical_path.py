@@ -14,7 +14,7 @@ def path_of(pod: str, until: float = 80) -> Path:
     return found
 
 
-def told(path: Path) -> list[tuple[str, str, int | None, float]]:
+def answer(path: Path) -> list[tuple[str, str, int | None, float]]:
     return [
         (
             step.name,
@@ -28,7 +28,7 @@ def told(path: Path) -> list[tuple[str, str, int | None, float]]:
 
 def test_a_slow_pod_waited_mostly_for_its_victims() -> None:
     path = path_of("shop/ledger-3")
-    assert told(path) == [
+    assert answer(path) == [
         ("attempt", "ledger-3", 1104, 0.202),
         ("grace", "build-52", 1401, 7.88),
         ("overtaken", "payments-5", 1456, 1.489),
@@ -61,11 +61,11 @@ def test_grace_names_every_pod_that_had_to_leave() -> None:
 def test_an_unfinished_path_ends_now_with_its_wait() -> None:
     path = path_of("shop/ledger-3", until=52)
     assert path.is_open
-    assert told(path)[-1] == ("grace", "web-21", None, 2.429)
+    assert answer(path)[-1] == ("grace", "web-21", None, 2.429)
 
 
 def test_an_unfinished_path_may_wait_for_the_kubelet() -> None:
-    assert told(path_of("shop/ledger-3", until=65))[-1] == ("kubelet", "ledger-3", None, 0.731)
+    assert answer(path_of("shop/ledger-3", until=65))[-1] == ("kubelet", "ledger-3", None, 0.731)
 
 
 def test_a_hopeless_pod_waits_with_its_reason() -> None:
@@ -75,7 +75,7 @@ def test_a_hopeless_pod_waits_with_its_reason() -> None:
 
 
 def test_a_gated_pod_waits_for_its_gate() -> None:
-    assert told(path_of("ml/train-1", until=40)) == [("gated", "train-1", None, 29.0)]
+    assert answer(path_of("ml/train-1", until=40)) == [("gated", "train-1", None, 29.0)]
 
 
 def test_tries_before_a_claim_binds_are_no_backoff() -> None:

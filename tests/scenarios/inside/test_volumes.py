@@ -1,4 +1,4 @@
-"""The inside of what looks after volumes: what is told of demos, and that it changes nothing."""
+"""The inside of what looks after volumes: the steps of demos, and that they change nothing."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.cluster.cluster import Cluster
 from engine.controllers.persistent_volumes.trace_steps.branches import TREES
-from engine.diagnosis.inside.answer import Step, VolumesTold
+from engine.diagnosis.inside.answer import Step, VolumesInside
 from engine.diagnosis.inside.steps import inside_volumes
 from engine.diagnosis.inside.trace import Asked, VolumesTrace
 from engine.diagnosis.inside.upstream import PLACES
@@ -24,25 +24,27 @@ from tests.properties.examples import examples
 from tests.scenarios.played import FOLDER
 
 
-def inside(name: str, version: str = "v1.36", **asked: str) -> VolumesTold:
+def inside(name: str, version: str = "v1.36", **asked: str) -> VolumesInside:
     scenario = Scenario.from_load(load_paths([FOLDER / f"{name}.yaml"]), name=name)
     return played(scenario, version, **asked)
 
 
-def played(scenario: Scenario, version: str = "v1.36", **asked: str) -> VolumesTold:
+def played(scenario: Scenario, version: str = "v1.36", **asked: str) -> VolumesInside:
     cluster = Cluster.create(scenario, profile=version, seed=scenario.seed)
     trace = cluster.loop.trace = VolumesTrace(cluster, Asked(**asked))
     cluster.advance(scenario.until)
     return inside_volumes(trace, version)
 
 
-def of(told: VolumesTold, outcome: str) -> Step:
-    return next(step for step in told.steps if step.outcome == outcome)
+def of(answer: VolumesInside, outcome: str) -> Step:
+    return next(step for step in answer.steps if step.outcome == outcome)
 
 
 def test_a_refused_write_leaves_the_claim_half_bound() -> None:
-    told = inside("half-bound", claim="shop/orders")
-    first, again, *_ = (step for step in told.steps if step.outcome in ("found", "waits_for_claim"))
+    answer = inside("half-bound", claim="shop/orders")
+    first, again, *_ = (
+        step for step in answer.steps if step.outcome in ("found", "waits_for_claim")
+    )
     assert [(write.kind, bool(write.error)) for write in first.writes] == [
         ("VolumePreBound", False),
         ("VolumeBound", False),
@@ -60,8 +62,8 @@ def test_a_refused_write_leaves_the_claim_half_bound() -> None:
     ("version", "file"), [("v1.11", "persistentvolume"), ("v1.36", "volumebinding")]
 )
 def test_the_scheduler_assumes_before_it_writes(version: str, file: str) -> None:
-    told = inside("local-volumes", version, claim="default/data-db-0")
-    assumed = of(told, "assumed")
+    answer = inside("local-volumes", version, claim="default/data-db-0")
+    assumed = of(answer, "assumed")
     name = assumed.says["volume"]
     (known,) = (one for one in assumed.known if one.entity == f"volume/{name}")
     assert (known.over, known.names) == ("claimRef", "")
@@ -69,22 +71,24 @@ def test_the_scheduler_assumes_before_it_writes(version: str, file: str) -> None
         (one.whose, one.what, one.before, one.after) for one in assumed.memory
     ]
     assert file in assumed.stack[0].file
-    assert of(told, "written").writes[0].kind == "VolumePreBound"
+    assert of(answer, "written").writes[0].kind == "VolumePreBound"
 
 
 def test_each_wait_of_a_mount_doubles() -> None:
-    told = inside("wrong-fs-type", claim="default/reports")
-    tries = [one for one in told.tries if one.operation == "volume_mount" and one.error]
+    answer = inside("wrong-fs-type", claim="default/reports")
+    tries = [one for one in answer.tries if one.operation == "volume_mount" and one.error]
     assert [one.delay / SECOND for one in tries[:4]] == [0.5, 1, 2, 4]
     for one, following in zip(tries, tries[1:], strict=False):
         assert one.retry_at == following.began
-    fails = next(step for step in told.steps if step.outcome == "fails" and step.part == "kubelet")
+    fails = next(
+        step for step in answer.steps if step.outcome == "fails" and step.part == "kubelet"
+    )
     assert [frame.function for frame in fails.stack] == ["GenerateMountVolumeFunc", "Update"]
 
 
 def test_the_populator_says_why_it_left_a_pod() -> None:
-    told = inside("wrong-fs-type", node="node-1")
-    tick = next(step.tick for step in told.steps if step.function == "findAndRemoveDeletedPods")
+    answer = inside("wrong-fs-type", node="node-1")
+    tick = next(step.tick for step in answer.steps if step.function == "findAndRemoveDeletedPods")
     assert tick is not None
     seen = {(pod.function, pod.pod): (pod.found, pod.what, pod.done) for pod in tick.pods}
     removed = seen["findAndRemoveDeletedPods", "default/web"]
@@ -93,10 +97,12 @@ def test_the_populator_says_why_it_left_a_pod() -> None:
 
 
 def test_an_attach_waits_for_the_other_node() -> None:
-    told = inside("dangling-attach", pod="default/db-0")
-    refused = of(told, "attached to another node")
+    answer = inside("dangling-attach", pod="default/db-0")
+    refused = of(answer, "attached to another node")
     assert refused.says == {"volume": "disk-1", "others": ["node-1"]}
-    after = [step.outcome for step in told.steps if step.part == "attach" and step.at > refused.at]
+    after = [
+        step.outcome for step in answer.steps if step.part == "attach" and step.at > refused.at
+    ]
     assert after[:3] == ["detach", "succeeds", "attach"]
 
 
@@ -105,8 +111,10 @@ def test_what_only_repeats_is_counted() -> None:
         builders.storage_class("disk", "kubernetes.io/no-provisioner", mode="WaitForFirstConsumer"),
         builders.claim("data", "disk", "1Gi"),
     )
-    told = played(Scenario(name="waits", objects=waiting, until=40 * SECOND), claim="default/data")
-    (step,) = told.steps
+    answer = played(
+        Scenario(name="waits", objects=waiting, until=40 * SECOND), claim="default/data"
+    )
+    (step,) = answer.steps
     assert (step.outcome, step.repeated) == ("waits_for_consumer", 2)
     assert step.last_at == 30 * SECOND
 
@@ -128,10 +136,10 @@ def test_every_end_of_a_tree_has_its_sentence() -> None:
 @given(st.integers(0, 10_000), st.sampled_from(sorted(VERSIONS)))
 def test_listening_to_volumes_changes_no_history(seed: int, version: str) -> None:
     scenario = random_scenario(seed)
-    alone, told = (Cluster.create(scenario, seed=seed, profile=version) for _ in range(2))
-    trace = told.loop.trace = VolumesTrace(told, Asked(claim="default/data-0"))
-    for cluster in (alone, told):
+    alone, answer = (Cluster.create(scenario, seed=seed, profile=version) for _ in range(2))
+    trace = answer.loop.trace = VolumesTrace(answer, Asked(claim="default/data-0"))
+    for cluster in (alone, answer):
         cluster.advance(30 * SECOND)
         cluster.take()
-    assert told.digest() == alone.digest()
-    assert len(inside_volumes(trace, version).steps) <= len(trace.told)
+    assert answer.digest() == alone.digest()
+    assert len(inside_volumes(trace, version).steps) <= len(trace.volume_entries)

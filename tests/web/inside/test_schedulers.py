@@ -17,8 +17,8 @@ def inside(client: Client, run: Run, query: str, status: int = 200) -> dict[str,
 
 
 def test_a_cycle_is_told_phase_by_phase(client: Client, driven: Run) -> None:
-    told = inside(client, driven, "pod=default/giant")
-    assert [phase["name"] for phase in told["phases"] if phase["state"] == "done"] == [
+    answer = inside(client, driven, "pod=default/giant")
+    assert [phase["name"] for phase in answer["phases"] if phase["state"] == "done"] == [
         "pop",
         "snapshot",
         "order",
@@ -26,22 +26,22 @@ def test_a_cycle_is_told_phase_by_phase(client: Client, driven: Run) -> None:
         "filter",
         "post_filter",
     ]
-    assert told["pop"]["scheduling_cycle"] == told["cycle"]
-    (search,) = told["filter"]["searches"]
+    assert answer["pop"]["scheduling_cycle"] == answer["cycle"]
+    (search,) = answer["filter"]["searches"]
     refused = {node["node"]: search["refusals"][node["refusal"]] for node in search["nodes"]}
     assert refused["n1"]["reasons"] == ["Insufficient cpu"]
-    assert told["queue"]["requeued"]["place"] == "unschedulable"
+    assert answer["queue"]["requeued"]["place"] == "unschedulable"
 
 
 def test_a_bound_pod_is_told_until_its_binding(client: Client, driven: Run) -> None:
-    told = inside(client, driven, "pod=default/late")
-    states = {phase["name"]: phase["state"] for phase in told["phases"]}
+    answer = inside(client, driven, "pod=default/late")
+    states = {phase["name"]: phase["state"] for phase in answer["phases"]}
     assert (states["assume"], states["permit"], states["bind"]) == (
         "done",
         "nothing to do",
         "done",
     )
-    assert told["host"]["node"] == told["bind"]["node"] == told["assume"]["assumed"]["node"]
+    assert answer["host"]["node"] == answer["bind"]["node"] == answer["assume"]["assumed"]["node"]
 
 
 def test_a_cycle_is_found_by_its_number(client: Client, driven: Run) -> None:
@@ -60,8 +60,8 @@ def test_a_later_cycle_is_no_cycle_yet(client: Client, driven: Run) -> None:
 def test_the_caches_of_an_instant_are_told(client: Client, driven: Run) -> None:
     assumed = RunEvent.objects.get(run=driven, object="pod/default/late", kind="PodAssumed").seq
     path = f"/api/runs/{driven.pk}/inside/caches/"
-    told = client.get(f"{path}?seq={assumed}").json()
-    (scheduler,) = told["schedulers"]
+    answer = client.get(f"{path}?seq={assumed}").json()
+    (scheduler,) = answer["schedulers"]
     assert scheduler["replicas"] == [{"identity": "default-scheduler", "role": "leader"}]
     assert [pod["pod"] for pod in scheduler["memory"]["pods"]] == ["default/late"]
     head = client.get(path).json()["schedulers"][0]["memory"]

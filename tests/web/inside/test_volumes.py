@@ -32,21 +32,25 @@ def inside(client: Client, run: Run, query: str, status: int = 200) -> dict[str,
 
 
 def test_the_steps_of_a_claim_are_told(client: Client, mounting: Run) -> None:
-    told = inside(client, mounting, "claim=default/reports")
-    assert (told["run"], told["from_seq"], told["claims"]) == (mounting.pk, 0, ["default/reports"])
-    parts = {step["part"] for step in told["steps"]}
+    answer = inside(client, mounting, "claim=default/reports")
+    assert (answer["run"], answer["from_seq"], answer["claims"]) == (
+        mounting.pk,
+        0,
+        ["default/reports"],
+    )
+    parts = {step["part"] for step in answer["steps"]}
     assert parts == {"pv", "attach", "kubelet"}
     # The clock of the page stands at the time of the step, if there is an event at that time.
     times = dict(RunEvent.objects.filter(run=mounting).values_list("seq", "at"))
-    for step in told["steps"]:
+    for step in answer["steps"]:
         assert times[step["seq"]] == step["at"] or step["at"] not in times.values()
-    early = inside(client, mounting, f"claim=default/reports&seq={told['steps'][0]['seq']}")
-    assert [step["id"] for step in early["steps"]] == [told["steps"][0]["id"]]
+    early = inside(client, mounting, f"claim=default/reports&seq={answer['steps'][0]['seq']}")
+    assert [step["id"] for step in early["steps"]] == [answer["steps"][0]["id"]]
 
 
 def test_the_kubelet_of_a_node_is_told(client: Client, mounting: Run) -> None:
-    told = inside(client, mounting, "node=node-1")
-    seen = {pod["pod"] for step in told["steps"] if step["tick"] for pod in step["tick"]["pods"]}
+    answer = inside(client, mounting, "node=node-1")
+    seen = {pod["pod"] for step in answer["steps"] if step["tick"] for pod in step["tick"]["pods"]}
     assert {"default/web", "default/api", "default/reports"} <= seen
 
 

@@ -1,1 +1,1 @@
-"""What the attach/detach controller tells a trace, of each node."""
+"""The steps of the attach/detach controller, for each node."""

@@ -1,4 +1,4 @@
-"""What is told of one volume in a pass of the reconciler, and of the end of an operation.
+"""The steps for one volume: in a pass of the reconciler, and at the end of an operation.
 
 Upstream: pkg/controller/volume/attachdetach/reconciler/reconciler.go.
 """

@@ -1,6 +1,6 @@
 """The functions of the PV controller as trees: a line for each question, and one for each end.
 
-Ids are told by the code of `claim_sync`, `volume_sync` and `operations`; a test goes through all of
+Ids are named by the code of `claim_sync`, `volume_sync` and `operations`; a test goes through all of
 them. Upstream: pv_controller.go.
 """
 

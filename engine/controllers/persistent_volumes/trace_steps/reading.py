@@ -6,7 +6,7 @@ Made from the very objects that the sync has before it. An absent value is "".
 from collections.abc import Iterable, Mapping
 
 from engine.controllers.persistent_volumes.trace_steps.branches import way_to
-from engine.controllers.persistent_volumes.trace_steps.told import BranchTaken
+from engine.controllers.persistent_volumes.trace_steps.syncs import BranchTaken
 from engine.objects.objects import PersistentVolume, PersistentVolumeClaim
 from engine.objects.phases import (
     BIND_COMPLETED,

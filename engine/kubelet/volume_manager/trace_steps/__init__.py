@@ -1,1 +1,1 @@
-"""What a kubelet tells a trace of its volumes: each round of its loops, each end of an operation."""
+"""The steps of a kubelet with its volumes: each round of its loops, each end of an operation."""

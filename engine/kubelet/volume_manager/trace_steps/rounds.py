@@ -1,4 +1,4 @@
-"""What is told of one tick: a round of the populator, then one of the reconciler.
+"""The steps of one tick: a round of the populator, then one of the reconciler.
 
 `RoundNotes` are handed through the two loops, which write down what they do; see
 `engine.kernel.trace`. Upstream: pkg/kubelet/volumemanager.
@@ -65,7 +65,7 @@ class RoundNotes:
 
 @dataclass(frozen=True, slots=True)
 class KubeletState:
-    """What a kubelet holds after what is told: both states side by side, as on the node's page."""
+    """What a kubelet holds after the step: both states side by side, as on the node's page."""
 
     processed_pods: tuple[str, ...]
     has_added_pods: bool

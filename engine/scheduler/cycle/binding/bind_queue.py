@@ -106,13 +106,13 @@ class BindQueue:
             # An earlier round wrote everything; the PV controller has not answered yet.
             seq = self._chronicle.record_event(queued.pod, "FailedScheduling", "Normal", STARTED)
             self._state.keep_attempt(attempt, seq)
-            self._tell(info, RoundMade("nothing to write", node, ()))
+            self._write_step(info, RoundMade("nothing to write", node, ()))
             self._back_to_queue(queued, WAITING)
             return
         seq = self._chronicle.record("VolumeBindingQueued", info.pod.id, f"for {node}", data)
         self._state.keep_attempt(attempt, seq)
         ahead = tuple(each.queued.key for each in self._rounds)
-        self._tell(info, RoundMade("queued", node, ahead))
+        self._write_step(info, RoundMade("queued", node, ahead))
         self._rounds.append(Round(queued, info, volumes, seq))
         if len(self._rounds) == 1:
             self._loop.call_after(0, self._bind_next)
@@ -133,7 +133,7 @@ class BindQueue:
     def _end_round(self, one: Round, error: str) -> None:
         """Return the pod to the queue, whether its volumes were written or not."""
         self._rounds.remove(one)
-        self._tell(one.info, RoundMade("ended", one.info.node_name, (), error))
+        self._write_step(one.info, RoundMade("ended", one.info.node_name, (), error))
         if error:
             self._chronicle.record_event(one.queued.pod, *_failed(error))
         else:
@@ -142,10 +142,10 @@ class BindQueue:
         if self._rounds:
             self._loop.call_after(0, self._bind_next)
 
-    def _tell(self, info: PodInfo, told: RoundMade) -> None:
+    def _write_step(self, info: PodInfo, step: RoundMade) -> None:
         trace = self._loop.trace
         if trace is not None and trace.follows(info.pod.id):
-            trace.add(info.pod.id, told)
+            trace.add(info.pod.id, step)
 
     def _back_to_queue(self, queued: QueuedPodInfo, reason: str, message: str = "") -> None:
         """Requeue a pod that still needs a node. Upstream: MakeDefaultErrorFunc()."""

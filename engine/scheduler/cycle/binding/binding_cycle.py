@@ -239,7 +239,7 @@ class BindingCycle:
     # -- the binding cycle -------------------------------------------------------------------------
 
     def _nominate_if_it_waits(self, binding: Binding) -> None:
-        """Tell others of the node unless the pod is bound soon anyway.
+        """Publish the node unless the pod is bound soon anyway.
 
         Upstream: NominatedNodeNameForExpectation, bindingCycle().
         """

@@ -65,7 +65,7 @@ class PluginCalls:
         if point is ExtensionPoint.PRE_BIND:
             asked = asked[binding.next_pre_bind :]
         answer, answers = SUCCESS, list[Status]()
-        told: list[PointAnswer] = []
+        answers: list[PointAnswer] = []
         for name in asked:
             if point is ExtensionPoint.PRE_BIND:
                 binding.next_pre_bind += 1
@@ -85,7 +85,7 @@ class PluginCalls:
             if is_recorded:
                 answers.append(answer)
             if self._loop.trace is not None:
-                told.append(point_answer(name, answer, binding.timeouts.get(name)))
+                answers.append(point_answer(name, answer, binding.timeouts.get(name)))
             if answer.code not in CONTINUES_AFTER[point]:
                 break
         if binding.plugins.has_custom and answers:
@@ -93,7 +93,7 @@ class PluginCalls:
         outcome = _outcome(point, answer, answers)
         trace = self._loop.trace
         if trace is not None and trace.follows(binding.info.pod.id):
-            ran = PointRan(point.value, binding.node, tuple(told), outcome.code.value)
+            ran = PointRan(point.value, binding.node, tuple(answers), outcome.code.value)
             trace.add(binding.info.pod.id, ran)
         return outcome
 

@@ -1,4 +1,4 @@
-"""What the binding cycle tells a trace."""
+"""The steps of the binding cycle."""
 
 from __future__ import annotations
 
@@ -51,5 +51,5 @@ class RoundMade:
 
 
 def point_answer(plugin: str, status: Status, timeout: int | None) -> PointAnswer:
-    """The *status* of a plugin as it is told."""
+    """The *status* of a plugin, as a step has it."""
     return PointAnswer(plugin, status.code.value, status.reasons, timeout)

@@ -40,8 +40,8 @@ class HostChoice:
             return self._next_in_turn(tied, len(scores.rows)), tied
         return self._pick(tied), tied
 
-    def told(self, row: int, tied: IntArray, scores: Scores) -> HostChosen:
-        """The choice of *row* among the *tied* as a trace is told."""
+    def step_of(self, row: int, tied: IntArray, scores: Scores) -> HostChosen:
+        """The choice of *row* among the *tied*, as a step has it."""
         rows: list[int] = tied.tolist()
         names, drawn = self._table.names(rows), rows.index(row)
         return HostChosen(

@@ -1,4 +1,4 @@
-"""What PreScore, Score and the choice of the host tell a trace."""
+"""The steps of PreScore, Score and the choice of the host."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ class HostChosen:
 
 
 def tell_scores(trace: Trace, framework: Framework, state: CycleState, scores: Scores) -> None:
-    """Tell *trace* the scores of the pod that *state* is of."""
+    """Write the scores of the pod of *state* to *trace*."""
     trace.add(state.pod.pod.id, scored(framework, state, scores))
 
 
 def scored(framework: Framework, state: CycleState, scores: Scores) -> Scored:
-    """*scores* as they are told, with the terms by the code that scores."""
+    """The step of *scores*, with the terms by the code that scores."""
     names = framework.handle.table.names(scores.rows.tolist())
     if len(scores.rows) == 1:
         return Scored(False, (), (), (), (ScoredNode(names[0], 0, ()),))
@@ -118,7 +118,7 @@ def scored(framework: Framework, state: CycleState, scores: Scores) -> Scored:
 
 
 def _best(total: IntArray) -> frozenset[int]:
-    """The places whose terms are told."""
+    """The places whose terms are written down."""
     order = np.argsort(-total, kind="stable")
     return frozenset(
         order[: len(order) if len(order) <= _TERMS_OF_ALL else _TERMS_OF_BEST].tolist()

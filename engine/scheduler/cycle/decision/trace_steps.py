@@ -1,4 +1,4 @@
-"""What a search tells a trace; see `engine.kernel.trace`."""
+"""The steps of a search; see `engine.kernel.trace`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.framework.trace_steps.nodes import NodesOrdered
 
 
 def ordered(table: NodeTable, rows: IntArray, start: int, wanted: int) -> NodesOrdered:
-    """The order of a search as it is told."""
+    """The step for the order of a search."""
     return NodesOrdered(tuple(table.names(rows.tolist())), start, wanted)
 
 
@@ -27,7 +27,7 @@ def filtered(
     kind: SearchKind,
     unseen: int,
 ) -> Filtered:
-    """The verdicts of *search* as they are told; *unseen* nodes came after its end."""
+    """The step for the verdicts of *search*; *unseen* nodes came after its end."""
     state, verdicts = search.state, search.verdicts
     table, filters = framework.handle.table, framework.plugins.filter
     asked = tuple(plugin.name for plugin in filters if plugin.name not in state.skip_filter)

@@ -16,7 +16,7 @@ from engine.framework.trace_steps.nodes import (
     SnapshotTaken,
     TreeListed,
 )
-from engine.kernel.trace import Step, Trace, place_of
+from engine.kernel.trace import Trace, TraceEntry, place_of
 from engine.scheduler.cycle.binding.trace_steps import Bound, PointRan, RoundMade
 from engine.scheduler.cycle.decision.trace_scores import HostChosen, Scored
 from engine.scheduler.cycle.inside.upstream import PLACES
@@ -41,8 +41,8 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class StepTold:
-    """One step: what was told, when, after which event. The n-th of a kind is the n-th of its list."""
+class TimedStep:
+    """The kind of a step, and when it was. The n-th of a kind is the n-th of its list."""
 
     kind: str
     at: int
@@ -120,7 +120,7 @@ class Cycle:
     version: str
     pod: str
     phases: tuple[Phase, ...]
-    steps: tuple[StepTold, ...]
+    steps: tuple[TimedStep, ...]
     pop: Popped
     snapshot: Snapshot | None
     order: NodeOrder | None
@@ -137,61 +137,61 @@ class Cycle:
     queue: QueueWork
 
 
-class _Told:
-    """Steps about one pod."""
+class _Steps:
+    """The steps about one pod."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self.steps = steps
+    def __init__(self, entries: Sequence[TraceEntry]) -> None:
+        self.entries = entries
 
     def each(self, kind: type[Kind]) -> Iterator[Kind]:
-        return (step.told for step in self.steps if isinstance(step.told, kind))
+        return (entry.step for entry in self.entries if isinstance(entry.step, kind))
 
     def last(self, kind: type[Kind]) -> Kind | None:
         return next(reversed([*self.each(kind)]), None)
 
 
-def cycle_told(trace: Trace, version: str, entity: str, number: int) -> Cycle | None:
-    """Cycle *number* of the pod with id *entity*; None if *trace* was not told of it."""
-    before, told = _steps_of(trace.steps, entity, number)
-    pop = told.last(Popped)
+def cycle_inside(trace: Trace, version: str, entity: str, number: int) -> Cycle | None:
+    """Cycle *number* of the pod with id *entity*; None if *trace* has no step of it."""
+    before, steps = _steps_of(trace.entries, entity, number)
+    pop = steps.last(Popped)
     if pop is None:
         return None
     return Cycle(
         version,
         entity.removeprefix("pod/"),
-        _phases(told, version),
-        tuple(StepTold(type(step.told).__name__, step.at, step.seq) for step in told.steps),
+        _phases(steps, version),
+        tuple(TimedStep(type(one.step).__name__, one.at, one.seq) for one in steps.entries),
         pop,
-        _snapshot(told, trace.steps),
-        _order(told),
-        _last_round(told.each(PreFilterAnswer)),
-        _filters(told),
-        _post_filter(told),
-        told.last(Scored),
-        told.last(HostChosen),
-        _assumption(told),
-        tuple(told.each(PointRan)),
-        _volumes(told),
-        tuple(told.each(RoundMade)),
-        told.last(Bound),
-        _queue(before, told),
+        _snapshot(steps, trace.entries),
+        _order(steps),
+        _last_round(steps.each(PreFilterAnswer)),
+        _filters(steps),
+        _post_filter(steps),
+        steps.last(Scored),
+        steps.last(HostChosen),
+        _assumption(steps),
+        tuple(steps.each(PointRan)),
+        _volumes(steps),
+        tuple(steps.each(RoundMade)),
+        steps.last(Bound),
+        _queue(before, steps),
     )
 
 
-def _steps_of(steps: Sequence[Step], entity: str, number: int) -> tuple[_Told, _Told]:
+def _steps_of(entries: Sequence[TraceEntry], entity: str, number: int) -> tuple[_Steps, _Steps]:
     """Before the pop of that cycle, and from there until the pod is popped again."""
-    of_pod = [step for step in steps if step.entity == entity]
-    pops = [place for place, step in enumerate(of_pod) if isinstance(step.told, Popped)]
+    of_pod = [entry for entry in entries if entry.entity == entity]
+    pops = [place for place, entry in enumerate(of_pod) if isinstance(entry.step, Popped)]
     for turn, place in enumerate(pops):
-        popped = of_pod[place].told
+        popped = of_pod[place].step
         if isinstance(popped, Popped) and popped.scheduling_cycle == number:
             began = pops[turn - 1] + 1 if turn else 0
             ends = pops[turn + 1] if turn + 1 < len(pops) else len(of_pod)
-            return _Told(of_pod[began:place]), _Told(of_pod[place:ends])
-    return _Told(of_pod), _Told(())
+            return _Steps(of_pod[began:place]), _Steps(of_pod[place:ends])
+    return _Steps(of_pod), _Steps(())
 
 
-# The point of an extension point from Reserve on, or what is told at another phase.
+# The point of an extension point from Reserve on, or the steps at another phase.
 _OF_PHASE: dict[str, str | tuple[type, ...]] = {
     "pop": (Popped,),
     "snapshot": (SnapshotTaken,),
@@ -215,37 +215,38 @@ _RESERVES_FIRST = ("v1.11", "v1.16")
 _MAY_BE_EMPTY = ("reserve", "permit", "pre_bind", "post_bind")
 
 
-def _phases(told: _Told, version: str) -> tuple[Phase, ...]:
+def _phases(steps: _Steps, version: str) -> tuple[Phase, ...]:
     names = [name for name in _OF_PHASE if name != "bind_queue"]
     if version in _RESERVES_FIRST:
         names.remove("reserve")
         first = ["bind_queue", "reserve"] if version == "v1.11" else ["reserve"]
         place = names.index("assume")
         names[place:place] = first
-    is_bound = told.last(Bound) is not None
-    return tuple(_phase(name, told, version, is_bound=is_bound) for name in names)
+    is_bound = steps.last(Bound) is not None
+    return tuple(_phase(name, steps, version, is_bound=is_bound) for name in names)
 
 
-def _phase(name: str, told: _Told, version: str, *, is_bound: bool) -> Phase:
+def _phase(name: str, steps: _Steps, version: str, *, is_bound: bool) -> Phase:
     marks, place = _OF_PHASE[name], place_of(PLACES, name, version)
     file = f"pkg/scheduler/{place.file}"
-    for step in told.steps:
+    for entry in steps.entries:
+        step = entry.step
         if isinstance(marks, str):
-            found = isinstance(step.told, PointRan) and step.told.point == marks
+            found = isinstance(step, PointRan) and step.point == marks
         else:
-            found = isinstance(step.told, marks)
+            found = isinstance(step, marks)
         if found:
-            return Phase(name, "done", step.at, step.seq, file, place.function)
+            return Phase(name, "done", entry.at, entry.seq, file, place.function)
     empty = is_bound and name in _MAY_BE_EMPTY
     state: PhaseState = "nothing to do" if empty else "not reached"
     return Phase(name, state, None, None, file, place.function)
 
 
-def _snapshot(told: _Told, steps: Sequence[Step]) -> Snapshot | None:
-    taken = told.last(SnapshotTaken)
+def _snapshot(steps: _Steps, entries: Sequence[TraceEntry]) -> Snapshot | None:
+    taken = steps.last(SnapshotTaken)
     if taken is None:
         return None
-    changes = (step.told for step in steps if isinstance(step.told, NodeChanged))
+    changes = (entry.step for entry in entries if isinstance(entry.step, NodeChanged))
     return Snapshot(
         taken,
         tuple(
@@ -256,8 +257,8 @@ def _snapshot(told: _Told, steps: Sequence[Step]) -> Snapshot | None:
     )
 
 
-def _order(told: _Told) -> NodeOrder | None:
-    tree, searched = told.last(TreeListed), told.last(NodesOrdered)
+def _order(steps: _Steps) -> NodeOrder | None:
+    tree, searched = steps.last(TreeListed), steps.last(NodesOrdered)
     return None if tree is None or searched is None else NodeOrder(tree, searched)
 
 
@@ -266,38 +267,38 @@ def _last_round(answers: Iterator[PreFilterAnswer]) -> tuple[PreFilterAnswer, ..
     return tuple({answer.plugin: answer for answer in answers}.values())
 
 
-def _filters(told: _Told) -> Filters | None:
-    searches = tuple(told.each(Filtered))
-    return Filters(searches, tuple(told.each(NominatedPutOn))) if searches else None
+def _filters(steps: _Steps) -> Filters | None:
+    searches = tuple(steps.each(Filtered))
+    return Filters(searches, tuple(steps.each(NominatedPutOn))) if searches else None
 
 
-def _post_filter(told: _Told) -> PostFilter | None:
-    outcome = told.last(PostFiltered)
+def _post_filter(steps: _Steps) -> PostFilter | None:
+    outcome = steps.last(PostFiltered)
     if outcome is None:
         return None
-    return PostFilter(told.last(DryRunsOrdered), tuple(told.each(DryRunMade)), outcome)
+    return PostFilter(steps.last(DryRunsOrdered), tuple(steps.each(DryRunMade)), outcome)
 
 
-def _assumption(told: _Told) -> PodAssumption | None:
-    assumed = told.last(Assumed)
+def _assumption(steps: _Steps) -> PodAssumption | None:
+    assumed = steps.last(Assumed)
     if assumed is None:
         return None
-    return PodAssumption(assumed, told.last(BindingFinished), told.last(Forgotten))
+    return PodAssumption(assumed, steps.last(BindingFinished), steps.last(Forgotten))
 
 
-def _volumes(told: _Told) -> VolumeWork | None:
+def _volumes(steps: _Steps) -> VolumeWork | None:
     work = VolumeWork(
-        tuple(told.each(VolumesAssumed)),
-        tuple(told.each(VolumesWritten)),
-        tuple(told.each(VolumesLooked)),
+        tuple(steps.each(VolumesAssumed)),
+        tuple(steps.each(VolumesWritten)),
+        tuple(steps.each(VolumesLooked)),
     )
     return work if work.assumed or work.written else None
 
 
-def _queue(before: _Told, told: _Told) -> QueueWork:
+def _queue(before: _Steps, steps: _Steps) -> QueueWork:
     return QueueWork(
         tuple(each for each in before.each(Moved) if each.place != "in_flight"),
         tuple(before.each(EventConsidered)),
-        told.last(Requeued),
-        tuple(each for each in told.each(Moved) if each.place != "in_flight"),
+        steps.last(Requeued),
+        tuple(each for each in steps.each(Moved) if each.place != "in_flight"),
     )

@@ -56,14 +56,14 @@ def held_by(state: SchedulerState) -> ProcessHeld | None:
     """What the process holds; None where it is dead."""
     if state.stopped:
         return None
-    taken = state.cache.told_snapshot()
+    taken = state.cache.snapshot_step()
     return ProcessHeld(
         tuple(sorted(state.names)),
         _queue_held(state.queue),
         tuple(_assumed_pods(state)),
         tuple(_objects(state)),
         taken.before,
-        state.cache.told_nodes(),
+        state.cache.cached_nodes(),
     )
 
 

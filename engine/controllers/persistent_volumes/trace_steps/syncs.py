@@ -1,4 +1,4 @@
-"""What is told of one sync of the PV controller. `SyncBegan` comes first, `SyncEnded` last."""
+"""The steps of one sync of the PV controller. `SyncBegan` comes first, `SyncEnded` last."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
