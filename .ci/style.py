@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Checks the numbers of STYLE.md: lines of a class, parameters, modules in a folder, and floors.
+"""Checks what STYLE.md says of numbers, floors, names in a folder, and templates.
 
 * A class has at most 300 lines of code: blank lines and docstrings are not counted.
 * A function takes at most six parameters that a caller has to give.
 * A folder has at most 15 modules; `__init__.py` is none.
 * A package with several rooms, which are packages in it, has a contract of import-linter for its
   floors, and one that is exhaustive.
+* No two names in a folder differ only in a final s: a reader takes one for the other.
+* A `<dd>` of a template decides nothing: a view does, and gives the template what to print.
 
 `[tool.style]` of pyproject.toml lists what is still larger, with its number, which may only shrink.
 Production code is in none of these lists but `floors-to-come`.
@@ -14,6 +16,7 @@ Production code is in none of these lists but `floors-to-come`.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tomllib
 from collections import Counter
@@ -45,6 +48,9 @@ def main() -> int:
     found += too_many(sizes, CLASS_LINES, "lines of code", style["large-classes"])
     found += too_many(folders(paths), MODULES, "modules", style["wide-folders"])
     found += without_floors(paths, tools["importlinter"]["contracts"], style["floors-to-come"])
+    found += alike(paths)
+    for path in sorted((ROOT / "templates").rglob("*.html")):
+        found += [f"{path.relative_to(ROOT)}:{one}" for one in deciding(path.read_text())]
     print("\n".join(found) or "STYLE's numbers hold.")
     return 1 if found else 0
 
@@ -140,6 +146,27 @@ def without_floors(
     for name in to_come:
         if name in have or rooms[name] < 2:
             yield f"pyproject.toml: floors-to-come lists {name} without need"
+
+
+def alike(paths: Iterable[Path]) -> Iterator[str]:
+    """The modules and rooms whose names are the singular and the plural of one word."""
+    names = {
+        part
+        for path in paths
+        for part in (path.relative_to(ROOT).with_suffix(""), path.parent.relative_to(ROOT))
+    }
+    for name in sorted(names):
+        if name.with_name(f"{name.name}s") in names and name.name:
+            yield f"{name} and {name.name}s are hard to tell apart"
+
+
+def deciding(template: str) -> Iterator[str]:
+    """The definitions of a template that hold a decision, each with its line."""
+    for definition in re.finditer(r"<dd\b.*?</dd>", template, re.DOTALL):
+        tag = re.search(r"{%\s*(if|with)\b", definition.group())
+        if tag:
+            line = template.count("\n", 0, definition.start()) + 1
+            yield f"{line}: a <dd> holds {{% {tag.group(1)} %}}; decide in the view"
 
 
 if __name__ == "__main__":

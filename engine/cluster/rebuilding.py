@@ -18,8 +18,8 @@ from engine.cluster.replicas import SchedulerReplicas
 from engine.cluster.storage_actors import KUBELET, VolumeActors
 from engine.controllers.actors import WorkloadActors
 from engine.kernel.boundary import Blame, Frame
-from engine.kubelet.pod_worker import Worker
 from engine.kubelet.volume_manager.manager import NodeVolumeManager
+from engine.kubelet.worker import Worker
 from engine.objects.objects import ApiObject, Node, Pod, from_manifest
 from engine.scheduler.cycle.watches import COMPONENT as SCHEDULER
 from engine.scheduler.queue.queued_pod import QueuedPodInfo

@@ -14,7 +14,7 @@ from typing import Final
 from engine.api_server.store.faults import ClaimFaults
 from engine.kernel.units import SECOND
 from engine.kubelet.context import KubeletContext
-from engine.kubelet.pod_worker import Worker
+from engine.kubelet.worker import Worker
 from engine.objects.objects import ApiObject, Pod
 from engine.objects.pods.resource_claims import RESOURCE_CLAIM, extended_claim, pod_claims
 from engine.storage.ports import WARNING

@@ -9,11 +9,11 @@ from engine.api_server.store.watches import WatchEvent
 from engine.kubelet.context import COMPONENT, KubeletContext
 from engine.kubelet.device_preparation import DevicePreparation
 from engine.kubelet.node_status import NodeStatusReporter
-from engine.kubelet.pod_worker import Worker
 from engine.kubelet.pod_workers import PodWorkers
 from engine.kubelet.readiness import Ability, readiness
-from engine.kubelet.volume_manager.managers import VolumeManagers
+from engine.kubelet.volume_manager.all_nodes import VolumeManagers
 from engine.kubelet.volume_manager.state import VolumeManagerOptions
+from engine.kubelet.worker import Worker
 from engine.objects.objects import Node, Pod
 from engine.objects.pods.pod_resources import NEWEST, ResourceRules
 

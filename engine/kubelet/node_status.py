@@ -7,7 +7,7 @@ from engine.kernel.errors import ApiError
 from engine.kernel.units import timestamp
 from engine.kubelet.context import COMPONENT, KubeletContext
 from engine.kubelet.pod_status import SYNC_PERIOD
-from engine.kubelet.volume_manager.managers import VolumeManagers
+from engine.kubelet.volume_manager.all_nodes import VolumeManagers
 from engine.objects.objects import Manifest
 
 # The conditions of a healthy node.

@@ -8,7 +8,7 @@ from engine.kernel.errors import ApiError
 from engine.kernel.loop import EventLoop
 from engine.kernel.units import SECOND, nanoseconds_of
 from engine.kubelet.context import COMPONENT
-from engine.kubelet.pod_worker import Worker
+from engine.kubelet.worker import Worker
 from engine.objects.objects import Manifest, Pod
 from engine.objects.outside import ToldFailure
 from engine.objects.pods.told_containers import STARTING

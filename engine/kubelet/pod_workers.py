@@ -21,10 +21,10 @@ from engine.kubelet.pod_status import (
     running_conditions,
     told_failure,
 )
-from engine.kubelet.pod_worker import Stage, Worker
 from engine.kubelet.resizing import PodResizer, is_resize_of, with_reported_resources
-from engine.kubelet.volume_manager.managers import VolumeManagers
+from engine.kubelet.volume_manager.all_nodes import VolumeManagers
 from engine.kubelet.volume_manager.state import VolumeManagerOptions
+from engine.kubelet.worker import Stage, Worker
 from engine.objects.objects import ApiObject, Manifest, Node, Pod
 from engine.objects.pods.pod_resources import ResourceRules, may_resize
 from engine.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices

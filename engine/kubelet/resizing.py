@@ -14,7 +14,7 @@ from engine.kernel.units import SECOND, timestamp
 from engine.kubelet.context import KubeletContext
 from engine.kubelet.pod_admission import NodeResources
 from engine.kubelet.pod_status import PodStatusWriter
-from engine.kubelet.pod_worker import Stage, Worker
+from engine.kubelet.worker import Stage, Worker
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node, Pod
 from engine.objects.pods.pod_resources import NEWEST, ResourceRules, pod_resources

@@ -54,3 +54,15 @@ def test_rooms_without_a_contract_are_found(style: ModuleType) -> None:
     (problem,) = style.without_floors(paths, [], [])
     assert problem == "kube: 2 rooms and no exhaustive contract for their floors"
     assert not [*style.without_floors(paths, [contract], [])]
+
+
+def test_singular_beside_plural_is_found(style: ModuleType) -> None:
+    paths = [ROOT / "kube" / name for name in ("table.py", "tables/__init__.py", "rows.py")]
+    assert [*style.alike(paths)] == ["kube/table and tables are hard to tell apart"]
+    assert not [*style.alike(paths[1:])]
+
+
+def test_definition_that_decides_is_found(style: ModuleType) -> None:
+    template = "<dl>\n<dt>Owner</dt>\n<dd>\n{% if owner %}{{ owner }}{% endif %}</dd>\n</dl>"
+    assert [*style.deciding(template)] == ["3: a <dd> holds {% if %}; decide in the view"]
+    assert not [*style.deciding("{% if owner %}<dd>{{ owner }}</dd>{% endif %}")]

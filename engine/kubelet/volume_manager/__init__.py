@@ -6,6 +6,6 @@
 
 `manager` is one node's, and connects these with `waiting` (pods that wait for their volumes),
 `volumes_in_use` (the node's status), `retries` and `ticks` (when to look again) and `view` (what the
-pages show). `managers` has one for every node that has a volume.
+pages show). `all_nodes` has one for every node that has a volume.
 Upstream: pkg/kubelet/volumemanager.
 """

@@ -20,7 +20,7 @@ from engine.kernel.units import timestamp
 from engine.objects.naming import fnv32a, safe_encode
 from engine.objects.objects import ApiObject, Pod
 from engine.objects.pods.resource_claims import RESOURCE_CLAIM
-from engine.plugins.dynamic_resources import allocations
+from engine.plugins.dynamic_resources import allocation_results
 from engine.plugins.dynamic_resources.allocation.binding_conditions import has_binding_conditions
 from engine.plugins.dynamic_resources.allocation.claims import allocation_of, is_reserved_for
 from engine.plugins.dynamic_resources.prepared import NodeAllocation, Prepared
@@ -85,7 +85,9 @@ class DeviceWork:
         if prepared.needs_devices and given is None:
             return _failed("claim allocation not found for node")
         pod = state.pod.pod
-        held = allocations.allocated_claims(plugin, prepared, pod, node, name="pending", uid="")
+        held = allocation_results.allocated_claims(
+            plugin, prepared, pod, node, name="pending", uid=""
+        )
         plugin.allocated.hold(held)
         return PodDevices(plugin, pod, node, prepared, given, list(held))
 
@@ -121,7 +123,7 @@ class DeviceWork:
         for key in devices.written:
             claim = self._store.find(RESOURCE_CLAIM, key)
             if claim is not None and is_reserved_for(claim, devices.pod):
-                users = allocations.without_user(claim, devices.pod)
+                users = allocation_results.without_user(claim, devices.pod)
                 self._patch(claim, {"status": {"reservedFor": users or None}}, _RELEASED)
         if devices.extended:
             self._delete_extended(devices.extended)
@@ -154,10 +156,10 @@ class DeviceWork:
             if allocation_of(stored) is not None:
                 raise ApiError(f"claim {claim.key} got allocated elsewhere in the meantime")
             allocation = allocation_of(held)
-            if allocations.FINALIZER not in stored.finalizers:
-                finalizers = [*stored.finalizers, allocations.FINALIZER]
+            if allocation_results.FINALIZER not in stored.finalizers:
+                finalizers = [*stored.finalizers, allocation_results.FINALIZER]
                 stored = self._patch(stored, {"metadata": {"finalizers": finalizers}})
-        status: dict[str, Any] = {"reservedFor": allocations.with_user(stored, devices.pod)}
+        status: dict[str, Any] = {"reservedFor": allocation_results.with_user(stored, devices.pod)}
         before = allocation_of(stored)
         given = allocation or before
         if given is not None:
@@ -181,15 +183,15 @@ class DeviceWork:
         suffix = safe_encode(str(fnv32a(devices.pod.uid.encode())))[:5]
         name = f"{devices.pod.name}-extended-resources-{suffix}"
         made = self._store.create(
-            allocations.extended_claim(devices.pod, requests, name, ""), by=COMPONENT
+            allocation_results.extended_claim(devices.pod, requests, name, ""), by=COMPONENT
         )
         devices.extended = made.key
         held = devices.plugin.allocated.held[requests.key]
         status = {
             "allocation": self._stamped(devices, allocation_of(held) or {}),
-            "reservedFor": allocations.with_user(made, devices.pod),
+            "reservedFor": allocation_results.with_user(made, devices.pod),
         }
-        finalizers = [*made.finalizers, allocations.FINALIZER]
+        finalizers = [*made.finalizers, allocation_results.FINALIZER]
         made = self._patch(made, {"metadata": {"finalizers": finalizers}})
         stored = self._patch(made, {"status": status}, _ALLOCATED, devices)
         self._known(devices, requests.key, stored)
@@ -216,7 +218,7 @@ class DeviceWork:
         claim = self._store.find(RESOURCE_CLAIM, key)
         if claim is None:
             return
-        others = [each for each in claim.finalizers if each != allocations.FINALIZER]
+        others = [each for each in claim.finalizers if each != allocation_results.FINALIZER]
         self._patch(claim, {"metadata": {"finalizers": others or None}})
         self._store.delete(RESOURCE_CLAIM, key, by=COMPONENT)
 

@@ -8,7 +8,7 @@ from engine.framework.framework import CycleState
 from engine.framework.nodes.listers import Listers
 from engine.objects.objects import ApiObject, Pod
 from engine.objects.pods.resource_claims import RESOURCE_CLAIM
-from engine.plugins.dynamic_resources import allocations
+from engine.plugins.dynamic_resources import allocation_results
 from engine.plugins.dynamic_resources.allocation.claims import ClaimMissing, claims_of
 from engine.plugins.dynamic_resources.protocol import AllocatesDevices
 
@@ -28,7 +28,7 @@ class ClaimWork:
         if prepared is None:
             return {}
         pod = state.pod.pod
-        made = allocations.allocated_claims(
+        made = allocation_results.allocated_claims(
             self.plugin,
             prepared,
             pod,
@@ -39,9 +39,9 @@ class ClaimWork:
         claims = {claim.key: claim for claim in prepared.claims} | made
         found: dict[str, list[str]] = {}
         for claim in claims.values():
-            stored = allocations.reserved(claim, pod)
+            stored = allocation_results.reserved(claim, pod)
             self.listers.put(stored)
-            found[stored.key] = allocations.written(stored)
+            found[stored.key] = allocation_results.written(stored)
         self.of_pods[pod.key] = list(found)
         return found
 
@@ -49,7 +49,7 @@ class ClaimWork:
         """Deallocate, or delete, the claim that PostFilter chooses for a pod that fits nowhere."""
         answer = self.plugin.answer_post_filter(state)
         if answer.deallocates is not None:
-            self.listers.put(allocations.deallocated(answer.deallocates))
+            self.listers.put(allocation_results.deallocated(answer.deallocates))
         if answer.deletes is not None:
             self.listers.remove(RESOURCE_CLAIM, answer.deletes.key)
 
@@ -63,7 +63,7 @@ class ClaimWork:
             if (claim.controller or {}).get("uid") == pod.uid:
                 self.listers.remove(RESOURCE_CLAIM, key)
             else:
-                self.listers.put(allocations.released(claim, pod))
+                self.listers.put(allocation_results.released(claim, pod))
 
     def _keys(self, pod: Pod) -> list[str]:
         if pod.key in self.of_pods:
@@ -76,7 +76,7 @@ class ClaimWork:
     def to_dict(self) -> dict[str, list[str]]:
         """The devices of every claim."""
         claims = self.listers.all(RESOURCE_CLAIM)
-        return {claim.key: allocations.written(claim) for claim in sorted(claims, key=_key)}
+        return {claim.key: allocation_results.written(claim) for claim in sorted(claims, key=_key)}
 
 
 def _key(claim: ApiObject) -> str:

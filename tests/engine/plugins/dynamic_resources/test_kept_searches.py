@@ -10,7 +10,7 @@ from engine.framework.handle import Handle
 from engine.framework.pods.pod_info import PodInfo
 from engine.objects.objects import ApiObject, Node, Pod, from_manifest
 from engine.objects.pods.resource_claims import RESOURCE_CLAIM
-from engine.plugins.dynamic_resources import allocations
+from engine.plugins.dynamic_resources import allocation_results
 from engine.scheduler.configuration.profiles import PROFILES
 from engine.scheduler.cycle.algorithm import SchedulingAlgorithm
 from engine.scheduler.cycle.decision.result import SCHEDULED, ScheduleResult
@@ -118,7 +118,7 @@ class Scene:
         assert plugin is not None
         assert node_name is not None
         for key, claim in made.items():
-            self.handle.listers.put(allocations.reserved(claim, info.pod))
+            self.handle.listers.put(allocation_results.reserved(claim, info.pod))
             plugin.allocated.let_go(key)
         self.handle.table.add_pod(self.handle.table.rows[node_name], info)
         self.placed.append((info, node_name, next(iter(made))))
@@ -144,7 +144,7 @@ def hold(algorithm: SchedulingAlgorithm, result: ScheduleResult) -> dict[str, Ap
     assert result.node is not None
     prepared = plugin.prepared(search.state)
     assert prepared is not None
-    made = allocations.allocated_claims(
+    made = allocation_results.allocated_claims(
         plugin, prepared, result.pod.pod, result.node, name="none", uid="none"
     )
     plugin.allocated.hold(made)

@@ -17,7 +17,7 @@ from engine.plugins.dynamic_resources.allocation.devices import DeviceClass
 from engine.plugins.dynamic_resources.allocation.requests import ClaimRequests
 from engine.plugins.dynamic_resources.allocation.search.allocator import AllocationError, Allocator
 from engine.plugins.dynamic_resources.allocation.search.published import ListedSlices
-from engine.plugins.dynamic_resources.allocations import allocation
+from engine.plugins.dynamic_resources.allocation_results import allocation
 from tests.engine.plugins.dynamic_resources.device_worlds import World, matches, world
 from tests.engine.plugins.dynamic_resources.upstream_allocator import (
     FailedOnNode,
