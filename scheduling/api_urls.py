@@ -41,6 +41,10 @@ urlpatterns = [
         name="api-inside-scheduler",
     ),
     path(
+        "runs/<int:run_id>/inside/what-if/",
+        inside_api.InsideWhatIf.as_view(),
+    ),
+    path(
         "runs/<int:run_id>/inside/caches/",
         inside_api.InsideCaches.as_view(),
         name="api-inside-caches",

@@ -10,7 +10,9 @@ from django.db.models import QuerySet
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.replicas import SchedulerHeld
+from engine.diagnosis.inside.what_if import what_if
 from engine.kernel.trace import Trace
+from engine.objects.objects import Pod
 from engine.scheduler.cycle.inside.answer import cycle_inside
 from kscope.runs.drive.replay import engine_at_seq, replay_refused
 from kscope.runs.errors import ApplicationError
@@ -49,7 +51,9 @@ def cycle_by_id(run_id: int, cycle: int | None, pod: str, seq: int | None) -> di
     found = cycle_inside(trace, run.profile, began.entity, began.cycle)
     if found is None:
         raise ApplicationError(f"Cycle {began.cycle} could not be made again.", status=409)
-    return {"run": run.pk, "seq": began.seq, "cycle": began.cycle, **asdict(found)}
+    fork_seq = _fork_seq(run, began)
+    names = {"run": run.pk, "seq": began.seq, "cycle": began.cycle, "fork_seq": fork_seq}
+    return {**names, **asdict(found)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,26 @@ def caches_by_id(run_id: int, seq: int | None) -> dict[str, Any]:
     )
 
 
+def what_if_by_id(run_id: int, cycle: int, pod: str, resource: str) -> dict[str, Any]:
+    """What cycle *cycle* would have decided, had its pod asked for other amounts of *resource*.
+
+    Raises ApplicationError as `cycle_by_id`, and 409 where the cycle came to no search.
+    """
+    run = Run.objects.select_related("scenario").get(pk=run_id)
+    began = _began(run, cycle, pod, run.head_seq)
+    told = cycle_told(_traced(run, began), run.profile, began.entity, began.cycle)
+    with replay_refused():
+        # The cycle decides in the step that recorded its beginning, and assumes the pod later.
+        cluster = engine_at_seq(run, seq=began.seq)
+    found = cluster.store.find(Pod.KIND, began.entity.removeprefix("pod/"))
+    if told is None or told.order is None or not isinstance(found, Pod):
+        raise ApplicationError(f"Cycle {cycle} came to no search of nodes.", status=409)
+    answer = what_if(cluster, found, resource, told.order.searched)
+    if answer is None:
+        raise ApplicationError(f"No scheduler of the run knows {found.scheduler_name}.", status=409)
+    return {"run": run.pk, "cycle": began.cycle, "pod": found.key, **asdict(answer)}
+
+
 def _began(run: Run, cycle: int | None, pod: str, seq: int) -> _Began:
     events = RunEvent.objects.filter(run_id=run.pk, kind=_STARTED, seq__lte=seq)
     if pod:
@@ -93,6 +117,15 @@ def _began(run: Run, cycle: int | None, pod: str, seq: int) -> _Began:
     number = _NUMBER.match(found[0].message)
     assert number is not None, found[0].message
     return _Began(found[0].seq, found[0].object, int(number.group(1)))
+
+
+def _fork_seq(run: Run, began: _Began) -> int | None:
+    """The newest event before the instant of the cycle; None if there is no such pod then."""
+    events = RunEvent.objects.filter(run_id=run.pk)
+    at = events.values_list("at", flat=True).get(seq=began.seq)
+    seq = _first_seq(events.filter(seq__lt=began.seq, at__lt=at).order_by("-seq"))
+    made = events.filter(object=began.entity, kind="PodCreated", seq__lte=seq or 0)
+    return seq if made.exists() else None
 
 
 def _first_seq(events: QuerySet[RunEvent]) -> int | None:

@@ -6,6 +6,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from engine.diagnosis.inside.what_if import WhatIf
 from engine.scheduler.cycle.inside.answer import Cycle
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
@@ -13,7 +14,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.answer_schema import answer_schema
 from kscope.runs.web.api.parameters import whole_number
-from scheduling.inside.answers import Caches, caches_by_id, cycle_by_id
+from scheduling.inside.answers import Caches, caches_by_id, cycle_by_id, what_if_by_id
 
 
 class InsideScheduler(EngineView):
@@ -32,6 +33,9 @@ class InsideScheduler(EngineView):
             run=serializers.IntegerField(),
             seq=serializers.IntegerField(help_text="of the event AttemptStarted"),
             cycle=serializers.IntegerField(),
+            fork_seq=serializers.IntegerField(
+                allow_null=True, help_text="a fork after it comes before the cycle, with its pod"
+            ),
         ),
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer:
@@ -47,6 +51,38 @@ class InsideScheduler(EngineView):
             raise ApplicationError("Say which cycle: ?cycle=NUMBER or ?pod=NAMESPACE/NAME.")
         # A cycle that has not ended at the head of the run goes on with it.
         return EngineAnswer(Question(cycle_by_id, arguments, run.pk))
+
+
+class InsideWhatIf(EngineView):
+    """One scheduling cycle, had its pod asked for another amount of a resource."""
+
+    @extend_schema(
+        operation_id="runs_inside_what_if",
+        parameters=[
+            OpenApiParameter("cycle", int, required=True, description="of the scheduling cycle"),
+            OpenApiParameter("pod", str, description="NAMESPACE/NAME, if several have the number"),
+            OpenApiParameter("resource", str, description="default: cpu"),
+        ],
+        responses=answer_schema(
+            WhatIf,
+            "Inside",
+            run=serializers.IntegerField(),
+            cycle=serializers.IntegerField(),
+            pod=serializers.CharField(),
+        ),
+    )
+    def get(self, request: Request, run_id: int) -> EngineAnswer:
+        """Decided by the scheduler itself, at the instant of the cycle: docs/inside.md."""
+        run, cycle = found_run(request, run_id), whole_number(request, "cycle")
+        if cycle is None:
+            raise ApplicationError("Say which cycle: ?cycle=NUMBER.")
+        arguments: dict[str, Any] = {
+            "run_id": run.pk,
+            "cycle": cycle,
+            "pod": request.query_params.get("pod", "").removeprefix("pod/"),
+            "resource": request.query_params.get("resource", "cpu"),
+        }
+        return EngineAnswer(Question(what_if_by_id, arguments, run.pk, lasts=True))
 
 
 class InsideCaches(EngineView):

@@ -23,9 +23,17 @@ _AT_AN_EVENT = (
     "nodes/",
     "nodes/{node}/",
     "timeline/",
+    "inside/scheduler/?pod=shop/orders-0",
+    "inside/scheduler/?cycle=1&step=filter",
+    "inside/scheduler/?cycle=1&step=score",
+    "inside/volumes/?claim=shop/orders",
+    "inside/volumes/?node={node}",
 )
 _OF_THE_SITE = ("/", "/versions/", "/glossary/", "/scenarios/upload/", "/login/")
-_WAITING = "main[aria-busy=true], main.waiting, main.board.waiting"
+_WAITING = (
+    "main[aria-busy=true], main.waiting, main.board.waiting, main.inside [role=status],"
+    " main.compare > [role=status]"
+)
 
 
 def _violations(page: Page) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.framework.explaining.manifests import deep_copy
 from engine.framework.pods.pod_info import PodInfo
 from engine.objects.manifest_parts import items, section
-from engine.objects.objects import Manifest, resource_units
+from engine.objects.objects import Manifest, Pod, resource_units
 
 
 def with_request(info: PodInfo, name: str, most: int) -> Manifest | None:
@@ -13,13 +13,8 @@ def with_request(info: PodInfo, name: str, most: int) -> Manifest | None:
 
     None when that cannot be done, as where the overhead alone is more.
     """
-    pod = info.pod
-    fields: Manifest = {
-        key: deep_copy(pod.spec[key])
-        for key in ("containers", "initContainers", "resources")
-        if pod.spec.get(key)
-    }
-    room = most - _amount(section(pod.spec, "overhead"), name)
+    fields = _resourceful(info.pod)
+    room = most - _amount(section(info.pod.spec, "overhead"), name)
     for container in items(fields, "initContainers"):
         if container.get("restartPolicy") != "Always":
             _lower(container, name, room)
@@ -31,6 +26,37 @@ def with_request(info: PodInfo, name: str, most: int) -> Manifest | None:
             break
         _lower(container, name, _own_request(container, name) - excess)
     return fields if _asked(info, fields, name) <= most else None
+
+
+def asking(info: PodInfo, name: str, amount: int) -> Manifest | None:
+    """The fields of the pod's spec, changed so that it asks for exactly *amount* of a resource.
+
+    More is asked for by the container that asks for most, or by the pod as a whole where that has
+    requests of its own. None when it cannot be done.
+    """
+    if amount > _request(info, name):
+        fields = _resourceful(info.pod)
+        of_pod = name in section(fields, "resources", "requests")
+        _raise(fields if of_pod else _greediest_first(fields, name)[0], name, amount)
+        info = PodInfo(info.pod.patched({"spec": fields}), info.rules)
+    lowered = with_request(info, name, amount)
+    return lowered if lowered and _asked(info, lowered, name) == amount else None
+
+
+def _resourceful(pod: Pod) -> Manifest:
+    """A copy of the fields of a pod's spec that say what it asks for."""
+    fields = ("containers", "initContainers", "resources")
+    return {key: deep_copy(pod.spec[key]) for key in fields if pod.spec.get(key)}
+
+
+def _raise(holder: Manifest, name: str, amount: int) -> None:
+    """Let the container (or the pod as a whole) request so much, and no less as its limit."""
+    text = f"{amount}m" if name == "cpu" else str(amount)
+    resources = holder.setdefault("resources", {})
+    resources.setdefault("requests", {})[name] = text
+    limits = resources.get("limits") or {}
+    if name in limits and _amount(limits, name) < amount:
+        limits[name] = text
 
 
 def _greediest_first(fields: Manifest, name: str) -> list[Manifest]:

@@ -143,6 +143,7 @@ RULES = {
     "api/runs/<int:run_id>/checks/": READ,
     "api/runs/<int:run_id>/inside/scheduler/": READ,
     "api/runs/<int:run_id>/inside/caches/": READ,
+    "api/runs/<int:run_id>/inside/what-if/": READ,
     "api/runs/<int:run_id>/inside/volumes/": READ,
     "api/runs/<int:run_id>/first-look/": READ,
     "api/runs/<int:run_id>/triage/": READ,

@@ -67,3 +67,32 @@ def test_the_caches_of_an_instant_are_told(client: Client, driven: Run) -> None:
     head = client.get(path).json()["schedulers"][0]["memory"]
     assert [pod["pod"] for pod in head["queue"]["unschedulable"]] == ["default/giant"]
     assert head["pods"] == []
+
+
+@pytest.mark.parametrize("pod", ["late", "giant"])
+def test_the_recorded_amount_comes_to_what_was_decided(
+    client: Client, driven: Run, pod: str
+) -> None:
+    cycle = inside(client, driven, f"pod=default/{pod}")
+    told = what_if(client, driven, cycle["cycle"])
+    same = next(each for each in told["supposed"] if each["amount"] == told["asked"])
+    if cycle["host"]:
+        assert (same["tied"], same["total"]) == (cycle["host"]["tied"], cycle["host"]["total"])
+    assert same["fits"] == len(cycle["score"]["nodes"] if cycle["score"] else [])
+    if cycle["score"] and cycle["score"]["is_compared"]:
+        assert sorted(same["score"]["nodes"], key=str) == sorted(cycle["score"]["nodes"], key=str)
+
+
+def test_less_would_have_fitted(client: Client, driven: Run) -> None:
+    told = what_if(client, driven, inside(client, driven, "pod=default/giant")["cycle"])
+    least, most = told["supposed"][0], told["supposed"][-1]
+    assert (least["fits"] > 0, most["fits"], most["tied"]) == (True, 0, [])
+    assert any(reason.endswith("Insufficient cpu") for reason in most["refused"])
+    requests = least["fields"]["containers"][0]["resources"]["requests"]
+    assert requests["cpu"] == f"{least['amount']}m"
+
+
+def what_if(client: Client, run: Run, cycle: int) -> dict[str, Any]:
+    answer = client.get(f"/api/runs/{run.pk}/inside/what-if/?cycle={cycle}")
+    assert answer.status_code == 200, answer.content
+    return answer.json()

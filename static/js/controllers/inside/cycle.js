@@ -5,6 +5,7 @@ import {hasEnded, placeOf, seqOf, stepFrom, stepsOf} from "../../model/inside/cy
 import {writesAsked} from "../../model/inside/cycle_binding.js";
 import {parseSeq} from "../../model/run/timeline.js";
 import {parseId} from "../../model/shared/format.js";
+import {WhatIf} from "./what_if.js";
 
 const WAIT_MS = 120;
 /** The server plays the run again for each request, and a playing run changes all the time. */
@@ -42,6 +43,7 @@ export class Cycle {
     this.replicas = signal(null);
     /** What others wrote while the pod was bound. @type {import("@preact/signals").Signal<any[]>} */
     this.writes = signal([]);
+    this.whatIf = new WhatIf(session);
     this.kept = new Map();
     this.asking = new Asking({
       wanted: () => this.#missing(),

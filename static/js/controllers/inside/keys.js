@@ -1,3 +1,5 @@
+import {optional} from "../../lib/dom.js";
+
 /** The keys of the page of volumes. */
 export function connectInsideKeys(inside) {
   const answer = () => inside.held.value?.answer;
@@ -12,7 +14,7 @@ export function connectInsideKeys(inside) {
   });
 }
 
-/** The keys of the page of a scheduling cycle: steps, the cycles before and after, and a digit for each of the first nine steps. */
+/** The keys of the page of a scheduling cycle: steps, the cycles before and after, and a digit for each of the first nine steps, the field What if. */
 export function connectCycleKeys(cycle) {
   const digits = Array.from({length: 9}, (_, place) => [String(place + 1), () => cycle.go(place)]);
   connectKeys({
@@ -22,6 +24,7 @@ export function connectCycleKeys(cycle) {
     End: () => cycle.goToEnd(),
     "[": () => cycle.turn(-1),
     "]": () => cycle.turn(1),
+    w: () => optional(".whatif input")?.focus(),
     ...Object.fromEntries(digits),
   });
 }

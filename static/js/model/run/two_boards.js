@@ -1,4 +1,4 @@
-import {parseId} from "../shared/format.js";
+import {count, parseId} from "../shared/format.js";
 
 /** Above this many nodes a zone is a strip of one cell per node. */
 const CARDS = 60;
@@ -13,6 +13,20 @@ export function zonesOf({nodes}) {
 /** Whether a board has too many nodes for a card each. */
 export function isStrip({nodes}) {
   return nodes.length > CARDS;
+}
+
+/** Whether both runs are the same up to the moments shown, so that one board shows both. */
+export function isShared({a, b, shared}) {
+  return a.id !== b.id && a.seq === b.seq && a.seq <= shared;
+}
+
+/** Why there is one board: the runs are equal, or one is a fork of the other, or what differs comes later. */
+export function sharedWords({a, b, shared, divergence}) {
+  if (divergence === null && a.head === b.head) return `Equal in all ${count(shared)} events: one board shows both.`;
+  const until = `the same until event ${count(shared)}`;
+  return a.parent === b.id || b.parent === a.id
+    ? `The shared past: ${until}.`
+    : `Both are ${until}: one board shows both.`;
 }
 
 /** How many pods of a board have a node. */

@@ -3,13 +3,28 @@ import {barsOf, linesOf, scoresOf} from "../../model/inside/cycle_score.js";
 import {many} from "../../model/inside/cycle_words.js";
 import {count} from "../../model/shared/format.js";
 import {broken} from "../pods/matrix.js";
+import {supposedCycle} from "../../model/inside/what_if.js";
 import {Note} from "./stage_parts.js";
+import {WhatIf} from "./what_if.js";
 
 /** Shades of ink, in percent: "much" is not a state. */
 const SHADES = [72, 40, 56, 28, 64, 34, 48];
 
 /** Bars, then the arithmetic of each plugin on each node. */
-export function ScoreStage({answer}) {
+export function ScoreStage({session, cycle, answer}) {
+  const {whatIf} = cycle;
+  const isOther = whatIf.amount.value !== null && whatIf.held.value?.key === `${answer.cycle} ${answer.pod}`;
+  const shown = isOther ? supposedCycle(whatIf.supposed.value) : answer;
+  return html`
+    <div class=${isOther ? "supposed" : ""}>${
+      shown.score?.is_compared
+        ? html`<${Compared} answer=${shown} />`
+        : html`<div class="notreached"><p>${isOther ? "Nothing would be scored." : "Only one node fits, so there is nothing to compare."}</p></div>`
+    }</div>
+    <${WhatIf} session=${session} whatIf=${whatIf} answer=${answer} />`;
+}
+
+function Compared({answer}) {
   const scores = scoresOf(answer);
   const bars = barsOf(scores);
   return html`

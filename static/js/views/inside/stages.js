@@ -1,7 +1,9 @@
 import {html} from "../../lib/html.js";
 import {nextStart} from "../../model/inside/cycle_memory.js";
 import {many, pointOf, zoneName} from "../../model/inside/cycle_words.js";
+import {otherNode} from "../../model/inside/what_if.js";
 import {count, duration, moment, parseId} from "../../model/shared/format.js";
+import {NO_FORK} from "../../model/shared/rights.js";
 import {PodLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {AssumeStage, BindQueueStage, BindStage, PreBindStage} from "./stage_binding.js";
@@ -26,10 +28,13 @@ const STAGES = {
 };
 /** Steps that tell something also where the cycle passed them by. */
 const TELLS_ALWAYS = ["postfilter", "permit"];
+/** Score also where it has nothing to compare: another amount may have. */
+const TELLS_IDLE = "score";
 
 /** The picture and the numbers of one step. */
 export function StepStage({session, cycle, answer, step}) {
-  if (step.state !== "done" && !TELLS_ALWAYS.includes(step.id)) {
+  const tells = TELLS_ALWAYS.includes(step.id) || (step.id === TELLS_IDLE && step.state === "idle");
+  if (step.state !== "done" && !tells) {
     return html`<div class="notreached"><p>${step.state === "idle" ? "There was nothing to do here." : "The cycle did not come to this step."}</p></div>`;
   }
   const Part = STAGES[step.id];
@@ -199,6 +204,8 @@ function LongOrder({searched: {order, start}}) {
     <p class="small mute after">and ${count(order.length - DRAWN_NODES)} more${start > 0 ? `; after ${count(wraps)} nodes the list begins again` : ""}</p>`;
 }
 
+const MOST_FORKS = 3;
+
 const WAYS = {
   "goes on": ["ok", "settled", "goes on"],
   skip: ["gated", "held", "Skip"],
@@ -218,8 +225,9 @@ function PreFilterStage({answer}) {
     <${Note}>Plugins without a PreFilter are not in the list. One that answers Skip is not called again for this pod.<//>`;
 }
 
-function HostStage({answer}) {
-  const {host, score} = answer;
+function HostStage({session, answer}) {
+  const {host, score, pod, fork_seq: seq} = answer;
+  const others = host.tied.filter((node) => node !== host.node).slice(0, MOST_FORKS);
   const rest = score.nodes
     .filter(({node}) => !host.tied.includes(node))
     .toSorted((one, other) => other.total - one.total)
@@ -232,7 +240,19 @@ function HostStage({answer}) {
           html`<div key=${node} class=${node === host.node ? "won" : ""}><b>${node}</b><span class="num">${count(host.total)}</span><small>${node === host.node ? "taken" : "the same score"}</small></div>`,
       )}
       ${score.is_compared && rest.map(({node, total}) => html`<div key=${node} class="lost"><b>${node}</b><span class="num">${count(total)}</span><small>${count(host.total - total)} less</small></div>`)}</div>
+    ${
+      others.length > 0 &&
+      seq !== null &&
+      html`<p class="does">${others.map((node) => html`<${ForkWith} key=${node} session=${session} pod=${pod} node=${node} seq=${seq} />`)}</p>`
+    }
     ${host.tied.length > 1 && host.way === "random" && html`<${Note}>The scheduler keeps the first of the best, and replaces it by the k-th with probability 1/k. The draw comes from the run's seed, so the run can be repeated.<//>`}`;
+}
+
+/** A fork before the cycle in which the pod is bound to another one of the tied nodes. */
+function ForkWith({session, pod, node, seq}) {
+  const way = otherNode(pod, node);
+  return html`<button class="btn" type="button" disabled=${!session.mayFork} title=${session.mayFork ? `Fork after event ${count(seq)} and bind the pod to ${node} there` : NO_FORK}
+    onClick=${() => session.commands.tryInFork(way.id, way.commands, seq, way.trial)}>Fork with ${node}</button>`;
 }
 
 function PermitStage({answer}) {

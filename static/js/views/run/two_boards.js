@@ -2,9 +2,11 @@ import {html} from "../../lib/html.js";
 import {
   cutName,
   inputWords,
+  isShared,
   isStrip,
   linePath,
   placedCount,
+  sharedWords,
   terms,
   tileTitle,
   zonesOf,
@@ -18,12 +20,10 @@ const SHOWN = 8;
 
 /** In what the two runs were given they differ, and the rule of the versions behind it. */
 export function Causes({result}) {
-  const {inputs, rule, shared, a, b} = result;
-  const fork = a.parent === b.id || b.parent === a.id;
+  const {inputs, rule} = result;
   return html`
     ${inputs.length > 0 && html`<p class="causes">Given differently: ${inputs.slice(0, SHOWN).map((each) => html`<${Given} key=${each.what} given=${each} />`)}${inputs.length > SHOWN && html`<span>${count(inputs.length - SHOWN)} more</span>`}</p>`}
-    ${rule && html`<p>${rule.words} <a href=${`/versions/#${rule.anchor}`}>See the rule</a></p>`}
-    ${fork && shared > 0 && html`<p class="small soft">The same until event ${count(shared)}: the shared past.</p>`}`;
+    ${rule && html`<p>${rule.words} <a href=${`/versions/#${rule.anchor}`}>See the rule</a></p>`}`;
 }
 
 function Given({given}) {
@@ -79,20 +79,25 @@ function toggle(session, pod) {
   session.select({pod: session.selection.pod.value === pod ? null : pod});
 }
 
-/** Both clusters at the same moment. */
+/** Both clusters at the same moment; one board where they are the same. */
 export function Boards({session, result}) {
+  if (isShared(result)) {
+    return html`<section class="boards one" aria-label="The board of both"><${Board} session=${session} letter="A = B" run=${result.a} other=${result.b} board=${result.boards.a} />
+      <p class="small soft">${sharedWords(result)}</p></section>`;
+  }
   return html`<section class="boards" aria-label="Both boards">${SIDES.map(
     (side) =>
       html`<${Board} key=${side} session=${session} letter=${side.toUpperCase()} run=${result[side]} board=${result.boards[side]} />`,
   )}</section>`;
 }
 
-function Board({session, letter, run, board}) {
+function Board({session, letter, run, other, board}) {
   const picked = session.selection.pod.value;
   const Zone = isStrip(board) ? Strip : Cards;
+  const names = other ? `#${run.id} and #${other.id}` : `#${run.id}`;
   return html`
-    <article class="oneboard" aria-label=${`Board of #${run.id}`}>
-      <header><b class="letter">${letter}</b><b>#${run.id}</b><span class="mute cut" title=${run.name}>${cutName(run.name)}, ${run.profile}</span><span class="end small mute">${count(placedCount(board))} on nodes</span></header>
+    <article class="oneboard" aria-label=${`Board of ${names}`}>
+      <header><b class="letter">${letter}</b><b>${names}</b><span class="mute cut" title=${run.name}>${cutName(run.name)}, ${run.profile}</span><span class="end small mute">${count(placedCount(board))} on nodes</span></header>
       ${zonesOf(board).map(
         ([zone, nodes]) => html`<div class="zonerow" key=${zone}><span class="zname" title=${zone}>${zone}</span>
         <${Zone} session=${session} nodes=${nodes} picked=${picked} /></div>`,

@@ -4,10 +4,12 @@ import {test} from "node:test";
 import {
   cutName,
   inputWords,
+  isShared,
   isStrip,
   linePath,
   nextParting,
   placedCount,
+  sharedWords,
   terms,
   tileTitle,
   zonesOf,
@@ -70,4 +72,34 @@ test("a pod elsewhere says so in its title", () => {
     tileTitle({pod: "pod/shop/web", elsewhere: true, assumed: false}),
     "shop/web, not on the same node in the other run",
   );
+});
+
+const parted = {
+  a: {id: 1, head: 30, seq: 9, parent: null},
+  b: {id: 2, head: 40, seq: 9, parent: 1},
+  shared: 12,
+  divergence: {},
+};
+
+test("the shared past of a fork is one board", () => {
+  assert.equal(isShared(parted), true);
+  assert.equal(sharedWords(parted), "The shared past: the same until event 12.");
+  const later = {...parted, a: {...parted.a, seq: 13}, b: {...parted.b, seq: 13}};
+  assert.equal(isShared(later), false);
+});
+
+test("equal runs are one board to their end", () => {
+  const equal = {
+    ...parted,
+    a: {...parted.a, seq: 30},
+    b: {...parted.b, seq: 30, head: 30},
+    shared: 30,
+    divergence: null,
+  };
+  assert.equal(isShared(equal), true);
+  assert.equal(sharedWords(equal), "Equal in all 30 events: one board shows both.");
+});
+
+test("two moments of one run are two boards", () => {
+  assert.equal(isShared({...parted, b: {...parted.a}}), false);
 });

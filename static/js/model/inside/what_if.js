@@ -1,0 +1,75 @@
+/** What a cycle would have decided, had its pod asked for another amount, as lines over the amounts. */
+import {amount as amountText, count, parseId} from "../shared/format.js";
+
+const LINES = 3;
+/** Room above and below the lines, in parts of the range of totals. */
+const MARGIN = 0.1;
+
+/** What was decided for the amount that is looked at; the recorded one if it is null. */
+export function supposedAt({supposed, asked}, amount) {
+  return supposed.find((each) => each.amount === (amount ?? asked)) ?? null;
+}
+
+/** The cycle as it would have been told with that amount. */
+export function supposedCycle({score, tied}) {
+  return {score, host: tied.length > 0 ? {node: tied[0], tied} : null};
+}
+
+/**
+ * The lines of the plot, for the nodes that are best most often: {lines: [{node, isBest, points: [[amount, total], …]}],
+ * lowest, highest}, without nodes that are never compared.
+ */
+export function linesOf({supposed}) {
+  const compared = supposed.filter(({score}) => score?.is_compared);
+  const seen = new Map();
+  for (const {tied} of compared) for (const node of tied) seen.set(node, (seen.get(node) ?? 0) + 1);
+  const names = [...seen].toSorted((one, other) => other[1] - one[1]).slice(0, LINES);
+  const lines = names.map(([node], place) => ({node, isBest: place === 0, points: pointsOf(compared, node)}));
+  const totals = lines.flatMap(({points}) => points.map(([, total]) => total));
+  return {lines, lowest: Math.min(...totals), highest: Math.max(...totals)};
+}
+
+function pointsOf(compared, node) {
+  return compared.flatMap(({amount, score}) => {
+    const found = score.nodes.find((each) => each.node === node);
+    return found ? [[amount, found.total]] : [];
+  });
+}
+
+/** Places in a box: `x` of an amount, `y` of a total. */
+export function scalesOf({supposed}, {lowest, highest}, {left, width, top, height}) {
+  const most = supposed.at(-1).amount;
+  const range = Math.max(1, highest - lowest);
+  const [low, span] = [lowest - range * MARGIN, range * (1 + 2 * MARGIN)];
+  return {
+    x: (amount) => left + (amount / most) * width,
+    y: (total) => top + (1 - (total - low) / span) * height,
+  };
+}
+
+/** What would have come of the amount, in a sentence. */
+export function supposedWords({tied, fits, refused}) {
+  if (fits === 0) return `No node would fit: ${refused.join(", ") || "none is left"}.`;
+  if (fits === 1) return `Only ${tied[0]} would fit, so nothing would be scored.`;
+  if (tied.length > 1) return `${tied.slice(0, LINES).join(", ")} would tie, of ${count(fits)} that fit.`;
+  return `${tied[0]} would win, of ${count(fits)} that fit.`;
+}
+
+/** How a fork tries the amount: {id, commands, trial}, or null where no node would fit. */
+export function trialOf({pod, resource, asked}, {amount, tied, fields}) {
+  if (tied.length === 0) return null;
+  const id = `pod/${pod}`;
+  const order = `${parseId(id).name} asks for ${amountText(resource, amount)} instead of ${amountText(resource, asked)}`;
+  const end = tied.length === 1 ? {node: tied[0]} : {outcome: `it is bound to ${tied.join(" or ")}`};
+  return {id, commands: [{verb: "patch", object: id, patch: {spec: fields}}], trial: {order, at: null, ...end}};
+}
+
+/** How a fork takes another one of the tied nodes. */
+export function otherNode(pod, node) {
+  const id = `pod/${pod}`;
+  return {
+    id,
+    commands: [{verb: "bind", object: id, node}],
+    trial: {order: `bind ${parseId(id).name} to ${node}`, at: null, node},
+  };
+}
