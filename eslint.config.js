@@ -7,14 +7,14 @@ import globals from "globals";
 // controllers, and views import no controllers.
 const ROOMS = {
   controllers: [
-    ["board", "pods", "volumes", "machines", "site", "versions", "triage", "first_look", "inside"],
+    ["board", "pods", "volumes", "machines", "site", "versions", "triage", "first_look", "inside", "timeline"],
     ["nodes"],
     ["session"],
     ["run", "why"],
     ["palette"],
   ],
   views: [
-    ["board", "palette", "versions", "triage", "first_look", "inside"],
+    ["board", "palette", "versions", "triage", "first_look", "inside", "timeline"],
     ["pods"],
     ["volumes", "nodes", "machines"],
     ["run"],
@@ -23,7 +23,7 @@ const ROOMS = {
   ],
   model: [
     ["palette"],
-    ["run", "versions", "triage", "first_look", "inside"],
+    ["run", "versions", "triage", "first_look", "inside", "timeline"],
     ["volumes"],
     ["pods", "nodes", "machines", "why"],
     ["health"],

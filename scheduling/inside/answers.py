@@ -86,14 +86,14 @@ def what_if_by_id(run_id: int, cycle: int, pod: str, resource: str) -> dict[str,
     """
     run = Run.objects.select_related("scenario").get(pk=run_id)
     began = _began(run, cycle, pod, run.head_seq)
-    told = cycle_told(_traced(run, began), run.profile, began.entity, began.cycle)
+    inside = cycle_inside(_traced(run, began), run.profile, began.entity, began.cycle)
     with replay_refused():
         # The cycle decides in the step that recorded its beginning, and assumes the pod later.
         cluster = engine_at_seq(run, seq=began.seq)
     found = cluster.store.find(Pod.KIND, began.entity.removeprefix("pod/"))
-    if told is None or told.order is None or not isinstance(found, Pod):
+    if inside is None or inside.order is None or not isinstance(found, Pod):
         raise ApplicationError(f"Cycle {cycle} came to no search of nodes.", status=409)
-    answer = what_if(cluster, found, resource, told.order.searched)
+    answer = what_if(cluster, found, resource, inside.order.searched)
     if answer is None:
         raise ApplicationError(f"No scheduler of the run knows {found.scheduler_name}.", status=409)
     return {"run": run.pk, "cycle": began.cycle, "pod": found.key, **asdict(answer)}

@@ -83,8 +83,8 @@ class Told:
 class Row:
     """One row: `key` is what it is about, `kind` how it looks.
 
-    `count` is how many rows or events are in it, `shown` of how many after a search. `waited` and
-    `sums` are nanoseconds up to the event asked for. A group or component has an `area`, a row of
+    `count` is how many rows or events are in it: of so many (`of`) after a search, and of attempts
+    `of` is how many failed. `waited` and `sums` are nanoseconds up to the event asked for. A group or component has an `area`, a row of
     one object `bars`.
     """
 

@@ -76,7 +76,9 @@ class Layout:
         yield Place("pod", chosen.pod, in_path=True)
         for key in chosen.rows:
             yield Place(kind_of(key), key, in_path=True)
-        yield Place("stages", "stages", tuple(f"stage:{each.first}" for each in chosen.stages))
+        attempts = [each for each in chosen.stages if each.name == "attempt"]
+        failed = sum(bool(each.decided and not each.node) for each in attempts)
+        yield Place("stages", "stages", ("",) * len(attempts), of=failed)
         if "stages" not in self.asked.open_rows:
             return
         for stage in chosen.stages:

@@ -107,8 +107,8 @@ def _awaited(key: str, kubelet: Attributes, controller: Attributes) -> str:
     return "mounting"
 
 
-def claim_state(claim: Attributes) -> str:
-    """The state of a claim."""
+def claim_state(claim: Attributes, *, is_named: bool) -> str:
+    """The state of a claim; *is_named* is whether a volume names it."""
     if not claim:
         return ""
     phase = claim.get("phase")
@@ -116,9 +116,9 @@ def claim_state(claim: Attributes) -> str:
         return "lost"
     if phase == "Bound":
         return "bound"
-    if claim.get("trouble"):
-        return "failing"
-    return "half_bound" if claim.get("volume") else "pending"
+    if is_named or claim.get("volume"):
+        return "half_bound"
+    return "failing" if claim.get("trouble") else "pending"
 
 
 def node_state(node: Attributes) -> str:

@@ -55,6 +55,7 @@ class Trace:
         """The volumes, as NODE/VOLUME, that a pod asked a node for."""
         self._known: dict[str, Attributes] = {}
         self._group_of: dict[str, Group] = {}
+        self._named: dict[str, int] = {}
         self._names: dict[tuple[str, str], str] = {}
 
     @property
@@ -88,6 +89,8 @@ class Trace:
                 self._claim(changed, patch)
             elif changed.startswith("node/"):
                 self._node(changed, patch)
+            elif changed.startswith("volume/"):
+                self._volume(changed, patch)
         if is_event and (lane := self.lane(entity)) is not None:
             lane.events.append(self.seq)
 
@@ -141,9 +144,23 @@ class Trace:
                 tally.move(self.seq, before, state, self.ats)
 
     def _claim(self, entity: str, patch: Attributes | None) -> None:
-        claim = self._fold(entity, patch, _CLAIM)
+        self._restate_claim(entity, self._fold(entity, patch, _CLAIM))
+
+    def _restate_claim(self, entity: str, claim: Attributes) -> None:
         lane = self.claims.setdefault(entity, Lane())
-        lane.change(self.seq, CODES[claim_state(claim)], self.ats)
+        state = claim_state(claim, is_named=bool(self._named.get(entity)))
+        lane.change(self.seq, CODES[state], self.ats)
+
+    def _volume(self, entity: str, patch: Attributes | None) -> None:
+        before = (self._known.get(entity) or {}).get("claim")
+        after = self._fold(entity, patch, ("claim",)).get("claim")
+        if before == after:
+            return
+        for key, by in ((before, -1), (after, 1)):
+            claim = f"claim/{key}"
+            self._named[claim] = self._named.get(claim, 0) + by
+            if claim in self._known:
+                self._restate_claim(claim, self._known[claim])
 
     def _node(self, entity: str, patch: Attributes | None) -> None:
         before = self._known.get(entity) or {}

@@ -66,8 +66,11 @@ def told_by_events(name: str, seq: int) -> dict[str, dict[str, int]]:
             if kind == "pod":
                 node = state.get(f"node/{attributes.get('node')}", {})
                 found = pod_state(attributes, awaited_state(key, node))
-            elif kind in ("claim", "node"):
-                found = (claim_state if kind == "claim" else node_state)(attributes)
+            elif kind == "node":
+                found = node_state(attributes)
+            elif kind == "claim":
+                named = [each.get("claim") for each in state.values()]
+                found = claim_state(attributes, is_named=key in named)
             else:
                 continue
             if found and later.at > event.at:

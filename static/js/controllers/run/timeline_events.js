@@ -1,6 +1,6 @@
 import {computed, effect, signal} from "@preact/signals";
 
-import {filterChanges, filterQuery, filtersIn, shownRows} from "../../model/run/timeline_filters.js";
+import {NO_FILTERS, filterChanges, filterQuery, filtersIn, shownRows} from "../../model/run/timeline_filters.js";
 
 const PAGE = 200;
 /** How many of the events after the one shown are listed, greyed. */
@@ -37,13 +37,14 @@ export class TimelineEvents {
     this.shown = computed(() => shownRows(this.held.value, this.filters.value.order, this.session.model.seq));
   }
 
-  start() {
+  /** Read events whenever `shown` says that the table is. */
+  start(shown = {value: true}) {
     addEventListener("popstate", () => {
       this.filters.value = filtersIn(this.session.address.search);
     });
     effect(() => {
       const {session} = this;
-      if (session.isWaiting) return;
+      if (session.isWaiting || !shown.value) return;
       const {seq, past} = session.place;
       const key = JSON.stringify([this.filters.value, past ? seq : null, past && this.withLater.value]);
       if (key !== this.key) {
@@ -82,6 +83,12 @@ export class TimelineEvents {
   exportUrl(format) {
     const {query} = this.#query();
     return this.session.api.url("events/", {...query, format});
+  }
+
+  /** The changes of an address that take all filters away. */
+  noFilters() {
+    this.filters.value = {...NO_FILTERS};
+    return {...NO_FILTERS, order: null};
   }
 
   retry() {

@@ -36,6 +36,12 @@ export function filtersIn(search) {
   return {...filters, order: filters.order === "asc" ? "asc" : "desc"};
 }
 
+/** Whether an address asks for the events as a table: with `as=table`, or with a filter of the table. */
+export function isTable(search) {
+  const query = new URLSearchParams(search);
+  return query.get("as") === "table" || FILTERS.some((name) => query.get(name));
+}
+
 /** The filters as values of an address; the default order is left out. */
 export function filterChanges(filters) {
   return {...filters, order: filters.order === "asc" ? "asc" : null};

@@ -5,21 +5,17 @@ import {count, moment, parseId} from "../../model/shared/format.js";
 import {ByWhom, EventLink, Kind} from "../shared/events.js";
 import {Term} from "../shared/term.js";
 import {PathSection} from "./path.js";
-import {Reading, RunPage, isWaiting} from "./run_page.js";
+import {Reading, isWaiting} from "./run_page.js";
 
-/** The events of a run up to the one shown, each with a link to it. */
-export function TimelinePage({session, events, podPath}) {
-  return html`<${RunPage} session=${session}><${Body} session=${session} events=${events} podPath=${podPath} /><//>`;
-}
-
-function Body({session, events, podPath}) {
+/** The events of a run up to the one shown as a table, each with a link to it. */
+export function TablePage({session, events, podPath, onLanes}) {
   if (isWaiting(session)) {
     return html`<main class="page"><h1>Timeline</h1><${Reading} session=${session} /></main>`;
   }
   const rows = events.shown.value;
   return html`
     <main class="page timelinepage">
-      <${Head} session=${session} events=${events} />
+      <${Head} session=${session} events=${events} onLanes=${onLanes} />
       <${PathSection} session=${session} podPath=${podPath} />
       <${Filters} session=${session} events=${events} />
       <${Later} session=${session} events=${events} />
@@ -30,14 +26,14 @@ function Body({session, events, podPath}) {
     </main>`;
 }
 
-function Head({session, events}) {
+function Head({session, events, onLanes}) {
   const {seq, past} = session.place;
   const extent = past
     ? `up to event ${count(seq)} of ${count(session.live.head.seq)}`
     : `${count(session.live.head.seq)} events in all`;
   return html`
     <div class="pagehead"><h1>Timeline</h1><span class="micro mute" role="status">${extent}</span>
-      <div class="end">${["ndjson", "csv"].map(
+      <div class="end"><button class="btn" onClick=${onLanes}>As lanes</button>${["ndjson", "csv"].map(
         (format) => html`
         <a key=${format} class="btn" download href=${events.exportUrl(format)} title=${`These events as ${format.toUpperCase()}`}>${format.toUpperCase()}</a>`,
       )}</div></div>`;

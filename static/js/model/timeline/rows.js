@@ -1,0 +1,165 @@
+/** The rows of a timeline in words: their labels, their names for screen readers, and what their stages came to. */
+import {eventText} from "../shared/event_words.js";
+import {count, duration, moment, parseId} from "../shared/format.js";
+import {stateTitle} from "./look.js";
+
+/** The height of every row, in pixels. */
+export const ROW = 22;
+/** So many rows more than those in sight are asked for, above and below. */
+const BEYOND = 15;
+
+const SECTIONS = {
+  path: "Path",
+  pods: "Pods",
+  claims: "Claims",
+  operations: "Volume operations",
+  nodes: "Nodes",
+};
+
+const INDENTS = {pod: 1, claim: 1, operation: 1, node: 1, kind: 1, stage: 1, event: 3};
+
+/** The rows in sight: {first, rows}, with some beyond. */
+export function rowsInSight(top, height, total) {
+  const first = Math.max(0, Math.floor(top / ROW) - BEYOND);
+  const last = Math.min(Math.max(total, 1), Math.ceil((top + height) / ROW) + BEYOND);
+  return {first, rows: Math.min(Math.max(last - first, 1), 200)};
+}
+
+/**
+ * The label of a row: {space, name, right, indent, opens}. `space` is muted before the name, `opens` whether the row
+ * can be opened.
+ */
+export function labelOf(row, path) {
+  const indent = row.in_path ? 0 : (INDENTS[row.kind] ?? 0);
+  const opens = ["group", "component", "stages", "stage"].includes(row.kind);
+  const label = {space: "", name: row.name, right: "", indent, opens};
+  return {...label, ...(LABELS[row.kind]?.(row, path) ?? {})};
+}
+
+const LABELS = {
+  section: (row, path) => ({name: sectionName(row, path), right: sectionCount(row, path)}),
+  path: (_row, path) => ({name: "Why it took", right: path ? duration(path.to - path.from) : ""}),
+  pod: (row) => ({...split(row.name), right: row.in_path ? "" : duration(row.waited)}),
+  claim: (row) => ({...split(row.name), space: row.in_path ? `claim/${split(row.name).space}` : split(row.name).space}),
+  operation: (row) => operationLabel(row),
+  group: (row) => ({...split(row.name), right: count(row.count)}),
+  component: (row) => ({right: count(row.count)}),
+  kind: (row) => ({right: count(row.count)}),
+  stages: (row) => ({
+    name: plural(row.count, "attempt", "attempts"),
+    right: row.of > 0 ? `${count(row.of)} failed` : "",
+  }),
+  stage: ({stage}) => ({name: stageTitle(stage), right: moment(stage.start)}),
+};
+
+function sectionName({name}, path) {
+  return name === "path" && path ? `Path of ${parseId(path.pod).key}` : (SECTIONS[name] ?? name);
+}
+
+function sectionCount({name, count: number, of}, path) {
+  if (name === "path") return path ? plural(path.steps.length, "step", "steps") : "";
+  return number === of ? count(of) : `${count(number)} of ${count(of)}`;
+}
+
+/** "attach/node-2/disk-1" → attach disk-1, on node-2. */
+function operationLabel({key}) {
+  const [kind, node, ...volume] = key.split("/");
+  return {space: `${kind}/`, name: volume.join("/"), right: node};
+}
+
+function split(name) {
+  const slash = name.indexOf("/");
+  return slash < 0 ? {space: "", name} : {space: name.slice(0, slash + 1), name: name.slice(slash + 1)};
+}
+
+/** The name of a row for those who cannot see its bars: what it is, and its sums. */
+export function spokenOf(row, path) {
+  const {space, name, right} = labelOf(row, path);
+  const whole = `${space}${name}`;
+  switch (row.kind) {
+    case "section":
+      return `${whole}, ${right}`;
+    case "path":
+      return path ? [`${whole} ${right}`, ...path.steps.map(stepInWords)].join(", ") : whole;
+    case "group":
+      return `${whole}: ${plural(row.count, "pod", "pods")}, waited ${duration(row.waited)} together`;
+    case "component":
+    case "kind":
+      return `${whole}: ${plural(row.count, "event", "events")}`;
+    case "stages":
+      return [whole, right].filter(Boolean).join(", ");
+    case "stage":
+      return `${whole} at ${right} s: ${stageText(row.stage)}`;
+    case "event":
+      return `${row.name} at ${moment(row.event.at)} s: ${eventText(row.event)}`;
+    default:
+      return [`${KINDS[row.kind]} ${whole}`, ...sumsInWords(row)].join(", ");
+  }
+}
+
+function stepInWords({name, object, from, to}) {
+  return `${name} ${parseId(object).name} ${duration(to - from)}`;
+}
+
+const KINDS = {pod: "Pod", claim: "Claim", operation: "Operation", node: "Node"};
+
+/** "unschedulable 10.2 s": the sums of a row, the largest first. */
+function sumsInWords({sums}) {
+  const sorted = Object.entries(sums).sort(([, a], [, b]) => b - a);
+  return sorted.map(([state, sum]) => `${stateTitle(state)} ${duration(sum)}`);
+}
+
+/** "attempt 7", "binding". */
+export function stageTitle({name, number}) {
+  if (name === "attempt") return String(number);
+  return {queue: "queue", bind: "binding", start: "volumes and start", after: "afterwards"}[name] ?? name;
+}
+
+/** How a stage ended, as a mark of the sprite and a family. */
+export function stageMark({name, node, decided}) {
+  if (name !== "attempt") return {mark: "active", family: "held"};
+  if (node) return {mark: "ok", family: "settled"};
+  return decided ? {mark: "no", family: "stuck"} : {mark: "in-flight", family: "working"};
+}
+
+/** What a stage came to, in one sentence. */
+export function stageText({name, decided, message, node, victims, blocker, start, end}) {
+  if (name !== "attempt") return end === null ? "not over yet" : duration(end - start);
+  if (node) return message;
+  if (victims.length > 0) return `no room; evicts ${victims.map((id) => parseId(id).name).join(", ")}`;
+  if (!decided) return "under way";
+  return blocker?.short ?? message;
+}
+
+/** The text beside the mark of an event. */
+export function eventLine(event) {
+  return `${event.seq} · ${event.component} · ${eventText(event)}`;
+}
+
+/** Whether Enter or a click selects what the row is about, as a pod. */
+export function podOf(row) {
+  return row.kind === "pod" ? row.key : null;
+}
+
+/** The values of an area: [length, value, …] as one value for each part. */
+export function spread(runs) {
+  const values = [];
+  for (let i = 0; i < runs.length; i += 2) for (let n = 0; n < runs[i]; n += 1) values.push(runs[i + 1]);
+  return values;
+}
+
+/** The next moment, after `at`, at which a bar or a mark of the row begins; null after the last. */
+export function nextOf(row, at) {
+  const starts = [
+    ...(row.bars ?? []).map(({start}) => start),
+    ...(row.marks ?? []).map((mark) => mark.at),
+    ...(row.event ? [row.event.at] : []),
+    ...(row.stage ? [row.stage.start] : []),
+  ];
+  const later = starts.filter((start) => start > at);
+  return later.length > 0 ? Math.min(...later) : null;
+}
+
+function plural(number, one, many) {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}

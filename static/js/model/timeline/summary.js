@@ -1,0 +1,32 @@
+/** The sums of a path in words. */
+import {duration, parseId} from "../shared/format.js";
+
+const NAMED = 3;
+
+/** What a sum is made of: "2 times: 7.88 s + 8.93 s", "by payments-5". */
+export function sumDetail({pod, steps}, name) {
+  const found = steps.filter((step) => step.name === name);
+  if (name === "attempt") return `number ${found.map(({attempt}) => attempt).join(", ")}`;
+  const lengths = found.map(({from, to}) => duration(to - from));
+  if (found.length > 1)
+    return `${found.length} times: ${lengths.slice(0, NAMED).join(" + ")}${found.length > NAMED ? " + …" : ""}`;
+  const [{object}] = found;
+  if (object === pod) return "";
+  const {kind, name: named} = parseId(object);
+  if (name === "overtaken") return `by ${named}`;
+  return kind === "node" ? `to ${named}` : named;
+}
+
+/**
+ * What fills the life of a pod and did not make it longer: its time in backoff and unschedulable, where the path
+ * counts much less. "" where there is nothing to say.
+ */
+export function notACause({sums}, lived) {
+  const queue = (lived.backoff ?? 0) + (lived.unschedulable ?? 0);
+  const counted = sums
+    .filter(({name}) => name === "backoff" || name === "unschedulable")
+    .reduce((whole, {sum}) => whole + sum, 0);
+  if (queue < 2 * counted || queue - counted < 1e9) return "";
+  const only = counted === 0 ? "None of it counts" : `Only ${duration(counted)} of it count`;
+  return `Backoff and unschedulable fill ${duration(queue)} of its life. ${only}: the rest of the time there was no room for it, and a shorter backoff would have changed nothing.`;
+}
