@@ -85,7 +85,7 @@ class Row:
 
     `count` is how many rows or events are in it: of so many (`of`) after a search, and of attempts
     `of` is how many failed. `waited` and `sums` are nanoseconds up to the event asked for. A group or component has an `area`, a row of
-    one object `bars`.
+    one object `bars`, and `nominated` while a pod was nominated to a node.
     """
 
     key: str
@@ -100,6 +100,7 @@ class Row:
     waited: int = 0
     sums: dict[str, int] = field(default_factory=dict[str, int])
     bars: tuple[Bar, ...] = ()
+    nominated: tuple[Bar, ...] = ()
     marks: tuple[Mark, ...] = ()
     area: Area | None = None
     stage: Stage | None = None

@@ -1,6 +1,7 @@
 """Which rows a timeline has, in their order; none of them is drawn yet."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,13 +31,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A row that is to be drawn; `members` are the keys of what is in it."""
+    """A row that is to be drawn: `count` and `of` as in Row; `members` are kinds of a component."""
 
     kind: RowKind
     key: str
-    members: tuple[str, ...] = ()
+    count: int = 0
     of: int = 0
     in_path: bool = False
+    members: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -71,14 +73,14 @@ class Layout:
         return not self.asked.text or self.asked.text.lower() in name.lower()
 
     def _chosen(self, chosen: Chosen) -> Iterator[Place]:
-        yield Place("section", "section:path", tuple(chosen.rows))
+        yield Place("section", "section:path", len(chosen.rows))
         yield Place("path", "path")
         yield Place("pod", chosen.pod, in_path=True)
         for key in chosen.rows:
             yield Place(kind_of(key), key, in_path=True)
         attempts = [each for each in chosen.stages if each.name == "attempt"]
         failed = sum(bool(each.decided and not each.node) for each in attempts)
-        yield Place("stages", "stages", ("",) * len(attempts), of=failed)
+        yield Place("stages", "stages", len(attempts), of=failed)
         if "stages" not in self.asked.open_rows:
             return
         for stage in chosen.stages:
@@ -91,16 +93,16 @@ class Layout:
 
     def _pods(self) -> Iterator[Place]:
         groups = [(name, self._members(group)) for name, group in self._groups()]
-        shown = tuple(pod for _, members in groups for pod in members)
-        if shown or not self.asked.text:
+        count = sum(len(members) for _, members in groups)
+        if count or not self.asked.text:
             there = sum(self._is_there(lane) for lane in self.trace.pods.values())
-            yield Place("section", "section:pods", shown, of=there)
+            yield Place("section", "section:pods", count, of=there)
         for name, members in groups:
             key = f"group:{name}"
             if members:
-                yield Place("group", key, members)
+                yield Place("group", key, len(members))
             if key in self.asked.open_rows or self.asked.text:
-                yield from (Place("pod", pod) for pod in members)
+                yield from (Place("pod", pod) for pod in sorted(members, key=_natural))
 
     def _groups(self) -> list[tuple[str, Group]]:
         """The workloads; those whose pods waited longest come first."""
@@ -111,7 +113,7 @@ class Layout:
         }
         return sorted(self.trace.groups.items(), key=lambda each: (-waits[each[0]], each[0]))
 
-    def _members(self, group: Group) -> tuple[str, ...]:
+    def _members(self, group: Group) -> list[str]:
         lanes, ats = self.trace.pods, self.trace.ats
         pods = [
             pod
@@ -120,29 +122,31 @@ class Layout:
         ]
         if least := self.asked.least_wait:
             pods = [pod for pod in pods if lanes[pod].waited(self.seq, self.at, ats) >= least]
-        return tuple(sorted(pods, key=_natural))
+        return pods
 
     def _section(
         self, name: str, kind: RowKind, lanes: Mapping[str, Lane], order: Callable[[str], Any]
     ) -> Iterator[Place]:
-        known = sorted((key for key, lane in lanes.items() if self._is_there(lane)), key=order)
-        shown = tuple(key for key in known if self._matches(key.partition("/")[2]))
+        known = [key for key, lane in lanes.items() if self._is_there(lane)]
+        shown = [key for key in known if self._matches(key.partition("/")[2])]
         if shown:
-            yield Place("section", f"section:{name}", shown, of=len(known))
-        yield from (Place(kind, key) for key in shown)
+            yield Place("section", f"section:{name}", len(shown), of=len(known))
+        yield from (Place(kind, key) for key in sorted(shown, key=order))
 
     def _components(self) -> Iterator[Place]:
-        kinds: dict[str, dict[str, None]] = {}
+        kinds: dict[str, dict[str, int]] = {}
         for (component, kind, is_event), seqs in sorted(self.trace.kinds.items()):
             if (is_event or not self.asked.only_events) and seqs[0] <= self.seq:
-                kinds.setdefault(component, {})[kind] = None
-        for component, named in kinds.items():
+                counts = kinds.setdefault(component, {})
+                counts[kind] = counts.get(kind, 0) + bisect_right(seqs, self.seq)
+        for component, counts in kinds.items():
             in_name = self._matches(component)
+            named = sorted(counts, key=lambda kind: (-counts[kind], kind))
             shown = tuple(kind for kind in named if in_name or self._matches(kind))
             if not shown:
                 continue
             key = f"component:{component}"
-            yield Place("component", key, shown, of=len(named))
+            yield Place("component", key, len(shown), of=len(named), members=shown)
             if key in self.asked.open_rows or self.asked.text:
                 yield from (Place("kind", f"kind:{component}/{kind}") for kind in shown)
 

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from heapq import nsmallest
 
 from engine.diagnosis.trace.answer import Row, Stage, Told, Waited
 from engine.diagnosis.trace.chosen import Chosen
@@ -50,11 +51,12 @@ class Painter:
 
     def _plain(self, place: Place) -> Row:
         name = place.key.partition(":")[2] or place.key
-        return Row(place.key, place.kind, name, count=len(place.members), of=place.of)
+        return Row(place.key, place.kind, name, count=place.count, of=place.of)
 
     def _lane(self, place: Place) -> Row:
         window = self.window
         lane = window.trace.lane(place.key) or Lane()
+        promised = window.trace.nominated.get(place.key)
         seq, at, ats = window.seq, window.at, window.trace.ats
         return Row(
             place.key,
@@ -67,6 +69,7 @@ class Painter:
             sums=lane.sums(seq, at, ats),
             bars=window.bars(lane),
             marks=window.marks(lane.events) if self.only_events else (),
+            nominated=window.bars(promised) if promised is not None else (),
         )
 
     def _node(self, place: Place) -> Row:
@@ -81,7 +84,7 @@ class Painter:
             place.key,
             "group",
             name,
-            count=len(place.members),
+            count=place.count,
             waited=window.waited(tally),
             area=window.area(tally),
         )
@@ -130,6 +133,5 @@ class Painter:
 
 def longest_waits(trace: Trace, seq: int, at: int) -> tuple[Waited, ...]:
     """The pods that waited longest up to event *seq*, at *at*."""
-    waits = [Waited(pod, lane.waited(seq, at, trace.ats)) for pod, lane in trace.pods.items()]
-    waits.sort(key=lambda each: (-each.waited, each.pod))
-    return tuple(each for each in waits[:_LONGEST] if each.waited)
+    waits = ((-lane.waited(seq, at, trace.ats), pod) for pod, lane in trace.pods.items())
+    return tuple(Waited(pod, -less) for less, pod in nsmallest(_LONGEST, waits) if less)

@@ -33,6 +33,7 @@ STATES = (
     "binding",
     "active",
     "attempt",
+    "nominated",
     "pending",
     "gated",
     "backoff",

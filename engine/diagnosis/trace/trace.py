@@ -43,6 +43,8 @@ class Trace:
         self.ats = array("q")
         """The time of each event; that of event 1 comes first."""
         self.pods: dict[str, Lane] = {}
+        self.nominated: dict[str, Lane] = {}
+        """While a pod is nominated to a node, and has none."""
         self.claims: dict[str, Lane] = {}
         self.operations: dict[str, Lane] = {}
         self.nodes: dict[str, Lane] = {}
@@ -123,6 +125,10 @@ class Trace:
             self._count_on(before, "running", "")
             self._count_on(after, "", "running")
         self._restate(entity, pod)
+        is_promised = bool(pod.get("nominated")) and not after and pod.get("deleting") is None
+        if is_promised or entity in self.nominated:
+            lane = self.nominated.setdefault(entity, Lane())
+            lane.change(self.seq, CODES["nominated" if is_promised else ""], self.ats)
 
     def _count_on(self, node: str | None, before: str, after: str) -> None:
         if node:

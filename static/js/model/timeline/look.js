@@ -26,6 +26,7 @@ export const LOOKS = {
   mounted: {family: "settled", shape: "line", title: "mounted"},
   ended: {family: "held", shape: "line", title: "ended"},
   terminating: {family: "stuck", shape: "hatch", title: "terminating"},
+  nominated: {family: "promised", shape: "ghost", title: "nominated"},
   cordoned: {family: "held", shape: "tint", title: "cordoned"},
   not_ready: {family: "stuck", shape: "solid", title: "not ready"},
   lost: {family: "stuck", shape: "tint", title: "lost"},
@@ -45,6 +46,7 @@ export const LEGEND = [
   "starting",
   "running",
   "terminating",
+  "nominated",
 ].map((state) => ({state, ...LOOKS[state]}));
 
 /** The name of a state in words. */

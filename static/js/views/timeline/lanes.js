@@ -60,8 +60,9 @@ export function Lanes({session, trace, path}) {
     }
     setCross(at(event));
     const found = under(answer, {top, y: event.offsetY, at: at(event), path});
-    setTip(found && {...found, x: event.clientX, y: event.clientY});
-    if (found?.bar && found.bar.seq !== tip?.bar?.seq) {
+    const isSame = found?.bar !== undefined && found.bar === tip?.bar;
+    setTip(found && {...found, cause: isSame ? tip.cause : null, x: event.clientX, y: event.clientY});
+    if (found?.bar && !isSame) {
       const cause = await trace.causeOf(found.row, found.bar);
       if (cause) setTip((now) => (now?.bar === found.bar ? {...now, cause} : now));
     }
@@ -108,8 +109,7 @@ function watch(scroll, canvas, trace) {
     trace.place.value = {...trace.place.value};
   };
   const wheel = (event) => {
-    const {window: shown, place} = trace;
-    void shown;
+    const {place} = trace;
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault();
       trace.zoom(event.deltaY > 0 ? ZOOM : 1 / ZOOM, momentAt(event.offsetX, trace.shown.value, place.value.width));

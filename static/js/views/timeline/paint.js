@@ -72,6 +72,7 @@ function paintRow(brush, place) {
   const size = row.chosen ? 14 : row.in_path ? 13 : 11;
   for (const bar of row.bars)
     paintBar(brush, bar, {y: y + (ROW - size) / 2, size, named: row.in_path || row.kind === "pod"});
+  for (const bar of row.nominated) ghost(brush, bar, y + ROW - 2);
   for (const mark of row.marks) diamond(brush, brush.x(mark.at), y + ROW / 2, brush.ink.ink);
 }
 
@@ -95,6 +96,19 @@ function paintBar(brush, bar, {y, size, named}) {
     if (named && !onlyEvents) barName(brush, bar, {left, y, long, size}, look);
   }
   context.globalAlpha = 1;
+}
+
+/** A promise: a dashed line below the bars. */
+function ghost(brush, {start, end}, y) {
+  const {context, ink, answer} = brush;
+  context.setLineDash([3, 2]);
+  context.strokeStyle = ink.promised.mark;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(brush.x(start), y + 0.5);
+  context.lineTo(brush.x(end ?? answer.head_at), y + 0.5);
+  context.stroke();
+  context.setLineDash([]);
 }
 
 function block({context, ink}, {left, y, long, size}, {family, shape}) {
@@ -168,11 +182,18 @@ function hatch(context, {tint, mark}) {
 }
 
 /** Waiting and leaving as areas, running as a line; or events as ticks. */
-function area({context, ink, width}, {area: counts, kind}, y) {
+function area({context, ink, width}, {area: counts, kind, key}, y) {
   const top = y + 2;
   const high = ROW - 4;
   if (kind === "component" || kind === "kind") {
-    columns(context, spread(counts.events), {top, high, width, colour: ink.working.mark, alpha: 0.9, most: 1});
+    columns(context, spread(counts.events), {
+      top,
+      high,
+      width,
+      colour: ink.by(key.split(/[:/]/)[1]),
+      alpha: 0.9,
+      most: 1,
+    });
     return;
   }
   const [waiting, leaving, running] = [counts.waiting, counts.leaving, counts.running].map(spread);
@@ -250,21 +271,34 @@ function stageRow(brush, {row: {stage}, y}) {
   context.fillRect(left, y + 6, Math.max(right - left, 2), ROW - 12);
   const evicts = stage.victims.length > 0;
   context.fillStyle = stage.node ? ink.settled.ink : evicts ? ink.stuck.ink : ink.ink2;
-  beside(brush, stageText(stage), Math.max(right, 0) + 6, y);
+  beside(brush, stageText(stage), {left, right: Math.max(right, left + 2), y});
 }
 
 function eventRow(brush, {row: {event}, y}) {
   const {ink, context} = brush;
   diamond(brush, brush.x(event.at), y + ROW / 2, event.kubernetes ? ink.ink : ink.ink3);
   context.fillStyle = event.kubernetes ? ink.ink : ink.ink3;
-  beside(brush, eventLine(event), Math.max(brush.x(event.at), 0) + 9, y);
+  const x = brush.x(event.at);
+  beside(brush, eventLine(event), {left: x - 4, right: x + 4, y});
 }
 
-/** A text that begins at x; where it would not fit it ends at the edge. */
-function beside({context, ink, width}, text, x, y) {
+/** A text after what is drawn from left to right; where it does not fit there, before it, or cut. */
+function beside({context, ink, width}, text, {left, right, y}) {
   context.font = ink.small;
+  const after = Math.max(right, 0) + 6;
+  const before = Math.min(left, width) - 6;
   const long = context.measureText(text).width;
-  context.fillText(text, Math.max(4, Math.min(x, width - long - 8)), y + ROW / 2 + 3.5);
+  const isAfter = after + long <= width - 4 || width - after >= before;
+  const shown = cutTo(context, text, (isAfter ? width - after : before) - 4);
+  const x = isAfter ? after : before - context.measureText(shown).width;
+  context.fillText(shown, x, y + ROW / 2 + 3.5);
+}
+
+/** The text, cut with an ellipsis to so many pixels. */
+function cutTo(context, text, room) {
+  const long = context.measureText(text).width;
+  if (long <= room) return text;
+  return `${text.slice(0, Math.max(1, Math.floor((text.length * room) / long) - 1))}…`;
 }
 
 function diamond({context}, x, y, colour) {

@@ -30,6 +30,8 @@ function read(style) {
   return {
     ...Object.fromEntries(Object.entries(TOKENS).map(([name, property]) => [name, token(property)])),
     ...Object.fromEntries(families),
+    /** The colour of a component. */
+    by: (component) => token(`--by-${component}`) || token("--held"),
     small: `10.5px ${token("--font-ui")}`,
     strong: `600 10.5px ${token("--font-ui")}`,
   };

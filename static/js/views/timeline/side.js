@@ -15,6 +15,13 @@ export function Side({session, trace}) {
     ${path.value && html`<${Sums} session=${session} trace=${trace} path=${path.value} />`}</aside>`;
 }
 
+/** The heading, in which the name of the pod is not broken. */
+function Title({path}) {
+  const {name} = parseId(path.pod);
+  const [before, ...after] = pathTitle(path).split(name);
+  return html`${before}<span class="nowrap">${name}</span>${after.join(name)}`;
+}
+
 function Longest({trace}) {
   const longest = trace.answer.value?.longest ?? [];
   return html`
@@ -34,7 +41,7 @@ function Sums({session, trace, path}) {
   const row = trace.answer.value?.rows.find(({chosen}) => chosen);
   const aside = notACause(path, row?.sums ?? {});
   return html`
-    <section><h2>${pathTitle(path)}</h2>
+    <section><h2><${Title} path=${path} /></h2>
       <div class="stack" aria-hidden="true">${path.sums.map(
         (each) =>
           html`<i key=${each.name} class=${`f-${each.family}`} style=${`flex-grow:${each.sum}`} title=${`${sumTitle(each.name)} ${duration(each.sum)}`}></i>`,
