@@ -22,12 +22,13 @@ _AT_AN_EVENT = (
     "volumes/?pod=shop/orders-0&claim=shop/orders",
     "nodes/",
     "nodes/{node}/",
-    "timeline/",
     "inside/scheduler/?pod=shop/orders-0",
     "inside/scheduler/?cycle=1&step=filter",
     "inside/scheduler/?cycle=1&step=score",
     "inside/volumes/?claim=shop/orders",
     "inside/volumes/?node={node}",
+    "timeline/?pod=shop/orders-0",
+    "timeline/?as=table",
 )
 _OF_THE_SITE = ("/", "/versions/", "/glossary/", "/scenarios/upload/", "/login/")
 _WAITING = (

@@ -49,6 +49,7 @@ def test_the_timeline_shows_transport_and_instant(page: Page) -> None:
     past(page)
     page.get_by_role("link", name="Open timeline").click()
     past(page)
+    page.get_by_role("button", name="As a table").click()
     rows = page.locator("table.timeline tbody tr")
     expect(rows.first.get_by_role("cell").first).to_have_text("9", timeout=PATIENCE_MS)
     expect(rows).to_have_count(9)
@@ -71,10 +72,10 @@ def test_the_timeline_stops_offering_more_at_its_end(page: Page) -> None:
         "**/events/?*",
         lambda route: route.continue_(url=re.sub(r"limit=200\b", "limit=7", route.request.url)),
     )
-    page.goto(f"/runs/{run}/timeline/?seq=7")
+    page.goto(f"/runs/{run}/timeline/?as=table&seq=7")
     expect(page.get_by_text("7 shown")).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_role("button", name="Show more")).to_have_count(0)
-    page.goto(f"/runs/{run}/timeline/?seq=8")
+    page.goto(f"/runs/{run}/timeline/?as=table&seq=8")
     page.get_by_role("button", name="Show more").click(timeout=PATIENCE_MS)
     expect(page.get_by_text("8 shown")).to_be_visible()
     expect(page.get_by_role("button", name="Show more")).to_have_count(0)

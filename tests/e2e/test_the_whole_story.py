@@ -101,7 +101,7 @@ def test_the_export_link_downloads_every_event(page: Page, site: Site) -> None:
     run = start(page, "export", one_pod_every_ten_seconds("export"))
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    page.goto(f"/runs/{run}/timeline/")
+    page.goto(f"/runs/{run}/timeline/?as=table")
     with page.expect_download() as download:
         page.get_by_role("link", name="NDJSON").click()
     lines = Path(download.value.path()).read_text().splitlines()

@@ -33,8 +33,6 @@ export class TimelineTrace {
     /** The newest answer, null before the first. @type {import("@preact/signals").Signal<any>} */
     this.answer = signal(null);
     this.problem = signal("");
-    /** The key of the row that has the keyboard, and the bar under the pointer. @type {import("@preact/signals").Signal<any>} */
-    this.pointed = signal(null);
     this.end = computed(() => {
       void session.tick.value;
       return Math.max(this.answer.value?.head_at ?? 0, session.live.head?.at ?? 0, 1);
@@ -43,6 +41,8 @@ export class TimelineTrace {
     this.shown = computed(() => this.window.value ?? wholeOf(this.end.value));
     this.fittedTo = "";
     this.key = "";
+    /** How far the run was when it was asked about, "" in the past. */
+    this.grown = "";
   }
 
   /** Ask for what is in sight, unless the events are shown as a table. */

@@ -162,11 +162,20 @@ function barName({context, ink}, bar, {left, y, long, size}, {family, shape}) {
   context.fillText(text, begin + 5, y + size / 2 + 3.5);
 }
 
+const hatches = new Map();
+
+/** The pattern of what is leaving, made once for each colour. */
 function hatch(context, {tint, mark}) {
+  const key = `${tint} ${mark}`;
+  if (!hatches.has(key)) hatches.set(key, context.createPattern(hatchTile(tint, mark), "repeat"));
+  return hatches.get(key);
+}
+
+function hatchTile(tint, mark) {
   const tile = document.createElement("canvas");
   tile.width = 8;
   tile.height = 8;
-  const pen = tile.getContext("2d");
+  const pen = /** @type {CanvasRenderingContext2D} */ (tile.getContext("2d"));
   pen.fillStyle = tint;
   pen.fillRect(0, 0, 8, 8);
   pen.strokeStyle = mark;
@@ -178,7 +187,7 @@ function hatch(context, {tint, mark}) {
     pen.lineTo(x + 10, -2);
   }
   pen.stroke();
-  return context.createPattern(tile, "repeat");
+  return tile;
 }
 
 /** Waiting and leaving as areas, running as a line; or events as ticks. */
@@ -214,7 +223,7 @@ function area({context, ink, width}, {area: counts, kind, key}, y) {
   context.globalAlpha = 1;
 }
 
-function columns(context, values, {top, high, width, colour, alpha, most, on = []}) {
+function columns(context, values, {top, high, width, colour, alpha, most, on = /** @type {number[]} */ ([])}) {
   const part = width / Math.max(1, values.length);
   const full = Math.max(most, maxOf(values));
   context.fillStyle = colour;
