@@ -10,6 +10,7 @@ urlpatterns = [
     path("runs/<int:run_id>/first-look/", views.first_look, name="first-look"),
     path("runs/<int:run_id>/start-again/", views.run_start_again, name="start-again"),
     path("runs/<int:run_id>/triage/", views.triage, name="triage"),
+    path("runs/<int:run_id>/film/", views.film, name="film"),
     path("runs/<int:run_id>/inside/scheduler/", views.inside_scheduler, name="inside-scheduler"),
     path("runs/<int:run_id>/inside/volumes/", views.inside_volumes, name="inside-volumes"),
     path("runs/<int:run_id>/machines/", views.machines, name="machines"),

@@ -81,6 +81,12 @@ def triage(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 @live_page
+def film(request: HttpRequest, run_id: int) -> HttpResponse:
+    """One scheduling decision on the board, slowly."""
+    return _run_page(request, run_id, "film")
+
+
+@live_page
 def inside_scheduler(request: HttpRequest, run_id: int) -> HttpResponse:
     """One scheduling cycle, step by step: what it decided on, in which code, and what it left in memory."""
     return _run_page(request, run_id, "inside-scheduler")

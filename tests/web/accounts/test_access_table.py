@@ -102,6 +102,7 @@ RULES = {
     "runs/<int:run_id>/first-look/": PAGE,
     "runs/<int:run_id>/start-again/": Rule(POST="forkers"),
     "runs/<int:run_id>/triage/": PAGE,
+    "runs/<int:run_id>/film/": PAGE,
     "runs/<int:run_id>/inside/scheduler/": PAGE,
     "runs/<int:run_id>/inside/volumes/": PAGE,
     "runs/<int:run_id>/machines/": PAGE,

@@ -15,6 +15,7 @@ const FOLDERS = {
   board: "",
   "inside-scheduler": "inside/scheduler/",
   "inside-volumes": "inside/volumes/",
+  film: "film/",
   machines: "machines/",
   pods: "pods/",
   volumes: "volumes/",

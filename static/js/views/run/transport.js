@@ -155,7 +155,8 @@ function scrubbed(input, end) {
   return input.value === input.max ? end : Number(input.value) * 1e6;
 }
 
-function Bars({histogram, shown}) {
+/** How much happened when, as bars; those up to `shown` are past. */
+export function Bars({histogram, shown}) {
   const bars = histogram.bars();
   return html`
     <svg class="hist" viewBox="0 0 600 20" preserveAspectRatio="none" aria-hidden="true">

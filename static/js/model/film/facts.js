@@ -1,0 +1,352 @@
+/**
+ * What stands beside a step: blocks of facts in order. A block is one of
+ *
+ * - {kind: "figure", number, text, family}
+ * - {kind: "terms", rows: [{label, value, look}]}; the look is "", "sum", "bad", "gone" or "changed"
+ * - {kind: "answers", title, rows: [{name, what, text}]}; `what` is "keep", "ok", "stop", "skip", "never" or "ahead"
+ * - {kind: "formulas", nodes: [{node, lines: [[text, value]]}]}
+ * - {kind: "totals", nodes, rows: [{plugin, weight, look, cells: [[text, value]]}], sums}
+ * - {kind: "note", text}
+ */
+import {linesOf} from "../inside/cycle_score.js";
+import {rowsOf} from "../inside/cycle_filter.js";
+import {many} from "../inside/cycle_words.js";
+import {bytes, count, moment} from "../shared/format.js";
+import {bindingFacts} from "./binding_facts.js";
+import {figure, note, terms} from "./blocks.js";
+import {podName, upTo} from "./words.js";
+
+/** The nodes of which a step of Score shows the arithmetic. */
+const SHOWN_NODES = 3;
+
+/**
+ * The blocks of a step, after its sentence.
+ *
+ * @param {import("./film.js").Film} film
+ */
+export function factsOf(film, step, picture) {
+  const found = FACTS[step.phase]?.(film.answer, step, picture, film) ?? bindingFacts(film, step, picture);
+  return found.filter(Boolean);
+}
+
+const FACTS = {
+  pop: popFacts,
+  snapshot: snapshotFacts,
+  order: orderFacts,
+  prefilter: prefilterFacts,
+  filter: filterFacts,
+  postfilter: postFilterFacts,
+  dryrun: dryRunFacts,
+  ladder: ladderFacts,
+  prescore: ({score}) => [
+    figure(`${score.plugins.length} × ${score.nodes.length}`, "scores to compute"),
+    {
+      kind: "answers",
+      title: "",
+      rows: [
+        ...score.plugins.map(({plugin, weight}) => ({name: plugin, what: "keep", text: `× ${weight}`})),
+        ...score.not_scored.map((plugin) => ({name: plugin, what: "skip", text: "Skip"})),
+      ],
+    },
+  ],
+  score: scoreFacts,
+  normalize: normalizeFacts,
+  sum: sumFacts,
+  host: hostFacts,
+};
+
+function popFacts({pop, cycle}, {isBefore}) {
+  const early = pop.backed_off_until !== null && pop.event !== "Pop" ? pop.backed_off_until : null;
+  if (!isBefore)
+    return [
+      terms([
+        ["attempt", count(pop.attempt)],
+        ["schedulingCycle", `${count(cycle - 1)} → ${count(cycle)}`, "changed"],
+        ["a failure is judged by", pop.judged_by],
+      ]),
+      note("From Pop to Done the queue keeps every event that might concern this pod."),
+    ];
+  return [
+    terms([
+      ["priority", count(pop.priority), "changed"],
+      ["queued since", `${moment(pop.timestamp)} s`],
+      ["pods behind it in activeQ", count(pop.active.length)],
+      early !== null && ["its backoff would end at", `${moment(early)} s`],
+    ]),
+    note("activeQ is a heap: the highest priority first, then the longest wait."),
+  ];
+}
+
+function snapshotFacts({snapshot}) {
+  const {copied, stopped_at: stop, kept} = snapshot.taken;
+  const why = (node) => snapshot.changes.findLast((each) => each.node === node);
+  const rows = copied.slice(0, 8).map(({node, generation}) => {
+    const change = why(node);
+    const cause = change ? `, ${change.why}${change.pod ? ` ${podName(change.pod)}` : ""}` : "";
+    return [`${node}${cause}`, `generation ${count(generation)}`, "changed"];
+  });
+  return [
+    terms([
+      ...rows,
+      copied.length > 8 && ["and more nodes", count(copied.length - 8)],
+      stop && [
+        `${stop.node} is not newer: the walk stops`,
+        `${count(stop.generation)} ≤ ${count(snapshot.taken.before)}`,
+      ],
+      ["kept as they are", count(kept), "sum"],
+    ]),
+    note(
+      "The cache lists its nodes by generation, the newest first. The cost grows with what changed, not with the cluster.",
+    ),
+  ];
+}
+
+function orderFacts({order: {searched, tree}}) {
+  return [
+    terms([
+      ["zones in the node tree", count(tree.zones.length)],
+      ["starts at index", count(searched.start)],
+      [
+        "nodes to find",
+        `${count(Math.min(searched.wanted, searched.order.length))} of ${count(searched.order.length)}`,
+        "sum",
+      ],
+    ]),
+    note(
+      tree.zones.length > 1
+        ? "The list takes one node of each zone in turn. 16 goroutines share it, so the true order within a cycle may differ: the film takes them by index."
+        : "16 goroutines share the list, so the true order within a cycle may differ: the film takes the nodes by index.",
+    ),
+  ];
+}
+
+const WAYS = {
+  "goes on": ["keep", "goes on"],
+  skip: ["skip", "Skip"],
+  refuses: ["stop", "refuses"],
+  fails: ["stop", "fails"],
+};
+
+function prefilterFacts({pre_filter: answers}, {plugin}) {
+  const skips = answers.filter(({way}) => way === "skip").length;
+  return [
+    {
+      kind: "answers",
+      title: "",
+      rows: answers.map((each, place) => {
+        const [what, text] = place > plugin ? ["ahead", ""] : WAYS[each.way];
+        return {name: each.plugin, what, text: what === "keep" ? each.keeps.join(", ") || text : text};
+      }),
+    },
+    plugin === answers.length - 1 &&
+      note(
+        `${many(skips, "plugin answers", "plugins answer")} Skip and ${skips === 1 ? "is" : "are"} not called again for this pod.`,
+      ),
+  ];
+}
+
+function filterFacts(answer, {search: place, from, upto}, {tally}) {
+  const search = answer.filter.searches[place];
+  if (upto - from > 1) return partFacts(answer, search, upto);
+  const row = rowsOf(search)[from];
+  const pass = answer.filter.with_nominated.find(({node}) => node === row.node);
+  const saved = search.asked.length - row.called;
+  const notes = [
+    row.refusal && saved > 0 && `The first refusal ends this node: ${many(saved, "call is", "calls are")} saved.`,
+    pass &&
+      `A second pass counts ${pass.pods.map(podName).join(", ")}, nominated to it${pass.refused_by ? `: ${pass.refused_by} refuses` : ": it fits"}.`,
+    from === search.nodes.length - 1
+      ? `${count(search.calls)} of ${count(search.calls_at_most)} calls were made.`
+      : `${many(tally.calls, "call")} so far.`,
+  ];
+  return [
+    refusalFigure(row),
+    sumTerms(row),
+    {kind: "answers", title: "Filters with work, in order", rows: callRows(search, row)},
+    note(notes.filter(Boolean).join(" ")),
+  ];
+}
+
+function callRows({asked}, {called, refusal}) {
+  const stop = refusal ? called - 1 : asked.length;
+  const what = (place) => (place < stop ? "ok" : place === stop ? "stop" : "never");
+  return asked.map((plugin, place) => ({
+    name: plugin,
+    number: place + 1,
+    what: what(place),
+    text: ANSWERED[what(place)],
+  }));
+}
+
+const ANSWERED = {ok: "passes", stop: "refuses", never: "not called"};
+
+function refusalFigure({refusal, text, short, unit}) {
+  if (!refusal) return figure("fits", "passes every filter", "settled");
+  if (short) return figure(amountOf(unit, short), `${unit} short`, "stuck");
+  return figure("no", text || refusal.reasons.join(", "), "stuck");
+}
+
+/** The arithmetic of a refusal for lack of a resource. */
+function sumTerms({refusal, unit, numbers}) {
+  const of = numbers?.[unit];
+  if (!refusal) return null;
+  if (of?.allocatable === undefined || of.used === undefined)
+    return terms(refusal.reasons.map((reason) => ["reason", reason, "bad"]));
+  return terms([
+    [`allocatable ${unit}`, amountOf(unit, of.allocatable)],
+    ["requested by the pods there", `− ${amountOf(unit, of.used)}`],
+    ["free", amountOf(unit, of.allocatable - of.used), "sum"],
+    ["the pod asks", `− ${amountOf(unit, of.requested)}`],
+    ["short", amountOf(unit, of.requested - (of.allocatable - of.used)), "sum bad"],
+  ]);
+}
+
+function amountOf(resource, value) {
+  if (resource === "cpu") return `${value}m`;
+  return resource === "memory" || resource === "ephemeral-storage" ? bytes(value) : count(value);
+}
+
+function partFacts({order}, search, upto) {
+  const fits = search.nodes.slice(0, upto).filter(({refusal}) => refusal < 0).length;
+  const wanted = Math.min(order.searched.wanted, order.searched.order.length);
+  const isLast = upto === search.nodes.length;
+  return [
+    figure(`${count(fits)} of ${count(wanted)}`, "nodes that fit are found", isLast ? "settled" : "working"),
+    terms([
+      ["looked at", count(upto)],
+      ["fit", count(fits)],
+      ["refused", count(upto - fits)],
+      ["not looked at", count(order.searched.order.length - upto), "sum"],
+    ]),
+    note("A step is a part of the search here, not a node. Pick a reason at the left to see its nodes in the strips."),
+  ];
+}
+
+function postFilterFacts({post_filter: {ordered, outcome}}) {
+  const hopeless = outcome.hopeless.map(({reasons, nodes}) => [reasons.join(", "), many(nodes.length, "node"), "gone"]);
+  return [
+    figure(count(ordered?.nodes.length ?? 0), "nodes may be helped by evictions"),
+    terms([
+      ...hopeless,
+      ordered && ordered.offset !== null && ["the dry runs begin at a drawn offset", count(ordered.offset)],
+      ordered && ["candidates wanted", count(ordered.wanted), "sum"],
+    ]),
+    note("PostFilter runs only because no node passed Filter."),
+  ];
+}
+
+function dryRunFacts({post_filter: found}, {run}) {
+  const {asked, refused} = found.dry_runs[run];
+  if (refused.length > 0) return [terms(refused.map((reason) => ["even without its pods", reason, "bad"]))];
+  const victims = asked.filter(({reprieved}) => !reprieved);
+  return [
+    figure(count(victims.length), victims.length === 1 ? "victim" : "victims", "stuck"),
+    terms([
+      ["pods of lower priority", `all ${count(asked.length)} taken out`],
+      ...asked.map(({pod, priority, reprieved, violates, reasons}) => [
+        `${podName(pod)}, priority ${count(priority)}${violates ? ", breaks a budget" : ""}`,
+        reprieved ? "gets its place back" : reasons.join(", ") || "has to go",
+        reprieved ? "" : "bad",
+      ]),
+    ]),
+    run === 0 && note("The most important is asked first. Each gets its place back if the pod still fits."),
+  ];
+}
+
+function ladderFacts({post_filter: {outcome}}, {rung}) {
+  const before = (place) => (place === 0 ? outcome.candidates.length : outcome.rungs[place - 1].left.length);
+  const {left} = outcome.rungs[rung];
+  return [
+    figure(count(left.length), left.length === 1 ? "node is left" : `of ${many(before(rung), "node")} are left`),
+    terms(
+      outcome.rungs
+        .slice(0, rung + 1)
+        .map((each, place) => [
+          `${place + 1}  ${each.rung}`,
+          `${count(before(place))} → ${count(each.left.length)}`,
+          place === rung ? "changed" : "",
+        ]),
+    ),
+    note(
+      outcome.rungs[rung].rung === "smallest priority sum"
+        ? "Each priority is raised by 2³¹ before it is added, so that more victims always cost more."
+        : "A rung keeps the nodes that are best in it. The next one is asked only while several are left.",
+    ),
+  ];
+}
+
+/** The nodes whose arithmetic is shown: those with the highest totals, the taken one among them. */
+function shownNodes({score, host}) {
+  const taken = score.nodes.filter(({node}) => node === host?.node);
+  const others = score.nodes.filter(({node}) => node !== host?.node).toSorted((one, other) => other.total - one.total);
+  return [...taken, ...others].slice(0, SHOWN_NODES);
+}
+
+function scoreFacts(answer, {plugin}) {
+  const {score} = answer;
+  const {normalizes} = score.plugins[plugin];
+  const raw = {...score.plugins[plugin], normalizes: ""};
+  const nodes = shownNodes(answer).map(({node, scores}) => ({
+    node,
+    lines: [...linesOf(scores[plugin], raw).slice(0, -1), ["raw score", count(scores[plugin].raw)]],
+  }));
+  return [
+    {kind: "formulas", nodes},
+    note(
+      normalizes
+        ? "A raw score of this plugin can be compared only after it is normalised."
+        : "Each division drops its remainder, as Go does with integers.",
+    ),
+  ];
+}
+
+function normalizeFacts({score}) {
+  return [
+    terms(
+      score.plugins.map(({plugin, normalizes, lowest, highest}) => [
+        plugin,
+        normalizes ? `${normalizes}, raw ${count(lowest)} to ${count(highest)}` : "raw scores stay",
+        normalizes ? "changed" : "gone",
+      ]),
+    ),
+  ];
+}
+
+function sumFacts(answer, {plugin}) {
+  const nodes = shownNodes(answer);
+  const rows = answer.score.plugins.map(({plugin: name, weight}, place) => ({
+    plugin: name,
+    look: place > plugin ? "ahead" : place === plugin ? "now" : "",
+    cells: nodes.map(({scores}) =>
+      place > plugin ? null : [`${scores[place].normalized}×${weight}`, count(scores[place].weighted)],
+    ),
+  }));
+  const sums = nodes.map((node) => count(upTo(node, plugin)));
+  const others = answer.score.nodes.length - nodes.length;
+  return [
+    {kind: "totals", nodes: nodes.map(({node}) => node), rows, sums},
+    others > 0 && note(`${many(others, "more node is", "more nodes are")} scored in the same way.`),
+  ];
+}
+
+function hostFacts({host, score}, {isDrawn}) {
+  const best = host.tied.map((node, place) => [
+    node,
+    !isDrawn ? count(host.total) : place === host.drawn ? "taken" : "out",
+    isDrawn && place !== host.drawn ? "gone" : isDrawn ? "changed" : "",
+  ]);
+  const lower = (score?.is_compared ? score.nodes : []).filter(({node}) => !host.tied.includes(node));
+  const next = lower.toSorted((one, other) => other.total - one.total)[0];
+  return [
+    host.tied.length > 1 &&
+      figure(
+        isDrawn ? `1 in ${host.tied.length}` : count(host.tied.length),
+        isDrawn ? "was the chance of each" : "nodes have the highest total",
+      ),
+    terms([...best.slice(0, 12), !isDrawn && next && [`${next.node}, the next best`, count(next.total), "gone"]]),
+    host.tied.length > 1 &&
+      note(
+        "A tie is drawn: the first name and the emptier node are not preferred. The draw is of the run's seed, so it can be repeated.",
+      ),
+  ];
+}
