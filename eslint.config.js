@@ -7,14 +7,14 @@ import globals from "globals";
 // controllers, and views import no controllers.
 const ROOMS = {
   controllers: [
-    ["board", "pods", "volumes", "machines", "site", "versions", "triage", "first_look", "inside", "timeline"],
+    ["board", "film", "pods", "volumes", "machines", "site", "versions", "triage", "first_look", "inside", "timeline"],
     ["nodes"],
     ["session"],
     ["run", "why"],
     ["palette"],
   ],
   views: [
-    ["board", "palette", "versions", "triage", "first_look", "inside", "timeline"],
+    ["board", "film", "palette", "versions", "triage", "first_look", "inside", "timeline"],
     ["pods"],
     ["volumes", "nodes", "machines"],
     ["run"],
@@ -22,7 +22,7 @@ const ROOMS = {
     ["shared"],
   ],
   model: [
-    ["palette"],
+    ["film", "palette"],
     ["run", "versions", "triage", "first_look", "inside", "timeline"],
     ["volumes"],
     ["pods", "nodes", "machines", "why"],

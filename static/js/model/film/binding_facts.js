@@ -1,6 +1,6 @@
 /** The facts beside the steps from Assume on. */
 import {backoffWords} from "../inside/cycle_words.js";
-import {count, duration, moment, parseId} from "../shared/format.js";
+import {author, count, duration, moment, parseId} from "../shared/format.js";
 import {figure, note, terms} from "./blocks.js";
 import {toldOf} from "./told.js";
 
@@ -10,11 +10,13 @@ export function bindingFacts(film, step, picture) {
 }
 
 const BINDING = {
-  bindqueue: ({rounds}, {round}) => [
-    terms([
-      ["pods before it in the BindQueue", count(rounds[round].ahead.length)],
-      ["node", rounds[round].node],
-    ]),
+  bindqueue: ({rounds}, {event, round}, film, picture) => [
+    ...(event ? writeFacts(film, picture) : []),
+    !event &&
+      terms([
+        ["pods before it in the BindQueue", count(rounds[round].ahead.length)],
+        ["node", rounds[round].node],
+      ]),
     note("v1.11 binds volumes in rounds: a worker writes them, and the pod goes through the queue once more."),
   ],
   assume: assumeFacts,
@@ -103,17 +105,32 @@ function reserveFacts({volumes, points}) {
   ];
 }
 
-function prebindFacts(answer, {event, look, at}, film, {writes}) {
-  const all = film.steps.filter((step) => step.phase === "prebind" && step.event).length;
+/** What is written where, by kind of event. */
+const FIELDS = {
+  VolumePreBound: "spec.claimRef",
+  VolumeProvisioned: "created",
+  VolumeBound: "status.phase Bound",
+  ClaimBindCompleted: "spec.volumeName",
+  ClaimBound: "status.phase Bound",
+};
+
+/** All writes of the binding, with those that are made at this step. */
+function writeFacts({steps}, {writes}) {
+  const all = steps.filter(({event}) => event && FIELDS[event.kind]);
+  const rows = all.map(({event: {kind, object, component, at: when}}, place) => ({
+    name: parseId(object).name,
+    field: FIELDS[kind],
+    by: author(component),
+    at: place < writes ? `${moment(when)} s` : "",
+    look: place < writes - 1 ? "done" : place === writes - 1 ? "done now" : "",
+  }));
+  const family = writes < all.length ? "promised" : "settled";
+  return [figure(`${count(writes)} of ${count(all.length)}`, "writes made", family), {kind: "writes", rows}];
+}
+
+function prebindFacts(answer, {event, look, at}, film, picture) {
   const [written] = toldOf(answer, "VolumesWritten");
-  if (event)
-    return [
-      figure(`${count(writes)} of ${count(all)}`, "writes made", writes < all ? "promised" : "settled"),
-      terms([
-        [parseId(event.object).name, event.kind, "changed"],
-        ["written by", event.component],
-      ]),
-    ];
+  if (event) return writeFacts(film, picture);
   const {caches, is_bound: isBound} = answer.volumes.looks[look];
   const deadline = answer.volumes.written.at(-1)?.deadline ?? null;
   return [

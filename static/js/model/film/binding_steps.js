@@ -1,4 +1,5 @@
 /** The steps from Assume to the confirmed binding. */
+import {hasBindQueue} from "../inside/cycle.js";
 import {toldOf} from "./told.js";
 
 /** Who else writes while volumes are bound, and with which events. */
@@ -6,13 +7,28 @@ const WRITES = ["VolumePreBound", "VolumeProvisioned", "VolumeBound", "ClaimBind
 
 /** The steps of v1.11's rounds, and of Assume up to PostBind. */
 export function bindingSteps(answer, events) {
-  return [...roundSteps(answer), ...assumeSteps(answer, events), ...boundSteps(answer, events)];
+  const rounds = roundSteps(answer, events);
+  return [...rounds, ...assumeSteps(answer, events), ...boundSteps(answer, rounds.length > 0 ? [] : events, events)];
 }
 
-/** v1.11: the pod enters the BindQueue, and its round ends. */
-function roundSteps(answer) {
+/** v1.11: the pod enters the BindQueue, its volumes are written, and its round ends. */
+function roundSteps(answer, events) {
   const told = toldOf(answer, "RoundMade");
-  return answer.rounds.map((_, round) => ({phase: "bindqueue", round, ...told[round]}));
+  if (told.length === 0) return [];
+  const made = answer.rounds.map((_, round) => ({phase: "bindqueue", round, ...told[round]}));
+  return inOrder([...made, ...writeSteps(answer, events, "bindqueue")]);
+}
+
+/** The writes of the binding, by whom ever. */
+function writeSteps(answer, events, phase) {
+  const own = ownObjects(answer);
+  return events
+    .filter(({kind, object}) => WRITES.includes(kind) && own.has(object))
+    .map((event) => ({phase, event, at: event.at, seq: event.seq}));
+}
+
+function inOrder(steps) {
+  return steps.toSorted((one, other) => one.seq - other.seq || one.at - other.at);
 }
 
 function assumeSteps(answer, events) {
@@ -27,25 +43,22 @@ function assumeSteps(answer, events) {
   return [
     {phase: "assume", ...now},
     ...(reserves && !isEarly ? [{phase: "reserve", ...now}] : []),
-    ...(answer.rounds.length === 0 ? [{phase: "permit", ...now}] : []),
+    ...(hasBindQueue(answer) ? [] : [{phase: "permit", ...now}]),
   ];
 }
 
 /** What is done beside the next cycles, in the order of time. */
-function boundSteps(answer, events) {
+function boundSteps(answer, writes, events) {
   const waits = toldOf(answer, "PointRan").flatMap((told, place) =>
     answer.points[place]?.point === "Permit" && answer.points[place].code === "Wait" ? [told] : [],
   );
   const permitted = waits.map((told) => ({phase: "waitonpermit", ...told}));
-  return [...permitted, ...prebindSteps(answer, events), ...lastSteps(answer, events)];
+  return [...permitted, ...prebindSteps(answer, writes), ...lastSteps(answer, events)];
 }
 
 function prebindSteps(answer, events) {
-  const own = ownObjects(answer);
-  const writes = events.filter(({kind, object}) => WRITES.includes(kind) && own.has(object));
   const looks = toldOf(answer, "VolumesLooked").map((told, look) => ({phase: "prebind", look, ...told}));
-  const written = writes.map((event) => ({phase: "prebind", event, at: event.at, seq: event.seq}));
-  return [...written, ...looks].toSorted((one, other) => one.seq - other.seq || one.at - other.at);
+  return inOrder([...writeSteps(answer, events, "prebind"), ...looks]);
 }
 
 /** The claims and volumes that the binding is about. */

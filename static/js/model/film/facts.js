@@ -6,6 +6,7 @@
  * - {kind: "answers", title, rows: [{name, what, text}]}; `what` is "keep", "ok", "stop", "skip", "never" or "ahead"
  * - {kind: "formulas", nodes: [{node, lines: [[text, value]]}]}
  * - {kind: "totals", nodes, rows: [{plugin, weight, look, cells: [[text, value]]}], sums}
+ * - {kind: "writes", rows: [{name, field, by, at, look}]}
  * - {kind: "note", text}
  */
 import {linesOf} from "../inside/cycle_score.js";

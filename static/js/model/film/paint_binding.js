@@ -15,7 +15,8 @@ const CALM = {
 };
 
 export const BINDING_PAINTERS = {
-  bindqueue: (picture, {round}, {answer}) => onNode(picture, answer.rounds[round].node, "promised"),
+  bindqueue: (picture, {event}, {answer}) =>
+    event ? {...picture, writes: picture.writes + 1} : onNode(picture, answer.rounds[0].node, "promised"),
   assume: (picture, _, {answer}) => onNode(picture, answer.assume.assumed.node, "promised"),
   reserve: (picture, _, {answer}) => ({...picture, assumed: answer.volumes?.assumed.at(-1)?.bind ?? []}),
   permit: (picture) => picture,

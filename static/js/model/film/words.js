@@ -116,7 +116,7 @@ const SAYS = {
     return `${name} × ${count(weight)}: ${scoreList(score, (node) => upTo(node, plugin))}${isLast ? ". The sum is complete." : " so far."}`;
   },
   host: hostWords,
-  bindqueue: ({rounds}, {round}) => roundWords(rounds[round]),
+  bindqueue: ({rounds}, {event, round}) => (event ? writeWords(event) : roundWords(rounds[round])),
   assume: (answer) => sentenceOf({id: "assume", state: "done"}, {...answer, volumes: null}),
   reserve: ({volumes}) => {
     const bind = volumes?.assumed.at(-1)?.bind ?? [];
@@ -134,7 +134,7 @@ const SAYS = {
   postbind: () => "The watch confirms it: the assumption is a fact.",
   unreserve: () => "Unreserve: the plugins undo what they reserved, in reverse order.",
   forget: ({assume}) => `The cache forgets the pod on ${assume.assumed.node}.`,
-  evict: (_, {event}) => `${nameOf(event.object)}: ${EVICTED[event.kind]}`,
+  evict: (_, {event}) => EVICTED[event.kind](nameOf(event.object)),
   fail: ({pod, queue}) =>
     `The attempt has failed. ${podName(pod)} returns to the queue. ${requeuedWords(queue.requeued)}`,
   nominate: ({post_filter: {outcome}}) => `status.nominatedNodeName names ${outcome.node}.`,
@@ -146,9 +146,9 @@ const SAYS = {
 };
 
 const EVICTED = {
-  PodDisrupted: "gets the condition DisruptionTarget.",
-  PodEvicted: "is deleted. It may take its grace period.",
-  Preempted: "the Event Preempted is written.",
+  PodDisrupted: (name) => `${name} gets the condition DisruptionTarget.`,
+  PodEvicted: (name) => `${name} is deleted. It may take its grace period.`,
+  Preempted: (name) => `The Event Preempted is written about ${name}.`,
 };
 
 const PLACES = {
@@ -233,11 +233,11 @@ function roundWords({what, node, error}) {
 }
 
 const WROTE = {
-  VolumePreBound: (name) => `PreBind writes spec.claimRef of ${name}.`,
+  VolumePreBound: (name) => `The scheduler writes spec.claimRef of ${name}.`,
   VolumeProvisioned: (name) => `The provisioner makes ${name}.`,
   VolumeBound: (name) => `The PV controller makes ${name} Bound.`,
   ClaimBindCompleted: (name) => `The PV controller writes spec.volumeName of ${name}.`,
-  ClaimBound: (name) => `${name} is Bound. PreBind does not know it yet.`,
+  ClaimBound: (name) => `${name} is Bound. The scheduler has not looked yet.`,
 };
 
 function writeWords({kind, object}) {

@@ -69,8 +69,23 @@ function Totals({block: {nodes, rows, sums}}) {
     <tfoot><tr><th scope="row">Sum</th>${sums.map((sum, place) => html`<td key=${place}><b>${sum}</b></td>`)}</tr></tfoot></table>`;
 }
 
+function Writes({block: {rows}}) {
+  return html`<ol class="fm-writes">${rows.map(
+    ({name, field, by, at, look}, place) => html`
+    <li key=${place} class=${look}><span class="n">${look ? html`<${Icon} name="ok" />` : place + 1}</span><span><span class="mono">${name}</span> ${field}<small>${by}</small></span><span class="num">${at}</span></li>`,
+  )}</ol>`;
+}
+
 function Note({block: {text}}) {
   return html`<p class="fm-note">${text}</p>`;
 }
 
-const VIEWS = {figure: Figure, terms: Terms, answers: Answers, formulas: Formulas, totals: Totals, note: Note};
+const VIEWS = {
+  writes: Writes,
+  figure: Figure,
+  terms: Terms,
+  answers: Answers,
+  formulas: Formulas,
+  totals: Totals,
+  note: Note,
+};

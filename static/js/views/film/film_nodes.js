@@ -180,11 +180,11 @@ function Below({player, shown}) {
   const marks = shown.marks ?? asked.map(() => "wait");
   return html`
     ${shows === "filter" && html`<div class="pips" aria-hidden="true">${marks.map((mark, place) => html`<span key=${place} class=${`pip ${mark}`} style=${`--i:${place}`}>${mark === "ok" ? html`<${Icon} name="ok" />` : mark === "stop" ? html`<${Icon} name="no" />` : ""}</span>`)}</div>`}
-    ${shown.why ? html`<p class="why" title=${shown.full}><${WhyMark} shown=${shown} /><span>${shown.why}</span></p>` : shows === "filter" ? html`<p class="why"><span> </span></p>` : shown.look === "copied" && html`<p class="why"><${Mark} name="in-flight" family="working" /><span>copied</span></p>`}`;
+    ${shown.why ? html`<p class="why" title=${shown.full}><${WhyMark} shown=${shown} hasLadder=${player.picture.value.ladder !== null} /><span>${shown.why}</span></p>` : shows === "filter" ? html`<p class="why"><span> </span></p>` : shown.look === "copied" && html`<p class="why"><${Mark} name="in-flight" family="working" /><span>copied</span></p>`}`;
 }
 
-function WhyMark({shown}) {
-  if (shown.victims.length > 0)
+function WhyMark({shown, hasLadder}) {
+  if (shown.victims.length > 0 || (hasLadder && shown.fits))
     return html`<${Mark} name="victim" family=${shown.look === "gone" ? "held" : "stuck"} />`;
   return shown.fits ? html`<${Mark} name="ok" family="settled" />` : html`<${Mark} name="no" family="stuck" />`;
 }

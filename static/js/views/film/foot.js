@@ -20,7 +20,7 @@ function Events({player}) {
   const events = withEvictors(model.run.events).slice(0, DRAWN_EVENTS);
   const isInside = step.isStill && step.phase !== "assume" && step.phase !== "reserve" && step.phase !== "permit";
   return html`
-    <section class="fm-events" aria-label="Events"><header><h2>Events</h2><span class="mute">${isInside ? "none between Pop and Assume: this is inside one event" : "newest first"}</span></header>
+    <section class="fm-events" aria-label="Events"><header><h2>Events</h2><span class="mute">${isInside ? "none while the cycle decides: this is inside one event" : "newest first"}</span></header>
       <ol>${events.map((event) => {
         const {seq, at, kind, object, component} = event;
         return html`<li key=${seq} class=${seq === model.seq ? "now" : ""}><span class="num q">${seq}</span><span class="num t">${moment(at)}</span><span class="src">${author(component)}</span><span class="o" title=${object}>${parseId(object ?? "").name}</span><span class="msg" title=${`${kind} ${eventText(event)}`}><b>${kind}</b> ${eventText(event)}</span></li>`;
@@ -49,10 +49,12 @@ function Row({words, many, all, family}) {
 function Ladder({player, ladder: {seen, rungs}}) {
   const {ordered, dry_runs: runs, outcome} = player.film.value.answer.post_filter;
   const evidence = {...outcome, candidates: Object.fromEntries(outcome.candidates.map((each) => [each.node, each]))};
-  const {rows} = candidatesOf(evidence);
-  const shown = rows.slice(0, COLUMNS);
   const turn = new Map(runs.map(({node}, place) => [node, place]));
-  const isSeen = ({node}) => (turn.get(node) ?? 0) < seen;
+  // The best ten, in the order of their dry runs.
+  const {rows} = candidatesOf(evidence);
+  const turnOf = ({node}) => turn.get(node) ?? 0;
+  const shown = rows.slice(0, COLUMNS).toSorted((one, other) => turnOf(one) - turnOf(other));
+  const isSeen = (row) => turnOf(row) < seen;
   const left = rungs > 0 ? outcome.rungs[rungs - 1].left : (ordered?.nodes ?? []);
   const isLast = rungs === outcome.rungs.length && rungs > 0;
   const look = (row) =>
