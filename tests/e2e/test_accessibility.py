@@ -29,6 +29,7 @@ _AT_AN_EVENT = (
     "inside/volumes/?node={node}",
     "timeline/?pod=shop/orders-0",
     "timeline/?as=table",
+    "film/?cycle=3&step=score",
 )
 _OF_THE_SITE = ("/", "/versions/", "/glossary/", "/scenarios/upload/", "/login/")
 _WAITING = (

@@ -23,7 +23,7 @@ export class FilmPlayer {
     this.calm = calm;
     this.board = new BoardAt(session.api);
     const {address} = session;
-    this.cycle = signal(parseSeq(address.query("cycle")));
+    this.wanted = signal(this.#named());
     this.speed = signal(parseSpeed(address.query("speed")));
     /** @type {import("@preact/signals").Signal<{status: string, film?: any, message?: string}>} */
     this.held = signal({status: "loading"});
@@ -50,16 +50,10 @@ export class FilmPlayer {
     return this.board.model;
   }
 
-  /** The pod that the address names, as "shop/web-0", or "". */
-  get pod() {
-    const id = this.session.selection.pod.value;
-    return id ? id.slice("pod/".length) : "";
-  }
-
   start() {
     effect(() => {
-      const cycle = this.cycle.value ?? this.#newest();
-      if (cycle !== null && this.asked !== cycle) this.#load(cycle);
+      const wanted = this.wanted.value ?? this.#newest();
+      if (wanted !== null && !isSame(this.asked, wanted)) this.#load(wanted);
     });
     effect(() => {
       if (this.calm.value) this.stop();
@@ -71,8 +65,8 @@ export class FilmPlayer {
     this.stop();
     const {address} = this.session;
     this.speed.value = parseSpeed(address.query("speed"));
-    const cycle = parseSeq(address.query("cycle"));
-    if (cycle !== this.cycle.value) this.cycle.value = cycle;
+    const wanted = this.#named();
+    if (!isSame(wanted, this.wanted.value)) this.wanted.value = wanted;
     else if (this.film.value) this.#show(placeOfStep(this.film.value, address.query("step")), 0);
   }
 
@@ -132,7 +126,7 @@ export class FilmPlayer {
     if (other === null) return;
     this.stop();
     this.session.address.write({cycle: other, step: null}, {isJump: true});
-    this.cycle.value = other;
+    this.wanted.value = this.#named();
   }
 
   /** The cycle of the attempt before or after, or null. */
@@ -147,46 +141,64 @@ export class FilmPlayer {
     return events.length > 0 ? parseSeq(/^cycle (\d+)/.exec(events[0].message)?.[1] ?? "") : null;
   }
 
-  #newest() {
-    return this.session.isWaiting ? null : (this.session.model.entities.get("queue")?.cycle ?? null);
+  /** The film that the address names: {cycle, pod, seq}; the newest of its pod up to an event, or null. */
+  #named() {
+    const {address} = this.session;
+    const [cycle, until, pod] = [
+      parseSeq(address.query("cycle")),
+      parseSeq(address.query("until")),
+      address.query("pod"),
+    ];
+    return cycle === null && pod === "" ? null : {cycle, pod, seq: cycle === null ? until : null};
   }
 
-  async #load(cycle) {
-    this.asked = cycle;
+  /** The newest cycle of the run. */
+  #newest() {
+    const cycle = this.session.isWaiting ? undefined : this.session.model.entities.get("queue")?.cycle;
+    return cycle === undefined ? null : {cycle, pod: "", seq: null};
+  }
+
+  async #load(wanted) {
+    this.asked = wanted;
     this.held.value = {...this.held.value, status: "loading"};
     try {
-      const film = await this.#read(cycle);
-      if (this.asked !== cycle) return;
-      const isSame = this.film.peek()?.answer.cycle === cycle;
-      const place = isSame ? this.place.peek() : placeOfStep(film, this.session.address.query("step"));
+      const film = await this.#read(wanted);
+      const before = this.film.peek();
+      const isMore = before !== null && before.answer.seq === film.answer.seq;
+      const named = isMore ? before.steps[this.aim].id : this.session.address.query("step");
+      const place = placeOfStep(film, named);
       await this.board.reach(film.steps[place].seq);
-      if (this.asked !== cycle) return;
-      this.aim = place;
-      batch(() => {
-        this.held.value = {status: "ready", film};
-        this.place.value = place;
-        this.by.value = 0;
-      });
-      this.#write(film, place);
-      if (!film.isOver) this.#follow(cycle);
+      if (this.asked === wanted) this.#take(film, place);
     } catch (error) {
-      if (this.asked === cycle) this.held.value = {...this.held.value, status: "failed", message: error.message};
+      if (this.asked === wanted) this.held.value = {...this.held.value, status: "failed", message: error.message};
     }
   }
 
-  async #read(cycle) {
+  /** Show a film that was read. */
+  #take(film, place) {
+    this.aim = place;
+    batch(() => {
+      this.held.value = {status: "ready", film};
+      this.place.value = place;
+      this.by.value = 0;
+    });
+    this.#write(film, place);
+    if (!film.isOver) this.#follow(this.asked);
+  }
+
+  async #read(wanted) {
     const {api} = this.session;
-    const answer = await api.get("inside/scheduler/", {cycle, pod: this.pod});
+    const answer = await api.get("inside/scheduler/", wanted);
     return filmOf(answer, await readEvents(api, answer));
   }
 
   /** A cycle that has not ended goes on with the run. */
-  async #follow(cycle) {
+  async #follow(wanted) {
     const {live} = this.session;
     const {seq} = live.head;
     await pause(REST_MS);
-    while (this.asked === cycle && live.head.seq === seq) await pause(REST_MS);
-    if (this.asked === cycle) await this.#load(cycle);
+    while (this.asked === wanted && live.head.seq === seq) await pause(REST_MS);
+    if (this.asked === wanted) await this.#load(wanted);
   }
 
   /** Show the step in a place once the board is there. Returns whether it is shown. */
@@ -208,7 +220,11 @@ export class FilmPlayer {
 
   #write({answer, steps}, place) {
     const {id} = steps[place];
-    this.session.address.write({cycle: answer.cycle, pod: `pod/${answer.pod}`, step: id});
+    this.session.address.write({cycle: answer.cycle, pod: `pod/${answer.pod}`, step: id, until: null});
+    const named = this.#named();
+    if (isSame(named, this.asked)) return;
+    this.asked = named;
+    this.wanted.value = named;
   }
 
   async #play(by) {
@@ -248,6 +264,10 @@ export class FilmPlayer {
     if (!next || this.step.value.isStill) return;
     while (await this.board.take(this.clock.value, next.seq));
   }
+}
+
+function isSame(one, other) {
+  return one?.cycle === other?.cycle && one?.pod === other?.pod && one?.seq === other?.seq;
 }
 
 function animationFrame() {

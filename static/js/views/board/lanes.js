@@ -5,7 +5,7 @@ import {DRAWN, backoffLeft} from "../../model/pods/lanes.js";
 import {eventText} from "../../model/shared/event_words.js";
 import {count, duration, parseId} from "../../model/shared/format.js";
 import {holdWords} from "../../model/shared/terminating.js";
-import {volumesHref} from "../shared/links.js";
+import {FilmLink, volumesHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
 
 const RING = 2 * Math.PI * 5;
@@ -40,7 +40,7 @@ function Lane({session, lane}) {
   return html`
     <section class=${size === 0 ? "lane none" : "lane"} aria-label=${`${title}, ${size} ${size === 1 ? "pod" : "pods"}`}>
       <header><${Mark} name=${mark} family=${family} /><h3>${title}</h3><span class="n">${count(size)}</span>
-        <span class="key">${flying ? html`<a href=${session.href("inside-scheduler", {pod: flying})} title="Inside of this cycle">${note}</a>` : size > 0 || lane === "in_flight" ? note : ""}</span></header>
+        <span class="key">${flying ? html`<a href=${session.href("inside-scheduler", {pod: flying})} title="Inside of this cycle">${note}</a> <${FilmLink} session=${session} cycle=${cycle} pod=${flying} />` : size > 0 || lane === "in_flight" ? note : ""}</span></header>
       ${
         size > 0 &&
         html`<ol>${lanes.first(lane).map(

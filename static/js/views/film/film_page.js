@@ -29,7 +29,7 @@ export function insideHref({session, film, step}) {
 
 function Board({player}) {
   const film = player.film.value;
-  if (!film) return html`<main class="fm-board fm-empty" id="content"><${Nothing} player=${player} /></main>`;
+  if (!film) return html`<main class="fm-board fm-empty" id="content" aria-busy=${player.held.value.status === "loading" ? "true" : undefined}><${Nothing} player=${player} /></main>`;
   const kind = film.isLarge ? "large" : "cycle";
   return html`
     <main class="fm-board" id="content" data-kind=${kind} aria-busy=${player.held.value.status === "loading" ? "true" : undefined}>
@@ -42,7 +42,7 @@ function Board({player}) {
 /** Why there is no film yet. */
 function Nothing({player}) {
   const {status, message} = player.held.value;
-  const number = player.cycle.value;
+  const number = player.wanted.value?.cycle ?? null;
   if (status === "failed")
     return html`<div role="alert" class="fm-why"><h2>This film cannot be shown</h2><p class="small">${message}</p>
       <p class="does"><button class="btn primary" type="button" onClick=${() => player.retry()}>Compute again</button></p></div>`;

@@ -8,7 +8,7 @@ import {bandWords, cycleWords, outcomeOf, sentenceOf} from "../../model/inside/c
 import {amount, count, moment} from "../../model/shared/format.js";
 import {RunPage} from "../run/run_page.js";
 import {EventLink} from "../shared/events.js";
-import {PodLink} from "../shared/links.js";
+import {FilmLink, PodLink} from "../shared/links.js";
 import {Icon, Mark} from "../shared/mark.js";
 import {Parts} from "./parts.js";
 import {StepStage} from "./stages.js";
@@ -136,7 +136,7 @@ function Stage({session, cycle, answer, steps, place}) {
   const next = steps.slice(place + 1).find(({state}) => state !== "ahead");
   return html`
     <header class="stagehead">
-      <p class="eyebrow"><span>Step ${place + 1} of ${steps.length}</span><span class="path mono" title=${step.file}>${fileOf(step.file)}: <b>${step.function}</b></span></p>
+      <p class="eyebrow"><span>Step ${place + 1} of ${steps.length}</span><${FilmLink} session=${session} cycle=${answer.cycle} pod=${`pod/${answer.pod}`} step=${step.id} /><span class="path mono" title=${step.file}>${fileOf(step.file)}: <b>${step.function}</b></span></p>
       <h2>${step.title}</h2>
       <p class="says" aria-live="polite">${sentenceOf(step, answer)}</p>
       <div class="stepper"><button class="btn" type="button" disabled=${place === 0} onClick=${() => cycle.move(-1)}><${Icon} name="back" />Back</button>

@@ -7,7 +7,7 @@ import {moment, parseId} from "../../model/shared/format.js";
 import {Failures} from "../run/failures.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
-import {CycleLink, InsideLink, ManifestLink, NodeLink} from "../shared/links.js";
+import {CycleLink, FilmLink, InsideLink, ManifestLink, NodeLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Still} from "../shared/still.js";
 import {Held} from "../why/held.js";
@@ -143,7 +143,7 @@ function Attempts({session, record, address}) {
           <li key=${id}><button aria-pressed=${String(id === shown)} onClick=${() => pick(number)}>
             <span class="row1"><${Mark} name=${mark} family=${family} />${number}<span class="num">${moment(at)} s</span></span>
             <span class="row2">${outcome(result, node, messages.get(seq))}</span></button>
-            ${cycle > 0 && html`<p class="micro inside-link"><${CycleLink} session=${session} cycle=${cycle} pod=${`pod/${pod}`}>Inside of cycle ${cycle}<//></p>`}</li>`;
+            ${cycle > 0 && html`<p class="micro inside-link"><${CycleLink} session=${session} cycle=${cycle} pod=${`pod/${pod}`}>Inside of cycle ${cycle}<//> · <${FilmLink} session=${session} cycle=${cycle} pod=${`pod/${pod}`} /></p>`}</li>`;
       })}</ol></section>`;
 }
 

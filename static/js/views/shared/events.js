@@ -1,7 +1,7 @@
 import {html} from "../../lib/html.js";
 import {eventText, withEvictors} from "../../model/shared/event_words.js";
 import {author, count, moment, parseId} from "../../model/shared/format.js";
-import {CycleLink, ObjectLink} from "./links.js";
+import {CycleLink, FilmLink, ObjectLink} from "./links.js";
 
 // More would not be visible, and each is laid out again with every frame.
 const DRAWN_EVENTS = 30;
@@ -49,11 +49,13 @@ export function ByWhom({component}) {
 
 const STARTED = /^cycle (\d+), attempt/;
 
-/** The kind of an event; the begin of a scheduling cycle leads to its inside. */
-export function Kind({session, event: {kind, object, message}}) {
+/** The kind of an event; a scheduling cycle leads to its inside where it begins, and to its film where it begins or ends. */
+export function Kind({session, event: {seq, kind, object, message, component}}) {
+  if (kind === "PodBound" && component === "scheduler")
+    return html`<b class="kind">${kind}</b> <${FilmLink} session=${session} pod=${object} until=${seq} />`;
   const cycle = kind === "AttemptStarted" ? STARTED.exec(message)?.[1] : undefined;
   if (cycle === undefined) return html`<b class="kind">${kind}</b>`;
-  return html`<b class="kind"><${CycleLink} session=${session} cycle=${cycle} pod=${object}>${kind}<//></b>`;
+  return html`<b class="kind"><${CycleLink} session=${session} cycle=${cycle} pod=${object}>${kind}<//></b> <${FilmLink} session=${session} cycle=${cycle} pod=${object} />`;
 }
 
 /**

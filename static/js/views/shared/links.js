@@ -43,6 +43,15 @@ export function CycleLink({session, cycle, pod, children}) {
   return html`<a href=${href} title=${`Inside of cycle ${cycle}`}>${children}</a>`;
 }
 
+/**
+ * The film of a scheduling cycle of a pod: by its number, or that which ended with event `until`; at a step, if one is named.
+ */
+export function FilmLink({session, pod, cycle = null, until = null, step = null, children = "Film"}) {
+  const href = session.href("film", {cycle, until, step, pod, seq: null});
+  const title = cycle === null ? "Film of this scheduling cycle" : `Film of cycle ${cycle}`;
+  return html`<a class="film-link" href=${href} title=${title} aria-label=${title}>${children}</a>`;
+}
+
 /** A link to the page of an object, at the event shown or at event *seq*. */
 export function ObjectLink({session, id, seq = session.place.seq, children}) {
   const href = session.hrefOf(id, seq === session.place.seq ? {} : {seq});

@@ -1,0 +1,60 @@
+"""A film of a scheduling decision: it plays, steps both ways, and leaves the run alone."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.stories import PATIENCE_MS, cluster_file, finished_run, node, one_pod_too_many, pod
+
+
+def test_a_film_plays_and_steps_both_ways(page: Page) -> None:
+    run = finished_run(page, "film", one_pod_too_many("film"))
+    before = page.request.get(f"/api/runs/{run}/").json()
+    page.goto(f"/runs/{run}/pods/shop/big-0/")
+    attempts = page.get_by_role("region", name="Attempts")
+    attempts.get_by_role("link", name="Film of cycle 1").click(timeout=PATIENCE_MS)
+    step = page.get_by_role("complementary", name="This step")
+    heading = step.get_by_role("heading", level=2)
+    expect(heading).to_have_text("big-0 is the first in activeQ.", timeout=PATIENCE_MS)
+    page.keyboard.press("ArrowRight")
+    expect(heading).to_have_text("big-0 is popped and is in flight. Cycle 1 begins.")
+    expect(page).to_have_url(re.compile(r"cycle=1&.*step=pop\.2"))
+    page.keyboard.press("ArrowLeft")
+    expect(heading).to_have_text("big-0 is the first in activeQ.")
+    page.keyboard.press("4")
+    page.keyboard.press("End")
+    expect(heading).to_contain_text("The watch confirms it")
+    page.keyboard.press("b")
+    expect(heading).to_contain_text("is the first in activeQ", timeout=PATIENCE_MS)
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    page.keyboard.press("Space")
+    expect(page.get_by_text("clock stands", exact=True)).to_be_visible()
+    expect(heading).to_contain_text("The watch confirms it", timeout=PATIENCE_MS)
+    after = page.request.get(f"/api/runs/{run}/").json()
+    assert (after["head"], after["speed"]) == (before["head"], before["speed"])
+
+
+def test_a_film_only_steps_where_motion_is_reduced(page: Page) -> None:
+    run = finished_run(page, "calm-film", one_pod_too_many("calm-film"))
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"/runs/{run}/film/?cycle=3&step=filter")
+    heading = page.get_by_role("complementary", name="This step").get_by_role("heading", level=2)
+    expect(heading).to_have_text("small is refused by NodeResourcesFit.", timeout=PATIENCE_MS)
+    expect(page.get_by_role("button", name="Play", exact=True)).to_have_count(0)
+    expect(page.get_by_role("group", name="Speed of the film")).to_have_count(0)
+    page.keyboard.press("Space")
+    expect(heading).to_contain_text("No node fits.")
+    page.keyboard.press("i")
+    expect(page).to_have_url(re.compile(r"/inside/scheduler/\?.*step=postfilter"))
+
+
+def test_a_large_search_shows_a_picked_reason(page: Page) -> None:
+    nodes = [node(f"n{place:02}", cpu="1" if place % 3 else "4") for place in range(70)]
+    run = finished_run(page, "wide", cluster_file("wide", *nodes, pod("wide-0", cpu="2")))
+    page.goto(f"/runs/{run}/film/?cycle=1&step=filter.10")
+    reasons = page.get_by_role("complementary", name="Queues and storage")
+    refused = reasons.get_by_role("button", name="Insufficient cpu")
+    expect(refused).to_contain_text("46", timeout=PATIENCE_MS)
+    refused.click()
+    expect(refused).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("canvas[aria-label*='70 nodes']")).to_be_visible()
