@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Site
-from tests.e2e.stories import finished_run, log_in, upload
+from tests.e2e.stories import cluster_file, finished_run, log_in, pod, upload
 
 _ROOT = Path(__file__).parents[2]
 _AXE = _ROOT / "node_modules" / "axe-core" / "axe.min.js"
@@ -30,8 +30,20 @@ _AT_AN_EVENT = (
     "timeline/?pod=shop/orders-0",
     "timeline/?as=table",
     "film/?cycle=3&step=score",
+    "objects/claim/shop/orders/",
 )
-_OF_THE_SITE = ("/", "/versions/", "/glossary/", "/scenarios/upload/", "/login/")
+_OF_THE_SITE = (
+    *("/", "/versions/", "/glossary/", "/scenarios/upload/", "/login/", "/api/docs/"),
+    *("/operations/", "/nowhere/", "/runs/999999/"),
+)
+_OF_AN_ACCOUNT = (
+    *("/account/", "/account/password/", "/admin/", "/admin/runs/run/", "/admin/runs/scenario/"),
+    *("/admin/auth/user/", "/admin/auth/user/add/", "/admin/scheduling/pod/"),
+)
+_EMPTY = (
+    *("pods/?name=nobody", "nodes/?name=nobody", "volumes/?find=nobody", "pods/shop/nobody/"),
+    *("nodes/nobody/", "objects/pod/shop/nobody/", "?seq=999999", "connect/", "agreement/"),
+)
 _WAITING = (
     "main[aria-busy=true], main.waiting, main.board.waiting, main.inside [role=status],"
     " main.compare > [role=status]"
@@ -73,8 +85,45 @@ def run(page: Page) -> int:
 
 def test_pages_of_the_site_break_no_rule(page: Page, site: Site) -> None:
     found = [each for address in _OF_THE_SITE for each in _look_at(page, address)]
+    assert found == [], "\n".join(found)
+
+
+def test_pages_of_an_account_break_no_rule(page: Page, site: Site, run: int) -> None:
     log_in(page, site.password)
-    found += _look_at(page, "/account/")
+    found = [each for address in _OF_AN_ACCOUNT for each in _look_at(page, address)]
+    found += _look_at(page, f"/admin/runs/run/{run}/change/")
+    page.goto(f"/runs/{run}/")
+    found += _opened(page, "#share", "Who may see this run")
+    assert found == [], "\n".join(found)
+
+
+def _opened(page: Page, button: str, dialog: str) -> list[str]:
+    """The violations of a page with a dialog over it."""
+    page.locator(button).first.click()
+    expect(page.get_by_role("dialog", name=dialog)).to_be_visible()
+    found = _violations(page)
+    page.keyboard.press("Escape")
+    return found
+
+
+def test_dialogs_break_no_rule(page: Page, run: int) -> None:
+    page.goto(f"/runs/{run}/")
+    expect(page.locator(_WAITING)).to_have_count(0)
+    found = _opened(page, "#fork-here", "Fork here")
+    found += _opened(page, "#budget-open", "Budget of this run")
+    found += _opened(page, "[data-delete]", "Delete")
+    found += _opened(page, "[aria-label='Keyboard shortcuts']", "Keyboard shortcuts")
+    page.goto(f"/runs/{run}/pods/shop/orders-0/")
+    page.locator(".mx button").first.click()
+    expect(page.locator("#cell")).to_be_visible()
+    found += _violations(page)
+    assert found == [], "\n".join(found)
+
+
+def test_empty_and_failing_pages_break_no_rule(page: Page, run: int) -> None:
+    found = [each for path in _EMPTY for each in _look_at(page, f"/runs/{run}/{path}")]
+    upload(page, "bad", cluster_file("bad", pod("broken", cpu="12 potatoes")))
+    found += _violations(page)
     assert found == [], "\n".join(found)
 
 

@@ -105,8 +105,8 @@ def places_of(history: History, seqs: tuple[int, ...], dice: random.Random) -> l
             found.append(Place(kind, f"{kind}s/{chosen[kind].partition('/')[2]}/", chosen[kind]))
     for kind in ("claim", "volume"):
         if key := chosen[kind]:
-            found.append(Place("volumes", f"volumes/?{kind}={key.partition('/')[2]}"))
-            found.append(Place("manifest", f"objects/{key}/"))
+            found.append(Place("volumes", f"volumes/?{kind}={key.partition('/')[2]}", key))
+            found.append(Place("manifest", f"objects/{key}/", key))
     if history.run.as_brought:
         found += [Place(name, f"{name}/", moves=False) for name in ("first-look", "triage")]
     return found
@@ -209,7 +209,7 @@ class Walker:
             wrong = [
                 *self._wrong_instant(history, place, each, allowed),
                 *self._wrong_facts(history, place, each),
-                *_later(each["text"], history, seq, seqs),
+                *_later(each["text"], place, history.later_names(seq, seqs)),
             ]
             for kind, selector, text in wrong:
                 yield self._finding(kind, place, history.run.demo, seq, selector, text)
@@ -273,10 +273,10 @@ class Walker:
         return Finding(kind, place.name, selector, demo, seq, width, self.theme, text)
 
 
-def _later(
-    text: str, history: History, seq: int, seqs: tuple[int, ...]
-) -> Iterator[tuple[str, str, str]]:
-    """Names in a frame that only a later event brings."""
-    for name in history.later_names(seq, seqs):
-        if re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text):
+def _later(text: str, place: Place, names: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Names in a frame that only a later event brings; the page may say that its own object is not there."""
+    for name in names:
+        if name != place.subject.rpartition("/")[2] and re.search(
+            rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text
+        ):
             yield "later", "main", f"names {name}, which does not exist yet"

@@ -3,7 +3,7 @@ import {operationLanes, operationsAxis} from "../../model/nodes/operation_lanes.
 import {placeOn} from "../../model/pods/life.js";
 import {ticksBetween} from "../../model/run/timeline.js";
 import {count, duration, moment, tick} from "../../model/shared/format.js";
-import {Mark} from "../shared/mark.js";
+import {Mark, Name} from "../shared/mark.js";
 
 const LANES = 30;
 const SLICES = 200;
@@ -66,7 +66,7 @@ function Axis({axis, at}) {
 
 function Lane({lane, axis, at}) {
   return html`
-    <div class="line"><span class="cut" title=${lane.unique}>${lane.name}</span>
+    <div class="line"><span class="cut" title=${`${lane.name}\n${lane.unique}`}><${Name} name=${lane.name} untitled /></span>
       <span class="lane" role="img" aria-label=${spoken(lane, at)}>${lane.slices.slice(-SLICES).map((slice, i) => html`<${Slice} key=${i} slice=${slice} axis=${axis} at=${at} />`)}</span></div>`;
 }
 

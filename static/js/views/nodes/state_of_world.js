@@ -3,7 +3,7 @@ import {attachedState, deviceState, mountStates, nextStep} from "../../model/hea
 import {count, moment} from "../../model/shared/format.js";
 import {TERMINATING, holdWords, isTerminating} from "../../model/shared/terminating.js";
 import {PodLink} from "../shared/links.js";
-import {Mark} from "../shared/mark.js";
+import {Mark, Name} from "../shared/mark.js";
 
 const ROWS = 100;
 const SIGNS = [
@@ -51,7 +51,7 @@ function Row({session, row}) {
   const volume = session.model.entities.get(`volume/${row.name}`);
   return html`
     <tr class=${row.sign === "=" ? "" : `diff f-${row.family}`}>
-      <th scope="row" class="cut" title=${row.unique}>${row.name}<span>${row.plugin}${isTerminating(volume) && html`, <b class="tinted f-stuck" title=${holdWords(`volume/${row.name}`, session.model)}>${TERMINATING.text}</b>`}</span></th>
+      <th scope="row" class="cut" title=${`${row.name} ${row.plugin}\n${row.unique}`}><${Name} name=${row.name} untitled /><span>${row.plugin}${isTerminating(volume) && html`, <b class="tinted f-stuck" title=${holdWords(`volume/${row.name}`, session.model)}>${TERMINATING.text}</b>`}</span></th>
       <td class="d first cut">${row.desired.length === 0 ? html`<span class="mute">no pod</span>` : html`<${Pods} session=${session} keys=${row.desired.map(([pod]) => pod)} />`}</td>
       <td class="d last num mute">${row.desired.length > 0 && `${moment(row.desired[0][1])} s`}</td>
       <td class="g"><span class="gl" role="img" aria-label=${SPOKEN[row.sign]}>${row.sign}</span></td>
