@@ -94,7 +94,7 @@ def _wrong(found: Sick, answer: Answer, *, is_held: bool) -> Iterator[str]:
         yield f"it is stuck, and the answer is {answer.sentence!r}"
     if is_held and not answer.groups:
         yield "it is in a group, and the answer does not say so"
-    if is_held and _would_run(answer) and not answer.contradiction:
+    if is_held and _would_run(answer) and not (answer.contradiction or _awaits(answer)):
         yield f"it is let go without a word: {answer.predicted}"
     for cause in answer.causes:
         for fact in cause.because:
@@ -103,7 +103,13 @@ def _wrong(found: Sick, answer: Answer, *, is_held: bool) -> Iterator[str]:
 
 
 def _would_run(answer: Answer) -> bool:
-    return answer.predicted.startswith(("it runs", "it is gone"))
+    """It goes on, and nothing is said of what lets it."""
+    return answer.predicted.startswith("it runs") or answer.predicted == "it is gone"
+
+
+def _awaits(answer: Answer) -> bool:
+    """Whether it says whom the pod waits for, so that it is no surprise when that one lets it go on."""
+    return " once a scheduler has chosen a node for " in answer.sentence
 
 
 def _said(group: Group) -> Iterator[str]:

@@ -86,6 +86,12 @@ def _has_users(evidence: Evidence, match: re.Match[str]) -> bool:
     )
 
 
+def _are_awaited(evidence: Evidence, match: re.Match[str]) -> bool:
+    """Pods for which a scheduler has yet to choose a node."""
+    pods = [evidence.find("Pod", name) for name in _names(match[1])]
+    return all(pod is not None and not pod["spec"].get("nodeName") for pod in pods)
+
+
 def _has_no_volumes(evidence: Evidence, match: re.Match[str]) -> bool:
     return all(evidence.find("PersistentVolume", name) is None for name in _names(match[1]))
 
@@ -219,6 +225,7 @@ _LIST: Final = r"([\w/-]+(?:, [\w/-]+)*(?: and (?:[\w/-]+|\d+ more))?)"
 _Holds = Callable[[Evidence, re.Match[str]], bool]
 _STATEMENTS: Final[tuple[tuple[re.Pattern[str], _Holds], ...]] = (
     (re.compile(rf"Pods? {_LIST} uses? (?:it|them)\b"), _has_users),
+    (re.compile(rf"chosen a node for (?:one of the )?pods? {_LIST}"), _are_awaited),
     (re.compile(rf"volumes? {_LIST} do(?:es)? not exist any more"), _has_no_volumes),
     (re.compile(rf"Nodes? {_LIST} (?:is|are) not ready \(Ready=(\w+), (\w+)\)"), _is_ready),
     (re.compile(r"\b(n\d) has ([\w./-]+(?:=\w+)?:No\w+)"), _has_taint),

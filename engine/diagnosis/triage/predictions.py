@@ -38,10 +38,11 @@ def decided(groups: Iterable[Group]) -> Prediction:
 
 def predict(cluster: Cluster, kind: str, key: str) -> Prediction:
     """Play *cluster*, which is a fork, for a minute, and look at the object."""
+    why = _goes_with_namespace(cluster, kind, key)
     cluster.advance(AHEAD)
     obj = cluster.store.find(kind, key)
     if obj is None:
-        return Prediction("it is gone", goes_on=True)
+        return Prediction(f"it is gone{why}", goes_on=True)
     if isinstance(obj, Pod) and obj.phase == "Running" and not obj.deletion_timestamp:
         return Prediction(f"it runs on {obj.node_name}", goes_on=True)
     if kind in WORKLOADS and (waiting := _not_running(cluster, obj)):
@@ -55,6 +56,17 @@ def predict(cluster: Cluster, kind: str, key: str) -> Prediction:
         return Prediction(f"it stays on {obj.node_name} and does not run, as it was observed")
     is_well = found.state in ("well", "ended") or not (found.causes or found.pod)
     return Prediction(found.sentence, is_well, found.causes)
+
+
+def _goes_with_namespace(cluster: Cluster, kind: str, key: str) -> str:
+    """Why an object goes that nobody has deleted itself; "" where its namespace stays."""
+    obj, name = cluster.store.find(kind, key), key.partition("/")[0]
+    namespace = cluster.store.find("Namespace", name) if "/" in key else None
+    if obj is None or obj.deletion_timestamp or namespace is None:
+        return ""
+    if not namespace.deletion_timestamp:
+        return ""
+    return f": namespace {name} is being deleted, and everything in it"
 
 
 def _not_running(cluster: Cluster, workload: ApiObject) -> list[str]:

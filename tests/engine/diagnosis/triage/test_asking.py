@@ -62,6 +62,14 @@ def test_long_wait_that_the_model_would_end_contradicts() -> None:
         assert (answer.predicted, answer.contradicts) == ("it runs on n1", contradicts)
 
 
+def test_pod_of_a_deleted_namespace_goes_with_it() -> None:
+    space = leaving({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+    answer = answer_about("Pod", "default/web", node("n1"), space, placed(pod("web")))
+    assert answer.predicted == (
+        "it is gone: namespace default is being deleted, and everything in it"
+    )
+
+
 def test_pod_without_any_evidence_is_not_called_settled() -> None:
     web = placed(pod("web"), startTime="2026-11-20T11:59:30Z")
     answer = answer_about("Pod", "default/web", node("n1"), web)

@@ -243,7 +243,7 @@ def _explained(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Explai
     if key[0] == "devices":
         return explain_devices(evidence, found)
     if key[0] == "unbound":
-        return explain_bypassed(key[1], found)
+        return explain_bypassed(evidence, key[1], found)
     if key[0] in (SANDBOX, "NodeNotFound", "ReadinessGatesNotReady"):
         return _EXPLAINED[key[0]](evidence, found)
     multi = _MULTI.search(found.message)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from engine.diagnosis.observed.evidence import Evidence
+from engine.diagnosis.observed.evidence import Evidence, is_under_way, key_of
 from engine.diagnosis.triage.report import Change
 from engine.diagnosis.triage.stuck.explained import Explained, Stuck
 from engine.framework.explaining.case import listed
 from engine.objects.manifest_parts import section
+from engine.objects.objects import Manifest
 from engine.objects.phases import SELECTED_NODE
 
 _BY_A_SCHEDULER: Final = Change(
@@ -36,14 +37,23 @@ def explain_devices(evidence: Evidence, found: Stuck) -> Explained:
     return Explained(text, "", (_BY_A_SCHEDULER,))
 
 
-def explain_bypassed(claim: str, found: Stuck) -> Explained:
+def explain_bypassed(evidence: Evidence, claim: str, found: Stuck) -> Explained:
     """A claim that waits for a scheduler, of a pod that no scheduler has seen."""
     text = (
         f"claim {claim} waits until a scheduler has chosen a node (WaitForFirstConsumer, no annotation "
         f"{SELECTED_NODE}), and {'the pod has its' if len(found.objects) == 1 else 'the pods have their'} "
         "nodeName without one."
     )
+    awaited = [key_of(pod) for pod in evidence.users(claim) if _waits_for_scheduler(pod)]
+    if awaited:
+        several = "pod" if len(awaited) == 1 else "one of the pods"
+        text = f"{text} It is bound once a scheduler has chosen a node for {several} {listed(awaited, 4)}."
     return Explained(text, f"persistentvolumeclaim {claim}", (_BY_A_SCHEDULER,))
+
+
+def _waits_for_scheduler(pod: Manifest) -> bool:
+    is_new = not section(pod, "spec").get("nodeName") and is_under_way(pod)
+    return is_new and not pod["metadata"].get("deletionTimestamp")
 
 
 def explain_no_node(evidence: Evidence, found: Stuck) -> Explained:

@@ -153,6 +153,17 @@ def test_claim_of_a_pod_nobody_scheduled_is_stuck() -> None:
     assert "without nodeName" in group.changes[0].text
 
 
+def test_bypassed_claim_names_pod_that_binds_it() -> None:
+    group = only_group(
+        node("n1"),
+        storage_class("late", "csi.acme.io"),
+        {**claim("data", "late", "1Gi"), "status": {"phase": "Pending"}},
+        placed(pod("a", claims=["data"])),
+        pod("b", claims=["data"]),
+    )
+    assert "once a scheduler has chosen a node for pod default/b." in group.cause
+
+
 def test_refused_claim_of_a_placed_pod_counts_once() -> None:
     waiting = {**claim("data", "late", "1Gi"), "status": {"phase": "Pending"}}
     found = triage_of(
