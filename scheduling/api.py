@@ -43,9 +43,9 @@ from scheduling.triages import (
 
 SHOWN = 200
 # A cluster of 100 MiB takes 20 s of a processor until its causes are known, and 35 s more for its
-# changes; engine processes get less than a whole processor where others are busy.
-CAUSES_SECONDS = 120.0
-WHOLE_SECONDS = 240.0
+# changes; engine processes get a tenth of a processor where others are busy.
+CAUSES_SECONDS = 240.0
+WHOLE_SECONDS = 300.0
 
 
 class AttemptList(RestView):

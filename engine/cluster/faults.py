@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.api_server.store.faults import (
+    DELETE,
     DRIVER_CALLS,
     PREPARE_DEVICES,
     PROCESSES,
@@ -20,7 +21,7 @@ from engine.cluster.registrations import Registrations
 from engine.cluster.replicas import SchedulerReplicas
 from engine.cluster.storage_actors import VolumeActors
 from engine.controllers.actors import WorkloadActors
-from engine.csi_sidecars.driver_faults import PROVISIONING_FAILED
+from engine.csi_sidecars.driver_faults import DELETION_FAILED, PROVISIONING_FAILED
 from engine.kernel.errors import Invalid, NotFound
 from engine.kernel.recorder import Recorder
 from engine.kernel.rng import Streams
@@ -78,6 +79,10 @@ class FaultInjector:
         elif call == PROVISION:
             injected = self._volumes.driver_faults.injected
             text = fault.get("text") or PROVISIONING_FAILED
+            injected.waiting.append(ClaimFault.of({**fault, "text": text}, self._stream))
+        elif call == DELETE:
+            injected = self._volumes.driver_faults.deletions
+            text = fault.get("text") or DELETION_FAILED
             injected.waiting.append(ClaimFault.of({**fault, "text": text}, self._stream))
         elif call == PREPARE_DEVICES:
             injected = self.kubelets.devices.faults

@@ -12,6 +12,7 @@ from engine.kernel.view import Attributes, Changes
 from engine.objects.manifest_parts import section, wanted_pods
 from engine.objects.objects import ApiObject, Manifest
 from engine.objects.outside import TELLING, Outside, ToldFailure
+from engine.objects.phases import VOLUME_FAILED, VOLUME_RELEASED
 from engine.objects.pods.told_containers import told_on_pages
 from engine.objects.values.quantity import value
 
@@ -63,7 +64,8 @@ class ToldTroubles:
         if obj.kind == "Pod":
             return bool(obj.spec.get("nodeName")) and phase not in ("Running", *_ENDED)
         if obj.kind == "PersistentVolume":
-            return phase == "Failed"
+            # An external provisioner leaves the volume Released.
+            return phase in (VOLUME_FAILED, VOLUME_RELEASED)
         if obj.kind == "PersistentVolumeClaim":
             is_provisioned = bool(obj.spec.get("volumeName"))
             if told.reason == "ProvisioningFailed":

@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.api_server.store.faults import ClaimFaults
-from engine.objects.objects import PersistentVolumeClaim
+from engine.objects.objects import PersistentVolume, PersistentVolumeClaim
 
 PROVISIONING_FAILED: Final = "rpc error: code = Internal desc = provisioning failed"
+DELETION_FAILED: Final = "rpc error: code = Internal desc = deletion failed"
 
 
 @dataclass(slots=True)
@@ -17,7 +18,7 @@ class DriverFaults:
     many more attempts fail before one succeeds. `zones` is by claim where the volume of an immediate
     claim is made; without an entry there, volumes of the drivers `anywhere` can be reached from every
     node. `offline` drivers expand only volumes that no pod uses. `injected` are
-    the faults that may still strike.
+    the faults of provisioning that may still strike, `deletions` those of deleting a volume.
     """
 
     absent: tuple[str, ...] = ()
@@ -27,6 +28,7 @@ class DriverFaults:
     anywhere: tuple[str, ...] = ()
     offline: tuple[str, ...] = ()
     injected: ClaimFaults = field(default_factory=ClaimFaults)
+    deletions: ClaimFaults = field(default_factory=ClaimFaults)
 
     def of(self, claim: PersistentVolumeClaim, node: str) -> str | None:
         """Why provisioning for *claim* on *node* fails this time, or None."""
@@ -37,3 +39,7 @@ class DriverFaults:
             self.failures[claim.key] = left - 1
             return PROVISIONING_FAILED
         return self.injected.strike(claim.key, node)
+
+    def of_deletion(self, volume: PersistentVolume) -> str | None:
+        """Why deleting *volume* fails this time, or None."""
+        return self.deletions.strike(volume.name)

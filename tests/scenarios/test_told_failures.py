@@ -117,6 +117,7 @@ _GROWING = {
     "status": {"phase": "Bound", "capacity": {"storage": "1"}},
 }
 _FAILED = {**builders.volume("v"), "status": {"phase": "Failed"}}
+_RELEASED = {**builders.volume("v"), "status": {"phase": "Released"}}
 
 
 @pytest.mark.parametrize(
@@ -125,6 +126,7 @@ _FAILED = {**builders.volume("v"), "status": {"phase": "Failed"}}
         ("PersistentVolumeClaim", "c", "ProvisioningFailed", (_ASKING,)),
         ("PersistentVolumeClaim", "c", "VolumeResizeFailed", (_GROWING,)),
         ("PersistentVolume", "v", "VolumeFailedDelete", (_FAILED,)),
+        ("PersistentVolume", "v", "VolumeFailedDelete", (_RELEASED,)),
         ("ReplicaSet", "web", "FailedCreate", (_REPLICA_SET,)),
         ("Pod", "p", "FailedAttachVolume", (builders.pod("p", nodeName="n1"),)),
         ("Pod", "p", "FailedCreatePodSandBox", (builders.pod("p", nodeName="n1"),)),

@@ -38,6 +38,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 WRITE: Final = "write"
 PROVISION: Final = "provision"
+DELETE: Final = "delete"
 # Calls into a volume driver, by the names of their latencies.
 DRIVER_CALLS: Final[Mapping[str, tuple[str, ...]]] = {
     "attach": ("Attach",),
@@ -54,6 +55,7 @@ READY_DEVICES: Final = "ready_devices"
 _FAIL_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     WRITE: ("kind", "by", "times", "probability", "reason", "text"),
     PROVISION: ("claim", "node", "times", "probability", "text"),
+    DELETE: ("volume", "times", "probability", "text"),
     **dict.fromkeys(DRIVER_CALLS, ("volume", "node", "times", "probability", "text")),
     PREPARE_DEVICES: ("claim", "node", "times", "probability", "text"),
     READY_DEVICES: ("claim", "times", "probability", "text"),
@@ -256,9 +258,12 @@ class Strikes:
 
 @dataclass(slots=True)
 class ClaimFault:
-    """Lets a driver fail for a claim on a node; "" stands for any claim or node."""
+    """Lets a driver fail for a claim on a node, or for a volume; "" stands for any.
 
-    claim: str
+    `key` is that of the claim, or the name of the volume.
+    """
+
+    key: str
     node: str
     strikes: Strikes
     text: str
@@ -268,16 +273,16 @@ class ClaimFault:
     def of(cls, fault: Mapping[str, Any], stream: Stream) -> "ClaimFault":
         """As a checked *fault* says."""
         return cls(
-            claim=fault.get("claim") or "",
+            key=fault.get("claim") or fault.get("volume") or "",
             node=fault.get("node") or "",
             strikes=Strikes.of(fault),
             text=fault.get("text") or "injected fault",
             stream=stream,
         )
 
-    def strikes_claim(self, key: str, node: str) -> bool:
-        """Whether this attempt for the claim on *node* fails."""
-        if self.claim not in ("", key) or self.node not in ("", node):
+    def strikes_key(self, key: str, node: str) -> bool:
+        """Whether this attempt for *key* on *node* fails."""
+        if self.key not in ("", key) or self.node not in ("", node):
             return False
         return self.strikes.strikes(self.stream)
 
@@ -288,10 +293,10 @@ class ClaimFaults:
 
     waiting: list[ClaimFault] = field(default_factory=list[ClaimFault])
 
-    def strike(self, key: str, node: str) -> str | None:
-        """Why the call for the claim on *node* fails this time, or None."""
+    def strike(self, key: str, node: str = "") -> str | None:
+        """Why the call for *key* on *node* fails this time, or None."""
         for fault in self.waiting:
-            if fault.strikes_claim(key, node):
+            if fault.strikes_key(key, node):
                 self.waiting = [each for each in self.waiting if not each.strikes.is_over]
                 return fault.text
         return None

@@ -98,7 +98,15 @@ POD_FAULTS: Final = (
     ),
     FaultAction("heal", "Play on as if the containers were healthy", {"heal": "{entity}"}),
 )
-VOLUME_FAULTS: Final = _calls({"volume": "{name}"})
+VOLUME_FAULTS: Final = (
+    *_calls({"volume": "{name}"}),
+    FaultAction(
+        "fail_delete",
+        "Fail the next deletion of its storage",
+        {"fail": "delete", "volume": "{name}"},
+        counts=True,
+    ),
+)
 CLAIM_FAULTS: Final = (
     FaultAction(
         "fail_provision",

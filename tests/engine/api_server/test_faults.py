@@ -42,7 +42,7 @@ def test_a_bad_fault_is_reported_with_its_place() -> None:
         (7, "", "a fault is a mapping"),
         ({}, "", "a fault has exactly one of fail, slow,"),
         ({"fail": "mount", "lag": "Pod"}, "", "a fault has exactly one of"),
-        ({"fail": "reboot"}, "fail", "must be one of write, provision, attach,"),
+        ({"fail": "reboot"}, "fail", "must be one of write, provision, delete,"),
         ({"fail": "write"}, "by", "must be one of pv-controller,"),
         ({"fail": "write", "by": "command"}, "by", "must be one of pv-controller,"),
         ({"fail": "write", "by": "scheduler", "reason": "Gone"}, "reason", "must be one of"),

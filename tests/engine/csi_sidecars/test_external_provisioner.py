@@ -3,8 +3,10 @@
 import pytest
 
 from engine.controllers.persistent_volumes.in_tree.cloud_disk import NodeZones
+from engine.api_server.store.faults import ClaimFault
 from engine.csi_sidecars.driver_faults import DriverFaults
 from engine.kernel.errors import NotFound
+from engine.kernel.rng import Stream
 from engine.kernel.units import SECOND
 from engine.objects.phases import SELECTED_NODE
 from engine.versions.registry import VERSIONS
@@ -142,16 +144,61 @@ def test_in_tree_zones_follow_the_nodes() -> None:
     assert zones.pick("c", []) == (ZONE, "")
 
 
-def test_a_released_volume_is_deleted_by_its_driver() -> None:
-    storage = Storage()
+def released(storage: Storage) -> str:
+    """The volume of a claim that was deleted just now."""
     two_zones(storage, "Immediate")
     storage.run(3)
     name = storage.claim("c").volume_name
     storage.store.delete("PersistentVolumeClaim", "default/c", by="user")
     storage.run(0.5)
     assert storage.volume(name).phase == "Released"
+    return name
+
+
+def refusals(storage: Storage) -> list[tuple[int, str]]:
+    """When deletions were refused, in seconds, and why."""
+    seen = storage.events.seen
+    return [(at // SECOND, why) for at, _, reason, why in seen if reason == "VolumeFailedDelete"]
+
+
+def test_a_released_volume_is_deleted_by_its_driver() -> None:
+    storage = Storage()
+    name = released(storage)
     storage.run(2)
     with pytest.raises(NotFound):
         storage.volume(name)
     storage.run(30)
     assert storage.loop.next_at is None
+
+
+def test_refused_deletion_is_tried_again_later() -> None:
+    faults = DriverFaults()
+    storage = Storage(faults=faults)
+    refusal = {"fail": "delete", "times": 2, "text": "no rights"}
+    faults.deletions.waiting.append(ClaimFault.of(refusal, Stream(1)))
+    name = released(storage)
+    storage.run(5)
+    # The driver takes a second, and is asked again after one and after two.
+    assert refusals(storage) == [(4, "no rights"), (6, "no rights")]
+    assert storage.volume(name).phase == "Released"
+    storage.run(4)
+    with pytest.raises(NotFound):
+        storage.volume(name)
+
+
+def test_attached_volume_is_not_deleted() -> None:
+    storage = Storage(holds_volumes=True)
+    two_zones(storage, "Immediate")
+    storage.run(3)
+    name = storage.claim("c").volume_name
+    source = {"persistentVolumeName": name}
+    held = {"attacher": DRIVER, "nodeName": "node-1", "source": source}
+    storage.create({"kind": "VolumeAttachment", "metadata": {"name": "held"}, "spec": held})
+    storage.store.delete("PersistentVolumeClaim", "default/c", by="user")
+    storage.run(3)
+    why = f"persistentvolume {name} is still attached to node node-1"
+    assert refusals(storage) == [(3, why), (4, why)]
+    storage.store.delete("VolumeAttachment", "held", by="attach-detach")
+    storage.run(5)
+    with pytest.raises(NotFound):
+        storage.volume(name)

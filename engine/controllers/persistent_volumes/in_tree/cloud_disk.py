@@ -12,6 +12,7 @@ from engine.controllers.persistent_volumes.in_tree.plugin import (
     Recycler,
     provisioned_manifest,
     raise_failure,
+    raise_failure_of_deletion,
 )
 from engine.objects.objects import Manifest, Node, PersistentVolume
 from engine.storage.topology import matches_topologies, spread
@@ -79,6 +80,7 @@ class CloudDiskPlugin:
 
     def delete(self, volume: PersistentVolume) -> None:
         """See VolumePlugin."""
+        raise_failure_of_deletion(self._failures, volume)
 
     def recycler(self, volume: PersistentVolume) -> Recycler:
         """See VolumePlugin."""

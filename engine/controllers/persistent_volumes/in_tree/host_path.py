@@ -13,6 +13,7 @@ from engine.controllers.persistent_volumes.in_tree.plugin import (
     Recycler,
     provisioned_manifest,
     raise_failure,
+    raise_failure_of_deletion,
 )
 from engine.objects.objects import EMPTY, Manifest, Node, PersistentVolume
 
@@ -79,6 +80,7 @@ class HostPathPlugin:
 
     def delete(self, volume: PersistentVolume) -> None:
         """See VolumePlugin."""
+        raise_failure_of_deletion(self._failures, volume)
         path = (volume.spec.get("hostPath") or EMPTY).get("path", "")
         if not path.startswith("/tmp/") or len(path) <= len("/tmp/"):
             raise PluginError(

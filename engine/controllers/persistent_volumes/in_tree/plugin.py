@@ -107,16 +107,27 @@ class Delays(Protocol):
 
 
 class Failures(Protocol):
-    """Decides which provisioning fails."""
+    """Decides which provisioning and which deletion fails."""
 
     def of(self, claim: PersistentVolumeClaim, node: str) -> str | None:
         """Why provisioning for *claim* on *node* ("" for none in particular) fails, or None."""
+        ...
+
+    def of_deletion(self, volume: PersistentVolume) -> str | None:
+        """Why deleting *volume* fails, or None."""
         ...
 
 
 def raise_failure(failures: Failures | None, options: ProvisionOptions, node: Node | None) -> None:
     """Raises PluginError when provisioning is to fail this time."""
     fault = failures.of(options.claim, node.name if node else "") if failures else None
+    if fault is not None:
+        raise PluginError(fault)
+
+
+def raise_failure_of_deletion(failures: Failures | None, volume: PersistentVolume) -> None:
+    """Raises PluginError when deleting *volume* is to fail this time."""
+    fault = failures.of_deletion(volume) if failures else None
     if fault is not None:
         raise PluginError(fault)
 

@@ -19,7 +19,8 @@ const MOUNTS = [
 export function failuresOf(id, {entities}) {
   const {kind, key, name} = parseId(id);
   if (kind === "node") return nodeFailures(name, entities.get(id));
-  if (kind === "volume") return calls({volume: name}, `of ${name}`);
+  if (kind === "volume")
+    return [...calls({volume: name}, `of ${name}`), repeated("delete", "deletion of its storage", {volume: name}, "")];
   if (kind === "claim") return [repeated("provision", "provisioning of its volume", {claim: key}, "")];
   if (kind === "pod") return podFailures(id, entities.get(id));
   return [];

@@ -35,6 +35,11 @@ test("a volume fails its next calls so many times", () => {
   for (const wrong of ["0", "", "1.5", "x"]) assert.equal(chosen("volume/pv-1", {}, text, wrong), null);
 });
 
+test("a released volume can be refused its deletion", () => {
+  const {patch} = chosen("volume/pv-1", {}, "Fail the next deletion of its storage", "2");
+  assert.deepEqual(patch, {fail: "delete", volume: "pv-1", times: 2});
+});
+
 test("a claim can be refused its volume", () => {
   const {patch} = chosen("claim/shop/data", {}, "Fail the next provisioning of its volume", "1");
   assert.deepEqual(patch, {fail: "provision", claim: "shop/data", times: 1});
