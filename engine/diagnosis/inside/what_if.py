@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from engine.cluster.cluster import Cluster
-from engine.diagnosis.changes.requests import asking
 from engine.diagnosis.world import World
 from engine.framework.trace_steps.filters import Filtered
 from engine.framework.trace_steps.nodes import NodesOrdered
 from engine.kernel.trace import Trace
 from engine.objects.objects import Pod
+from engine.plugins.node_resources_fit.asking import asking
 from engine.scheduler.cycle.algorithm import SchedulingAlgorithm
 from engine.scheduler.cycle.decision.trace_scores import HostChosen, Scored
 
 BEST = 10
-"""Of more nodes that fit, only so many of the best are told."""
+"""Of more nodes that fit, only so many of the best are named."""
 _FEW_NODES = 200
 _AMOUNTS, _AMOUNTS_OF_MANY = 30, 6
 _STEPS = tuple(factor * 10**power for power in range(9) for factor in (1, 2, 5))
@@ -96,8 +96,8 @@ def _decided(
     trace = Trace(cluster.loop, cluster.recorder, (pod.id,))
     algorithm.handle.next_start = searched.start
     algorithm.schedule(world.info(pod), _rows(algorithm, searched), trace=trace)
-    told = {type(step.told): step.told for step in trace.steps}
-    score, host, search = told.get(Scored), told.get(HostChosen), told.get(Filtered)
+    steps = {type(entry.step): entry.step for entry in trace.entries}
+    score, host, search = steps.get(Scored), steps.get(HostChosen), steps.get(Filtered)
     return Supposed(
         amount,
         len(score.nodes) if isinstance(score, Scored) else 0,

@@ -11,7 +11,7 @@ from engine.framework.explaining.proposes import Proposal, pod_made_anew, templa
 from engine.framework.explaining.refusals import NODES, Refusals
 from engine.framework.pods.pod_info import PodInfo
 from engine.objects.objects import Manifest, resource_units
-from engine.plugins.node_resources_fit.lowered import with_request
+from engine.plugins.node_resources_fit.asking import with_request
 
 _LESS = "Less is reserved for it: measure first what it uses."
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.controllers.persistent_volumes.in_tree.cloud_disk import NodeZones
 from engine.api_server.store.faults import ClaimFault
+from engine.controllers.persistent_volumes.in_tree.cloud_disk import NodeZones
 from engine.csi_sidecars.driver_faults import DriverFaults
 from engine.kernel.errors import NotFound
 from engine.kernel.rng import Stream

@@ -1,4 +1,4 @@
-"""The requests of a pod, lowered so that it asks for no more than a given amount."""
+"""The requests of a pod, changed so that it asks for a given amount, or no more."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def asking(info: PodInfo, name: str, amount: int) -> Manifest | None:
     More is asked for by the container that asks for most, or by the pod as a whole where that has
     requests of its own. None when it cannot be done.
     """
-    if amount > _request(info, name):
+    if amount > info.resources.fit.get(name):
         fields = _resourceful(info.pod)
         of_pod = name in section(fields, "resources", "requests")
         _raise(fields if of_pod else _greediest_first(fields, name)[0], name, amount)
