@@ -3,7 +3,7 @@
 
 * A class has at most 300 lines of code: blank lines and docstrings are not counted.
 * A function takes at most six parameters that a caller has to give.
-* A folder has at most 15 modules; `__init__.py` is none.
+* A folder has at most 15 modules; `__init__.py` does not count.
 * A package with several rooms, which are packages in it, has a contract of import-linter for its
   floors, and one that is exhaustive.
 * No two names in a folder differ only in a final s: a reader takes one for the other.

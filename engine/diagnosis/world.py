@@ -178,7 +178,7 @@ class World:
         return [(row, node) for row in rows if (node := nodes[row]) is not None]
 
     def nodes_beside(self, names: Iterable[str]) -> list[Node]:
-        """The nodes that are none of *names*, in the order they were added."""
+        """The nodes without those of *names*, in the order they were added."""
         table, others = self.table, frozenset(names)
         left = (row for name, row in table.rows.items() if name not in others)
         return [table.node(row) for row in left]

@@ -415,7 +415,7 @@ def _running_status(worker: Worker, now: str) -> Manifest:
 
 
 def _run_for(pod: Pod) -> int | None:
-    """How long its containers run, in ns; None for no limit of their own, or a text that is none."""
+    """How long its containers run, in ns; None without a limit of their own, or where the text is not one."""
     text = pod.annotations.get(RUN_FOR_ANNOTATION)
     if not text or pod.spec.get("restartPolicy", "Always") == "Always":
         return None

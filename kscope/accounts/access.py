@@ -57,7 +57,7 @@ class Owned(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who asks. `role` is None without a login."""
+    """An account, or a person without one, who asks. `role` is None without a login."""
 
     account_id: int | None = None
     role: Role | None = None

@@ -42,7 +42,7 @@ _PART = re.compile(r"([A-Za-z0-9_./-]*?)((?:\[[0-9]+\])*)(?:\.|$)")
 
 
 def typed(value: Any, path: Path, report: Report) -> None:
-    """Of this value only the type counts. Rules that are made of such rules are such rules."""
+    """Only the type of the value counts. Rules that are made of such rules are such rules, too."""
 
 
 text = boolean = timestamp = typed

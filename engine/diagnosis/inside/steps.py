@@ -260,7 +260,7 @@ class _Steps:
     ) -> Iterator[Step]:
         if claim not in self._trace.claims:
             return
-        # What the PV controller did meanwhile is none of the scheduler's doing.
+        # The scheduler has no part in what the PV controller did meanwhile.
         before = [held for held in more.pop("before", self._before) if held.whose == SCHEDULER]
         yield self._made.step(
             replace(entry, entity=f"claim/{claim}"),

@@ -103,7 +103,7 @@ class Line:
     steps: list[Step] = field(default_factory=list[Step])
 
     def until(self, event: Event | None, name: str, entity: str = "", **more: Any) -> None:
-        """Add a step that lasts until *event*, or with None to the end; one without length is none."""
+        """Add a step that lasts until *event*, or with None to the end; one without length is left out."""
         event = event or self.last
         end = min(event.at, self.end) if event else self.end
         if end > self.at:

@@ -90,8 +90,8 @@ class Lane:
     def bars(self, edges: Sequence[int], ats: Sequence[int]) -> list[Bar]:
         """The bars of a window; *edges* are the seqs with which its pixels begin, and its end.
 
-        What begins within one pixel becomes one bar; what took no time is none. The cost is that of
-        the pixels.
+        Steps that begin within one pixel become one bar; one that took no time is left out. The
+        cost is that of the pixels.
         """
         found: list[Bar] = []
         first = max(bisect_right(self.seqs, edges[0]) - 1, 0)

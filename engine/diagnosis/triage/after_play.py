@@ -91,7 +91,7 @@ def explain_after_play(
 
 
 def unplayed(cluster: Cluster, kind: str, key: str) -> Diagnosis:
-    """Of an object of a kind that no answer is known for: only what the files say."""
+    """What the files say of an object whose kind has no answer of its own."""
     if cluster.store.find(kind, key) is not None:
         return diagnosis_of(cluster, kind, key, "kept", f"{kind} {key} is there.")
     state, sentence = absence(cluster, kind, key)

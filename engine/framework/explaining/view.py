@@ -32,7 +32,7 @@ class View(Protocol):
         ...
 
     def nodes_beside(self, names: Iterable[str]) -> list[Node]:
-        """The nodes that are none of *names*, in the order they were added."""
+        """The nodes without those of *names*, in the order they were added."""
         ...
 
     def volumes(self) -> list[PersistentVolume]:

@@ -24,7 +24,7 @@ class PreemptionRules:
     gives_hopeless_up: bool = False
     """A pod does not wait for victims on its nominated node when evictions can no longer help there."""
     goes_by_start: bool = False
-    """Of equally important victims, those that started first are spared."""
+    """Victims of equal priority that started first are spared."""
     trusts_unseen: bool = True
     """Evictions may help on a node that no plugin has rejected."""
     knows_its_victims: bool = False

@@ -269,7 +269,7 @@ def _replaced(expression: str, tokens: Sequence[Token], name: str, value: str) -
 
 
 def tokens_of(expression: str) -> list[Token]:
-    """The tokens of *expression*; white space is none."""
+    """The tokens of *expression*, without white space."""
     return [
         Token(found.lastgroup or "", found.group(), found.start(), found.end())
         for found in _TOKEN.finditer(expression)

@@ -85,7 +85,7 @@ class SelectorSpreadPriority(Priority):
         return np.where((regions < 0) & (zones < 0), -1, key)
 
     def _filled(self, key: str, rows: IntArray) -> IntArray:
-        """The codes of a label, where the empty value counts as none."""
+        """The codes of a label, where the empty value counts as no label."""
         column = self._table.topology(key)
         codes = column.codes[rows].astype(np.int64)
         empty = column.index.get("")

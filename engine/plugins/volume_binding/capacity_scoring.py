@@ -28,7 +28,7 @@ _FULL: Final = 100
 
 @dataclass(slots=True)
 class _Resource:
-    """Of one class: what the claims request, and what the volumes or the node have; in bytes."""
+    """What the claims of one class request, and what the volumes or the node have; in bytes."""
 
     requested: int = 0
     capacity: int = 0

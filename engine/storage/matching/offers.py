@@ -48,7 +48,7 @@ class Wanted:
         self.mode = volume_mode(claim)
         self.modes: Modes = claim.access_modes
         self.canonical_modes = canonical_modes(self.modes)
-        # Absent on both sides before VolumeAttributesClass. An empty name counts as none.
+        # Absent on both sides before VolumeAttributesClass. An empty name counts as no class.
         self.attributes_class: str = claim.spec.get("volumeAttributesClassName") or ""
         selector = claim.spec.get("selector")
         self.selector = None if selector is None else LabelSelector.parse(selector)

@@ -141,7 +141,7 @@ def leave() -> None:
 
 
 def asker() -> Key:
-    """Who takes turns with others, of the request that is being served."""
+    """The key of the visitor whose request is being served; visitors take turns."""
     turn = _turn.get()
     return NOBODY if turn is None else turn.key
 

@@ -32,7 +32,7 @@ Page = Callable[..., HttpResponse]
 
 
 def live_page(view: Page) -> Page:
-    """Of a page that is read, and whose scripts may send commands."""
+    """Let *view* be read only, and give its scripts the cookie with which they may send commands."""
     return require_GET(ensure_csrf_cookie(view))
 
 

@@ -54,7 +54,7 @@ class Changes:
     at: int
     by_entity: Sequence[Change]
     events: Sequence[Change] = ()
-    """Of the Kubernetes Events, which are no entities."""
+    """The changes of Kubernetes Events, which are not entities."""
     texts: dict[Any, bytes] = field(default_factory=dict[Any, bytes])
     size: int = 0
 

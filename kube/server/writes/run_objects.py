@@ -72,7 +72,7 @@ class RunObjects:
     now: Newest
     handover: Handover
     held: Held | None = None
-    """Of a request that has a key."""
+    """What a request with a key holds; None without one."""
     hides: bool = False
     """Whether the client is not shown what may be secret; see `kscope/runs/hidden_values.py`."""
 

@@ -95,7 +95,7 @@ def short_of_pending(held: Held) -> str:
 
 
 def short_of(group: Group) -> str:
-    """Of any other group: what was observed, or else the object behind it."""
+    """What was observed of any other group, or else the object behind it."""
     if group.kind == "terminating" and group.by.startswith("finalizer "):
         return "held by a finalizer"
     kind = group.by.partition(" ")[0]

@@ -39,8 +39,8 @@ _POD: Final = re.compile(r'pods? "[^"]*"')
 def refused_groups(evidence: Evidence, cluster: Cluster) -> Iterator[tuple[Group, list[Pod]]]:
     """Workloads with too few pods because the API server refuses to create them.
 
-    With each group come the pods that its first change would let be made: see `with_places`. There
-    are none where kscope does not know the rule that refuses.
+    With each group come the pods that its first change would let be made: see `with_places`. No
+    pods come where kscope does not know the rule that refuses.
     """
     pods = evidence.pods_by_controller
     found: dict[tuple[str, ...], Stuck] = {}

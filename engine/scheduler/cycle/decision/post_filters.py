@@ -84,7 +84,7 @@ class PostFilters:
         return preemption, ", ".join((*answers, f"preemption: {preemption.message}"))
 
     def _ask_in_tree(self, name: str, search: Search) -> Status:
-        """The answer of a plugin that changes no cluster here; DefaultPreemption is none of them."""
+        """The answer of a plugin that changes no cluster here; DefaultPreemption is not among them."""
         error = unprepared_of(name).post_filter
         if error and not ran_pre_filter(name, search, self._profile):
             # Its PostFilter finds no state of its PreFilter, and that error ends the round.

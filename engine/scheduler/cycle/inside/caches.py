@@ -96,7 +96,7 @@ def _assumed_pods(state: SchedulerState) -> Iterator[AssumedPod]:
 
 
 def _objects(state: SchedulerState) -> Iterator[AssumedObject]:
-    """Of the pods that are being bound, and of those whose claims something is assumed of."""
+    """The claims and volumes of pods that are being bound, or whose claims are assumed."""
     binder = state.volume_work.binder
     for key, pod in state.known.items():
         if not any(claim_of(pod.name, volume)[0] for volume in pod.volumes):
