@@ -4,6 +4,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 
 from engine.framework.arithmetic import Arithmetic, Terms
@@ -12,9 +13,11 @@ from engine.framework.handle import Handle
 from engine.framework.nodes.node_table import NodeTable
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.runtime import Framework, PluginSet, Search
+from engine.objects.objects import Node, from_manifest
 from engine.objects.pods.pod_resources import ResourceRules
 from engine.scheduler.configuration.profiles import PROFILES
 from engine.scheduler.configuration.registry import IN_TREE
+from engine.versions.registry import VERSIONS
 from tests.engine.scheduler_builders import make_node, make_pod
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -115,10 +118,31 @@ def _spec(random: Random) -> dict[str, Any]:
             {
                 "name": "main",
                 "image": "app",
-                "resources": {"requests": {"cpu": f"{random.randint(1, 900)}m", "memory": "1Gi"}},
+                "resources": {
+                    "requests": {"cpu": f"{random.randint(1, 900)}m", "memory": "1Gi"},
+                    "limits": {"cpu": "2", "memory": "4Gi"},
+                },
             }
         ],
     }
+
+
+_OWNER = {"kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+_AVOIDED = {"podSignature": {"podController": _OWNER}}
+_SERVICE = from_manifest(
+    {
+        "kind": "Service",
+        "metadata": {"name": "s", "namespace": "default"},
+        "spec": {"selector": {"app": "a"}},
+    }
+)
+
+
+def _avoiding(random: Random, node: Node) -> Node:
+    """The node, or the same with an annotation that avoids the pods of a controller."""
+    text = orjson.dumps({"preferAvoidPods": [_AVOIDED]}).decode()
+    annotations = {"scheduler.alpha.kubernetes.io/preferAvoidPods": text}
+    return _choice(random, node, node.with_metadata(annotations=annotations))
 
 
 def _random_cluster(random: Random, table: NodeTable, rules: ResourceRules) -> None:
@@ -130,8 +154,16 @@ def _random_cluster(random: Random, table: NodeTable, rules: ResourceRules) -> N
         images = _choice(random, [IMAGE], [])
         cpu, memory = _choice(random, "1", "4"), _choice(random, "2Gi", "8Gi")
         table.add_node(
-            make_node(
-                f"n{number}", cpu=cpu, memory=memory, labels=labels, taints=taints, images=images
+            _avoiding(
+                random,
+                make_node(
+                    f"n{number}",
+                    cpu=cpu,
+                    memory=memory,
+                    labels=labels,
+                    taints=taints,
+                    images=images,
+                ),
             )
         )
     for number in range(8):
@@ -141,20 +173,37 @@ def _random_cluster(random: Random, table: NodeTable, rules: ResourceRules) -> N
         table.add_pod(table.rows[name], PodInfo(placed, rules))
 
 
-@pytest.mark.parametrize("version", ["v1.36", "v1.34", "v1.20", "v1.16"])
+# What a plugin that needs arguments is given.
+_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "NodeLabelPriority": {"label": "zone", "presence": True},
+    "ServiceAffinity": {"antiAffinityLabelsPreference": ["zone"]},
+    "ServiceAntiAffinityPriority": {"label": "zone"},
+}
+# The same on every node: the first says 1; the others score what claims ask for, and this pod has none.
+_CONSTANT = {"EqualPriority", "DynamicResources", "VolumeBinding"}
+
+
+@pytest.mark.parametrize("version", sorted(VERSIONS))
 def test_every_score_is_made_of_its_terms(version: str) -> None:
-    rules, asked = PROFILES[version].resource_rules, dict[str, set[int]]()
-    for seed in range(12):
+    """Every plugin and priority that scores; one that has not been met fails it."""
+    rules, met = PROFILES[version].resource_rules, dict[str, set[int]]()
+    for seed in range(8):
         random, handle = Random(seed), Handle()
         _random_cluster(random, handle.table, rules)
-        pod = PodInfo(make_pod("new", labels={"app": "a"}, spec=_spec(random)), rules)
+        handle.listers.put(_SERVICE)
+        owned = make_pod("new", labels={"app": "a"}, spec=_spec(random))
+        pod = PodInfo(owned.with_metadata(ownerReferences=[_OWNER]), rules)
         state, rows = Framework(handle, PluginSet()).new_state(pod), handle.table.active
         for name, factory in IN_TREE.items():
-            arguments = PROFILES[version].arguments.get(name) or {}
+            arguments = {
+                **(PROFILES[version].arguments.get(name) or {}),
+                **_ARGUMENTS.get(name, {}),
+            }
             plugin = factory({**arguments, "scores_capacity": True}, handle)
             if not isinstance(plugin, ScorePlugin):
                 continue
             assert isinstance(plugin, Arithmetic), name
+            scores = met.setdefault(name, set())
             if isinstance(plugin, PreScorePlugin) and not plugin.pre_score(state, rows).is_success:
                 continue
             raw = plugin.score(state, rows).tolist()
@@ -162,7 +211,7 @@ def test_every_score_is_made_of_its_terms(version: str) -> None:
             assert [one.raw for one in found] == raw, (seed, name)
             if name in _SUMS:
                 assert [sum(term.value for term in one.terms) for one in found] == raw
-            asked.setdefault(name, set()).update(raw)
-    varied = {name for name, raw in asked.items() if len(raw) > 1}
-    spread = {"PodTopologySpread", "NodeResourcesBalancedAllocation", "BalancedResourceAllocation"}
-    assert spread | set(_SUMS) - {"SelectorSpreadPriority"} <= varied
+            scores.update(raw)
+    assert {name for name, scores in met.items() if len(scores) < 2} == _CONSTANT
+    defaults = {name for name, _ in VERSIONS[version].plugins.scores}
+    assert defaults <= set(met)
