@@ -128,4 +128,10 @@ def test_every_phase_has_a_place_upstream(version: str) -> None:
     step, pop = next(trace.each(Popped))
     cycle = cycle_inside(trace, version, step.entity, pop.scheduling_cycle)
     assert cycle is not None
-    assert all(phase.file.startswith("pkg/scheduler/") for phase in cycle.phases)
+    for phase in cycle.phases:
+        frames = [*phase.callers, phase]
+        assert all(frame.file.startswith("pkg/scheduler/") for frame in frames)
+        # The scheduler's loop is the outermost, but for the worker that v1.11 has beside it.
+        outermost = "Scheduler.Run" if phase.name == "bind_queue" else "Scheduler.scheduleOne"
+        assert frames[0].function.lower() == outermost.lower()
+        assert len({frame.function for frame in frames}) == len(frames)

@@ -4,7 +4,14 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.stories import PATIENCE_MS, finished_run, one_pod_too_many
+from tests.e2e.stories import (
+    PATIENCE_MS,
+    cluster_file,
+    finished_run,
+    node,
+    one_pod_too_many,
+    pod,
+)
 
 
 def test_keys_lead_through_a_cycle_and_its_failure(page: Page) -> None:
@@ -35,6 +42,62 @@ def test_keys_lead_through_a_cycle_and_its_failure(page: Page) -> None:
     page.keyboard.press("End")
     expect(heading).to_have_text("PostFilter", timeout=PATIENCE_MS)
     expect(steps.get_by_role("listitem").last).to_have_class(re.compile("failed"))
+
+
+def test_each_step_says_what_rest_says(page: Page) -> None:
+    run = finished_run(page, "walked", two_nodes("walked"))
+    told = page.request.get(f"/api/runs/{run}/inside/scheduler/?cycle=1").json()
+    phases = {phase["name"]: phase for phase in told["phases"]}
+    page.goto(f"/runs/{run}/inside/scheduler/?cycle=1&step=pop")
+    spine = page.get_by_role("navigation", name="Steps of the cycle").locator(".spine")
+    memory = page.get_by_role("complementary", name="Code and memory")
+    path = page.get_by_role("region", name="Step").locator(".path")
+    for step, phase in STEPS.items():
+        expect(spine.locator("[aria-current=step]")).to_contain_text(step, timeout=PATIENCE_MS)
+        expect(path).to_contain_text(phases[phase]["function"])
+        calls = [each["function"] for each in phases[phase]["callers"]]
+        expect(memory.locator(".stack b")).to_have_text(
+            [f"{name}()" for name in (*calls, phases[phase]["function"])]
+        )
+        expect(page).to_have_url(re.compile(rf"step={phase.replace('_', '')}\b"))
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("7")
+    totals = page.locator(".totals li")
+    expect(totals).to_have_count(len(told["score"]["nodes"]))
+    for node in told["score"]["nodes"]:
+        expect(totals.filter(has_text=node["node"])).to_contain_text(str(node["total"]))
+    supposed = page.get_by_role("region", name="What if")
+    expect(supposed).to_contain_text("as recorded", timeout=PATIENCE_MS)
+    page.keyboard.press("w")
+    page.keyboard.press("End")
+    other = page.request.get(f"/api/runs/{run}/inside/what-if/?cycle=1").json()["supposed"][-1]
+    expect(supposed).to_contain_text("Not what happened.")
+    expect(supposed).to_contain_text(f"Only {other['tied'][0]} would fit")
+    supposed.get_by_role("button", name="Try in a fork").click()
+    expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
+    expect(page.locator(".pagehead")).to_contain_text("bound to", timeout=PATIENCE_MS)
+
+
+STEPS = {
+    "Pop": "pop",
+    "Snapshot": "snapshot",
+    "Node order": "order",
+    "PreFilter": "pre_filter",
+    "Filter": "filter",
+    "PostFilter": "post_filter",
+    "Score": "score",
+    "Select host": "host",
+    "Assume": "assume",
+    "Permit": "permit",
+    "PreBind": "pre_bind",
+    "Bind": "bind",
+}
+
+
+def two_nodes(name: str) -> bytes:
+    """Two nodes that differ, and a pod that comes later and fits on both."""
+    steps = [{"at": "5s", "create": pod("web", cpu="500m")}]
+    return cluster_file(name, node("big", cpu="8"), node("small", cpu="2"), steps=steps)
 
 
 def test_a_cycle_that_there_is_not_says_so(page: Page) -> None:

@@ -19,7 +19,7 @@ from engine.framework.trace_steps.nodes import (
 from engine.kernel.trace import Trace, TraceEntry, place_of
 from engine.scheduler.cycle.binding.trace_steps import Bound, PointRan, RoundMade
 from engine.scheduler.cycle.decision.trace_scores import HostChosen, Scored
-from engine.scheduler.cycle.inside.upstream import PLACES
+from engine.scheduler.cycle.inside.upstream import PLACES, callers
 from engine.scheduler.preemption.trace_steps import DryRunMade, DryRunsOrdered, PostFiltered
 from engine.scheduler.queue.trace_steps import EventConsidered, Moved, Popped, Requeued
 from engine.storage.binding.trace_steps import VolumesAssumed, VolumesLooked, VolumesWritten
@@ -29,8 +29,19 @@ PhaseState = Literal["done", "nothing to do", "not reached"]
 
 
 @dataclass(frozen=True, slots=True)
+class Caller:
+    """A function of upstream that has called the one of a phase."""
+
+    file: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
 class Phase:
-    """A phase of the cycle: its time in ns and the newest event then, and who does it upstream."""
+    """A phase of the cycle: its time in ns and the newest event then, and who does it upstream.
+
+    `callers` lead to that function, the outermost first.
+    """
 
     name: str
     state: PhaseState
@@ -38,6 +49,7 @@ class Phase:
     seq: int | None
     file: str
     function: str
+    callers: tuple[Caller, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +221,7 @@ _OF_PHASE: dict[str, str | tuple[type, ...]] = {
     "bind": (Bound,),
     "post_bind": "PostBind",
 }
+_FOLDER = "pkg/scheduler/"
 # Before v1.18 what a pod needs besides its node is reserved first, in v1.11 in rounds.
 _RESERVES_FIRST = ("v1.11", "v1.16")
 # With no plugin that has work there, the pod goes on.
@@ -228,7 +241,8 @@ def _phases(steps: _Steps, version: str) -> tuple[Phase, ...]:
 
 def _phase(name: str, steps: _Steps, version: str, *, is_bound: bool) -> Phase:
     marks, place = _OF_PHASE[name], place_of(PLACES, name, version)
-    file = f"pkg/scheduler/{place.file}"
+    file = f"{_FOLDER}{place.file}"
+    calls = tuple(Caller(f"{_FOLDER}{path}", function) for path, function in callers(name, version))
     for entry in steps.entries:
         step = entry.step
         if isinstance(marks, str):
@@ -236,10 +250,10 @@ def _phase(name: str, steps: _Steps, version: str, *, is_bound: bool) -> Phase:
         else:
             found = isinstance(step, marks)
         if found:
-            return Phase(name, "done", entry.at, entry.seq, file, place.function)
+            return Phase(name, "done", entry.at, entry.seq, file, place.function, calls)
     empty = is_bound and name in _MAY_BE_EMPTY
     state: PhaseState = "nothing to do" if empty else "not reached"
-    return Phase(name, state, None, None, file, place.function)
+    return Phase(name, state, None, None, file, place.function, calls)
 
 
 def _snapshot(steps: _Steps, entries: Sequence[TraceEntry]) -> Snapshot | None:

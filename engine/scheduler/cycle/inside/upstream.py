@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from engine.kernel.trace import Place, Places
 
 _OLD, _CORE = "scheduler.go", "core/generic_scheduler.go"
@@ -82,3 +84,96 @@ PLACES: Places = {
         Place(20, _RUNTIME, "frameworkImpl.RunPostBindPlugins"),
     ),
 }
+
+# A function below pkg/scheduler, as (file, name); a way is the functions from the outermost in.
+Way = tuple[tuple[str, str], ...]
+
+
+def _in(file: str, *functions: str) -> Way:
+    return tuple((file, function) for function in functions)
+
+
+_LOOP = _in(_OLD, "Scheduler.scheduleOne")
+_SCHEDULES_11 = (*_LOOP, (_OLD, "Scheduler.schedule"), (_CORE, "genericScheduler.Schedule"))
+_FINDS_11 = (*_SCHEDULES_11, (_CORE, "genericScheduler.findNodesThatFit"))
+_SNAPSHOT = _in(_CORE, "genericScheduler.snapshot")
+_SCHEDULES_20 = (*_LOOP, (_CORE, "genericScheduler.Schedule"))
+_FINDS_20 = (*_SCHEDULES_20, (_CORE, "genericScheduler.findNodesThatFitPod"))
+_LISTS_20 = _in(
+    "internal/cache/cache.go",
+    "schedulerCache.UpdateSnapshot",
+    "schedulerCache.updateNodeInfoSnapshotList",
+)
+_CYCLE_34 = _in(_ONE, "Scheduler.ScheduleOne", "Scheduler.schedulingCycle")
+_SCHEDULES_34 = (*_CYCLE_34, (_ONE, "Scheduler.schedulePod"))
+_BINDS_34 = _in(_ONE, "Scheduler.ScheduleOne", "Scheduler.bindingCycle")
+_POD_36 = _in(_ONE, "Scheduler.ScheduleOne", "Scheduler.scheduleOnePod")
+_CYCLE_36 = (*_POD_36, (_ONE, "Scheduler.schedulingCycle"))
+_DECIDES_36 = (*_CYCLE_36, (_ONE, "Scheduler.schedulingAlgorithm"))
+_SCHEDULES_36 = (*_DECIDES_36, (_ONE, "Scheduler.schedulePod"))
+_PREPARES_36 = (*_CYCLE_36, (_ONE, "Scheduler.prepareForBindingCycle"))
+_ASSUMES_36 = (*_PREPARES_36, (_ONE, "Scheduler.assumeAndReserve"))
+_BINDS_36 = (*_POD_36, *_in(_ONE, "Scheduler.runBindingCycle", "Scheduler.bindingCycle"))
+_FINDS = _in(_ONE, "Scheduler.findNodesThatFitPod")
+_PASSES = _in(_ONE, "Scheduler.findNodesThatPassFilters")
+_LISTS = _in(
+    "backend/cache/cache.go", "cacheImpl.UpdateSnapshot", "cacheImpl.updateNodeInfoSnapshotList"
+)
+_PREEMPTS = _in(_RUNTIME, "frameworkImpl.RunPostFilterPlugins")
+_POPS = (
+    (_ONE, "Scheduler.ScheduleOne"),
+    ("backend/queue/scheduling_queue.go", "PriorityQueue.Pop"),
+)
+
+# By phase, the functions that have called that of PLACES, each since a version.
+_CALLERS: Mapping[str, Sequence[tuple[int, Way]]] = {
+    "pop": ((11, _LOOP), (34, _POPS)),
+    "snapshot": (
+        (11, _SCHEDULES_11),
+        (16, (*_SCHEDULES_11, *_SNAPSHOT)),
+        (20, (*_SCHEDULES_20, *_SNAPSHOT)),
+        (34, _SCHEDULES_34),
+        (36, _CYCLE_36),
+    ),
+    "order": (
+        (11, _SCHEDULES_11),
+        (16, _FINDS_11),
+        (20, (*_SCHEDULES_20, *_SNAPSHOT, *_LISTS_20)),
+        (34, (*_SCHEDULES_34, *_LISTS)),
+        (36, (*_CYCLE_36, *_LISTS)),
+    ),
+    "pre_filter": (
+        (11, _FINDS_11),
+        (16, _SCHEDULES_11),
+        (20, _FINDS_20),
+        (34, (*_SCHEDULES_34, *_FINDS)),
+        (36, (*_SCHEDULES_36, *_FINDS)),
+    ),
+    "filter": (
+        (11, _FINDS_11),
+        (20, (*_FINDS_20, (_CORE, "genericScheduler.findNodesThatPassFilters"))),
+        (34, (*_SCHEDULES_34, *_FINDS, *_PASSES)),
+        (36, (*_SCHEDULES_36, *_FINDS, *_PASSES)),
+    ),
+    "post_filter": (
+        (11, (*_LOOP, (_OLD, "Scheduler.preempt"))),
+        (20, (*_LOOP, *_PREEMPTS)),
+        (34, (*_CYCLE_34, *_PREEMPTS, (_DEFAULT_PREEMPTION, "DefaultPreemption.PostFilter"))),
+        (36, (*_DECIDES_36, *_PREEMPTS, (_DEFAULT_PREEMPTION, "DefaultPreemption.PostFilter"))),
+    ),
+    "score": ((11, _SCHEDULES_11), (20, _SCHEDULES_20), (34, _SCHEDULES_34), (36, _SCHEDULES_36)),
+    "host": ((11, _SCHEDULES_11), (20, _SCHEDULES_20), (34, _SCHEDULES_34), (36, _SCHEDULES_36)),
+    "assume": ((11, _LOOP), (34, _CYCLE_34), (36, _ASSUMES_36)),
+    "reserve": ((11, _LOOP), (34, _CYCLE_34), (36, _ASSUMES_36)),
+    "permit": ((11, ()), (16, _LOOP), (34, _CYCLE_34), (36, _PREPARES_36)),
+    "pre_bind": ((11, ()), (16, _LOOP), (34, _BINDS_34), (36, _BINDS_36)),
+    "bind_queue": ((11, _in(_OLD, "Scheduler.Run")),),
+    "bind": ((11, _LOOP), (34, _BINDS_34), (36, _BINDS_36)),
+    "post_bind": ((11, ()), (16, _LOOP), (34, _BINDS_34), (36, _BINDS_36)),
+}
+
+
+def callers(phase: str, version: str) -> Way:
+    """The functions that have called the one of *phase* in *version*, the outermost first."""
+    minor = int(version.removeprefix("v1."))
+    return [way for since, way in _CALLERS[phase] if since <= minor][-1]

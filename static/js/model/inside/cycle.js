@@ -50,7 +50,7 @@ export function hasBindQueue({phases}) {
 }
 
 /**
- * The steps of a cycle: {id, title, band, state, isFailure, at, seq, file, function}. The state is "done", "idle" (passed
+ * The steps of a cycle: {id, title, band, state, isFailure, at, seq, file, function, callers}. The state is "done", "idle" (passed
  * with nothing to do), "off" (not reached) or "ahead" (the cycle has not come to it). A cycle that failed
  * ends at PostFilter, or later at the step that failed.
  */
@@ -70,9 +70,9 @@ export function stepsOf(answer) {
 
 function joined({id, title, phases: names}, phases) {
   const own = names.map((name) => phases.get(name)).filter(Boolean);
-  const {state, at, seq, file, function: name} = own.find((phase) => phase.state === "done") ?? own[0];
+  const {state, at, seq, file, function: name, callers} = own.find((phase) => phase.state === "done") ?? own[0];
   const band = BINDING.includes(id) ? "binding" : "scheduling";
-  return {id, title, band, state, at, seq, file, function: name, isFailure: false};
+  return {id, title, band, state, at, seq, file, function: name, callers, isFailure: false};
 }
 
 function stateOf({id, state}, {place, last, over}, {score}) {

@@ -149,9 +149,13 @@ function Stage({session, cycle, answer, steps, place}) {
 function Holds({cycle, answer, steps, place}) {
   const step = steps[place];
   const isLit = step.state === "done";
+  const stack = [...step.callers, step];
   return html`
     <h3>${isLit ? "Runs now" : "Would run"} <span class="mute">${answer.version}</span></h3>
-    <ol class="stack"><li class=${isLit ? "lit" : ""} style="--in:0"><span class="file">${step.file}</span><b>${step.function}()</b></li></ol>
+    <ol class="stack">${stack.map(
+      ({file, function: name}, each) =>
+        html`<li key=${each} class=${isLit && each === stack.length - 1 ? "lit" : ""} style=${`--in:${each}`} title=${file}><span class="file">${fileOf(file)}</span><b>${name}()</b></li>`,
+    )}</ol>
     <h3>What the scheduler holds <span class="mute">after this step</span></h3>
     ${heldAfter(answer, steps, place).map(
       ([group, rows]) =>

@@ -16,7 +16,7 @@ export function phasesOf(states = {}) {
     const at = place === 12 ? BOUND : late ? ASSUMED : BEGAN;
     const seq = name === "pop" ? 9 : name === "bind" ? 12 : late ? 11 : 10;
     const when = state === "done" ? {at, seq} : {at: null, seq: null};
-    return {name, state, ...when, file: `pkg/scheduler/${name}.go`, function: name};
+    return {name, state, ...when, file: `pkg/scheduler/${name}.go`, function: name, callers: []};
   });
 }
 
