@@ -64,8 +64,8 @@ def test_each_step_says_what_rest_says(page: Page) -> None:
     page.keyboard.press("7")
     totals = page.locator(".totals li")
     expect(totals).to_have_count(len(told["score"]["nodes"]))
-    for node in told["score"]["nodes"]:
-        expect(totals.filter(has_text=node["node"])).to_contain_text(str(node["total"]))
+    for scored in told["score"]["nodes"]:
+        expect(totals.filter(has_text=scored["node"])).to_contain_text(str(scored["total"]))
     supposed = page.get_by_role("region", name="What if")
     expect(supposed).to_contain_text("as recorded", timeout=PATIENCE_MS)
     page.keyboard.press("w")

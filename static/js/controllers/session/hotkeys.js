@@ -5,8 +5,8 @@ import {copyLink} from "../palette/palette.js";
 const OPERATED_BY_SPACE = 'button, summary, input, select, textarea, [contenteditable], [role="button"]';
 
 /**
- * Keyboard shortcuts of all pages of a run. Fields and focused buttons handle their keys themselves. The slider
- * does not: it moves by milliseconds, and would never get from one event to a later one.
+ * Keyboard shortcuts of all pages of a run. Fields and focused buttons handle their keys themselves. The slider of the
+ * transport does not: it moves by milliseconds, and would never get from one event to a later one.
  */
 export function connectHotkeys(session) {
   const stepOn = () => session.playhead.past.value && session.playhead.stepEvent();
@@ -35,7 +35,7 @@ export function connectHotkeys(session) {
     const target = /** @type {Element} */ (event.target);
     // An open dialog gets the keys.
     if (document.querySelector("dialog[open]")) return;
-    if (target.matches("input[type=range]")) {
+    if (target.matches("input[type=range]") && !target.closest("[data-own-keys]")) {
       act(ofSlider, event);
       return;
     }

@@ -27,7 +27,7 @@ function Body({session, cycle}) {
         <${Parts} session=${session} page="inside-scheduler" />
         <${Head} session=${session} cycle=${cycle} answer=${answer} />
         ${isShown ? html`<${Spine} cycle=${cycle} answer=${answer} steps=${steps} place=${place} />` : html`<${EmptySpine} cycle=${cycle} />`}
-        <p class="micro mute keysline"><kbd>←</kbd> <kbd>→</kbd> step, <kbd>[</kbd> <kbd>]</kbd> cycle</p>
+        <p class="micro mute keysline"><kbd>←</kbd> <kbd>→</kbd> step, <kbd>[</kbd> <kbd>]</kbd> cycle, <kbd>w</kbd> what if</p>
       </nav>
       <section class="stage" aria-label="Step">${
         isShown

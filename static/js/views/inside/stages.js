@@ -243,7 +243,7 @@ function HostStage({session, answer}) {
     ${
       others.length > 0 &&
       seq !== null &&
-      html`<p class="does">${others.map((node) => html`<${ForkWith} key=${node} session=${session} pod=${pod} node=${node} seq=${seq} />`)}</p>`
+      html`<p class="does after">${others.map((node) => html`<${ForkWith} key=${node} session=${session} pod=${pod} node=${node} seq=${seq} />`)}</p>`
     }
     ${host.tied.length > 1 && host.way === "random" && html`<${Note}>The scheduler keeps the first of the best, and replaces it by the k-th with probability 1/k. The draw comes from the run's seed, so the run can be repeated.<//>`}`;
 }

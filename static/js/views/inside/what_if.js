@@ -46,7 +46,7 @@ function Drag({session, whatIf, told, forkSeq}) {
       <span class="note" aria-live="polite">${isOther ? html`${supposedWords(one)} <b>Not what happened.</b>` : "as recorded; drag to try another amount"}</span>
       ${isOther && html`<span class="end"><button class="btn" type="button" onClick=${() => whatIf.look(told.asked)}>Back to ${amountText(told.resource, told.asked)}</button> <${Try} session=${session} told=${told} one=${one} seq=${forkSeq} /></span>`}</div>
     <div class="plot"><${Plot} told=${told} one=${one} />
-      <input type="range" aria-keyshortcuts="w" aria-label=${`${told.resource} that the pod asks for`} aria-valuetext=${text} min="0" max=${told.supposed.length - 1} step="1" value=${told.supposed.indexOf(one)}
+      <input type="range" data-own-keys aria-keyshortcuts="w" aria-label=${`${told.resource} that the pod asks for`} aria-valuetext=${text} min="0" max=${told.supposed.length - 1} step="1" value=${told.supposed.indexOf(one)}
         onInput=${(event) => whatIf.look(told.supposed[Number(event.target.value)].amount)} /></div>`;
 }
 

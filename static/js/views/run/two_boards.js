@@ -48,6 +48,7 @@ export function Calculation({result}) {
 
 function Sum({side, changed, won}) {
   const {rest, apart} = terms(side, changed);
+  if (apart.length === 0) return html`<b class=${won ? "won" : ""}>${side.total}</b>`;
   return html`${rest}${apart.map(
     ({plugin, score, weight}) =>
       html` + <span key=${plugin} title=${`${plugin}: score ${score}, weight ${weight ?? 1}`}><b class="changed">${score}·${weight ?? 1}</b></span>`,
