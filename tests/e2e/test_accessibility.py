@@ -24,7 +24,7 @@ _AT_AN_EVENT = (
     "nodes/{node}/",
     "inside/scheduler/?pod=shop/orders-0",
     "inside/scheduler/?cycle=1&step=filter",
-    "inside/scheduler/?cycle=1&step=score",
+    "inside/scheduler/?cycle=1&step=assume",
     "inside/volumes/?claim=shop/orders",
     "inside/volumes/?node={node}",
     "timeline/?pod=shop/orders-0",

@@ -34,7 +34,7 @@ function Body({session, cycle}) {
           ? html`<${Stage} session=${session} cycle=${cycle} answer=${answer} steps=${steps} place=${place} />`
           : html`<${Nothing} session=${session} cycle=${cycle} answer=${answer} />`
       }</section>
-      <aside class="holds" aria-label="Code and memory">${isShown && html`<${Holds} cycle=${cycle} answer=${answer} steps=${steps} place=${place} />`}</aside>
+      <aside class="holds" tabindex="0" aria-label="Code and memory">${isShown && html`<${Holds} cycle=${cycle} answer=${answer} steps=${steps} place=${place} />`}</aside>
     </main>`;
 }
 

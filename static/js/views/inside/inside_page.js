@@ -34,7 +34,7 @@ function Body({session, inside}) {
           ? html`<${Nothing} session=${session} inside=${inside} held=${held} />`
           : html`<${Stage} session=${session} inside=${inside} step=${steps[place]} place=${place} />`
       }</section>
-      <aside class="holds" aria-label="Code and memory">${place >= 0 && html`<${Holds} step=${steps[place]} />`}</aside>
+      <aside class="holds" tabindex="0" aria-label="Code and memory">${place >= 0 && html`<${Holds} step=${steps[place]} />`}</aside>
     </main>`;
 }
 

@@ -34,7 +34,7 @@ function Volumes({work: {all_bound: isBound, bind, provision}}) {
 function Caches({caches}) {
   return html`
     <div class="sechead after"><h3>Assume cache of volumes</h3><span class="note">what the watch delivered, and what the scheduler works with instead</span></div>
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Assume cache"><table class="tbl caches"><thead><tr><th scope="col">Object</th><th scope="col">From the API server</th><th scope="col">Latest, used by the next cycle</th><th scope="col"></th></tr></thead>
+    <div class="scroll-x" tabindex="0" role="region" aria-label="Assume cache"><table class="tbl caches"><thead><tr><th scope="col">Object</th><th scope="col">From the API server</th><th scope="col">Latest, used by the next cycle</th><th scope="col">State</th></tr></thead>
       <tbody>${caches.map(
         ({kind, name, assumed, latest_version: latest, informer_version: informer}) => html`
         <tr key=${`${kind}/${name}`} class=${assumed ? "changed" : ""}><th scope="row" class="mono">${name}<small>${kind === "claim" ? "PVC" : "PV"}</small></th><td class="mono">${versionOf(informer)}</td><td class="mono">${versionOf(latest)}</td>
