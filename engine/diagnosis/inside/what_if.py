@@ -77,13 +77,14 @@ def what_if(cluster: Cluster, pod: Pod, resource: str, searched: NodesOrdered) -
 
 
 def _amounts(algorithm: SchedulingAlgorithm, resource: str, asked: int) -> Sequence[int]:
-    """In even steps up to what the largest node has, and that which the pod asks for."""
+    """In even steps up to what the emptiest node has room for and one more, and the recorded one."""
     table = algorithm.table
-    has = table.allocatable[table.resource(resource)][table.active]
-    largest = max(int(has.max()) if len(has) else 0, asked)
+    column, rows = table.resource(resource), table.active
+    free = table.allocatable[column][rows] - table.requested[column][rows]
+    largest = max(int(free.max()) if len(free) else 0, asked, 1)
     number = _AMOUNTS if len(table) <= _FEW_NODES else _AMOUNTS_OF_MANY
     step = next(each for each in _STEPS if each * number >= largest)
-    return sorted({*range(step, largest + 1, step), asked})
+    return sorted({*range(step, largest + step + 1, step), asked})
 
 
 def _decided(

@@ -70,7 +70,8 @@ def test_each_step_says_what_rest_says(page: Page) -> None:
     expect(supposed).to_contain_text("as recorded", timeout=PATIENCE_MS)
     page.keyboard.press("w")
     page.keyboard.press("End")
-    other = page.request.get(f"/api/runs/{run}/inside/what-if/?cycle=1").json()["supposed"][-1]
+    page.keyboard.press("ArrowLeft")
+    other = page.request.get(f"/api/runs/{run}/inside/what-if/?cycle=1").json()["supposed"][-2]
     expect(supposed).to_contain_text("Not what happened.")
     expect(supposed).to_contain_text(f"Only {other['tied'][0]} would fit")
     supposed.get_by_role("button", name="Try in a fork").click()

@@ -1,4 +1,5 @@
 /** What a cycle would have decided, had its pod asked for another amount, as lines over the amounts. */
+import {cutName} from "../run/two_boards.js";
 import {amount as amountText, count, parseId} from "../shared/format.js";
 
 const LINES = 3;
@@ -16,15 +17,22 @@ export function supposedCycle({score, tied}) {
 }
 
 /**
- * The lines of the plot, for the nodes that are best most often: {lines: [{node, isBest, points: [[amount, total], …]}],
- * lowest, highest}, without nodes that are never compared.
+ * The lines of the plot, those of nodes that win most often first: {lines: [{nodes, isBest, points: [[amount, total], …]}],
+ * lowest, highest}. Nodes that are equal at every amount have one line.
  */
 export function linesOf({supposed}) {
   const compared = supposed.filter(({score}) => score?.is_compared);
-  const seen = new Map();
-  for (const {tied} of compared) for (const node of tied) seen.set(node, (seen.get(node) ?? 0) + 1);
-  const names = [...seen].toSorted((one, other) => other[1] - one[1]).slice(0, LINES);
-  const lines = names.map(([node], place) => ({node, isBest: place === 0, points: pointsOf(compared, node)}));
+  const wins = new Map();
+  for (const {tied, score} of compared) {
+    for (const {node} of score.nodes) wins.set(node, (wins.get(node) ?? 0) + Number(tied.includes(node)));
+  }
+  const equal = new Map();
+  for (const [node] of [...wins].toSorted((one, other) => other[1] - one[1])) {
+    const points = pointsOf(compared, node);
+    const key = JSON.stringify(points);
+    equal.set(key, {points, nodes: [...(equal.get(key)?.nodes ?? []), node]});
+  }
+  const lines = [...equal.values()].slice(0, LINES).map((line, place) => ({...line, isBest: place === 0}));
   const totals = lines.flatMap(({points}) => points.map(([, total]) => total));
   return {lines, lowest: Math.min(...totals), highest: Math.max(...totals)};
 }
@@ -34,6 +42,13 @@ function pointsOf(compared, node) {
     const found = score.nodes.find((each) => each.node === node);
     return found ? [[amount, found.total]] : [];
   });
+}
+
+/** The names of the nodes of a line: "node-a2 = node-c1". */
+export function lineName({nodes}) {
+  const [first, second, ...others] = nodes.map((node) => cutName(node, 18));
+  if (!second) return first;
+  return others.length === 0 ? `${first} = ${second}` : `${first} and ${count(nodes.length - 1)} more`;
 }
 
 /** Places in a box: `x` of an amount, `y` of a total. */

@@ -1,8 +1,7 @@
 import {useEffect} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {cutName} from "../../model/run/two_boards.js";
-import {linesOf, scalesOf, supposedWords, trialOf} from "../../model/inside/what_if.js";
+import {lineName, linesOf, scalesOf, supposedWords, trialOf} from "../../model/inside/what_if.js";
 import {amount as amountText, count} from "../../model/shared/format.js";
 import {NO_FORK} from "../../model/shared/rights.js";
 
@@ -68,19 +67,17 @@ function Plot({told, one}) {
     (_, place) => told.supposed[Math.round(((place + 1) * (told.supposed.length - 1)) / MARKS)],
   );
   const best = one.score?.nodes.filter(
-    ({node}) => one.score.is_compared && drawn.lines.some((line) => line.node === node),
+    ({node}) => one.score.is_compared && drawn.lines.some(({nodes}) => nodes.includes(node)),
   );
   return html`
     <svg viewBox=${`0 0 ${WIDE} ${TALL}`} aria-hidden="true">
       ${grid.map((total) => html`<g key=${total}><line x1=${BOX.left} x2=${BOX.left + BOX.width} y1=${y(total)} y2=${y(total)} class="grid" /><text x=${BOX.left - 6} y=${y(total) + 3} class="last">${total}</text></g>`)}
       ${marks.map(({amount}) => html`<text key=${amount} x=${x(amount)} y=${TALL - 2} class="mid">${amountText(told.resource, amount)}</text>`)}
       ${drawn.lines.map(
-        ({
-          node,
-          isBest,
-          points,
-        }) => html`<g key=${node} class=${isBest ? "first" : ""}><path d=${`M${points.map(([amount, total]) => `${x(amount).toFixed(1)} ${y(total).toFixed(1)}`).join("L")}`} class="c" />
-        <text x=${x(points.at(-1)[0])} y=${y(points.at(-1)[1]) - 5} class="last">${cutName(node, 18)}</text></g>`,
+        (
+          line,
+        ) => html`<g key=${line.nodes[0]} class=${line.isBest ? "first" : ""}><path d=${`M${line.points.map(([amount, total]) => `${x(amount).toFixed(1)} ${y(total).toFixed(1)}`).join("L")}`} class="c" />
+        <text x=${x(line.points[0][0]) + 4} y=${y(line.points[0][1]) + (line.isBest ? -5 : 12)}>${lineName(line)}</text></g>`,
       )}
       <line x1=${x(one.amount)} x2=${x(one.amount)} y1="4" y2=${TALL - 14} class="at" />
       ${(best ?? []).map(({node, total}) => html`<circle key=${node} cx=${x(one.amount)} cy=${y(total)} r="4" class=${one.tied.includes(node) ? "best" : ""} />`)}

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {
+  lineName,
   linesOf,
   otherNode,
   scalesOf,
@@ -39,7 +40,7 @@ test("without an amount the recorded one is looked at", () => {
 test("lines end where a node no longer competes", () => {
   const drawn = linesOf(TOLD);
   assert.deepEqual(
-    drawn.lines.map(({node, points}) => [node, points]),
+    drawn.lines.map((line) => [lineName(line), line.points]),
     [
       [
         "a",
@@ -59,6 +60,12 @@ test("lines end where a node no longer competes", () => {
   );
   const {x, y} = scalesOf(TOLD, drawn, {left: 10, width: 100, top: 0, height: 120});
   assert.deepEqual([x(2000), x(1000), Math.round(y(40)), Math.round(y(30))], [110, 60, 10, 110]);
+});
+
+test("equal nodes have one line", () => {
+  const drawn = linesOf({supposed: [decided(500, {a: 4, b: 4, c: 3}), decided(900, {a: 2, b: 2, c: 1})]});
+  assert.deepEqual(drawn.lines.map(lineName), ["a = b", "c"]);
+  assert.equal(lineName({nodes: ["a", "b", "c"]}), "a and 2 more");
 });
 
 test("an amount says who would win", () => {
