@@ -1,5 +1,4 @@
 /** What a cycle would have decided, had its pod asked for another amount, as lines over the amounts. */
-import {cutName} from "../run/two_boards.js";
 import {amount as amountText, count, parseId} from "../shared/format.js";
 
 const LINES = 3;
@@ -46,7 +45,7 @@ function pointsOf(compared, node) {
 
 /** The names of the nodes of a line: "node-a2 = node-c1". */
 export function lineName({nodes}) {
-  const [first, second, ...others] = nodes.map((node) => cutName(node, 18));
+  const [first, second, ...others] = nodes;
   if (!second) return first;
   return others.length === 0 ? `${first} = ${second}` : `${first} and ${count(nodes.length - 1)} more`;
 }

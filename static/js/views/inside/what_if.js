@@ -1,6 +1,7 @@
 import {useEffect} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {cutName} from "../../model/run/two_boards.js";
 import {lineName, linesOf, scalesOf, supposedWords, trialOf} from "../../model/inside/what_if.js";
 import {amount as amountText, count} from "../../model/shared/format.js";
 import {NO_FORK} from "../../model/shared/rights.js";
@@ -77,7 +78,7 @@ function Plot({told, one}) {
         (
           line,
         ) => html`<g key=${line.nodes[0]} class=${line.isBest ? "first" : ""}><path d=${`M${line.points.map(([amount, total]) => `${x(amount).toFixed(1)} ${y(total).toFixed(1)}`).join("L")}`} class="c" />
-        <text x=${x(line.points[0][0]) + 4} y=${y(line.points[0][1]) + (line.isBest ? -5 : 12)}>${lineName(line)}</text></g>`,
+        <text x=${x(line.points[0][0]) + 4} y=${y(line.points[0][1]) + (line.isBest ? -5 : 12)}>${cutName(lineName(line), 40)}</text></g>`,
       )}
       <line x1=${x(one.amount)} x2=${x(one.amount)} y1="4" y2=${TALL - 14} class="at" />
       ${(best ?? []).map(({node, total}) => html`<circle key=${node} cx=${x(one.amount)} cy=${y(total)} r="4" class=${one.tied.includes(node) ? "best" : ""} />`)}
