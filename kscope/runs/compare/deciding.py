@@ -310,10 +310,12 @@ SELECT least(%s, at * %s / %s), sum(step) FROM (
     SELECT at, CASE
         WHEN kind = 'PodCreated' AND changes -> object ->> 'node' IS NULL THEN 1
         WHEN kind = 'PodBound' THEN -1
-        WHEN kind = 'PodDeleted' AND before = 'PodCreated' THEN -1 ELSE 0 END AS step
-    FROM (SELECT at, kind, object, changes,
-            lag(kind) OVER (PARTITION BY object ORDER BY seq) AS before FROM runs_runevent
-        WHERE run_id = %s AND kind IN ('PodCreated', 'PodBound', 'PodDeleted')) AS each) AS steps
+        WHEN kind = 'PodDeleted' AND before = 'PodCreated' AND had IS NULL THEN -1
+        ELSE 0 END AS step
+    FROM (SELECT at, kind, object, changes, lag(kind) OVER earlier AS before,
+            lag(changes -> object ->> 'node') OVER earlier AS had FROM runs_runevent
+        WHERE run_id = %s AND kind IN ('PodCreated', 'PodBound', 'PodDeleted')
+        WINDOW earlier AS (PARTITION BY object ORDER BY seq)) AS each) AS steps
 GROUP BY 1
 """
 

@@ -12,9 +12,10 @@ from kscope.runs.compare import calculation, comparing
 from kscope.runs.compare.answer import WholeHistories
 from kscope.runs.compare.deciding import inputs_apart
 from kscope.runs.models import Run, RunEvent
+from tests.builders import pod
 from tests.web.pages.test_candidates import FOLDER
-from tests.web.pages.test_comparing import compared, cordoned
-from tests.web.pages.test_forks import forked, play
+from tests.web.pages.test_comparing import before_late, compared, cordoned
+from tests.web.pages.test_forks import command, forked, play
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -71,6 +72,16 @@ def test_the_line_of_waiting_ends_as_the_board(client: Client, driven: Run) -> N
     told = compared(client, driven, cordoned(driven))
     for side in ("a", "b"):
         assert told["axis"]["waiting"][side][-1] == len(told["boards"][side]["waits"])
+
+
+def test_a_pod_made_with_a_node_never_waits(client: Client, driven: Run) -> None:
+    fork = forked(driven, seq=before_late(driven))
+    placed = pod("placed", nodeName="n1")
+    command(fork, verb="create", manifest=placed)
+    command(fork, verb="delete", object="pod/default/placed", grace_seconds=0)
+    told = compared(client, driven, play(fork))
+    assert RunEvent.objects.filter(run=fork, kind="PodDeleted").exists()
+    assert told["axis"]["waiting"]["b"][-1] == len(told["boards"]["b"]["waits"])
 
 
 def test_choices_and_gates_are_named_as_inputs(driven: Run) -> None:
