@@ -73,8 +73,8 @@ def _expect_the_path(page: Page, answer: Any) -> None:
     evicted = next(arrow for arrow in answer["arrows"] if arrow["word"] == "evicts")
     window = {name: answer[name] for name in ("start", "end", "width")}
     # Rows: heading, strip, the pod, its first victim.
-    assert page.evaluate(DARK, {**window, "at": evicted["to_at"], "rows": 3.12})
-    assert not page.evaluate(DARK, {**window, "at": evicted["to_at"] - SECOND // 2, "rows": 3.12})
+    assert page.evaluate(DARK, {**window, "at": evicted["to_at"], "rows": 3})
+    assert not page.evaluate(DARK, {**window, "at": evicted["to_at"] + SECOND // 2, "rows": 3})
 
 
 def _expect_zoom(page: Page) -> None:
