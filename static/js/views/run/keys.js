@@ -16,12 +16,14 @@ const KEYS = [
   [["?"], "Show these keys"],
 ];
 
-/** The dialog that lists the keyboard shortcuts. */
-export function KeysDialog() {
+/** The dialog that lists the keyboard shortcuts; keys of the page's `own` come first, and take the place of others. */
+export function KeysDialog({own = []}) {
+  const taken = new Set(own.flatMap(([keys]) => keys));
+  const listed = [...own, ...KEYS.filter(([keys]) => !keys.some((key) => taken.has(key)))];
   return html`
     <dialog class="dialog" id="keys-dialog" aria-labelledby="keys-title"><form method="dialog">
       <h2 id="keys-title">Keyboard shortcuts</h2>
-      <dl class="keylist small">${KEYS.map(
+      <dl class="keylist small">${listed.map(
         ([keys, words]) =>
           html`<dt key=${words}>${keys.map((key) => html`<kbd key=${key}>${key}</kbd> `)}</dt><dd>${words}</dd>`,
       )}</dl>

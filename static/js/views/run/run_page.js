@@ -8,8 +8,8 @@ import {LeftOut, StopBanner} from "./left_out.js";
 import {Notice} from "./notice.js";
 import {PastBanner, Transport} from "./transport.js";
 
-/** A page of a run: playback, banners, notices and dialogs, then its own content. */
-export function RunPage({session, children}) {
+/** A page of a run: playback, banners, notices and dialogs, then its own content; `keys` are those of this page. */
+export function RunPage({session, keys = [], children}) {
   return html`
     <${Transport} session=${session} />
     <${PastBanner} session=${session} />
@@ -19,7 +19,7 @@ export function RunPage({session, children}) {
     <${LeftOut} session=${session} />
     <${Notice} session=${session} />
     <${Consent} session=${session} />
-    <${KeysDialog} />
+    <${KeysDialog} own=${keys} />
     ${children}`;
 }
 
