@@ -83,9 +83,10 @@ class Told:
 class Row:
     """One row: `key` is what it is about, `kind` how it looks.
 
-    `count` is how many rows or events are in it: of so many (`of`) after a search, and of attempts
-    `of` is how many failed. `waited` and `sums` are nanoseconds up to the event asked for. A group or component has an `area`, a row of
-    one object `bars`, and `nominated` while a pod was nominated to a node.
+    `count` is how many rows or events are in it: of so many (`of`) after a search; of attempts `of`
+    is how many failed. `since` is when it first was. `waited` and `sums` are nanoseconds up to the
+    event asked for. A group or component has an `area`, a row of one object `bars`, and
+    `nominated` while a pod was nominated to a node.
     """
 
     key: str
@@ -96,6 +97,7 @@ class Row:
     is_open: bool = False
     in_path: bool = False
     chosen: bool = False
+    since: int = 0
     state: str = ""
     waited: int = 0
     sums: dict[str, int] = field(default_factory=dict[str, int])
@@ -140,13 +142,14 @@ class Overview:
 class Timeline:
     """The rows `first` … of `total`, drawn for a window of time of `width` pixels.
 
-    `seq`, at `at`, is the event up to which sums are taken; what begins later is ahead of it. `read`
-    is how far the run was read: a long one takes several answers, until it is `head`.
+    `seq`, at `at`, is the event up to which sums are taken; what begins later is ahead of it. `read`,
+    at `read_at`, is how far the run was read: a long one takes several answers, until it is `head`.
     """
 
     seq: int
     at: int
     read: int
+    read_at: int
     head: int
     head_at: int
     start: int

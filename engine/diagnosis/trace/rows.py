@@ -64,6 +64,7 @@ class Painter:
             place.key.partition("/")[2],
             in_path=place.in_path,
             chosen=self.chosen is not None and self.chosen.pod == place.key,
+            since=ats[lane.seqs[0] - 1] if lane.seqs else 0,
             state=lane.state(seq),
             waited=lane.waited(seq, at, ats),
             sums=lane.sums(seq, at, ats),
@@ -85,6 +86,7 @@ class Painter:
             "group",
             name,
             count=place.count,
+            since=window.trace.ats[tally.seqs[0] - 1],
             waited=window.waited(tally),
             area=window.area(tally),
         )
@@ -93,7 +95,7 @@ class Painter:
         stage = self._stages[place.key]
         if self.chosen is not None:
             stage = with_victims(self.chosen.record, stage)
-        return Row(place.key, "stage", stage.name, stage=stage)
+        return Row(place.key, "stage", stage.name, since=stage.start, stage=stage)
 
     def _event(self, place: Place) -> Row:
         event, chosen = self._events[place.key], self.chosen
@@ -107,7 +109,7 @@ class Painter:
             kubernetes=chosen is not None and chosen.is_kubernetes(event.seq),
             by=chosen.evictor(event) if chosen is not None else "",
         )
-        return Row(place.key, "event", event.kind, event=told)
+        return Row(place.key, "event", event.kind, since=event.at, event=told)
 
     def _component(self, place: Place) -> Row:
         component = place.key.partition(":")[2]
@@ -128,7 +130,9 @@ class Painter:
             if each + (is_event,) in kinds
         ]
         count = sum(bisect_right(seqs, window.seq) for seqs in lists)
-        return Row(place.key, place.kind, name, count=count, area=window.events(lists))
+        since = window.trace.ats[min(seqs[0] for seqs in lists) - 1]
+        area = window.events(lists)
+        return Row(place.key, place.kind, name, count=count, since=since, area=area)
 
 
 def longest_waits(trace: Trace, seq: int, at: int) -> tuple[Waited, ...]:

@@ -48,6 +48,7 @@ def timeline_of(trace: Trace, record: Record, asked: Asked, view: View, head: He
         seq=seq,
         at=at,
         read=trace.seq,
+        read_at=trace.ats[-1] if 0 < trace.seq < head.seq else head.at,
         head=head.seq,
         head_at=head.at,
         start=view.start,

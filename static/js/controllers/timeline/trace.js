@@ -8,6 +8,8 @@ const WAIT_MS = 60;
 /** While a run plays, its newest part is asked for again so often. */
 const REST_MS = 1000;
 const LEAST_WAIT = 5 * SECOND;
+/** So many causes back one looks for what a bar came from. */
+const MOST_CAUSES = 5;
 /** Open at first, when rows are components. */
 const OPEN_COMPONENTS = ["component:attach-detach", "component:scheduler"];
 
@@ -131,24 +133,23 @@ export class TimelineTrace {
     if (step) this.window.value = fitted(step, this.end.value);
   }
 
-  /** What a bar came from: the event that caused its own, and the arrow from there; null for nothing. */
+  /** What a bar came from: the nearest cause that is about another object, with the arrow from there; null for none. */
   async causeOf(row, bar) {
-    const {api} = this.session;
     try {
-      const [own] = (await api.get("events/", {after: bar.seq - 1, limit: 1})).events;
-      if (!own?.cause) return null;
-      const [event] = (await api.get("events/", {after: own.cause - 1, limit: 1})).events;
-      return {
-        ...event,
-        word: "",
-        from_row: event.object,
-        from_at: event.at,
-        to_row: row.key,
-        to_at: bar.start,
-      };
+      let event = await this.#event(bar.seq);
+      for (let i = 0; i < MOST_CAUSES && event?.cause && event.object === row.key; i += 1) {
+        event = await this.#event(event.cause);
+      }
+      if (!event || event.object === row.key) return null;
+      return {...event, word: "", from_row: event.object, from_at: event.at, to_row: row.key, to_at: bar.start};
     } catch {
       return null;
     }
+  }
+
+  async #event(seq) {
+    const {events} = await this.session.api.get("events/", {after: seq - 1, limit: 1});
+    return events[0];
   }
 
   /** Show the instant of a moment. */

@@ -10,6 +10,7 @@ export function Labels({trace, answer, path}) {
 }
 
 function Label({trace, row, path, y}) {
+  if (row.kind === "none") return null;
   const {space, name, right, indent, opens} = labelOf(row, path);
   const isOpen = trace.open.value.has(row.key);
   const act = () => {

@@ -12,6 +12,8 @@ import {AXIS, paintLanes} from "./paint.js";
 const ZOOM = 1.2;
 /** A press that moved less, in pixels, is a click. */
 const CLICK = 4;
+/** After so long over a bar one wants to know what it came from. */
+const HOVER_MS = 200;
 
 /** The rows in sight: their labels, and one canvas with their bars. */
 export function Lanes({session, trace, path}) {
@@ -21,9 +23,11 @@ export function Lanes({session, trace, path}) {
   const canvas = useRef(null);
   /** @type {{current: any}} */
   const drag = useRef(null);
+  /** @type {{current: any}} */
+  const asking = useRef(null);
   const [cross, setCross] = useState(/** @type {number | null} */ (null));
   const [tip, setTip] = useState(/** @type {any} */ (null));
-  const answer = trace.answer.value;
+  const answer = bornOnly(trace.answer.value, session);
   const {top, width, height} = trace.place.value;
   const window = trace.shown.value;
   useEffect(() => watch(scroll.current, canvas.current, trace), []);
@@ -52,7 +56,7 @@ export function Lanes({session, trace, path}) {
     });
   });
   const at = (event) => momentAt(event.offsetX, window, width);
-  const point = async (event) => {
+  const point = (event) => {
     if (drag.current) {
       const {x, from} = drag.current;
       trace.window.value = moved(from, ((x - event.clientX) / width) * (from.end - from.start), trace.end.value);
@@ -62,12 +66,16 @@ export function Lanes({session, trace, path}) {
     const found = under(answer, {top, y: event.offsetY, at: at(event), path});
     const isSame = found?.bar !== undefined && found.bar === tip?.bar;
     setTip(found && {...found, cause: isSame ? tip.cause : null, x: event.clientX, y: event.clientY});
-    if (found?.bar && !isSame) {
-      const cause = await trace.causeOf(found.row, found.bar);
-      if (cause) setTip((now) => (now?.bar === found.bar ? {...now, cause} : now));
-    }
+    if (isSame) return;
+    clearTimeout(asking.current);
+    if (found?.bar) asking.current = setTimeout(() => tellCause(found), HOVER_MS);
+  };
+  const tellCause = async (found) => {
+    const cause = await trace.causeOf(found.row, found.bar);
+    setTip((now) => (now?.bar === found.bar ? {...now, cause} : now));
   };
   const leave = () => {
+    clearTimeout(asking.current);
     setCross(null);
     setTip(null);
   };
@@ -94,6 +102,15 @@ export function Lanes({session, trace, path}) {
       ${answer && total === 0 && html`<p class="empty small tlnone">No row has this in its name. Clear the search, or look into the events as a table.</p>`}</div>
     ${tip && html`<${Tip} tip=${tip} />`}`;
 }
+
+/** The answer without rows of what comes only after the instant shown, for as long as it is that of a later one. */
+function bornOnly(answer, session) {
+  if (!answer || !session.place.past) return answer;
+  const {at} = session.model;
+  return {...answer, rows: answer.rows.map((row) => (row.since > at ? {...row, ...NOT_YET} : row))};
+}
+
+const NOT_YET = {kind: "none", bars: [], nominated: [], marks: [], area: null, stage: null, event: null};
 
 /** Keep the size of the lanes, draw anew in the other theme, and zoom with the wheel. Returns what ends this. */
 function watch(scroll, canvas, trace) {

@@ -59,6 +59,11 @@ function paint(canvas, {trace, path}) {
   const whole = wholeOf(trace.end.value);
   const x = (at) => pixelOf(at, whole, width);
   counts({context, ink, width, base}, trace.answer.value.overview);
+  const {read, head, read_at: readAt} = trace.answer.value;
+  if (read < head) {
+    context.fillStyle = ink.sunk;
+    context.fillRect(x(readAt), 0, width, base);
+  }
   context.fillStyle = ink.strongLine;
   context.fillRect(0, base, width, 1);
   context.font = ink.small;

@@ -36,6 +36,7 @@ export function paintLanes(canvas, scene) {
   }
   guides(brush, places);
   arrows(brush, places);
+  unread(brush);
   ahead(brush);
   axis(brush);
 }
@@ -350,7 +351,7 @@ function arrows(brush, places) {
     said.add(`${arrow.word} ${arrow.from_at}`);
     paintArrow(brush, rows, {...arrow, word});
   }
-  if (cause) {
+  if (cause?.from_row && cause.from_row !== cause.to_row) {
     const all = new Map(places.map(({row, y}) => [row.key, y]));
     paintArrow(brush, all, cause);
   }
@@ -395,6 +396,14 @@ function arrowWord({context, ink}, word, {x, y, isLeft}) {
   context.globalAlpha = 1;
   context.fillStyle = ink.ink2;
   context.fillText(word, left, y);
+}
+
+/** What of a long history was not read yet is not drawn. */
+function unread({context, ink, answer, x, width, height}) {
+  if (answer.read >= answer.head) return;
+  const left = Math.max(0, x(answer.read_at));
+  context.fillStyle = hatch(context, {tint: ink.sunk, mark: ink.line});
+  context.fillRect(left, AXIS, Math.max(0, width - left), height);
 }
 
 /** What is ahead of the play head is pale. */

@@ -15,8 +15,9 @@ export function TracePage({session, trace, onTable}) {
     return html`<main class="page"><h1>Timeline</h1><${Reading} session=${session} /></main>`;
   }
   const path = chosenPath(session, trace);
+  const isStale = isOfAnotherInstant(session, trace);
   return html`
-    <main class="tlpage" aria-label="Timeline"><h1 class="vh">Timeline</h1>
+    <main class=${`tlpage${isStale ? " stale" : ""}`} aria-label="Timeline"><h1 class="vh">Timeline</h1>
       <${Tools} trace=${trace} onTable=${onTable} />
       <div class="tlmini"><${Extent} session=${session} trace=${trace} /><${Minimap} trace=${trace} path=${path} /></div>
       ${trace.problem.value && html`<${Failed} trace=${trace} />`}
@@ -24,10 +25,20 @@ export function TracePage({session, trace, onTable}) {
     </main>`;
 }
 
-/** The path of the chosen pod, once it is known. */
+/** The path of the chosen pod, once it is known at the event shown. */
 function chosenPath(session, trace) {
   const path = trace.podPath.path.value;
-  return path && path.pod === session.selection.pod.value && path.steps.length > 0 ? path : null;
+  const {seq, past} = session.place;
+  if (!path || path.pod !== session.selection.pod.value || path.steps.length === 0) return null;
+  return past && path.seq !== seq ? null : path;
+}
+
+/** Whether sums are not known yet for the event shown: those of another one are not shown meanwhile. */
+function isOfAnotherInstant(session, trace) {
+  const answer = trace.answer.value;
+  const {seq, past} = session.place;
+  if (!answer) return false;
+  return past ? answer.seq !== Math.min(seq, answer.read) : answer.of.seq !== null;
 }
 
 function Tools({trace, onTable}) {
