@@ -137,11 +137,13 @@ export class TimelineTrace {
   async causeOf(row, bar) {
     try {
       let event = await this.#event(bar.seq);
+      // Who was evicted is told for whose sake.
+      if (event?.by) return arrowFrom({...event, object: event.by}, row, bar);
       for (let i = 0; i < MOST_CAUSES && event?.cause && event.object === row.key; i += 1) {
         event = await this.#event(event.cause);
       }
       if (!event || event.object === row.key) return null;
-      return {...event, word: "", from_row: event.object, from_at: event.at, to_row: row.key, to_at: bar.start};
+      return arrowFrom(event, row, bar);
     } catch {
       return null;
     }
@@ -224,4 +226,9 @@ export class TimelineTrace {
       if (!asking.signal.aborted) this.problem.value = error.message;
     }
   }
+}
+
+/** The arrow from what an event is about to a bar, with the event. */
+function arrowFrom(event, row, bar) {
+  return {...event, word: "", from_row: event.object, from_at: event.at, to_row: row.key, to_at: bar.start};
 }

@@ -72,36 +72,34 @@ function split(name) {
   return slash < 0 ? {space: "", name} : {space: name.slice(0, slash + 1), name: name.slice(slash + 1)};
 }
 
-/** The name of a row for those who cannot see its bars: what it is, and its sums. */
+/**
+ * What the name of a row has beside its visible label, for those who cannot see its bars: its sums. Together they
+ * are "web 3 pods, waited 4.00 s together".
+ */
 export function spokenOf(row, path) {
-  const {space, name, right} = labelOf(row, path);
-  const whole = `${space}${name}`;
   switch (row.kind) {
     case "section":
-      return `${whole}, ${right}`;
+    case "stages":
+      return "";
     case "path":
-      return path ? [`${whole} ${right}`, ...path.steps.map(stepInWords)].join(", ") : whole;
+      return path ? `, ${path.steps.map(stepInWords).join(", ")}` : "";
     case "group":
-      return `${whole}: ${plural(row.count, "pod", "pods")}, waited ${duration(row.waited)} together`;
+      return ` ${row.count === 1 ? "pod" : "pods"}, waited ${duration(row.waited)} together`;
     case "component":
     case "kind":
-      return `${whole}: ${plural(row.count, "event", "events")}`;
-    case "stages":
-      return [whole, right].filter(Boolean).join(", ");
+      return row.count === 1 ? " event" : " events";
     case "stage":
-      return `${whole} at ${right} s: ${stageText(row.stage)}`;
+      return ` s: ${stageText(row.stage)}`;
     case "event":
-      return `${row.name} at ${moment(row.event.at)} s: ${eventText(row.event)}`;
+      return ` at ${moment(row.event.at)} s: ${eventText(row.event)}`;
     default:
-      return [`${KINDS[row.kind]} ${whole}`, ...sumsInWords(row)].join(", ");
+      return [row.kind === "pod" && !row.in_path ? " waited" : "", ...sumsInWords(row)].join(", ");
   }
 }
 
 function stepInWords({name, object, from, to}) {
   return `${name} ${parseId(object).name} ${duration(to - from)}`;
 }
-
-const KINDS = {pod: "Pod", claim: "Claim", operation: "Operation", node: "Node"};
 
 /** "unschedulable 10.2 s": the sums of a row, the largest first. */
 function sumsInWords({sums}) {

@@ -23,11 +23,11 @@ function Label({trace, row, path, y}) {
   const inside = html`
     <span class="l">${opens && html`<i class=${`turn${isOpen ? " o" : ""}`}></i>`}${row.stage && html`<${StageMark} stage=${row.stage} />`}
       <span class="cut">${space && html`<span class="mute">${space}</span>`}<b>${name}</b></span></span>
-    ${right && html`<span class="r num">${right}</span>`}`;
+    ${" "}${right && html`<span class="r num">${right}</span>`}<span class="vh">${spokenOf(row, path)}</span>`;
   const style = `top:${y}px;height:${ROW}px`;
   if (row.kind === "section") return html`<h2 class=${look} style=${style}>${inside}</h2>`;
   return html`
-    <button type="button" class=${look} style=${style} data-row=${row.key} title=${`${space}${name}`} aria-label=${spokenOf(row, path)}
+    <button type="button" class=${look} style=${style} data-row=${row.key} title=${`${space}${name}`}
       aria-expanded=${opens ? String(isOpen) : undefined} aria-current=${row.chosen ? "true" : undefined} onClick=${act}
       onnextevent=${() => trace.toNext(row)}>${inside}</button>`;
 }

@@ -166,5 +166,5 @@ function Tip({tip: {x, y, row, bar, step, until, cause}}) {
   return html`<div class="pop tltip" style=${style}><b>${row.name}</b><br />${stateTitle(bar.state)} <span class="num">${duration(until - bar.start)}</span>
     ${bar.states > 1 && html`<br /><span class="mute">the worst of ${bar.states} states</span>`}
     <br /><span class="mute num">${moment(bar.start)} → ${moment(until)} s, event ${bar.seq}</span>
-    ${cause && html`<br /><span class="mute">because of ${cause.kind} ${cause.seq}, ${parseId(cause.object).name}</span>`}</div>`;
+    ${cause && html`<br /><span class="mute">because of ${parseId(cause.object).name}, event ${cause.seq} ${cause.kind}</span>`}</div>`;
 }
