@@ -1,12 +1,13 @@
 """No page breaks a rule of axe-core, whatever its impact: live in light, in the past in dark."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import Site
+from tests.e2e.conftest import Site, new_context
 from tests.e2e.stories import cluster_file, finished_run, log_in, pod, upload
 
 _ROOT = Path(__file__).parents[2]
@@ -44,8 +45,9 @@ _EMPTY = (
     *("pods/?name=nobody", "nodes/?name=nobody", "volumes/?find=nobody", "pods/shop/nobody/"),
     *("nodes/nobody/", "objects/pod/shop/nobody/", "?seq=999999", "connect/", "agreement/"),
 )
+# A page that says why it cannot show what was asked for waits no more.
 _WAITING = (
-    "main[aria-busy=true], main.waiting, main.board.waiting, main.inside [role=status],"
+    "main[aria-busy=true], main.waiting:not(:has([role=alert])), main.inside [role=status],"
     " main.compare > [role=status]"
 )
 
@@ -88,13 +90,19 @@ def test_pages_of_the_site_break_no_rule(page: Page, site: Site) -> None:
     assert found == [], "\n".join(found)
 
 
-def test_pages_of_an_account_break_no_rule(page: Page, site: Site, run: int) -> None:
-    log_in(page, site.password)
+def test_pages_of_an_account_break_no_rule(browser: Browser, site: Site, run: int) -> None:
+    # Not the watched page: in long forms axe-core itself tries styles that the policy refuses.
+    with closing(new_context(browser, site.address)) as context:
+        found = _of_an_account(context.new_page(), site.password, run)
+    assert found == [], "\n".join(found)
+
+
+def _of_an_account(page: Page, password: str, run: int) -> list[str]:
+    log_in(page, password)
     found = [each for address in _OF_AN_ACCOUNT for each in _look_at(page, address)]
     found += _look_at(page, f"/admin/runs/run/{run}/change/")
     page.goto(f"/runs/{run}/")
-    found += _opened(page, "#share", "Who may see this run")
-    assert found == [], "\n".join(found)
+    return found + _opened(page, "#share", "Who may see this run")
 
 
 def _opened(page: Page, button: str, dialog: str) -> list[str]:

@@ -9,7 +9,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,7 @@ def places_of(history: History, seqs: tuple[int, ...], dice: random.Random) -> l
         Place("timeline", "timeline/"),
         Place("inside-scheduler", "inside/scheduler/"),
         Place("inside-volumes", "inside/volumes/"),
+        Place("film", "film/", moves=False),
         Place("connect", "connect/", moves=False),
         Place("compare", f"compare/?with={history.run.id}", moves=False),
     ]
@@ -130,15 +131,14 @@ class Walker:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.add_init_script(path=IN_PAGE)
 
-    def walk_run(self, run: Walked, instants: int, pages: int | None = None) -> None:
-        """All pages of a run, or *pages* of them, at *instants* of its events."""
+    def walk_run(self, run: Walked, instants: int, without: Collection[str] = ()) -> None:
+        """All pages of a run but those named in *without*, at *instants* of its events."""
         history = History(self.page.request, run)
         dice = random.Random(f"{self.seed} {run.demo}")
         seqs = history.instants(instants, f"{self.seed} {run.demo} events")
-        places = places_of(history, seqs, dice)
-        if pages is not None:
-            places = dice.sample(places, min(pages, len(places)))
-        for place in places:
+        for place in places_of(history, seqs, dice):
+            if place.name in without:
+                continue
             before = len(self.report.findings)
             try:
                 self._walk_place(history, place, seqs, dice)
@@ -156,7 +156,7 @@ class Walker:
         found = self._finding(kind, place, run.demo, 0, selector, text)
         self.report.findings.append(found)
 
-    def walk_site(self, paths: list[str]) -> None:
+    def walk_site(self, paths: Sequence[str]) -> None:
         """Pages that belong to no run: only their texts are measured."""
         for path in paths:
             self.page.goto(path)
@@ -218,11 +218,8 @@ class Walker:
         self, history: History, place: Place, each: dict[str, Any], allowed: set[int | None]
     ) -> Iterator[tuple[str, str, str]]:
         if each["seq"] not in allowed:
-            yield (
-                "instant",
-                "#seq",
-                f"painted event {each['seq']} on the way to {sorted(filter(None, allowed))}",
-            )
+            wanted = sorted(seq for seq in allowed if seq is not None)
+            yield "instant", "#seq", f"painted event {each['seq']}, not one of {wanted}"
         at, _ = history.state(each["seq"])
         # At the newest event the clock of the run may have gone on.
         if each["seq"] < history.run.head and each["time"] != f"{at / 10**9:.3f}":
