@@ -70,6 +70,10 @@ def _released(scene: Scene, volume: PersistentVolume) -> Cause:
         why = "Its provisioner has still to delete it."
     sentence = f"Volume {volume.name} is Released: claim {volume.claim_key} was deleted."
     event = scene.event(volume, "VolumeDelete", "VolumeFailedRecycle", "VolumeFailedDelete")
+    refused = event.partition("VolumeFailedDelete: ")[2].rstrip(".")
+    if refused:
+        sentence = f"Volume {volume.name} is Released, and deleting it was refused: {refused}."
+        why = "Its provisioner tries again, each time after twice as long, up to five minutes."
     return cause(BINDER, sentence, because, why=why, event=event)
 
 

@@ -26,6 +26,7 @@ from engine.diagnosis.triage.stuck.nodes import broken_nodes, node_groups
 from engine.diagnosis.triage.stuck.placed.groups import placed_groups
 from engine.diagnosis.triage.stuck.refused import refused_groups, with_places
 from engine.diagnosis.triage.stuck.stalled import InOrder, overdue_groups, stalled_groups
+from engine.diagnosis.triage.stuck.volumes import volume_groups
 
 
 def triage(cluster: Cluster, evidence: Evidence, *, tries_changes: bool = True) -> Triage:
@@ -149,9 +150,11 @@ def _groups(
     placed = [_beside(group, refused) for group in placed_groups(evidence, broken)]
     # What holds pods is named with them.
     named = {group.by.replace(" ", "/", 1) for group in placed}
+    volumes = list(volume_groups(evidence))
+    named |= {name for group in volumes for name in group.objects}
     leaving = leaving_groups(evidence, broken, named)
     stalled = stalled_groups(evidence)
-    found = map(in_order.named_in, (*placed, *leaving, *claims, *stalled))
+    found = map(in_order.named_in, (*placed, *leaving, *claims, *volumes, *stalled))
     yield from (_Found(shown.group(each)) for each in found)
     # A pod that waits for a claim which was refused is held by what holds the claim.
     waiting = {pod for group in claims for pod in group.pods}
