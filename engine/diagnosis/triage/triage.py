@@ -168,18 +168,21 @@ def _groups(
         group = shown.group(unmade)
         tried = partial(with_places, trials, made, group) if made and tries_changes else None
         yield _Found(group, tried)
+    counted = refused | {key for group in placed for key in group.claims}
     for held in held_ones:
         unbound = unbound_explained(cluster, pending_group(evidence, deciding, held, broken))
+        unbound = _beside(unbound, counted)
+        counted |= {*unbound.claims}
         group = shown.pending(in_order.named_in(unbound), deciding, held)
         tried = partial(with_changes, evidence, trials, held, group) if tries_changes else None
         yield _Found(group, tried, held)
 
 
-def _beside(group: Group, refused: set[str]) -> Group:
-    """*group* without the claims that have a group of their own, because they were *refused*."""
-    if refused.isdisjoint(group.claims):
+def _beside(group: Group, counted: set[str]) -> Group:
+    """*group* without the claims that another group has *counted*."""
+    if counted.isdisjoint(group.claims):
         return group
-    return replace(group, claims=tuple(key for key in group.claims if key not in refused))
+    return replace(group, claims=tuple(key for key in group.claims if key not in counted))
 
 
 def _largest(found: _Found) -> tuple[int, str, str]:

@@ -164,6 +164,21 @@ def test_bypassed_claim_names_pod_that_binds_it() -> None:
     assert "once a scheduler has chosen a node for pod default/b." in group.cause
 
 
+def test_claim_of_waiting_and_placed_pod_counts_once() -> None:
+    found = triage_of(
+        node("n1"),
+        storage_class("late", "csi.acme.io"),
+        storage_class("now", "csi.acme.io", mode="Immediate"),
+        {**claim("data", "late", "1Gi"), "status": {"phase": "Pending"}},
+        {**claim("logs", "now", "1Gi"), "status": {"phase": "Pending"}},
+        placed(pod("a", claims=["data"])),
+        pod("b", claims=["data", "logs"]),
+        pod("c", claims=["logs"]),
+    )
+    counted = [key for group in found.groups for key in group.claims]
+    assert sorted(counted) == ["default/data", "default/logs"]
+
+
 def test_refused_claim_of_a_placed_pod_counts_once() -> None:
     waiting = {**claim("data", "late", "1Gi"), "status": {"phase": "Pending"}}
     found = triage_of(
