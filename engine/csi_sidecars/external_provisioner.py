@@ -60,6 +60,8 @@ AUTHOR: Final = "external-provisioner"
 # Upstream: the rate limiter of the claim and volume queues, --retry-interval-start and -max.
 RETRY_START: Final = 1 * SECOND
 RETRY_MAX: Final = 300 * SECOND
+# How often a deletion that waits for the volume's attachments looks for them.
+ATTACHED_PERIOD: Final = 1 * SECOND
 
 # Upstream: sig-storage-lib-external-provisioner, finalizerPV.
 FINALIZER: Final = "external-provisioner.volume.kubernetes.io/finalizer"
@@ -139,12 +141,7 @@ class ExternalProvisioners:
         volume = event.new
         if event.type == "DELETED":
             self._failures.pop(volume.id, None)
-        elif (
-            isinstance(volume, PersistentVolume)
-            and volume.phase == VOLUME_RELEASED
-            # What failed is queued already, for its own time. Upstream: enqueueVolume().
-            and not (self.retries and volume.id in self._failures)
-        ):
+        elif isinstance(volume, PersistentVolume) and volume.phase == VOLUME_RELEASED:
             self._volumes.add(volume.key)
 
     def _serves(self, driver: str) -> bool:
@@ -361,11 +358,6 @@ class ExternalProvisioners:
         volume = self._listers.volume(key)
         if volume is None or not self._should_delete(volume) or volume.id in self._busy:
             return
-        node = self._attached_to(volume)
-        if node:
-            why = f"persistentvolume {volume.name} is still attached to node {node}"
-            self._deletion_failed(volume, why)
-            return
         self._busy[volume.id] = None
         self._loop.call_after(self._delays.draw("delete_volume"), self._delete, volume)
 
@@ -379,10 +371,14 @@ class ExternalProvisioners:
         return self._serves(volume.annotations.get(MIGRATED_TO) or driver)
 
     def _delete(self, started: PersistentVolume) -> None:
-        del self._busy[started.id]
         volume = self._listers.volume(started.key)
         if volume is None or not self._should_delete(volume):
+            del self._busy[started.id]
             return
+        if self._is_attached(volume):
+            self._loop.call_after(ATTACHED_PERIOD, self._delete, started)
+            return
+        del self._busy[started.id]
         fault = self.faults.of_deletion(volume)
         if fault is not None:
             self._deletion_failed(volume, fault)
@@ -405,13 +401,12 @@ class ExternalProvisioners:
         self._events.event(volume, WARNING, "VolumeFailedDelete", why, again)
         self._retry(self._volumes, volume)
 
-    def _attached_to(self, volume: PersistentVolume) -> str:
-        """The node that holds the volume, or "". Upstream: external-provisioner, canDeleteVolume()."""
-        for each in self._attachments or ():
-            source = each.spec.get("source") or EMPTY
-            if source.get("persistentVolumeName") == volume.name:
-                return str(each.spec.get("nodeName") or "")
-        return ""
+    def _is_attached(self, volume: PersistentVolume) -> bool:
+        """Whether a node holds the volume. Upstream: external-provisioner, canDeleteVolume()."""
+        if self._attachments is None:
+            return False
+        sources = (each.spec.get("source") or EMPTY for each in self._attachments)
+        return any(source.get("persistentVolumeName") == volume.name for source in sources)
 
     def _remove_finalizer(self, volume: PersistentVolume) -> None:
         """Remove the finalizer of a volume whose storage is deleted. Raises ApiError."""

@@ -65,7 +65,6 @@ class Storage:
         recycle: int | None = None,
         faults: DriverFaults | None = None,
         plugins: PluginRegistry | None = None,
-        holds_volumes: bool = False,
         seed: int = 1,
     ) -> None:
         self.loop = EventLoop()
@@ -95,9 +94,7 @@ class Storage:
         self.claim_protection = ClaimProtection(self.loop, self.store, self.listers)
         self.volume_protection = VolumeProtection(self.loop, self.store, self.listers)
         sidecar = SidecarContext(self.loop, self.store, self.listers, self.latencies)
-        self.provisioners = ExternalProvisioners(
-            sidecar, self.events, faults=faults, holds_volumes=holds_volumes
-        )
+        self.provisioners = ExternalProvisioners(sidecar, self.events, faults=faults)
         expanding = VERSIONS["v1.34"].storage.expanding_event
         self.expander = ExpandController(
             self.loop, self.store, self.listers, self.events, expanding, ALL_MIGRATED

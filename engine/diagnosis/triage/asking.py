@@ -202,9 +202,20 @@ def _pods_of(evidence: Evidence, raw: Manifest) -> list[Manifest]:
         return evidence.users(key)
     if raw["kind"] == "PersistentVolume":
         return [pod for key in _claims_of(raw) for pod in evidence.users(key)]
+    if raw["kind"] == "ResourceClaim":
+        return [pod for pod in evidence.all("Pod") if _asks_for_devices(pod, raw)]
     return [
         pod for pod in evidence.all("Pod") if any(each is raw for each in _owners(evidence, pod))
     ]
+
+
+def _asks_for_devices(pod: Manifest, claim: Manifest) -> bool:
+    """Whether a pod names a ResourceClaim, or has it from a template."""
+    asked = items(section(pod, "spec"), "resourceClaims")
+    made = items(section(pod, "status"), "resourceClaimStatuses")
+    is_beside = pod["metadata"].get("namespace") == claim["metadata"].get("namespace")
+    names = [each.get("resourceClaimName") for each in (*asked, *made)]
+    return is_beside and claim["metadata"]["name"] in names
 
 
 def _owners(evidence: Evidence, found: Manifest) -> Iterator[Manifest]:

@@ -125,8 +125,10 @@ def _facts(evidence: Evidence, raw: Manifest) -> Iterator[ObservedFact]:
     for event in [each for each in reversed(events) if each.is_warning] or events[-1:]:
         yield _of_event(evidence, event)
     yield from _of_deletion(raw)
-    if status and raw["kind"] in WORKLOADS and (wanted := wanted_pods(raw)):
-        name = "numberReady" if raw["kind"] == "DaemonSet" else "readyReplicas"
+    wanted, is_daemon = wanted_pods(raw), raw["kind"] == "DaemonSet"
+    # Of a DaemonSet the status alone says that it wants no pod.
+    if status and raw["kind"] in WORKLOADS and (wanted or is_daemon):
+        name = "numberReady" if is_daemon else "readyReplicas"
         yield ObservedFact(f"{ready_pods(raw)} of {wanted} pods ready", "", f"status.{name}")
     for name in ("initContainerStatuses", "containerStatuses"):
         for each in items(status, name):

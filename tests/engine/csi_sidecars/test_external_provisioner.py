@@ -184,21 +184,3 @@ def test_refused_deletion_is_tried_again_later() -> None:
     storage.run(4)
     with pytest.raises(NotFound):
         storage.volume(name)
-
-
-def test_attached_volume_is_not_deleted() -> None:
-    storage = Storage(holds_volumes=True)
-    two_zones(storage, "Immediate")
-    storage.run(3)
-    name = storage.claim("c").volume_name
-    source = {"persistentVolumeName": name}
-    held = {"attacher": DRIVER, "nodeName": "node-1", "source": source}
-    storage.create({"kind": "VolumeAttachment", "metadata": {"name": "held"}, "spec": held})
-    storage.store.delete("PersistentVolumeClaim", "default/c", by="user")
-    storage.run(3)
-    why = f"persistentvolume {name} is still attached to node node-1"
-    assert refusals(storage) == [(3, why), (4, why)]
-    storage.store.delete("VolumeAttachment", "held", by="attach-detach")
-    storage.run(5)
-    with pytest.raises(NotFound):
-        storage.volume(name)
