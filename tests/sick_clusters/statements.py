@@ -212,7 +212,8 @@ def _asks_for(evidence: Evidence, match: re.Match[str]) -> bool:
 def _restores(evidence: Evidence, match: re.Match[str]) -> bool:
     snapshot = evidence.find("VolumeSnapshot", match[1])
     status = {} if snapshot is None else snapshot["status"]
-    return (status.get("restoreSize"), str(status.get("readyToUse"))) == (match[2], match[3])
+    is_ready = "ready" if status.get("readyToUse") else "not ready"
+    return (is_ready, status.get("restoreSize")) == (match[2], match[3])
 
 
 def _replicas(evidence: Evidence, match: re.Match[str]) -> bool:
@@ -240,6 +241,6 @@ _STATEMENTS: Final[tuple[tuple[re.Pattern[str], _Holds], ...]] = (
     (re.compile(r'PersistentVolumeClaim "(\S+)" is being deleted'), _is_deleted),
     (re.compile(r"VolumeAttachment (\S+) still ties volume (\S+) to (\S+\w)"), _ties),
     (re.compile(r"Claim (\S+) asks for (\S+) and has (\S+\w)"), _asks_for),
-    (re.compile(r"Snapshot (\S+) has restoreSize (\S+) and readyToUse (\w+)"), _restores),
+    (re.compile(r"Snapshot (\S+) is (ready|not ready) and has restoreSize (\S+);"), _restores),
     (re.compile(r"(\d) pods? of deployment (\S+) (?:is|are) refused before"), _replicas),
 )
