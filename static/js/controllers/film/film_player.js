@@ -2,6 +2,7 @@ import {batch, computed, effect, signal} from "@preact/signals";
 
 import {pause} from "../../lib/pause.js";
 import {clockAt, dwellMs, parseSpeed} from "../../model/film/clock.js";
+import {claimFilmOf, claimPicture} from "../../model/film/claim_film.js";
 import {filmOf, placeOfPhase, placeOfStep} from "../../model/film/film.js";
 import {pictureOf} from "../../model/film/picture.js";
 import {parseSeq} from "../../model/run/timeline.js";
@@ -34,7 +35,7 @@ export class FilmPlayer {
     this.playing = signal(0);
     /** How much of the step has passed on screen, 0 to 1. */
     this.part = signal(1);
-    this.picture = computed(() => (this.film.value ? pictureOf(this.film.value, this.place.value) : null));
+    this.picture = computed(() => (this.film.value ? paint(this.film.value, this.place.value) : null));
     this.step = computed(() => this.film.value?.steps[this.place.value] ?? null);
     /** The time on the clock, in ns. */
     this.clock = computed(() =>
@@ -106,6 +107,8 @@ export class FilmPlayer {
 
   stop() {
     this.turn += 1;
+    // In real time the board went on beyond the event of the step.
+    if (this.playing.peek() !== 0 && this.step.peek()) this.board.reach(this.step.peek().seq).catch(() => {});
     this.aim = this.place.peek();
     batch(() => {
       this.playing.value = 0;
@@ -121,7 +124,7 @@ export class FilmPlayer {
   /** The film of the pod's attempt before or after, if there is one. */
   async turnTo(by) {
     const {film} = this.held.value;
-    if (!film) return;
+    if (film?.kind !== "cycle") return;
     const other = await this.#attempt(film.answer, by);
     if (other === null) return;
     this.stop();
@@ -144,18 +147,16 @@ export class FilmPlayer {
   /** The film that the address names: {cycle, pod, seq}; the newest of its pod up to an event, or null. */
   #named() {
     const {address} = this.session;
-    const [cycle, until, pod] = [
-      parseSeq(address.query("cycle")),
-      parseSeq(address.query("until")),
-      address.query("pod"),
-    ];
-    return cycle === null && pod === "" ? null : {cycle, pod, seq: cycle === null ? until : null};
+    const [claim, pod] = [address.query("claim"), address.query("pod")];
+    const [cycle, until] = [parseSeq(address.query("cycle")), parseSeq(address.query("until"))];
+    if (cycle === null && claim !== "") return {claim, cycle: null, pod: "", seq: null};
+    return cycle === null && pod === "" ? null : {claim: "", cycle, pod, seq: cycle === null ? until : null};
   }
 
   /** The newest cycle of the run. */
   #newest() {
     const cycle = this.session.isWaiting ? undefined : this.session.model.entities.get("queue")?.cycle;
-    return cycle === undefined ? null : {cycle, pod: "", seq: null};
+    return cycle === undefined ? null : {claim: "", cycle, pod: "", seq: null};
   }
 
   async #load(wanted) {
@@ -164,7 +165,7 @@ export class FilmPlayer {
     try {
       const film = await this.#read(wanted);
       const before = this.film.peek();
-      const isMore = before !== null && before.answer.seq === film.answer.seq;
+      const isMore = before !== null && aboutOf(before) === aboutOf(film);
       const named = isMore ? before.steps[this.aim].id : this.session.address.query("step");
       const place = placeOfStep(film, named);
       await this.board.reach(film.steps[place].seq);
@@ -188,7 +189,9 @@ export class FilmPlayer {
 
   async #read(wanted) {
     const {api} = this.session;
-    const answer = await api.get("inside/scheduler/", wanted);
+    if (wanted.claim) return claimFilmOf(await api.get("inside/volumes/", {claim: wanted.claim}));
+    const {cycle, pod, seq} = wanted;
+    const answer = await api.get("inside/scheduler/", {cycle, pod, seq});
     return filmOf(answer, await readEvents(api, answer));
   }
 
@@ -218,9 +221,13 @@ export class FilmPlayer {
     return true;
   }
 
-  #write({answer, steps}, place) {
+  #write({kind, answer, steps}, place) {
     const {id} = steps[place];
-    this.session.address.write({cycle: answer.cycle, pod: `pod/${answer.pod}`, step: id, until: null});
+    const own =
+      kind === "claim"
+        ? {claim: answer.entity}
+        : {cycle: answer.cycle, pod: `pod/${answer.pod}`, claim: null, until: null};
+    this.session.address.write({...own, step: id});
     const named = this.#named();
     if (isSame(named, this.asked)) return;
     this.asked = named;
@@ -266,8 +273,20 @@ export class FilmPlayer {
   }
 }
 
+/** What tells one film of a run from another. */
+function aboutOf({kind, answer}) {
+  return kind === "claim" ? answer.entity : answer.seq;
+}
+
+/** The picture of a film of either kind. */
+function paint(film, place) {
+  return film.kind === "claim" ? claimPicture(film, place) : pictureOf(film, place);
+}
+
 function isSame(one, other) {
-  return one?.cycle === other?.cycle && one?.pod === other?.pod && one?.seq === other?.seq;
+  return (
+    one?.claim === other?.claim && one?.cycle === other?.cycle && one?.pod === other?.pod && one?.seq === other?.seq
+  );
 }
 
 function animationFrame() {

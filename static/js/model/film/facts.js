@@ -15,6 +15,7 @@ import {many} from "../inside/cycle_words.js";
 import {bytes, count, moment} from "../shared/format.js";
 import {bindingFacts} from "./binding_facts.js";
 import {figure, note, terms} from "./blocks.js";
+import {claimFacts} from "./claim_facts.js";
 import {podName, upTo} from "./words.js";
 
 /** The nodes of which a step of Score shows the arithmetic. */
@@ -26,6 +27,7 @@ const SHOWN_NODES = 3;
  * @param {import("./film.js").Film} film
  */
 export function factsOf(film, step, picture) {
+  if (film.kind === "claim") return claimFacts(film, step, picture);
   const found = FACTS[step.phase]?.(film.answer, step, picture, film) ?? bindingFacts(film, step, picture);
   return found.filter(Boolean);
 }

@@ -3,6 +3,7 @@
  * step alone (`picture.js`), so that forwards, backwards and a link agree.
  */
 import {hasEnded} from "../inside/cycle.js";
+import {numbered} from "./numbered.js";
 import {rawSteps, isLarge} from "./steps.js";
 
 /**
@@ -11,7 +12,7 @@ import {rawSteps, isLarge} from "./steps.js";
  *
  * @typedef {{id: string, phase: string, n: number, of: number, place: number, at: number, seq: number,
  *   isStill: boolean, [more: string]: any}} Step
- * @typedef {{answer: any, events: any[], steps: Step[], isLarge: boolean, isOver: boolean, bands: Band[]}} Film
+ * @typedef {{kind: string, answer: any, events: any[], steps: Step[], isLarge: boolean, isOver: boolean, bands: Band[]}} Film
  * @typedef {{title: string, isReal: boolean, phases: {phase: string, steps: Step[]}[]}} Band
  */
 
@@ -32,20 +33,18 @@ const HATCHED = ["filter", "postfilter", "score", "assume", "bind"];
  * @returns {Film}
  */
 export function filmOf(answer, events) {
-  const raw = rawSteps(answer, events);
-  const counts = new Map();
-  for (const {phase} of raw) counts.set(phase, (counts.get(phase) ?? 0) + 1);
-  const seen = new Map();
-  const steps = raw.map((step, place) => {
-    const n = (seen.get(step.phase) ?? 0) + 1;
-    seen.set(step.phase, n);
-    return {...step, place, n, of: counts.get(step.phase), id: `${step.phase}.${n}`, isStill: isStill(step.phase)};
-  });
-  return {answer, events, steps, isLarge: isLarge(answer), isOver: hasEnded(answer), bands: bandsOf(steps)};
-}
-
-function isStill(phase) {
-  return DECIDED.includes(phase) || RESERVED.includes(phase);
+  // Up to Select host nothing has a time of its own.
+  const raw = rawSteps(answer, events).map((step) => (DECIDED.includes(step.phase) ? {...step, isStill: true} : step));
+  const steps = numbered(raw);
+  return {
+    kind: "cycle",
+    answer,
+    events,
+    steps,
+    isLarge: isLarge(answer),
+    isOver: hasEnded(answer),
+    bands: bandsOf(steps),
+  };
 }
 
 /** The strip: a band for each kind of time, in it the phases with their steps; a phase without any is hatched. */
@@ -79,9 +78,13 @@ export function placeOfStep({steps}, name) {
 
 /** The place of the first step of the phase before or after; back goes to the begin of its own phase first. */
 export function placeOfPhase({steps}, place, by) {
-  const first = steps.findIndex(({phase}) => phase === steps[place].phase);
-  if (by < 0 && place > first) return first;
-  if (by < 0) return first === 0 ? 0 : steps.findIndex(({phase}) => phase === steps[first - 1].phase);
+  const first = beginOf(steps, place);
+  if (by < 0) return place > first ? first : beginOf(steps, Math.max(0, first - 1));
   const next = steps.findIndex(({phase}, each) => each > place && phase !== steps[place].phase);
   return next < 0 ? steps.length - 1 : next;
+}
+
+/** The place at which the phase of a step began. */
+function beginOf(steps, place) {
+  return steps.findLastIndex(({phase}, each) => each < place && phase !== steps[place].phase) + 1;
 }

@@ -1,5 +1,5 @@
 /**
- * What a film shows at a step, beside the board at the step's event. A picture is a value: each step makes a new one
+ * What the film of a cycle shows at a step, beside the board at the step's event. A picture is a value: each step makes a new one
  * from the one before, and nothing else goes into it.
  *
  * @typedef {import("./film.js").Film} Film

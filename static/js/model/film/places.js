@@ -24,10 +24,27 @@ const TOLD = {
   again: "pop",
 };
 
-/** {file, function, title} of a step; the title is that of the page Inside. */
-export function phaseAt(answer, step) {
+/**
+ * The code that runs at a step, from the outermost in: [{file, function}].
+ *
+ * @param {import("./film.js").Film} film
+ */
+export function stackOf({kind, answer}, step) {
+  if (kind === "claim") return step.told.stack;
   const name = TOLD[step.phase] ?? step.phase;
-  const {file = "", function: code = ""} = answer.phases.find((phase) => phase.name === name) ?? {};
-  const inside = stepsOf(answer).find(({id}) => id === insideStep(step));
-  return {file, function: code, title: inside?.title ?? ""};
+  const {file, function: code} = answer.phases.find((phase) => phase.name === name);
+  return [{file, function: code}];
+}
+
+/** The step of Inside that a step belongs to: {page, title, place}, where the place goes into its address. */
+export function insideOf({kind, answer}, step) {
+  if (kind === "claim")
+    return {page: "inside-volumes", title: step.told.function, place: {claim: answer.entity, step: step.told.id}};
+  const id = insideStep(step);
+  const title = stepsOf(answer).find((each) => each.id === id)?.title ?? id;
+  return {
+    page: "inside-scheduler",
+    title,
+    place: {cycle: answer.cycle, pod: `pod/${answer.pod}`, claim: null, step: id},
+  };
 }

@@ -3,6 +3,7 @@ import {rowsOf, fittingOf} from "../inside/cycle_filter.js";
 import {many, requeuedWords, sentenceOf} from "../inside/cycle_words.js";
 import {count, parseId} from "../shared/format.js";
 import {eventText} from "../shared/event_words.js";
+import {claimSays} from "./claim_film.js";
 import {fittingUpTo} from "./paint_filter.js";
 
 /** @typedef {import("./film.js").Film} Film */
@@ -36,6 +37,9 @@ export const PHASES = {
   nominate: "Nominate",
   wait: "Wait",
   again: "Next attempt",
+  sync: "Sync",
+  write: "Write",
+  look: "Look",
 };
 
 /** The page Inside has these steps; each phase of a film belongs to one. */
@@ -77,8 +81,8 @@ function nameOf(id) {
  *
  * @param {Film} film
  */
-export function saysOf({answer}, step) {
-  return SAYS[step.phase](answer, step);
+export function saysOf(film, step) {
+  return film.kind === "claim" ? claimSays(film, step) : SAYS[step.phase](film.answer, step);
 }
 
 const SAYS = {

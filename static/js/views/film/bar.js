@@ -33,9 +33,11 @@ export function FilmBar({player, copied, onCopy}) {
 }
 
 function Title({film}) {
-  const {namespace, name} = parseId(`pod/${film?.answer.pod ?? ""}`);
-  return html`<div class="fm-title"><h1>${film ? `Slow motion of cycle ${count(film.answer.cycle)}` : "Slow motion"}</h1>
-    ${film && html`<span class="what"><${Name} namespace=${namespace} name=${name} /></span>`}</div>`;
+  if (!film) return html`<div class="fm-title"><h1>Slow motion</h1></div>`;
+  const isClaim = film.kind === "claim";
+  const {namespace, name} = parseId(isClaim ? film.answer.entity : `pod/${film.answer.pod}`);
+  return html`<div class="fm-title"><h1>Slow motion of ${isClaim ? "a claim" : `cycle ${count(film.answer.cycle)}`}</h1>
+    <span class="what"><${Name} namespace=${namespace} name=${name} /></span></div>`;
 }
 
 function Keys({player, film}) {
@@ -122,7 +124,7 @@ function Phase({player, film, phase, steps}) {
     const why = hatchWords(phase, film);
     return html`<div class="fm-phase off" title=${`${PHASES[phase]}: ${why}`}><span class="nm">${PHASES[phase]}<span class="vh">, ${why}</span></span><span class="cells"><i class="none"></i></span></div>`;
   }
-  const isNow = film.steps[place].phase === phase;
+  const isNow = steps.includes(film.steps[place]);
   return html`
     <div class=${`fm-phase${isNow ? " now" : ""}`} style=${`flex-grow:${steps.length}`}>
       <button class="nm" type="button" tabindex=${isNow ? 0 : -1} aria-current=${isNow ? "step" : undefined} onClick=${() => player.go(steps[0].place)}>${PHASES[phase]}</button>

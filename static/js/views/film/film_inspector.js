@@ -1,7 +1,7 @@
 import {html} from "../../lib/html.js";
 import {factsOf} from "../../model/film/facts.js";
-import {phaseAt} from "../../model/film/places.js";
-import {PHASES, insideStep, saysOf} from "../../model/film/words.js";
+import {insideOf, stackOf} from "../../model/film/places.js";
+import {PHASES, saysOf} from "../../model/film/words.js";
 import {Icon} from "../shared/mark.js";
 
 /** What the step says: a sentence, a number, the arithmetic, and the code that runs. */
@@ -11,7 +11,7 @@ export function FilmInspector({player, inside}) {
   const blocks = factsOf(film, step, player.picture.value);
   const [first] = blocks;
   const number = first?.kind === "figure" ? first : null;
-  const {file, function: name, title} = phaseAt(film.answer, step);
+  const stack = stackOf(film, step);
   return html`
     <aside class="fm-inspector" aria-label="This step" tabindex="0">
       <div class="fm-answer" aria-live=${player.playing.value ? "off" : "polite"}>
@@ -21,8 +21,8 @@ export function FilmInspector({player, inside}) {
       </div>
       <div class="fm-body">${blocks.filter((block) => block !== number).map((block, place) => html`<${Block} key=${place} block=${block} />`)}</div>
       <div class="fm-code"><h3>Runs now <span class="mute">${film.answer.version}</span></h3>
-        <ol><li class="lit" style="--in:0" title=${`${file}: ${name}()`}><b>${name}()</b><span>${fileOf(file)}</span></li></ol></div>
-      <p class="fm-does"><a class="btn" href=${inside} aria-keyshortcuts="i" title="Inside, the same step (i)"><${Icon} name="link" />Inside: ${title || insideStep(step)}</a>
+        <ol>${stack.map(({file, function: name}, place) => html`<li key=${place} class=${place === stack.length - 1 ? "lit" : ""} style=${`--in:${place}`} title=${`${file}: ${name}()`}><b>${name}()</b><span>${fileOf(file)}</span></li>`)}</ol></div>
+      <p class="fm-does"><a class="btn" href=${inside} aria-keyshortcuts="i" title="Inside, the same step (i)"><${Icon} name="link" />Inside: ${insideOf(film, step).title}</a>
         <span class="micro mute"><kbd>←</kbd> <kbd>→</kbd> step <kbd>Space</kbd> play</span></p>
     </aside>`;
 }

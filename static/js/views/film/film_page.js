@@ -1,8 +1,9 @@
 import {html} from "../../lib/html.js";
-import {insideStep} from "../../model/film/words.js";
+import {insideOf} from "../../model/film/places.js";
 import {count} from "../../model/shared/format.js";
 import {Notice} from "../run/notice.js";
 import {FilmBar} from "./bar.js";
+import {ClaimBoard, ClaimPods} from "./claim_board.js";
 import {FilmTransport} from "./film_transport.js";
 import {Foot} from "./foot.js";
 import {FilmInspector} from "./film_inspector.js";
@@ -21,20 +22,21 @@ export function FilmPage({player, copied, onCopy}) {
 
 /** The page Inside at the step of the film. */
 export function insideHref({session, film, step}) {
-  const answer = film.value?.answer;
-  if (!answer) return session.href("inside-scheduler");
-  const place = {cycle: answer.cycle, pod: `pod/${answer.pod}`, seq: step.value.seq, step: insideStep(step.value)};
-  return session.href("inside-scheduler", place);
+  if (!film.value) return session.href("inside-scheduler");
+  const {page, place} = insideOf(film.value, step.value);
+  return session.href(page, {...place, seq: step.value.seq});
 }
 
 function Board({player}) {
   const film = player.film.value;
-  if (!film) return html`<main class="fm-board fm-empty" id="content" aria-busy=${player.held.value.status === "loading" ? "true" : undefined}><${Nothing} player=${player} /></main>`;
-  const kind = film.isLarge ? "large" : "cycle";
+  if (!film)
+    return html`<main class="fm-board fm-empty" id="content" aria-busy=${player.held.value.status === "loading" ? "true" : undefined}><${Nothing} player=${player} /></main>`;
+  const isClaim = film.kind === "claim";
+  const kind = isClaim ? "claim" : film.isLarge ? "large" : "cycle";
   return html`
     <main class="fm-board" id="content" data-kind=${kind} aria-busy=${player.held.value.status === "loading" ? "true" : undefined}>
-      <${FilmLanes} player=${player} />
-      <div class="fm-mid"><${FilmNodes} player=${player} /><${Foot} player=${player} /></div>
+      ${isClaim ? html`<${ClaimPods} player=${player} />` : html`<${FilmLanes} player=${player} />`}
+      <div class="fm-mid">${isClaim ? html`<${ClaimBoard} player=${player} />` : html`<${FilmNodes} player=${player} /><${Foot} player=${player} />`}</div>
       <${FilmInspector} player=${player} inside=${insideHref(player)} />
     </main>`;
 }
@@ -46,5 +48,7 @@ function Nothing({player}) {
   if (status === "failed")
     return html`<div role="alert" class="fm-why"><h2>This film cannot be shown</h2><p class="small">${message}</p>
       <p class="does"><button class="btn primary" type="button" onClick=${() => player.retry()}>Compute again</button></p></div>`;
+  const claim = player.wanted.value?.claim;
+  if (claim) return html`<p class="fm-why small mute" role="status">Reading claim ${claim}…</p>`;
   return html`<p class="fm-why small mute" role="status">${number === null ? "Reading the newest cycle…" : `Reading cycle ${count(number)}…`}</p>`;
 }

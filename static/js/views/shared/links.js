@@ -43,13 +43,18 @@ export function CycleLink({session, cycle, pod, children}) {
   return html`<a href=${href} title=${`Inside of cycle ${cycle}`}>${children}</a>`;
 }
 
-/**
- * The film of a scheduling cycle of a pod: by its number, or that which ended with event `until`; at a step, if one is named.
- */
-export function FilmLink({session, pod, cycle = null, until = null, step = null, children = "Film"}) {
-  const href = session.href("film", {cycle, until, step, pod, seq: null});
-  const title = cycle === null ? "Film of this scheduling cycle" : `Film of cycle ${cycle}`;
-  return html`<a class="film-link" href=${href} title=${title} aria-label=${title}>${children}</a>`;
+/** The film of a scheduling cycle of a pod: by its number, or its newest up to event `until`; at a step, if one is named. */
+export function FilmLink({session, pod, cycle = null, until = null, step = null}) {
+  const href = session.href("film", {cycle, until, step, pod, claim: null, seq: null});
+  const title =
+    cycle === null ? `Film of the scheduling cycle of ${pod.slice("pod/".length)}` : `Film of cycle ${cycle}`;
+  return html`<a class="film-link" href=${href} title=${title} aria-label=${title}>Film</a>`;
+}
+
+/** The film of a claim, until it is bound. */
+export function ClaimFilmLink({session, id}) {
+  const href = session.href("film", {claim: id, pod: null, volume: null, seq: null});
+  return html`<a class="btn" href=${href} title="How it came to be bound, slowly">Film</a>`;
 }
 
 /** A link to the page of an object, at the event shown or at event *seq*. */

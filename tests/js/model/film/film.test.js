@@ -6,7 +6,7 @@ import {clockAt, dwellMs, gapNs, isShortened, parseSpeed} from "../../../../stat
 import {factsOf} from "../../../../static/js/model/film/facts.js";
 import {filmOf, placeOfPhase, placeOfStep} from "../../../../static/js/model/film/film.js";
 import {firstPicture, nextPicture, pictureOf} from "../../../../static/js/model/film/picture.js";
-import {phaseAt} from "../../../../static/js/model/film/places.js";
+import {insideOf, stackOf} from "../../../../static/js/model/film/places.js";
 import {cellsOf} from "../../../../static/js/model/film/strips.js";
 import {saysOf} from "../../../../static/js/model/film/words.js";
 
@@ -49,9 +49,9 @@ test("every step has a sentence and facts", () => {
   for (const film of NAMES.map(recorded))
     for (const step of film.steps) {
       const facts = factsOf(film, step, pictureOf(film, step.place));
-      const words = JSON.stringify([saysOf(film, step), facts, phaseAt(film.answer, step)]);
+      const words = JSON.stringify([saysOf(film, step), facts, stackOf(film, step), insideOf(film, step)]);
       assert.doesNotMatch(words, /undefined|NaN|\[object/, `${film.answer.pod} ${step.id}`);
-      assert.match(phaseAt(film.answer, step).file, /^pkg\//, step.id);
+      assert.match(stackOf(film, step).at(-1).file, /^pkg\//, step.id);
     }
 });
 
