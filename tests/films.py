@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from engine.cluster.cluster import Cluster
+from engine.diagnosis.inside.steps import inside_volumes
+from engine.diagnosis.inside.trace import Asked, VolumesTrace
 from engine.input.loader import load_paths
 from engine.input.scenario import Scenario
 from engine.kernel.trace import Trace
 from engine.kernel.units import SECOND
-from engine.scheduler.cycle.inside.answer import Cycle, cycle_told
+from engine.scheduler.cycle.inside.answer import Cycle, cycle_inside
 from engine.scheduler.queue.trace_steps import Popped
 from tests.builders import node, pod, scene
 
@@ -46,6 +48,8 @@ TAKES = {
     "large": Take("", 2, seconds=2),
 }
 
+NAMES = (*TAKES, "claim")
+
 
 def film(take: Take) -> dict[str, Any]:
     """What the REST interface answers about a cycle, and the events that its film needs."""
@@ -65,9 +69,19 @@ def film(take: Take) -> dict[str, Any]:
     }
 
 
+def claim_film() -> dict[str, Any]:
+    """What the REST interface answers about a claim that waits for its first consumer."""
+    cluster = Cluster.create(_scenario("checkout-surge"), profile="v1.34", seed=11)
+    trace = VolumesTrace(cluster, Asked("shop/data-ledger-0", "", ""))
+    cluster.loop.trace = trace
+    cluster.advance(6 * SECOND)
+    return {"answer": {"run": 1, "seq": cluster.seq, **asdict(inside_volumes(trace, "v1.34"))}}
+
+
 def written(name: str) -> str:
     """A film as the file has it."""
-    return json.dumps(film(TAKES[name]), ensure_ascii=False, separators=(",", ":")) + "\n"
+    told = film(TAKES[name]) if name in TAKES else claim_film()
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _scenario(demo: str) -> Scenario:
@@ -82,7 +96,7 @@ def _told(trace: Trace, take: Take) -> Cycle:
     entity = next(
         step.entity for step, pop in trace.each(Popped) if pop.scheduling_cycle == take.cycle
     )
-    told = cycle_told(trace, take.profile, entity, take.cycle)
+    told = cycle_inside(trace, take.profile, entity, take.cycle)
     assert told is not None
     return told
 
@@ -104,5 +118,5 @@ def _victims(told: Cycle) -> Iterator[str]:
 
 if __name__ == "__main__":
     RECORDED.mkdir(exist_ok=True)
-    for name in TAKES:
+    for name in NAMES:
         (RECORDED / f"{name}.json").write_text(written(name))

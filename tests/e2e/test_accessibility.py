@@ -31,6 +31,7 @@ _AT_AN_EVENT = (
     "timeline/?pod=shop/orders-0",
     "timeline/?as=table",
     "film/?cycle=3&step=score",
+    "film/?claim=shop/orders",
     "objects/claim/shop/orders/",
 )
 _OF_THE_SITE = (

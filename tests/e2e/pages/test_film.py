@@ -1,10 +1,13 @@
 """A film of a scheduling decision: it plays, steps both ways, and leaves the run alone."""
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
 from tests.e2e.stories import PATIENCE_MS, cluster_file, finished_run, node, one_pod_too_many, pod
+
+_LOCAL = Path(__file__).parents[3] / "scenarios" / "local-volumes.yaml"
 
 
 def test_a_film_plays_and_steps_both_ways(page: Page) -> None:
@@ -58,3 +61,14 @@ def test_a_large_search_shows_a_picked_reason(page: Page) -> None:
     refused.click()
     expect(refused).to_have_attribute("aria-pressed", "true")
     expect(page.locator("canvas[aria-label*='70 nodes']")).to_be_visible()
+
+
+def test_a_film_of_a_claim_counts_its_writes(page: Page) -> None:
+    run = finished_run(page, "claim-film", _LOCAL.read_bytes())
+    page.goto(f"/runs/{run}/volumes/?claim=default/data-db-0")
+    page.get_by_role("link", name="Film", exact=True).click(timeout=PATIENCE_MS)
+    step = page.get_by_role("complementary", name="This step")
+    expect(step).to_contain_text("0 of 4", timeout=PATIENCE_MS)
+    page.keyboard.press("End")
+    expect(step).to_contain_text("4 of 4")
+    expect(page.get_by_role("main")).to_contain_text("each names the other")

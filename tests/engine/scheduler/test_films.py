@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.films import RECORDED, TAKES, written
+from tests.films import NAMES, RECORDED, written
 
 
-@pytest.mark.parametrize("name", sorted(TAKES))
+@pytest.mark.parametrize("name", sorted(NAMES))
 def test_recorded_films_are_the_engine_s_own(name: str) -> None:
     # `python -m tests.films` writes them anew.
     assert (RECORDED / f"{name}.json").read_text() == written(name)

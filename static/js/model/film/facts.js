@@ -165,6 +165,7 @@ function filterFacts(answer, {search: place, from, upto}, {tally}) {
   return [
     refusalFigure(row),
     sumTerms(row),
+    volumeTerms(row),
     {kind: "answers", title: "Filters with work, in order", rows: callRows(search, row)},
     note(notes.filter(Boolean).join(" ")),
   ];
@@ -201,6 +202,15 @@ function sumTerms({refusal, unit, numbers}) {
     ["free", amountOf(unit, of.allocatable - of.used), "sum"],
     ["the pod asks", `− ${amountOf(unit, of.requested)}`],
     ["short", amountOf(unit, of.requested - (of.allocatable - of.used)), "sum bad"],
+  ]);
+}
+
+/** The volume that each claim would get on the node. */
+function volumeTerms({volumes}) {
+  const bind = Object.entries(volumes?.bind ?? {});
+  return terms([
+    ...bind.map(([claim, volume]) => [podName(claim), volume]),
+    ...(volumes?.provision ?? []).map((claim) => [podName(claim), "would be provisioned"]),
   ]);
 }
 

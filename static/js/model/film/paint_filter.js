@@ -41,8 +41,14 @@ function litNode(search, place) {
   const stop = refusal ? called - 1 : search.asked.length;
   const marks = search.asked.map((_, each) => (each < stop ? "ok" : each === stop ? "stop" : "never"));
   const full = refusal ? refusal.reasons.join(", ") : "passes every filter";
-  const why = refusal ? text || full : "fits";
+  const why = refusal ? text || full : fitWords(row);
   return {[row.node]: {look: "lit", asks: true, fits: refusal === null, marks, why, full, short: short ?? 0}};
+}
+
+/** "fits, ssd-0 is here": with the volumes that the pod's claims would get there. */
+function fitWords({volumes}) {
+  const bind = Object.values(volumes?.bind ?? {});
+  return bind.length > 0 ? `fits, ${bind.join(", ")} ${bind.length === 1 ? "is" : "are"} here` : "fits";
 }
 
 /** How many nodes of the first `upto` fit. */

@@ -9,7 +9,7 @@ import {answerFor} from "../../model/why/answer.js";
 import {Failures} from "../run/failures.js";
 import {EventLink, EventTable} from "../shared/events.js";
 import {Fixes} from "../shared/fixes.js";
-import {InsideLink, ManifestLink} from "../shared/links.js";
+import {ClaimFilmLink, InsideLink, ManifestLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Trial} from "../why/trial.js";
 import {Why} from "../why/why.js";
@@ -44,7 +44,7 @@ function Binding({session, id, binding, isOpen, nearest}) {
     <section aria-label=${`Binding of ${name}`}>
       <div class="sechead"><h2 class="own">${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h2>
         <span class="note">${about(object, ofClaim)}</span>
-        <div class="end">${object && html`<${Failures} key=${id} session=${session} id=${id} /><${InsideLink} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} />`}</div></div>
+        <div class="end">${object && html`<${Failures} key=${id} session=${session} id=${id} />${ofClaim && html`<${ClaimFilmLink} session=${session} id=${id} />`}<${InsideLink} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} />`}</div></div>
       ${
         isOpen
           ? html`<${Progress} session=${session} id=${id} binding=${binding} answer=${ledByHealth(id, session.model, ofClaim ? claimAnswer(binding, nearest) : volumeAnswer(binding))} />`

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {readFileSync, readdirSync} from "node:fs";
 import {test} from "node:test";
 
+import {claimFilmOf, claimPicture} from "../../../../static/js/model/film/claim_film.js";
 import {clockAt, dwellMs, gapNs, isShortened, parseSpeed} from "../../../../static/js/model/film/clock.js";
 import {factsOf} from "../../../../static/js/model/film/facts.js";
 import {filmOf, placeOfPhase, placeOfStep} from "../../../../static/js/model/film/film.js";
@@ -12,10 +13,16 @@ import {saysOf} from "../../../../static/js/model/film/words.js";
 
 // Written by `python -m tests.films` from runs of the demos.
 const FOLDER = new URL("recorded/", import.meta.url);
-const NAMES = readdirSync(FOLDER).map((file) => file.replace(".json", ""));
+const NAMES = readdirSync(FOLDER)
+  .map((file) => file.replace(".json", ""))
+  .filter((name) => name !== "claim");
+
+function read(name) {
+  return JSON.parse(readFileSync(new URL(`${name}.json`, FOLDER), "utf8"));
+}
 
 function recorded(name) {
-  const {answer, events} = JSON.parse(readFileSync(new URL(`${name}.json`, FOLDER), "utf8"));
+  const {answer, events} = read(name);
   return filmOf(answer, events);
 }
 
@@ -202,4 +209,32 @@ test("a long wait is shortened and says so", () => {
 test("an unknown speed is the usual one", () => {
   assert.equal(parseSpeed("0.01"), 0.01);
   assert.equal(parseSpeed("7"), 0.05);
+});
+
+test("each write of a claim is a step", () => {
+  const film = claimFilmOf(read("claim").answer);
+  assert.deepEqual(
+    film.steps.map(({id}) => id),
+    ["sync.1", "reserve.1", "write.1", "sync.2", "write.2", "write.3", "write.4", "look.1"],
+  );
+  const seqs = film.steps.filter(({write}) => write !== null).map(({seq}) => seq);
+  assert.deepEqual(seqs, [169, 170, 171, 172]);
+});
+
+test("the line of a claim grows with its writes", () => {
+  const film = claimFilmOf(read("claim").answer);
+  const lines = film.steps.map(({place}) => claimPicture(film, place).line);
+  assert.deepEqual(lines, ["none", "assumed", "half", "half", "half", "whole", "whole", "whole"]);
+  const versions = film.steps.map(({place}) => claimPicture(film, place).known["claim/shop/data-ledger-0"].api_server);
+  assert.deepEqual(versions, ["92", "92", "92", "92", "92", "96", "97", "97"]);
+});
+
+test("every step of a claim has a sentence", () => {
+  const film = claimFilmOf(read("claim").answer);
+  for (const step of film.steps) {
+    const facts = factsOf(film, step, claimPicture(film, step.place));
+    const words = JSON.stringify([saysOf(film, step), facts, stackOf(film, step), insideOf(film, step)]);
+    assert.doesNotMatch(words, /undefined|NaN|\[object|\{\w+\}/, step.id);
+    assert.equal(placeOfStep(film, step.id), step.place);
+  }
 });
