@@ -210,7 +210,7 @@ function volumeTerms({volumes}) {
   const bind = Object.entries(volumes?.bind ?? {});
   return terms([
     ...bind.map(([claim, volume]) => [podName(claim), volume]),
-    ...(volumes?.provision ?? []).map((claim) => [podName(claim), "would be provisioned"]),
+    ...Object.keys(volumes?.provision ?? {}).map((claim) => [podName(claim), "would be provisioned"]),
   ]);
 }
 
