@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.stories import PATIENCE_MS, cluster_file, finished_run, node, one_pod_too_many, pod
 
-_LOCAL = Path(__file__).parents[2] / "scenarios" / "local-volumes.yaml"
+_LOCAL = Path(__file__).parents[3] / "scenarios" / "local-volumes.yaml"
 
 
 def test_a_film_plays_and_steps_both_ways(page: Page) -> None:
