@@ -7,13 +7,27 @@ import globals from "globals";
 // controllers, and views import no controllers.
 const ROOMS = {
   controllers: [
-    ["board", "film", "pods", "volumes", "machines", "site", "versions", "triage", "first_look", "inside", "timeline"],
+    [
+      "board",
+      "film",
+      "pods",
+      "volumes",
+      "machines",
+      "site",
+      "versions",
+      "triage",
+      "first_look",
+      "inside",
+      "timeline",
+      "lesson",
+    ],
     ["nodes"],
     ["session"],
     ["run", "why"],
     ["palette"],
   ],
   views: [
+    ["lesson"],
     ["board", "film", "palette", "versions", "triage", "first_look", "inside", "timeline"],
     ["pods"],
     ["volumes", "nodes", "machines"],
@@ -23,7 +37,7 @@ const ROOMS = {
   ],
   model: [
     ["film", "palette"],
-    ["run", "versions", "triage", "first_look", "inside", "timeline"],
+    ["run", "versions", "triage", "first_look", "inside", "timeline", "lesson"],
     ["volumes"],
     ["pods", "nodes", "machines", "why"],
     ["health"],

@@ -29,6 +29,7 @@ urlpatterns = [
     path("api/", include("volumes.api_urls")),
     path("api/", include("scheduling.api_urls")),
     path("", include("kscope.accounts.web.urls")),
+    path("", include("kscope.runs.lessons.urls")),
     path("", include("kscope.runs.web.urls")),
     path("", include("scheduling.urls")),
     path("", include("kube.urls")),

@@ -115,6 +115,9 @@ class Scenario(OwnedModel):
     bytes = models.BigIntegerField(
         default=0, help_text="of the document and the evidence; counts for the quota"
     )
+    is_of_lessons = models.BooleanField(
+        db_default=False, help_text="there for lessons alone; no list of scenarios has it"
+    )
     created = models.DateTimeField(auto_now_add=True)
     runs: "models.Manager[Run]"
 
@@ -137,6 +140,31 @@ class Scenario(OwnedModel):
         kept = Scenario.objects.annotate(header=ScenarioHeader("document", output_field=field))
         header: dict[str, Any] = kept.values_list("header", flat=True).get(pk=self.pk)
         return header
+
+
+class Lesson(models.Model):
+    """A lesson about a run of a scenario: see docs/lessons.md.
+
+    `document` was checked when it was loaded; file, number, line and lines say where each of its
+    fields stands, for what its run does not bear out.
+    """
+
+    scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="lessons")
+    slug = models.CharField(max_length=130, unique=True, help_text="its address")
+    is_shipped = models.BooleanField(default=False)
+    position = models.IntegerField(default=0, help_text="order in the list")
+    document = models.JSONField(decoder=StoredJSON)
+    file = models.TextField()
+    number = models.IntegerField(help_text="of the document in its file")
+    line = models.IntegerField()
+    lines = models.JSONField(default=dict, help_text="line by field")
+    scenario_id: int
+
+    class Meta:
+        ordering = ("-is_shipped", "position", "id")
+
+    def __str__(self) -> str:
+        return self.slug
 
 
 class KeptEvidence(models.Model):
@@ -255,6 +283,9 @@ class Run(OwnedModel):
         help_text="how far its first state is: attempt, objects, of, seconds",
     )
     kept = models.BooleanField(default=False, help_text="never deleted or thinned out by age")
+    is_of_lessons = models.BooleanField(
+        db_default=False, help_text="made for lessons to be told of; no list of runs has it"
+    )
     engine_digest = models.CharField(
         max_length=64, blank=True, help_text="source of the engine that wrote the newest slice"
     )
@@ -615,6 +646,7 @@ __all__ = [
     "Checkpoint",
     "Command",
     "EventRecord",
+    "Lesson",
     "OtherObject",
     "ProjectedObject",
     "RemovedObject",

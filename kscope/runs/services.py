@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 import orjson
@@ -13,7 +13,7 @@ from engine.cluster.commands import Command as EngineCommand
 from engine.input import scenario as sim_scenario
 from engine.input.budget import MOST, Budget
 from engine.input.cleaning import clean_command
-from engine.input.load_result import LoadResult
+from engine.input.load_result import LoadedLesson, LoadResult
 from engine.kernel.errors import SimError
 from engine.kernel.units import MINUTE, nanoseconds_of
 from engine.objects.kinds import NAMESPACED, entity_id
@@ -27,7 +27,7 @@ from kscope.runs.capacity.quotas import quotas_check
 from kscope.runs.capacity.waiting import moments
 from kscope.runs.drive.forks import commands_plan, history_copy
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Command, KeptEvidence, Run, RunEvent, Scenario
+from kscope.runs.models import Command, KeptEvidence, Lesson, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
 from kscope.runs.selectors import check_seq
 
@@ -48,10 +48,12 @@ def scenario_store(
     question: str = "",
     owner_id: int | None = None,
     at: str = "",
+    is_of_lessons: bool = False,
 ) -> Scenario:
     """Keep loaded files as a scenario; the same content is kept once for each owner.
 
-    *at* is the time of the import, in whole seconds of UTC; see Scenario.from_load().
+    *at* is the time of the import, in whole seconds of UTC; see Scenario.from_load(). With
+    *is_of_lessons* it is there for the lessons of its files alone, and belongs to the installation.
 
     Raises ApplicationError when the files have problems, or the owner keeps too much: then nothing
     is saved.
@@ -85,16 +87,19 @@ def scenario_store(
         "as_brought": loaded.stands,
         "instant": document.get("instant", ""),
         "bytes": len(encoded),
-        "visibility": Visibility.PUBLIC if is_demo else Visibility.PRIVATE,
+        "is_of_lessons": is_of_lessons,
+        "visibility": Visibility.PUBLIC if is_demo or is_of_lessons else Visibility.PRIVATE,
     }
     with transaction.atomic():
-        if is_demo:
+        if is_demo or is_of_lessons:
             demo, _ = Scenario.objects.update_or_create(digest=digest, owner=None, defaults=fields)
             _keep_evidence(demo, evidence)
             return demo
         quotas_check(owner_id)
         # An upload with the content of a demo is the demo.
-        known = Scenario.objects.filter(Q(owner_id=owner_id) | Q(is_demo=True), digest=digest)
+        # With lessons it is its owner's: nobody writes lessons for those who look at the demo.
+        whose = Q(owner_id=owner_id) if result.lessons else Q(owner_id=owner_id) | Q(is_demo=True)
+        known = Scenario.objects.filter(whose, digest=digest)
         found = known.order_by("is_demo").first()
         if found is None:
             quotas_check(owner_id, uploads=1, upload_bytes=len(encoded))
@@ -106,7 +111,32 @@ def scenario_store(
             # The same objects may come in other files.
             found.report = fields["report"]
             found.save(update_fields=["report"])
+        lessons_keep(scenario=found, loaded=result.lessons)
         return found
+
+
+def lessons_keep(
+    *, scenario: Scenario, loaded: Sequence[LoadedLesson], position: int | None = None
+) -> None:
+    """Keep lessons about *scenario*; one that is there already is replaced.
+
+    With a *position* in the list they are those that kscope ships, and their names are addresses.
+    """
+    is_shipped = position is not None
+    for place, one in enumerate(loaded):
+        Lesson.objects.update_or_create(
+            slug=one.name if is_shipped else f"{one.name}-{scenario.pk}",
+            defaults={
+                "scenario": scenario,
+                "is_shipped": is_shipped,
+                "position": (position or 0) + place,
+                "document": one.document,
+                "file": one.origin.file,
+                "number": one.origin.document,
+                "line": one.origin.line,
+                "lines": dict(one.lines),
+            },
+        )
 
 
 def _evidence(result: LoadResult) -> dict[str, Any] | None:
@@ -165,6 +195,7 @@ class RunOptions(TypedDict, total=False):
     play: bool
     # Without one 10×, or 1× where a scheduler outside of the run lives in the time of the wall.
     speed: str
+    is_of_lessons: bool
 
 
 def run_create(
@@ -198,6 +229,7 @@ def run_create(
             status=Run.Status.PLAYING if play else Run.Status.PAUSED,
             speed=options.get("speed") or (Run.Speed.REAL if external else Run.Speed.TEN),
             owner_id=owner_id,
+            is_of_lessons=options.get("is_of_lessons", False),
             **budget_columns(Budget.of(document)),
         )
         run_wake(run.pk)

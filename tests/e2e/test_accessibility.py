@@ -35,7 +35,7 @@ _AT_AN_EVENT = (
     "objects/claim/shop/orders/",
 )
 _OF_THE_SITE = (
-    *("/", "/versions/", "/glossary/", "/scenarios/upload/", "/login/", "/api/docs/"),
+    *("/", "/versions/", "/glossary/", "/lessons/", "/scenarios/upload/", "/login/", "/api/docs/"),
     *("/operations/", "/nowhere/", "/runs/999999/"),
 )
 _OF_AN_ACCOUNT = (
@@ -161,5 +161,18 @@ def test_pages_of_an_import_break_no_rule(page: Page) -> None:
     found = _violations(page)
     page.locator("a[data-page=triage]").click()
     expect(page.locator("main.triage[aria-busy=false]")).to_be_visible()
+    found += _violations(page)
+    assert found == [], "\n".join(found)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_lesson_breaks_no_rule(page: Page, theme: str) -> None:
+    page.goto("/")
+    _theme(page, theme)
+    page.goto("/lessons/a-disk-that-cannot-move/?step=3")
+    expect(page.locator(".choice")).to_have_count(2)
+    found = _violations(page)
+    page.keyboard.press("1")
+    expect(page.locator(".choice.answer")).to_be_visible()
     found += _violations(page)
     assert found == [], "\n".join(found)

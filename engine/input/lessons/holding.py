@@ -48,10 +48,13 @@ class Fault:
 
 @dataclass(slots=True)
 class History:
-    """A finished run. *attempts* has the evidence of each attempt by the seq of its result."""
+    """A finished run. *attempts* has the evidence of each attempt by the seq of its result.
+
+    Without them, facts about attempts are taken as they are told.
+    """
 
     events: Sequence[Told]
-    attempts: Mapping[int, Mapping[str, Any]]
+    attempts: Mapping[int, Mapping[str, Any]] | None
 
     def states(self, seqs: Iterable[int]) -> dict[int, State]:
         """The view state after each of *seqs*, in one pass."""
@@ -96,7 +99,8 @@ def faults_of(lesson: Lesson, history: History) -> list[Fault]:
     by_seq = {event.seq: event for event in history.events}
     for step in lesson.steps:
         for fact in step.facts:
-            if fact.at in seqs:
+            is_known = fact.about != "attempt" or history.attempts is not None
+            if fact.at in seqs and is_known:
                 found = _subject(fact, at[fact.at], by_seq[seqs[fact.at]], history)
                 faults += _differences(fact, found)
     return faults
@@ -175,7 +179,7 @@ def _subject(fact: Fact, state: State, event: Told, history: History) -> Any:
     if fact.about == "object":
         return state.get(fact.object)
     if fact.about == "attempt":
-        return history.attempts.get(event.seq)
+        return (history.attempts or {}).get(event.seq)
     return {
         "kind": event.kind,
         "object": event.object,

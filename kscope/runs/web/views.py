@@ -41,13 +41,13 @@ def home(request: HttpRequest) -> HttpResponse:
     """Runs, the gallery of scenarios, and the upload form."""
     visitor = visitor_of(request)
     whose = request.GET.get("whose", "all")
-    runs = with_stuck(readable_runs(visitor))
+    runs = with_stuck(readable_runs(visitor).filter(is_of_lessons=False))
     if whose == "mine":
         runs = runs.filter(visitor.owned())
     elif whose == "others":
         runs = runs.exclude(visitor.owned())
     shown = None if request.GET.get("runs") == "all" else SHOWN_RUNS
-    scenarios = list(readable_scenarios(visitor))
+    scenarios = list(readable_scenarios(visitor).filter(is_of_lessons=False))
     uploads = [each for each in scenarios if not each.is_demo]
     listed = list(runs[:shown])
     context = {

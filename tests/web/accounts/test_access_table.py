@@ -23,7 +23,7 @@ from kscope.accounts.models import Token
 from kscope.accounts.services import account_create, token_create
 from kscope.env import Rate
 from kscope.runs import aside, services
-from kscope.runs.models import Run, Scenario
+from kscope.runs.models import Lesson, Run, Scenario
 from kscope.runs.stream import watching
 from kscope.runs.stream.consumers import NO_SUCH_RUN
 from kscope.runs.stream.routing import websocket_urlpatterns
@@ -90,6 +90,8 @@ RULES = {
     "operations/": Rule(GET="admins"),
     "": OPEN,
     "glossary/": OPEN,
+    "lessons/": OPEN,
+    "lessons/<slug:slug>/": PAGE,
     "login/": Rule(GET="everybody", POST="everybody"),
     # There is no provider here.
     "login/oidc/": Rule(GET="nobody"),
@@ -154,6 +156,8 @@ RULES = {
     "api/runs/<int:run_id>/why/<path:entity>/": READ,
     "api/runs/<int:run_id>/claims/<str:namespace>/<str:name>/candidates/": READ,
     "api/runs/<int:run_id>/volumes/<str:name>/claimants/": READ,
+    "api/lessons/": OPEN,
+    "api/lessons/<slug:slug>/": READ,
     "api/scenarios/": Rule(GET="everybody", POST="editors"),
     "api/scenarios/<int:scenario_id>/": Rule(GET="readers", PATCH="changers", DELETE="changers"),
 }
@@ -166,6 +170,15 @@ BODIES: dict[str, Any] = {
     "api/runs/<int:run_id>/commands/": {"verb": "cordon", "object": "node/n1"},
     "api/runs/<int:run_id>/fork/": {},
     "api/scenarios/<int:scenario_id>/": {"visibility": "shared"},
+}
+LESSON = {
+    "metadata": {"name": "told"},
+    "spec": {
+        "course": "c",
+        "title": "t",
+        "teaches": "t",
+        "steps": [{"title": "s", "at": {"seq": 1}, "text": ["x"]}],
+    },
 }
 # Django's own pages below the admin that are asked without being logged in.
 ADMIN_OPEN = {"admin/login/", "admin/jsi18n/"}
@@ -205,6 +218,9 @@ class World:
             self.users[name] = account_create(name=name, role=role)[0]
         owner = self.users["owner"]
         self.scenario = Scenario.objects.create(name="s", digest="s", document={}, owner=owner)
+        Lesson.objects.create(
+            scenario=self.scenario, slug="told", document=LESSON, file="a.yaml", number=1, line=1
+        )
         self.run = Run.objects.create(scenario=self.scenario, name="r", owner=owner)
         self.attempt = SchedulingAttempt.objects.create(
             run=self.run, pod="a/b", number=1, seq=0, at=0, cycle=0, result="bound", evidence=b""
@@ -242,6 +258,7 @@ class World:
             ("<str:namespace>", "a"),
             ("<str:name>", "b"),
             ("<path:entity>", "pod/a/b"),
+            ("<slug:slug>", "told"),
         ):
             route = route.replace(part, str(value))
         return f"/{route}" + (

@@ -85,7 +85,8 @@ class RunList(RestView):
         """A page of runs that the visitor may see; `next` is the `before` of the page that follows, or null."""
         size = min(whole_number(request, "limit") or 100, MOST_RUNS)
         before = whole_number(request, "before")
-        runs = with_stuck(Run.with_worker(readable_runs(visitor_of(request))))
+        readable = readable_runs(visitor_of(request)).filter(is_of_lessons=False)
+        runs = with_stuck(Run.with_worker(readable))
         if before is not None:
             runs = runs.filter(pk__lt=before)
         found = list(runs[: size + 1])

@@ -34,7 +34,7 @@ class ScenarioList(EngineView):
     )
     def get(self, request: Request) -> Response:
         """All scenarios that the visitor may see, demos first."""
-        scenarios = readable_scenarios(visitor_of(request))
+        scenarios = readable_scenarios(visitor_of(request)).filter(is_of_lessons=False)
         return Response({"scenarios": [_scenario_dict(each) for each in scenarios]})
 
     @extend_schema(

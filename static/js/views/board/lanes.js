@@ -120,7 +120,7 @@ function ClaimItem({session, id}) {
   const now = steps.find(({status}) => status === "now") ?? steps.findLast(({status}) => status === "done");
   const {namespace, name} = parseId(id);
   return html`
-    <a class="item claim" href=${volumesHref(session, `${namespace}/${name}`)}
+    <a class="item claim" data-entity=${id} href=${volumesHref(session, `${namespace}/${name}`)}
       aria-label=${`Claim ${namespace}/${name}, ${held || now.what}. ${brief(health)}${held ? "" : `, ${now.name}`}`} title=${held || undefined}>
       <${Mark} name=${mark} family=${family} />
       <${Name} namespace=${namespace} name=${name} />

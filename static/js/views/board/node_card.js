@@ -37,7 +37,7 @@ export class NodeCard extends Component {
     const wanted = target || (!asked.target && asked.closest === name) ? wants(asked.pod) : null;
     const infeasible = verdict && !target && (verdict.kind === "unfit" || verdict.kind === "skipped");
     return html`
-      <article class=${`node${infeasible ? " infeasible" : ""}${target ? " target" : ""}`} aria-label=${`Node ${name}`}>
+      <article class=${`node${infeasible ? " infeasible" : ""}${target ? " target" : ""}`} aria-label=${`Node ${name}`} data-entity=${`node/${name}`}>
         <header><b class="cut"><${NodeLink} session=${session} name=${name}>${model.nodes.label(name)}<//></b><${Hint} asked=${asked} name=${name} node=${node} model=${model} target=${target} here=${here} /></header>
         <dl class="meters">${meters(node ?? {}, asked.pod?.assumed ? null : wanted, counted).map((row) => html`<${Meter} key=${row.resource} row=${row} />`)}</dl>
         <${Tiles} session=${session} model=${model} name=${name} version=${version} selected=${asked.id} stop=${stop} />

@@ -1,0 +1,107 @@
+"""Lessons by REST: the list, and one lesson."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kscope.runs.lessons.telling import found_lesson, listed, readable_lessons, whole
+from kscope.runs.web.rest import RestView
+
+
+class _Piece(serializers.Serializer):
+    """A part of a text; what is empty is absent."""
+
+    kind = serializers.ChoiceField(("text", "code", "term", "moment", "object"))
+    text = serializers.CharField()
+    term = serializers.CharField(required=False)
+    means = serializers.CharField(required=False, help_text="the term's sentence")
+    object = serializers.CharField(required=False)
+    attribute = serializers.CharField(required=False, help_text="of the object")
+    moment = serializers.CharField(required=False)
+
+
+class _Option(serializers.Serializer):
+    """An answer to a question."""
+
+    text = _Piece(many=True)
+    entity = serializers.CharField(help_text="what stands for it on the picture, or empty")
+    right = serializers.BooleanField()
+    why = _Piece(many=True)
+
+
+class _Ask(serializers.Serializer):
+    """A question."""
+
+    question = _Piece(many=True)
+    then = serializers.CharField(help_text="the moment that the run plays to after the answer")
+    because = _Piece(many=True)
+    options = _Option(many=True)
+
+
+class _Step(serializers.Serializer):
+    """A page of a lesson."""
+
+    title = serializers.CharField()
+    at = serializers.CharField(help_text="its moment")
+    select = serializers.CharField(help_text="an object, or empty")
+    page = serializers.CharField(help_text="a page of the run that shows more, or empty")
+    text = serializers.ListField(child=_Piece(many=True))
+    ask = _Ask(allow_null=True)
+
+
+class ListedLesson(serializers.Serializer):
+    """A lesson in a list."""
+
+    slug = serializers.CharField()
+    course = serializers.CharField()
+    title = serializers.CharField()
+    teaches = serializers.CharField()
+    steps = serializers.IntegerField()
+    questions = serializers.IntegerField()
+    scenario = serializers.CharField()
+    is_shipped = serializers.BooleanField(help_text="whether it came with kscope")
+
+
+class _Moment(serializers.Serializer):
+    """An instant of the run."""
+
+    seq = serializers.IntegerField()
+    at = serializers.IntegerField(help_text="virtual nanoseconds")
+
+
+class WholeLesson(ListedLesson):
+    """A lesson with its steps and, once its run is finished, where they are in it."""
+
+    told = _Step(many=True)
+    run = serializers.IntegerField(allow_null=True, help_text="id; null until its page was opened")
+    moments = serializers.DictField(child=_Moment(), allow_null=True)
+    problems = serializers.ListField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="what it says that its run does not show",
+    )
+
+
+class _Lessons(serializers.Serializer):
+    """All lessons."""
+
+    lessons = ListedLesson(many=True)
+
+
+class LessonList(RestView):
+    """The lessons, course by course."""
+
+    @extend_schema(operation_id="lessons_list", responses=_Lessons)
+    def get(self, request: Request) -> Response:
+        """All lessons that the visitor may read, those of kscope first."""
+        return Response({"lessons": [listed(each) for each in readable_lessons(request)]})
+
+
+class LessonDetail(RestView):
+    """One lesson."""
+
+    @extend_schema(responses=WholeLesson)
+    def get(self, request: Request, slug: str) -> Response:
+        """The lesson with its texts, questions and instants."""
+        return Response(whole(found_lesson(request, slug)))

@@ -1,0 +1,142 @@
+"""A lesson as its page draws it: texts in pieces, and the instants of the run that it is about."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+from django.http import Http404
+
+from engine.input.lessons.holding import Fault, History, faults_of, moments_of
+from engine.input.lessons.lesson import Ask, LessonStep
+from engine.input.lessons.lesson import Lesson as Told
+from engine.input.lessons.words import words_of
+from engine.input.load_result import LoadedLesson, Origin, Problem
+from kscope.accounts.access import visitor_of
+from kscope.glossary import terms
+from kscope.runs.access import readable_scenarios
+from kscope.runs.lessons.running import lesson_run
+from kscope.runs.models import Lesson, Run, RunEvent
+
+
+def readable_lessons(request: Any) -> list[Lesson]:
+    """The lessons about scenarios that the visitor may see, in their order."""
+    scenarios = readable_scenarios(visitor_of(request)).values("pk")
+    readable = Lesson.objects.filter(scenario__in=scenarios)
+    return list(readable.select_related("scenario").defer("scenario__document", "scenario__report"))
+
+
+def found_lesson(request: Any, slug: str) -> Lesson:
+    """The lesson of that address. Raises Http404 also for one that may not be seen."""
+    found = next((each for each in readable_lessons(request) if each.slug == slug), None)
+    if found is None:
+        raise Http404(f"There is no lesson {slug}.")
+    return found
+
+
+def courses(lessons: Iterable[Lesson]) -> dict[str, list[dict[str, Any]]]:
+    """By course, what a list shows of each lesson."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for lesson in lessons:
+        told = listed(lesson)
+        found.setdefault(told["course"], []).append(told)
+    return found
+
+
+def listed(lesson: Lesson) -> dict[str, Any]:
+    """What a list shows of a lesson."""
+    told = Told.from_document(lesson.document)
+    return {
+        "slug": lesson.slug,
+        "course": told.course,
+        "title": told.title,
+        "teaches": told.teaches,
+        "steps": len(told.steps),
+        "questions": sum(step.ask is not None for step in told.steps),
+        "scenario": lesson.scenario.name,
+        "is_shipped": lesson.is_shipped,
+    }
+
+
+def whole(lesson: Lesson) -> dict[str, Any]:
+    """The lesson as its page draws it.
+
+    `run` is None until there is one; `moments` (name → seq and time) and `problems` are None until
+    that run is finished.
+    """
+    told = Told.from_document(lesson.document)
+    run = lesson_run(lesson)
+    is_there = run is not None and run.status == Run.Status.FINISHED
+    seqs, problems = _in_run(lesson.pk, run.pk, run.head_seq) if is_there and run else ({}, ())
+    return {
+        **listed(lesson),
+        "told": [_step(step, told) for step in told.steps],
+        "run": run.pk if run is not None else None,
+        "moments": seqs if is_there else None,
+        "problems": [str(each) for each in problems] if is_there else None,
+    }
+
+
+@lru_cache(maxsize=256)
+def _in_run(
+    lesson_id: int, run_id: int, head: int
+) -> tuple[dict[str, dict[str, int]], tuple[Problem, ...]]:
+    """The instants of a lesson in a finished run, and what the run does not bear out.
+
+    *head* is its newest event: a run that went on is looked at again.
+    """
+    lesson = Lesson.objects.get(pk=lesson_id)
+    told = Told.from_document(lesson.document)
+    events = list(RunEvent.objects.filter(run_id=run_id, seq__lte=head).order_by("seq"))
+    times = {event.seq: event.at for event in events}
+    moments = {
+        name: {"seq": seq, "at": times[seq]} for name, seq in moments_of(told, events).items()
+    }
+    faults = faults_of(told, History(events, None))
+    return moments, tuple(_problem(lesson, fault) for fault in faults)
+
+
+def _problem(lesson: Lesson, fault: Fault) -> Problem:
+    origin = Origin(lesson.file, lesson.number, lesson.line)
+    loaded = LoadedLesson(lesson.document, origin, lesson.lines)
+    return loaded.problem(fault.path, fault.value, fault.message)
+
+
+def _step(step: LessonStep, told: Told) -> dict[str, Any]:
+    return {
+        "title": step.title,
+        "at": step.at,
+        "select": step.select,
+        "page": step.page,
+        "text": [_pieces(each, told) for each in step.text],
+        "ask": _ask(step.ask, step.at, told) if step.ask is not None else None,
+    }
+
+
+def _ask(ask: Ask, at: str, told: Told) -> dict[str, Any]:
+    return {
+        "question": _pieces(ask.question, told),
+        "then": ask.then or at,
+        "because": _pieces(ask.because, told),
+        "options": [
+            {
+                "text": _pieces(option.text, told),
+                "entity": option.entity,
+                "right": option.right,
+                "why": _pieces(option.why, told),
+            }
+            for option in ask.options
+        ],
+    }
+
+
+def _pieces(text: str, told: Told) -> list[dict[str, str]]:
+    """The pieces of a text, without what is empty; a term has its sentence."""
+    found: list[dict[str, str]] = []
+    for words in words_of(text):
+        piece = {name: value for name, value in asdict(words).items() if value}
+        if words.kind == "term":
+            word = words.term.lower()
+            piece["means"] = told.terms.get(word) or terms().get(word, "")
+        found.append(piece)
+    return found

@@ -1,0 +1,158 @@
+import {Component, createRef} from "preact";
+
+import {html} from "../../lib/html.js";
+import {choices, momentShown} from "../../model/lesson/reading.js";
+import {eventText} from "../../model/shared/event_words.js";
+import {author, bytes, count, moment, parseId} from "../../model/shared/format.js";
+import {LaneList} from "../board/lanes.js";
+import {NodeGrid} from "../board/node_grid.js";
+import {isWaiting} from "../run/run_page.js";
+
+const MOST_DISKS = 30;
+const TAGS = {pick: "choose", answer: "answer", chosen: "your choice"};
+
+/** The run beside the text: queue, claims, nodes and disks at the instant that is told of. */
+export function Picture({reader}) {
+  const session = reader.session.value;
+  return html`
+    <section class="scene" aria-label="The run">
+      <${SceneHead} reader=${reader} session=${session} />
+      ${reader.lesson.value.moments === null || !session || isWaiting(session) ? html`<${Computing} reader=${reader} session=${session} />` : html`<${Stage} reader=${reader} session=${session} />`}
+    </section>`;
+}
+
+function SceneHead({reader, session}) {
+  const lesson = reader.lesson.value;
+  const run = session?.run.value;
+  return html`
+    <div class="scenehead"><b class="cut">${lesson.scenario}</b>
+      ${run && html`<span class="micro mute">${run.profile}, seed ${run.seed}</span>`}
+      ${session && lesson.moments !== null && html`<a class="small" href=${session.href("board")}>Open this instant on the board</a>`}</div>
+    ${lesson.problems?.length > 0 && html`<div class="past-banner long" role="status"><b>This lesson was written for another version.</b><details><summary>What its run does not show</summary><ul>${lesson.problems.map((each) => html`<li key=${each}>${each}</li>`)}</ul></details></div>`}`;
+}
+
+function Computing({reader, session}) {
+  if (reader.problem.value) return html`<p class="stage small" role="alert">${reader.problem.value}</p>`;
+  const head = session?.live.head.seq ?? 0;
+  return html`<p class="stage computing small mute" role="status">Computing the run${head > 0 ? `, ${count(head)} events so far` : ""}… The text can be read meanwhile.</p>`;
+}
+
+function Stage({reader, session}) {
+  const {model} = session;
+  return html`
+    <${EventLine} reader=${reader} session=${session} model=${model} />
+    <${Choosable} reader=${reader} version=${session.tick.value}>
+      <${LaneList} session=${session} />
+      <div class="mid"><${NodeGrid} session=${session} /><${Disks} session=${session} /></div>
+    <//>`;
+}
+
+/** The event after which the picture is, and what the text's mark that was pressed says of it. */
+function EventLine({reader, session, model}) {
+  const [event] = model.run.events;
+  return html`
+    <div class="evline"><button type="button" class="btn icon plain" aria-label="One event back" title="One event back" onClick=${() => session.playhead.stepBack()}>‹</button>
+      <button type="button" class="btn icon plain" aria-label="One event on" title="One event on" disabled=${!session.playhead.past.value} onClick=${() => session.playhead.stepEvent()}>›</button>
+      <span class="num">${moment(model.at)} s</span><span class="num mute">#${count(model.seq)}</span>
+      <span class="cut" title=${event ? `${event.object} ${eventText(event)}` : undefined}>${event && html`<span class="mute">${author(event.component)}</span> <b>${event.kind}</b> ${parseId(event.object).name} <span class="mute">${eventText(event)}</span>`}</span></div>
+    <${Attribute} reader=${reader} model=${model} />`;
+}
+
+/** The variable that the text speaks of, and its value now. */
+function Attribute({reader, model}) {
+  const {object, attribute} = reader.pressed.value ?? {};
+  if (!attribute) return null;
+  const value = model.entities.get(object)?.[attribute];
+  return html`<p class="attribute small" role="status"><code>${object}</code> ${attribute}: <b>${valueText(attribute, value)}</b></p>`;
+}
+
+function valueText(attribute, value) {
+  if (value === undefined) return "not set";
+  if (["capacity", "request"].includes(attribute) && typeof value === "number") return bytes(value);
+  if (["created", "queue_since", "backoff_until", "first_queued"].includes(attribute)) return `${moment(value)} s`;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Volumes with their node rule, and which claim each has: none, named by the volume alone, or bound. */
+function Disks({session}) {
+  const {entities} = session.model;
+  const volumes = [...entities].filter(([id]) => id.startsWith("volume/")).slice(0, MOST_DISKS);
+  if (volumes.length === 0) return null;
+  return html`
+    <section class="disks" aria-label="Volumes"><h2>Volumes</h2>
+      <ul>${volumes.map(([id, volume]) => html`<li key=${id}><${Disk} session=${session} id=${id} volume=${volume} /></li>`)}</ul></section>`;
+}
+
+function Disk({session, id, volume}) {
+  const {entities} = session.model;
+  const claim = volume.claim && entities.get(`claim/${volume.claim}`);
+  const isBound = volume.phase === "Bound" && claim?.volume === parseId(id).name;
+  const look = !volume.claim ? "free" : isBound ? "bound" : "half";
+  const words = {free: volume.phase, bound: `bound to ${volume.claim}`, half: `${volume.phase}, names ${volume.claim}`}[
+    look
+  ];
+  return html`
+    <button type="button" class=${`disk ${look}`} data-entity=${id} aria-pressed=${String(session.selection.volume.value === id)}
+      onClick=${() => session.select({volume: id})}>
+      <b class="mono">${parseId(id).name}</b><span>${bytes(volume.capacity ?? 0)}</span><span class="mute">${volume.affinity ?? ""}</span><span class="is">${words}</span></button>`;
+}
+
+/**
+ * The picture with what can be chosen on it: a dashed button over each thing that is an option. The buttons lie in a
+ * layer of their own, because things have buttons in them.
+ */
+class Choosable extends Component {
+  stage = createRef();
+  state = {boxes: []};
+
+  componentDidMount() {
+    this.watch = new ResizeObserver(() => this.measure());
+    this.watch.observe(this.stage.current);
+    this.measure();
+  }
+
+  componentDidUpdate() {
+    this.measure();
+  }
+
+  componentWillUnmount() {
+    this.watch.disconnect();
+  }
+
+  /** Find where the options of the question are now. */
+  measure() {
+    const {reader} = this.props;
+    const {current, answer} = reader;
+    const isAt = momentShown(current, answer);
+    const boxes = [];
+    if (current.ask && isAt && this.stage.current) {
+      const origin = this.stage.current.getBoundingClientRect();
+      for (const [id, {number, look}] of choices(current, answer)) {
+        const thing = find(this.stage.current, id);
+        if (!thing) continue;
+        const {left, top, width, height} = thing.getBoundingClientRect();
+        const place = [left - origin.left, top - origin.top, width, height].map(Math.round);
+        boxes.push({id, number, look, place});
+      }
+    }
+    if (JSON.stringify(boxes) !== JSON.stringify(this.state.boxes)) this.setState({boxes});
+  }
+
+  render({reader, children}, {boxes}) {
+    return html`
+      <div class="stage" ref=${this.stage}>${children}
+        ${boxes.map(({id, number, look, place: [left, top, width, height]}) => {
+          const style = `left:${left}px;top:${top}px;width:${width}px;height:${height}px`;
+          const tag = html`<span class="tag">${TAGS[look]}</span>`;
+          return look === "pick"
+            ? html`<button type="button" key=${id} class="choice pick" style=${style} aria-label=${`Choose ${parseId(id).name}, answer ${number}`} onClick=${() => reader.choose(number - 1)}>${tag}</button>`
+            : html`<span key=${id} class=${`choice ${look}`} style=${style}>${tag}</span>`;
+        })}</div>`;
+  }
+}
+
+/** The element of the picture that shows an object. */
+function find(stage, id) {
+  const all = [...stage.querySelectorAll("[data-entity], [data-pod]")];
+  return all.find(({dataset}) => dataset.entity === id || dataset.pod === id) ?? null;
+}

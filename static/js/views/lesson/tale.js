@@ -1,0 +1,115 @@
+import {html} from "../../lib/html.js";
+import {mayGoOn, progress, tally} from "../../model/lesson/reading.js";
+import {Mark} from "../shared/mark.js";
+import {PlainWords, Words} from "./words.js";
+
+const PAGES = {
+  inside: ["inside-scheduler", "Inside"],
+  volumes: ["volumes", "Volumes"],
+  pod: ["pod", "the pod"],
+  machines: ["machines", "State machines"],
+  timeline: ["timeline", "Timeline"],
+  nodes: ["nodes", "Nodes"],
+};
+const STATES = {
+  right: "answered right",
+  wrong: "answered, not right",
+  ask: "asks",
+  read: "read",
+  ahead: "not read yet",
+};
+
+/** The text of a lesson: its head with the steps, the paragraphs, the question, and the way on. */
+export function Tale({reader}) {
+  const lesson = reader.lesson.value;
+  const {current} = reader;
+  return html`
+    <section class="tale" aria-label="Text of the lesson">
+      <${Head} reader=${reader} lesson=${lesson} />
+      <div class="telling" aria-live="polite">
+        <p class="eyebrow">Step ${reader.step.value + 1} of ${reader.steps.length}</p>
+        <h2>${current.title}</h2>
+        ${current.text.map((pieces, i) => html`<p class="para" key=${`${reader.step.value}-${i}`}><${Words} reader=${reader} pieces=${pieces} /></p>`)}
+        <${More} reader=${reader} />
+        ${current.ask && html`<${Question} reader=${reader} ask=${current.ask} />`}
+      </div>
+      <${Foot} reader=${reader} />
+    </section>`;
+}
+
+function Head({reader, lesson}) {
+  const {right, of} = tally(reader.steps, reader.answers.value);
+  const states = progress(reader.steps, reader.step.value, reader.answers.value, reader.seen);
+  return html`
+    <header class="talehead">
+      <p class="micro mute"><a href="/lessons/">${lesson.course}</a></p>
+      <h1>${lesson.title}${of > 0 && html`<span class="tally num">${right} of ${of} right</span>`}</h1>
+      <nav class="progress" aria-label="Steps">${reader.steps.map(
+        (
+          step,
+          i,
+        ) => html`<button type="button" key=${i} data-state=${states[i]} aria-current=${i === reader.step.value ? "step" : undefined}
+          title=${step.title} aria-label=${`Step ${i + 1}, ${step.title}: ${STATES[states[i]]}`} onClick=${() => reader.go(i)}>${states[i] === "ask" ? "?" : ""}</button>`,
+      )}</nav>
+    </header>`;
+}
+
+/** The way to another view of the run at this instant. */
+function More({reader}) {
+  const [page, name] = PAGES[reader.current.page] ?? [];
+  const session = reader.session.value;
+  if (!page || !session || reader.lesson.value.moments === null) return null;
+  const href = page === "pod" ? session.hrefOf(reader.current.select) : session.href(page);
+  return html`<p class="elsewhere small"><a href=${href}>See this instant on the page ${name}</a></p>`;
+}
+
+function Question({reader, ask}) {
+  const {answer} = reader;
+  const isGiven = answer !== undefined;
+  return html`
+    <div class="ask" role="group" aria-label="Question">
+      <p class="asked"><b><${Words} reader=${reader} pieces=${ask.question} /></b></p>
+      ${!isGiven && html`<p class="small mute">${ask.options.some(({entity}) => entity) ? "Choose on the picture, or here." : "Choose."}</p>`}
+      <div class="choices">${ask.options.map(
+        (
+          option,
+          i,
+        ) => html`<button type="button" key=${i} disabled=${isGiven} class=${lookOf(option, i, answer)} onClick=${() => reader.choose(i)}>
+          <kbd>${i + 1}</kbd><span><${PlainWords} pieces=${option.text} /></span>
+          ${isGiven && option.right && html`<${Mark} name="ok" family="settled" />`}
+          ${isGiven && answer === i && !option.right && html`<${Mark} name="no" family="clock" />`}</button>`,
+      )}</div>
+      <div class="because" role="status">${isGiven && html`<${Because} reader=${reader} ask=${ask} answer=${answer} />`}</div>
+    </div>`;
+}
+
+function lookOf(option, i, answer) {
+  if (answer === undefined) return "";
+  return `${option.right ? "right " : ""}${i === answer ? `chosen${option.right ? "" : " wrong"}` : ""}`;
+}
+
+function Because({reader, ask, answer}) {
+  const chosen = ask.options[answer];
+  const right = ask.options.find((option) => option.right);
+  return html`
+    <p class=${`verdict ${chosen.right ? "yes" : "not"}`}>${chosen.right ? html`<b>Yes.</b>` : html`<b>Not this time.</b>${" "}The answer is: ${html`<${PlainWords} pieces=${right.text} />`}.`}</p>
+    ${chosen.why.length > 0 && html`<p><${Words} reader=${reader} pieces=${chosen.why} /></p>`}
+    ${ask.because.length > 0 && html`<p><${Words} reader=${reader} pieces=${ask.because} /></p>`}`;
+}
+
+function Foot({reader}) {
+  const {steps} = reader;
+  const at = reader.step.value;
+  const isOpen = steps[at].ask && reader.answer === undefined;
+  const isLast = at === steps.length - 1;
+  return html`
+    <footer class="talefoot">
+      <button class="btn" type="button" disabled=${at === 0} onClick=${() => reader.back()}>Back</button>
+      <span class="small mute keys"><kbd>1</kbd>–<kbd>9</kbd> answer, <kbd>←</kbd> <kbd>→</kbd> turn, <kbd>Space</kbd> plays</span>
+      ${
+        isLast && !isOpen
+          ? html`<a class="btn primary" href=${reader.after ? `/lessons/${reader.after}/` : "/lessons/"}>${reader.after ? "Next lesson" : "All lessons"}</a>`
+          : html`<button class="btn primary" type="button" disabled=${!mayGoOn(steps, at, reader.answers.value)} onClick=${() => reader.forward()}>${isOpen ? "Answer first" : "Go on"}</button>`
+      }
+    </footer>`;
+}

@@ -1,0 +1,105 @@
+"""Lessons by REST and as pages: kept with their scenario, told of a run that is made once."""
+
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from engine.input.loader import load_files
+from kscope.runs import services
+from kscope.runs.drive import runner
+from kscope.runs.models import Command, Lesson, Run, Scenario
+from tests.engine.input.test_lesson_documents import LESSON, SCENARIO
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def lesson() -> Lesson:
+    """A lesson that was uploaded with its scenario."""
+    files = [("small.yaml", (SCENARIO + LESSON).encode())]
+    services.scenario_store(name="small", result=load_files(files))
+    return Lesson.objects.get()
+
+
+def run_of(client: Client, lesson: Lesson) -> dict[str, Any]:
+    """The lesson by REST, once its page was opened."""
+    assert client.get(f"/lessons/{lesson.slug}/").status_code == 200
+    return client.get(f"/api/lessons/{lesson.slug}/").json()
+
+
+def test_upload_keeps_the_lesson_of_its_files(client: Client, lesson: Lesson) -> None:
+    (listed,) = client.get("/api/lessons/").json()["lessons"]
+    assert listed["slug"] == f"first-{lesson.scenario_id}"
+    assert (listed["course"], listed["title"]) == ("A course", "A lesson")
+    assert (listed["steps"], listed["questions"], listed["is_shipped"]) == (1, 1, False)
+    page = client.get("/lessons/").content.decode()
+    assert f'href="/lessons/{lesson.slug}/"' in page
+
+
+def test_lesson_can_be_read_before_its_run(client: Client, lesson: Lesson) -> None:
+    told = client.get(f"/api/lessons/{lesson.slug}/").json()
+    assert (told["run"], told["moments"], told["problems"]) == (None, None, None)
+    (paragraph,) = told["told"][0]["text"]
+    assert [piece["kind"] for piece in paragraph] == [
+        *("text", "moment", "text", "object", "text", "object", "text")
+    ]
+
+
+@pytest.mark.usefixtures("runs_here")
+def test_finished_run_tells_where_moments_are(client: Client, lesson: Lesson) -> None:
+    run = run_of(client, lesson)["run"]
+    runner.run_drive(run)
+    told = client.get(f"/api/lessons/{lesson.slug}/").json()
+    assert told["run"] == run
+    assert told["problems"] == []
+    event = client.get(f"/api/runs/{run}/events/?kind=PodAssumed").json()["events"][0]
+    assert told["moments"] == {"assumed": {"seq": event["seq"], "at": event["at"]}}
+
+
+@pytest.mark.usefixtures("runs_here")
+def test_run_of_a_lesson_is_made_once(client: Client, lesson: Lesson) -> None:
+    assert run_of(client, lesson)["run"] == run_of(client, lesson)["run"]
+    assert Run.objects.count() == 1
+    assert client.get("/api/runs/").json()["runs"] == []
+
+
+@pytest.mark.usefixtures("runs_here")
+def test_run_that_somebody_changed_is_replaced(client: Client, lesson: Lesson) -> None:
+    first = run_of(client, lesson)["run"]
+    runner.run_drive(first)
+    body = {"verb": "cordon", "object": "node/n1"}
+    services.command_submit(run=Run.objects.get(pk=first), body=body)
+    runner.run_drive(first)
+    assert Command.objects.get().status == Command.Status.APPLIED
+    assert run_of(client, lesson)["run"] != first
+
+
+@pytest.mark.usefixtures("runs_here")
+def test_lesson_says_what_its_run_does_not_show(client: Client, lesson: Lesson) -> None:
+    lesson.document["spec"]["moments"]["assumed"]["event"] = "PodEvicted"
+    lesson.save()
+    runner.run_drive(run_of(client, lesson)["run"])
+    told = client.get(f"/api/lessons/{lesson.slug}/").json()
+    assert told["problems"] == [
+        "small.yaml, document 4, line 24, spec.moments.assumed: the run has no such instant: "
+        "event PodEvicted of pod/default/web"
+    ]
+
+
+def test_lessons_of_kscope_are_loaded_with_the_demos(client: Client) -> None:
+    call_command("load_demos")
+    lessons = client.get("/api/lessons/").json()["lessons"]
+    assert lessons[0]["slug"] == "a-disk-that-cannot-move"
+    assert all(each["is_shipped"] for each in lessons)
+    demos = Scenario.objects.filter(is_demo=True).count()
+    listed = client.get("/api/scenarios/").json()["scenarios"]
+    assert len(listed) == demos
+    call_command("load_demos")
+    assert client.get("/api/lessons/").json()["lessons"] == lessons
+
+
+def test_address_of_no_lesson_is_not_found(client: Client) -> None:
+    assert client.get("/lessons/nothing/").status_code == 404
+    assert client.get("/api/lessons/nothing/").status_code == 404
