@@ -9,7 +9,14 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.template import Context, Template
 
-from kscope.static_files.finder import MODULES, ModuleFinder, import_map_names, static_names
+from kscope.static_files.finder import (
+    EDITOR_MODULES,
+    MODULES,
+    PAGE_MODULES,
+    PREFIX,
+    ModuleFinder,
+    static_names,
+)
 
 
 def test_the_import_map_names_existing_files() -> None:
@@ -22,17 +29,35 @@ def test_the_import_map_names_existing_files() -> None:
         assert finders.find(unquote(address).removeprefix(settings.STATIC_URL)), address
 
 
+def _preloaded(script: str) -> set[str]:
+    text = f"{{% load kscope_static %}}{{% modulepreload '{script}' %}}"
+    html = Template(text).render(Context())
+    return {unquote(href) for href in re.findall(rf'href="{settings.STATIC_URL}([^"]+)"', html)}
+
+
 def test_all_modules_of_a_page_are_preloaded() -> None:
-    html = Template("{% load kscope_static %}{% modulepreload 'js/board.js' %}").render(Context())
-    preloaded = {
-        unquote(href) for href in re.findall(rf'href="{settings.STATIC_URL}([^"]+)"', html)
-    }
+    preloaded = _preloaded("js/board.js")
     assert {
         "js/controllers/session/run_session.js",
         "js/model/shared/fold.js",
-        *import_map_names().values(),
+        *(PREFIX + file for file in PAGE_MODULES.values()),
     } <= preloaded
     assert all(finders.find(name) for name in preloaded)
+
+
+def test_only_pages_with_an_editor_load_one() -> None:
+    editor = {PREFIX + file for file in EDITOR_MODULES.values()}
+    assert not editor & _preloaded("js/board.js")
+    assert editor <= _preloaded("js/edit.js")
+
+
+def test_the_map_names_whatever_packages_import() -> None:
+    for file in MODULES.values():
+        text = Path(str(finders.find(PREFIX + file))).read_text()
+        imported = re.findall(
+            r"""^(?:import|export)\b[^'"\n;]*\bfrom ["']([^"'.][^"']*)["']""", text, re.M
+        )
+        assert set(imported) <= set(MODULES), file
 
 
 def test_the_typefaces_are_preloaded_and_served() -> None:
