@@ -249,6 +249,12 @@ class Run(OwnedModel):
     external_scheduler = models.BooleanField(
         default=False, help_text="a client of its Kubernetes API decides where pods go"
     )
+    configuration = models.JSONField(
+        null=True,
+        blank=True,
+        decoder=StoredJSON,
+        help_text="of the scheduler, in place of the scenario's; null for that one",
+    )
     seed = models.BigIntegerField(default=0)
     tie_break = models.CharField(max_length=20, default="random")
     ahead = models.BigIntegerField(

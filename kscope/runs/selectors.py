@@ -43,6 +43,7 @@ def run_dict(run: Run) -> dict[str, Any]:
         "profile": run.profile,
         "feature_gates": run.feature_gates,
         "external_scheduler": run.external_scheduler,
+        "configured": run.configuration is not None,
         "seed": run.seed,
         "tie_break": run.tie_break,
         "status": run.status,

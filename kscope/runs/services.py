@@ -190,6 +190,8 @@ class RunOptions(TypedDict, total=False):
     feature_gates: Mapping[str, bool] | None
     # Leave the pods of default-scheduler, or else of the first, to a client of the Kubernetes API.
     external_scheduler: bool
+    # Of the scheduler, in place of the scenario's. None: that one.
+    configuration: dict[str, Any] | None
     seed: int | None
     tie_break: str
     play: bool
@@ -214,17 +216,21 @@ def run_create(
     external, play = options.get("external_scheduler", False), options.get("play", False)
     if seed is None:
         seed = int(document.get("seed") or 0)
-    _check_choice(document, profile, gates, external, seed, tie_break)
+    chosen: RunChoice = {
+        "profile": profile,
+        "feature_gates": dict(gates),
+        "external_scheduler": external,
+        "configuration": options.get("configuration"),
+        "seed": seed,
+        "tie_break": tie_break,
+    }
+    _check_choice(document, chosen)
     with transaction.atomic():
         quotas_check(owner_id, runs=1, playing=int(play))
         run = Run.objects.create(
             scenario=scenario,
             name=document.get("name") or scenario.name,
-            profile=profile,
-            feature_gates=gates,
-            external_scheduler=external,
-            seed=seed,
-            tie_break=tie_break,
+            **chosen,
             ahead=_ahead(scenario.instant),
             status=Run.Status.PLAYING if play else Run.Status.PAUSED,
             speed=options.get("speed") or (Run.Speed.REAL if external else Run.Speed.TEN),
@@ -277,21 +283,31 @@ def _gates_of(profile: str, gates: Mapping[str, bool]) -> dict[str, bool]:
     return {name: value for name, value in gates.items() if name in settable}
 
 
-def _check_choice(
-    document: dict[str, Any],
-    profile: str,
-    feature_gates: Mapping[str, bool],
-    external_scheduler: bool,
-    seed: int,
-    tie_break: str,
-) -> None:
+class RunChoice(TypedDict):
+    """What is chosen for a run, of which its history is a function; columns of the run."""
+
+    profile: str
+    feature_gates: dict[str, bool]
+    external_scheduler: bool
+    configuration: dict[str, Any] | None
+    seed: int
+    tie_break: str
+
+
+def _check_choice(document: dict[str, Any], chosen: RunChoice) -> None:
+    profile, seed, tie_break = chosen["profile"], chosen["seed"], chosen["tie_break"]
     if profile not in VERSIONS:
         raise ApplicationError(f"profile is {profile!r}; it must be one of {', '.join(VERSIONS)}")
-    setup = {
-        "profile": profile,
-        "feature_gates": feature_gates,
-        "external_scheduler": external_scheduler,
+    if chosen["configuration"] is not None and document.get("schedulers"):
+        raise ApplicationError(
+            "configuration: the scenario says how each of its schedulers is configured "
+            "(spec.schedulers); change it there"
+        )
+    setup: dict[str, Any] = {
+        name: chosen[name] for name in ("profile", "feature_gates", "external_scheduler")
     }
+    if chosen["configuration"] is not None:
+        setup["configuration"] = chosen["configuration"]
     refusal = _setup_refusal({**document, **setup})
     if refusal:
         raise ApplicationError(refusal)
@@ -316,9 +332,13 @@ class ForkOptions(TypedDict, total=False):
     profile: str
     # None: those of the parent that the profile has.
     feature_gates: Mapping[str, bool] | None
+    # None: that of the parent.
+    configuration: dict[str, Any] | None
     seed: int | None
     tie_break: str
     play: bool
+    # Without one that of the parent.
+    speed: str
     # Compute the history again instead of copying it: another version of kscope may differ.
     afresh: bool
 
@@ -332,7 +352,7 @@ def run_fork(
 ) -> Run:
     """A new run that begins where *run* stood after event *seq* (default: its newest event).
 
-    With the profile, gates, seed and tie break of *run*, the fork has the same events up to there, else the
+    With the profile, gates, configuration, seed and tie break of *run*, the fork has the same events up to there, else the
     same scenario and commands up to the same virtual time; a worker brings it there. Events of one
     step come together: a fork at one of them has all of them. Whether a client of the Kubernetes
     API decides on pods is as in *run*.
@@ -342,14 +362,16 @@ def run_fork(
     parent = Run.described().get(pk=run.pk)
     play, seed = options.get("play", False), options.get("seed")
     profile, gates = options.get("profile") or parent.profile, options.get("feature_gates")
-    chosen: dict[str, Any] = {
+    configuration = options.get("configuration")
+    chosen: RunChoice = {
         "profile": profile,
-        "feature_gates": _gates_of(profile, parent.feature_gates) if gates is None else gates,
+        "feature_gates": _gates_of(profile, parent.feature_gates) if gates is None else dict(gates),
         "external_scheduler": parent.external_scheduler,
+        "configuration": parent.configuration if configuration is None else configuration,
         "seed": parent.seed if seed is None else seed,
         "tie_break": options.get("tie_break") or parent.tie_break,
     }
-    _check_choice(parent.scenario.header, **chosen)
+    _check_choice(parent.scenario.header, chosen)
     seq = parent.head_seq if seq is None else seq
     at = _moment_of(parent, seq)
     is_same = all(getattr(parent, field) == value for field, value in chosen.items())
@@ -364,7 +386,7 @@ def run_fork(
                 owner_id=owner_id,
                 name=options.get("name") or parent.name,
                 status=Run.Status.PLAYING if play else Run.Status.PAUSED,
-                speed=parent.speed,
+                speed=options.get("speed") or parent.speed,
                 until=parent.until,
                 parent=parent,
                 ahead=parent.ahead,

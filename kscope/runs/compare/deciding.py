@@ -179,9 +179,16 @@ def inputs_apart(a: Run, b: Run, shared: int) -> list[Input]:
         if getattr(a, name) != getattr(b, name)
     ]
     found += _leaves_apart("feature_gate", a.feature_gates, b.feature_gates)
+    if a.configuration != b.configuration:
+        found += _leaves_apart("configuration", _configuration_of(a), _configuration_of(b))
     if a.scenario_id != b.scenario_id:
         found += _scenarios_apart(a.scenario.document, b.scenario.document)
     return found + _commands_apart(a, b, shared)
+
+
+def _configuration_of(run: Run) -> Any:
+    """That of the run itself, or else of its scenario."""
+    return run.configuration or run.scenario.header.get("configuration")
 
 
 def _scenarios_apart(a: dict[str, Any], b: dict[str, Any]) -> list[Input]:

@@ -1,6 +1,7 @@
 """The simulated cluster of a run: how it is built, and what it gets from the run's record."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -16,7 +17,12 @@ def cluster_create(run: Run, progress: Callable[[int, int], None] | None = None)
 
     *progress* is called with the number of its objects that exist, and that there will be.
     """
-    chosen = {"feature_gates": run.feature_gates, "external_scheduler": run.external_scheduler}
+    chosen: dict[str, Any] = {
+        "feature_gates": run.feature_gates,
+        "external_scheduler": run.external_scheduler,
+    }
+    if run.configuration is not None:
+        chosen["configuration"] = run.configuration
     cluster = Cluster.create(
         Scenario.from_dict({**run.scenario.document, **chosen}),
         profile=run.profile,

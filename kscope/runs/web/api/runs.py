@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from kscope.accounts.access import visitor_of
 from kscope.runs import selectors, services
 from kscope.runs.access import found_run, readable_runs, readable_scenarios
+from kscope.runs.editing.configurations import configuration_of
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
 from kscope.runs.triages import with_stuck
@@ -50,6 +51,29 @@ def _feature_gates(default: str) -> serializers.Field[Any, Any, Any, Any]:
     )
 
 
+class Configuration(serializers.Field[Any, Any, Any, Any]):
+    """A KubeSchedulerConfiguration or a Policy, as a mapping or as YAML."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any] | None:
+        """See rest_framework. Raises ApplicationError."""
+        if not isinstance(data, str | dict):
+            raise serializers.ValidationError("expected a mapping, or a text")
+        return configuration_of(data)
+
+    def to_representation(self, value: Any) -> Any:
+        """See rest_framework."""
+        return value
+
+
+def _configuration(default: str) -> Configuration:
+    return Configuration(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text=f"KubeSchedulerConfiguration or Policy, as a mapping or as YAML; default: {default}",
+    )
+
+
 class NewRun(Body):
     """What a run is made of."""
 
@@ -62,6 +86,7 @@ class NewRun(Body):
         help_text="leave the pods of default-scheduler, or else of the scenario's first scheduler, "
         "to a client of the run's Kubernetes API",
     )
+    configuration = _configuration("the scenario's")
     seed = serializers.IntegerField(required=False, allow_null=True, default=None)
     tie_break = serializers.CharField(required=False, default="random")
     play = serializers.BooleanField(required=False, default=False)
@@ -144,9 +169,13 @@ class NewFork(Body):
     name = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
     profile = serializers.CharField(required=False, allow_blank=True, default="")
     feature_gates = _feature_gates("default: the parent's")
+    configuration = _configuration("the parent's")
     seed = serializers.IntegerField(required=False, allow_null=True, default=None)
     tie_break = serializers.CharField(required=False, allow_blank=True, default="")
     play = serializers.BooleanField(required=False, default=False)
+    speed = serializers.ChoiceField(
+        Run.Speed.choices, required=False, help_text="default: the parent's"
+    )
     afresh = serializers.BooleanField(
         required=False,
         default=False,

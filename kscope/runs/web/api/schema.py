@@ -19,6 +19,9 @@ RUN = inline_serializer(
         "external_scheduler": serializers.BooleanField(
             help_text="chosen when it was made: a client of its Kubernetes API decides where pods go"
         ),
+        "configured": serializers.BooleanField(
+            help_text="the scheduler has a configuration of the run, not that of the scenario"
+        ),
         "seed": serializers.IntegerField(),
         "tie_break": serializers.CharField(),
         "status": serializers.ChoiceField(Run.Status.choices),

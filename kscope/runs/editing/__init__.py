@@ -1,0 +1,1 @@
+"""What people write on pages, read as commands and configurations: nothing here writes anything."""
