@@ -4,12 +4,18 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.request import Request
 
 from kscope.accounts.access import Visitor, visitor_of
 from kscope.runs.access import found_run, readable_scenarios
+from kscope.runs.errors import ApplicationError
 from kscope.runs.selectors import run_is_external
+from kscope.runs.web.rest import RestView
 from kube.addresses import api_root, moment_of
 from kube.kubeconfig import TOKEN_PLACE, context_name, kubeconfig_text
+from kube.openapi.of_kinds import kinds_text, schema_text
 
 
 @require_GET
@@ -46,6 +52,33 @@ def kubeconfig(request: HttpRequest, run_id: int) -> HttpResponse:
         content_type="application/yaml",
         headers={"Content-Disposition": f'attachment; filename="{name}.yaml"'},
     )
+
+
+class RunSchema(RestView):
+    """What manifests of the run's version may hold."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("api_version", str, description="such as apps/v1; with kind"),
+            OpenApiParameter("kind", str, description="such as Deployment"),
+        ],
+        responses=OpenApiResponse(
+            OpenApiTypes.OBJECT,
+            "{kinds: [{api_version, kind, namespaced}]}, or {root, definitions}",
+        ),
+    )
+    def get(self, request: Request, run_id: int) -> HttpResponse:
+        """The kinds, or the OpenAPI definitions that one of them is made of."""
+        run = found_run(request, run_id)
+        asked = request.query_params
+        kind = asked.get("kind", "")
+        text = (
+            schema_text(run.profile, asked.get("api_version", ""), kind) if kind else kinds_text()
+        )
+        if text is None:
+            message = f"{run.profile} has no kind {kind} of {asked.get('api_version', '')}"
+            raise ApplicationError(message, status=404)
+        return HttpResponse(text, content_type="application/json")
 
 
 def _may_read(visitor: Visitor, scenario_id: int) -> bool:

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from kscope.runs import services
-from kscope.runs.manifest_edits import difference, is_resize, resize_patch, without_managers
+from kscope.runs.manifest_edits import change_body, difference, without_managers
 from kscope.runs.models import (
     Checkpoint,
     Command,
@@ -248,15 +248,9 @@ class ManifestForm(forms.Form):
             return None
         # The version that was looked at goes along: an edit of something older is a conflict.
         version = self.cleaned_data["version"] or self.instance.metadata("resourceVersion")
-        verb = "patch"
-        if self._is_placed_pod() and is_resize(self.instance.manifest, patch):
-            verb, patch = "resize", resize_patch(self.instance.manifest, patch)
-        patch.setdefault("metadata", {})["resourceVersion"] = version
-        return {"verb": verb, "object": self.instance.entity, "patch": patch}
-
-    def _is_placed_pod(self) -> bool:
-        manifest = self.instance.manifest
-        return manifest.get("kind") == "Pod" and bool(manifest["spec"].get("nodeName"))
+        body = change_body(self.instance.entity, self.instance.manifest, patch)
+        body["patch"].setdefault("metadata", {})["resourceVersion"] = version
+        return body
 
     def show_beside(self, newer: ProjectedObject) -> list["Differing"]:
         """What differs between what was typed, which stays, and the *newer* object, if it is newer.

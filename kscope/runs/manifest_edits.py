@@ -21,6 +21,14 @@ def difference(old: Any, new: Any) -> dict[str, Any]:
     return patch
 
 
+def change_body(entity: str, stored: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """The command by which *patch* changes the *stored* object; of a placed pod it may be a resize."""
+    is_placed = stored.get("kind") == "Pod" and bool((stored.get("spec") or {}).get("nodeName"))
+    if is_placed and is_resize(stored, patch):
+        return {"verb": "resize", "object": entity, "patch": resize_patch(stored, patch)}
+    return {"verb": "patch", "object": entity, "patch": patch}
+
+
 def without_managers(manifest: dict[str, Any]) -> dict[str, Any]:
     """The manifest without its managed fields, which people do not read or edit."""
     metadata = manifest.get("metadata")

@@ -33,9 +33,13 @@ _AT_AN_EVENT = (
     "film/?cycle=3&step=score",
     "film/?claim=shop/orders",
     "objects/claim/shop/orders/",
+    "edit/",
+    "edit/?object=pod/shop/orders-0",
+    "configuration/",
 )
 _OF_THE_SITE = (
-    *("/", "/versions/", "/glossary/", "/lessons/", "/scenarios/upload/", "/login/", "/api/docs/"),
+    *("/", "/versions/", "/glossary/", "/lessons/", "/scenarios/upload/", "/scenarios/1/start/"),
+    *("/login/", "/api/docs/"),
     *("/operations/", "/nowhere/", "/runs/999999/"),
 )
 _OF_AN_ACCOUNT = (

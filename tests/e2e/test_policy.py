@@ -12,6 +12,7 @@ def test_no_page_of_a_run_breaks_the_policy(page: Page) -> None:
         "",
         *("machines/", "pods/", "volumes/", "nodes/", "timeline/", "compare/"),
         *("nodes/only/", "pods/default/first/", "?seq=5"),
+        *("edit/", "configuration/"),
     ):
         page.goto(f"/runs/{run}/{path}")
         expect(page.locator("h1").first).to_be_attached()

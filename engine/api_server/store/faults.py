@@ -52,7 +52,7 @@ DRIVER_CALLS: Final[Mapping[str, tuple[str, ...]]] = {
 PREPARE_DEVICES: Final = "prepare_devices"
 READY_DEVICES: Final = "ready_devices"
 # Which of the fields of KINDS["fail"] go with what fails.
-_FAIL_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+FAIL_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     WRITE: ("kind", "by", "times", "probability", "reason", "text"),
     PROVISION: ("claim", "node", "times", "probability", "text"),
     DELETE: ("volume", "times", "probability", "text"),
@@ -162,8 +162,8 @@ def _check_texts(kind: str, given: Mapping[str, Any]) -> Wrong | None:
 
 def _check_kind(kind: str, given: Mapping[str, Any]) -> Wrong | None:
     named = given[kind]
-    if kind == "fail" and named not in _FAIL_FIELDS:
-        return Wrong(kind, named, f"must be one of {', '.join(_FAIL_FIELDS)}")
+    if kind == "fail" and named not in FAIL_FIELDS:
+        return Wrong(kind, named, f"must be one of {', '.join(FAIL_FIELDS)}")
     if kind == "slow" and named not in AUTHORS:
         return Wrong(kind, named, f"must be one of {', '.join(AUTHORS)}")
     if kind == "cut" and given.get("of", "scheduler") != "scheduler":
@@ -179,7 +179,7 @@ def _check_kind(kind: str, given: Mapping[str, Any]) -> Wrong | None:
 
 
 def _check_fields(kind: str, given: Mapping[str, Any]) -> Wrong | None:
-    known = _FAIL_FIELDS[given[kind]] if kind == "fail" else KINDS[kind]
+    known = FAIL_FIELDS[given[kind]] if kind == "fail" else KINDS[kind]
     for name, value in given.items():
         if name == kind:
             continue

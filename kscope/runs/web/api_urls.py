@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from kscope.runs.web.api import commands, comparison, controls, history, runs, scenarios
+from kscope.runs.web.api import commands, comparison, controls, edits, history, runs, scenarios
 
 urlpatterns = [
     path("runs/", runs.RunList.as_view(), name="api-runs"),
@@ -20,6 +20,8 @@ urlpatterns = [
         "runs/<int:run_id>/objects/<path:entity>/", history.RunObject.as_view(), name="api-object"
     ),
     path("runs/<int:run_id>/commands/", commands.RunCommands.as_view(), name="api-commands"),
+    path("runs/<int:run_id>/edits/", edits.RunEdits.as_view(), name="api-edits"),
+    path("faults/", edits.FaultList.as_view(), name="api-faults"),
     path("scenarios/", scenarios.ScenarioList.as_view(), name="api-scenarios"),
     path("scenarios/<int:scenario_id>/", scenarios.ScenarioDetail.as_view(), name="api-scenario"),
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -16,14 +16,27 @@ from engine.versions.choices import version_choices
 from kscope.accounts.access import Visibility, visitor_of
 from kscope.accounts.web.pages import for_editors, refused
 from kscope.runs import services
-from kscope.runs.access import found_run, found_scenario, readable_runs, readable_scenarios
+from kscope.runs.access import (
+    found_run,
+    found_scenario,
+    may_see_values,
+    readable_runs,
+    readable_scenarios,
+)
 from kscope.runs.compare.comparing import runs_to_compare
+from kscope.runs.editing.configurations import (
+    LONGEST,
+    configuration_of,
+    configuration_text,
+    in_force,
+)
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Scenario
+from kscope.runs.models import Run, Scenario
 from kscope.runs.selectors import run_dict
 from kscope.runs.triages import with_stuck
 from kscope.runs.web.answers import JSON_LINES, filled
 from kscope.runs.web.body_limit import problem_report
+from kscope.runs.web.spool import SpooledFile, content_of
 from kscope.runs.web.uploads import Outcome, UploadAnswer, UploadParts, upload_ask
 
 SHOWN_RUNS = 10  # more would hide what can be started
@@ -143,6 +156,34 @@ def manifest(request: HttpRequest, run_id: int, entity: str) -> HttpResponse:
     return _run_page(request, run_id, "manifest", entity=entity)
 
 
+@require_GET
+@for_editors
+@ensure_csrf_cookie
+def edit(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Write a new object, or change the one that `?object=` names: here, or in a fork."""
+    return _run_page(request, run_id, "edit")
+
+
+@live_page
+def configuration(request: HttpRequest, run_id: int) -> HttpResponse:
+    """What decides in a run: its version, gates, and the plugins of its schedulers."""
+    run = found_run(request, run_id)
+    header = run.scenario.header
+    # Extenders may have keys and addresses in it: what is secret to others is not theirs to read.
+    is_shown = may_see_values(visitor_of(request), run)
+    text = configuration_text(run.configuration or header.get("configuration"))
+    found = in_force(header, profile=run.profile, gates=run.feature_gates, own=run.configuration)
+    given = {
+        "in_force": found,
+        "versions": _version_data(),
+        "speeds": Run.Speed.choices,
+        "gates_text": run.gates_text,
+        "has_schedulers": bool(header.get("schedulers")),
+        "configuration_text": text if is_shown else "",
+    }
+    return _run_page(request, run_id, "configuration", given=given)
+
+
 @live_page
 def timeline(request: HttpRequest, run_id: int) -> HttpResponse:
     """The events of a run up to the one shown, filtered on the server."""
@@ -176,15 +217,17 @@ def _version_data() -> list[dict[str, Any]]:
     return [{"name": one.name, "summary": one.summary, "has": one.has} for one in version_choices()]
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 @for_editors
 def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """Make a run of a scenario, let it play, and go to its board.
+    """Make a run of a scenario, let it play, and go to its board; or ask how it is to be.
 
     A cluster that was brought stands still until it is asked to play: what is stuck is shown first.
     For a demo this needs no words, unless something was observed.
     """
     scenario = found_scenario(request, scenario_id)
+    if request.method == "GET":
+        return _start_page(request, scenario)
     stands = scenario.as_brought and (not scenario.is_demo or bool(scenario.instant))
     try:
         run = services.run_create(
@@ -192,10 +235,14 @@ def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
             profile=request.POST.get("profile", ""),
             feature_gates=_gates_chosen(request),
             external_scheduler="external_scheduler" in request.POST,
+            configuration=_configuration_chosen(request),
             play=not stands,
             owner_id=visitor_of(request).account_id,
+            **_pace_chosen(request),
         )
     except ApplicationError as refusal:
+        if "options" in request.POST:
+            return _start_page(request, scenario, refusal.message)
         messages.error(request, refusal.message)
         return redirect("home")
     return redirect("triage" if stands else "board", run_id=run.pk)
@@ -223,6 +270,49 @@ def run_start_again(request: HttpRequest, run_id: int) -> HttpResponse:
         messages.error(request, refusal.message)
         return redirect("first-look", run_id=run.pk)
     return redirect("first-look", run_id=again.pk)
+
+
+def _start_page(request: HttpRequest, scenario: Scenario, refusal: str = "") -> HttpResponse:
+    """The form with everything that can be chosen for a run; after a refusal as it was filled in."""
+    header = scenario.header
+    context = {
+        "scenario": scenario,
+        "versions": version_choices(),
+        "speeds": Run.Speed.choices,
+        "given": request.POST,
+        "usual_profile": header.get("profile") or "",
+        "has_schedulers": bool(header.get("schedulers")),
+        "refusal": refusal,
+    }
+    return render(request, "runs/start.html", context, status=400 if refusal else 200)
+
+
+def _configuration_chosen(request: HttpRequest) -> dict[str, Any] | None:
+    """The scheduler's configuration of the form, as a file or else as text; None for the scenario's."""
+    file = request.FILES.get("configuration_file")
+    if file is None:
+        return configuration_of(request.POST.get("configuration", ""))
+    piece = cast("SpooledFile", file).piece
+    if piece[2] > LONGEST:
+        raise ApplicationError(f"configuration: the file has more than {LONGEST // 1024} KiB")
+    return configuration_of(content_of(piece))
+
+
+def _pace_chosen(request: HttpRequest) -> dict[str, Any]:
+    """Seed and speed of the form, where it has them."""
+    seed, speed = request.POST.get("seed", "").strip(), request.POST.get("speed", "")
+    chosen: dict[str, Any] = {}
+    if seed:
+        try:
+            chosen["seed"] = int(seed)
+        except ValueError as wrong:
+            raise ApplicationError(f"seed is {seed!r}; it must be a whole number") from wrong
+    if speed:
+        if speed not in Run.Speed.values:
+            known = ", ".join(Run.Speed.values)
+            raise ApplicationError(f"speed is {speed!r}; it must be one of {known}")
+        chosen["speed"] = speed
+    return chosen
 
 
 def _gates_chosen(request: HttpRequest) -> dict[str, bool] | None:

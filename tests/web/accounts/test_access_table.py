@@ -114,13 +114,15 @@ RULES = {
     "runs/<int:run_id>/nodes/": PAGE,
     "runs/<int:run_id>/nodes/<str:name>/": PAGE,
     "runs/<int:run_id>/objects/<path:entity>/": PAGE,
+    "runs/<int:run_id>/edit/": Rule(GET="forkers"),
+    "runs/<int:run_id>/configuration/": PAGE,
     "runs/<int:run_id>/timeline/": PAGE,
     "runs/<int:run_id>/compare/": PAGE,
     "runs/<int:run_id>/connect/": PAGE,
     "runs/<int:run_id>/kubeconfig/": PAGE,
     "runs/<int:run_id>/agreement/": PAGE,
     "scenarios/upload/": Rule(GET="editors", POST="editors"),
-    "scenarios/<int:scenario_id>/start/": Rule(POST="forkers"),
+    "scenarios/<int:scenario_id>/start/": Rule(GET="forkers", POST="forkers"),
     "scenarios/<int:scenario_id>/change/": Rule(POST="changers"),
     # The API.
     "api/schema/": OPEN,
@@ -158,6 +160,9 @@ RULES = {
     "api/runs/<int:run_id>/volumes/<str:name>/claimants/": READ,
     "api/lessons/": OPEN,
     "api/lessons/<slug:slug>/": READ,
+    "api/runs/<int:run_id>/edits/": Rule(POST="forkers"),
+    "api/runs/<int:run_id>/schema/": READ,
+    "api/faults/": OPEN,
     "api/scenarios/": Rule(GET="everybody", POST="editors"),
     "api/scenarios/<int:scenario_id>/": Rule(GET="readers", PATCH="changers", DELETE="changers"),
 }
@@ -169,6 +174,7 @@ BODIES: dict[str, Any] = {
     "api/runs/<int:run_id>/transport/": {"action": "pause"},
     "api/runs/<int:run_id>/commands/": {"verb": "cordon", "object": "node/n1"},
     "api/runs/<int:run_id>/fork/": {},
+    "api/runs/<int:run_id>/edits/": {"text": ""},
     "api/scenarios/<int:scenario_id>/": {"visibility": "shared"},
 }
 LESSON = {

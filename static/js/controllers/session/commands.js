@@ -103,14 +103,44 @@ export class Commands {
     });
   }
 
+  /**
+   * As `sendAll`, but raises the ApiError of the first command that is rejected. What `isAsked` was confirmed before.
+   * Returns whether they were confirmed.
+   */
+  async carryOut(commands, {isAsked = false} = {}) {
+    if (!isAsked && !(await this.#isConfirmed(commands))) return false;
+    for (const command of commands) {
+      const outcome = await this.api.post("commands/", command, {isRepeatable: REPEATABLE.includes(command.verb)});
+      this.notices.message.value = outcome.reason ?? "";
+    }
+    this.onSent();
+    return true;
+  }
+
+  /**
+   * Fork the run after event *seq* (null: the newest), send these commands to the fork, play it, and open the page of the
+   * object of this id there, or its board. Raises ApiError for a command that is rejected; then no fork is left.
+   */
+  async actInFork(order, commands, {seq, id = ""}) {
+    const {fork, api} = await this.#forked(order, commands, seq);
+    await api.post("transport/", {action: "play"});
+    const {page, ...place} = id ? objectPage(id) : {page: "board"};
+    this.address.open(pageHref(fork.id, page, place));
+  }
+
   /** A fork after event *seq* that is called after a change and has it, and its API. */
   async #forked(order, commands, seq) {
     const name = `${this.run.value.name}: ${order}`.slice(0, LONGEST_NAME);
     const fork = await this.api.post("fork/", {seq, name}, {longestMs: FORK_MS});
     const api = new RunApi(fork.id);
     for (const command of commands) {
-      const {status, reason} = await api.post("commands/", command);
-      if (status === "rejected") throw new Error(`Fork #${fork.id} rejected the change: ${reason}`);
+      try {
+        await api.post("commands/", command);
+      } catch (error) {
+        // Nothing of what was asked for is in it.
+        await api.delete("").catch(() => {});
+        throw error;
+      }
     }
     return {fork, api};
   }

@@ -26,6 +26,8 @@ const FOLDERS = {
   pod: "pods/",
   node: "nodes/",
   manifest: "objects/",
+  edit: "edit/",
+  configuration: "configuration/",
 };
 
 export const SELECTED = ["pod", "claim", "volume"];

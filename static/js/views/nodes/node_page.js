@@ -7,6 +7,7 @@ import {podsOf} from "../../model/nodes/node_pods.js";
 import {volumesOf} from "../../model/health/node_volumes.js";
 import {amount, bytes, count, moment, parseId} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
+import {ChangeMenu} from "../run/change_menu.js";
 import {Failures} from "../run/failures.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
@@ -70,7 +71,7 @@ function Head({session, name, node}) {
             aria-haspopup="dialog" onClick=${() => command("cordon", "evict_pods")}>Drain…</button>
           <${Failures} session=${session} id=${id} />`
         }
-        <${InsideLink} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} /></div>`
+        <${ChangeMenu} session=${session} id=${id} /><${InsideLink} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} /></div>`
       }</div>`;
 }
 

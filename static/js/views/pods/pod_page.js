@@ -4,6 +4,7 @@ import {podStates} from "../../model/health/pod.js";
 import {ageWords} from "../../model/pods/blocker.js";
 import {sinceWords} from "../../model/pods/evidence.js";
 import {moment, parseId} from "../../model/shared/format.js";
+import {ChangeMenu} from "../run/change_menu.js";
 import {Failures} from "../run/failures.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
@@ -95,7 +96,7 @@ function Head({session, id, pod}) {
       <div class="end"><a class="btn" href=${session.href("board", {pod: id})}>On the board</a>
         <a class="btn" href=${session.href("machines", {pod: id})}>State machines</a>
         <${InsideLink} session=${session} id=${id} />
-        ${pod && html`<${Failures} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} />`}</div></div>`;
+        ${pod && html`<${Failures} session=${session} id=${id} /><${ChangeMenu} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} />`}</div></div>`;
 }
 
 /** A state of a pod; a node in it links to its page. */

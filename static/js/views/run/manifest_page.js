@@ -7,6 +7,7 @@ import {Held} from "../why/held.js";
 import {Quotas} from "../why/quotas.js";
 import {Trial} from "../why/trial.js";
 import {Why} from "../why/why.js";
+import {ChangeMenu} from "./change_menu.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
 /** The pages of objects that have one of their own. */
@@ -28,6 +29,7 @@ function Body({session, manifest}) {
       <div class="pagehead"><h1>${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h1><span class="badge">${kind}</span>
         <span class="small mute" role="status">manifest ${when(session)}</span>
         <div class="end">${OWN_PAGES[kind] && html`<a class="btn" href=${session.hrefOf(manifest.id)}>${OWN_PAGES[kind]}</a>`}
+          <${ChangeMenu} session=${session} id=${manifest.id} />
           <a class="btn" href=${session.href("timeline", {object: manifest.id})}>Events</a>
           ${reading.text && html`<${Copy} text=${reading.text} />`}
           <a class="btn" href=${manifest.url("yaml")}>YAML</a><a class="btn" href=${manifest.url("json")}>JSON</a></div></div>

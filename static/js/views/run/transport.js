@@ -5,6 +5,7 @@ import {markLook, parseMoment, parseSeq, partOf, ticks} from "../../model/run/ti
 import {count, moment, tick as tickText} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 import {Icon, Mark} from "../shared/mark.js";
+import {ChangeMenu} from "./change_menu.js";
 import {KeysButton} from "./keys.js";
 
 /** On a narrow axis a tick after this position would overlap the last one. */
@@ -50,6 +51,7 @@ export function Transport({session}) {
           )}
         </div>
         <${KeysButton} />
+        <${ChangeMenu} session=${session} />
       </div>
       <${Readout} session=${session} />
       <${Scrubber} session=${session} />

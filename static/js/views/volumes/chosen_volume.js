@@ -6,6 +6,7 @@ import {nearestOf} from "../../model/volumes/candidates.js";
 import {claimAnswer} from "../../model/volumes/claim_answer.js";
 import {volumeAnswer} from "../../model/volumes/volume_answer.js";
 import {answerFor} from "../../model/why/answer.js";
+import {ChangeMenu} from "../run/change_menu.js";
 import {Failures} from "../run/failures.js";
 import {EventLink, EventTable} from "../shared/events.js";
 import {Fixes} from "../shared/fixes.js";
@@ -44,7 +45,7 @@ function Binding({session, id, binding, isOpen, nearest}) {
     <section aria-label=${`Binding of ${name}`}>
       <div class="sechead"><h2 class="own">${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h2>
         <span class="note">${about(object, ofClaim)}</span>
-        <div class="end">${object && html`<${Failures} key=${id} session=${session} id=${id} />${ofClaim && html`<${ClaimFilmLink} session=${session} id=${id} />`}<${InsideLink} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} />`}</div></div>
+         <div class="end">${object && html`<${Failures} key=${id} session=${session} id=${id} />${ofClaim && html`<${ClaimFilmLink} session=${session} id=${id} />`}<${InsideLink} session=${session} id=${id} /><${ChangeMenu} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} />`}</div></div>
       ${
         isOpen
           ? html`<${Progress} session=${session} id=${id} binding=${binding} answer=${ledByHealth(id, session.model, ofClaim ? claimAnswer(binding, nearest) : volumeAnswer(binding))} />`

@@ -44,3 +44,38 @@ test("a paused run that plays to its end says nothing", async (t) => {
 test("changing the speed of a finished run says nothing", async (t) => {
   assert.equal(await noticeAfter(t, {action: "speed", speed: "max"}, FINISHED, [FINISHED]), "");
 });
+
+/** Commands whose forks have the number 9, and the paths that are asked for; `fetch` refuses what is said to be. */
+function forking(t, refused = "") {
+  const asked = [];
+  t.mock.method(globalThis, "fetch", async (url, {method}) => {
+    const path = `${method} ${url.split("/runs/9/")[1]}`;
+    asked.push(path);
+    if (path === refused) return new Response('{"reason": "Invalid: no such node"}', {status: 409});
+    return new Response(method === "DELETE" ? null : "{}", {status: method === "DELETE" ? 204 : 200});
+  });
+  globalThis.document ??= /** @type {any} */ ({cookie: "csrftoken=x"});
+  const opened = [];
+  const api = {post: async (path, body) => asked.push(`${path} after ${body.seq}`) && {id: 9}};
+  const commands = new Commands({
+    api,
+    run: signal({...PLAYING, name: "one"}),
+    address: {open: (href) => opened.push(href)},
+    notices: new Notices(),
+    onSent: () => {},
+  });
+  return {commands, asked, opened};
+}
+
+test("What is done in a fork is played there", async (t) => {
+  const {commands, asked, opened} = forking(t);
+  await commands.actInFork("edit", [{verb: "cordon", object: "node/n1"}], {seq: 4, id: "pod/shop/web"});
+  assert.deepEqual(asked, ["fork/ after 4", "POST commands/", "POST transport/"]);
+  assert.deepEqual(opened, ["/runs/9/pods/shop/web/"]);
+});
+
+test("a fork whose change is refused is not left", async (t) => {
+  const {commands, asked, opened} = forking(t, "POST commands/");
+  await assert.rejects(commands.actInFork("edit", [{verb: "cordon", object: "node/x"}], {seq: null}), /no such node/);
+  assert.deepEqual([asked.at(-1), opened], ["DELETE ", []]);
+});

@@ -1,0 +1,72 @@
+"""What a person may do to a cluster: the texts that they write, and the faults that there are."""
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from engine.api_server.store.fault_forms import fault_forms
+from kscope.accounts.access import refuse, visitor_of
+from kscope.runs.access import found_run
+from kscope.runs.editing import texts
+from kscope.runs.web.rest import Body, RestView
+
+
+class WrittenText(Body):
+    """A manifest as somebody wrote it."""
+
+    text = serializers.CharField(
+        max_length=texts.LONGEST, trim_whitespace=False, allow_blank=True, help_text="YAML or JSON"
+    )
+    object = serializers.CharField(
+        required=False,
+        default="",
+        help_text="entity id of the object that is edited; without one the text makes objects",
+    )
+    base = serializers.CharField(
+        max_length=texts.LONGEST,
+        trim_whitespace=False,
+        required=False,
+        default="",
+        help_text="of an object that is edited, the manifest before",
+    )
+
+
+class RunEdits(RestView):
+    """Texts, read as the commands that they ask for."""
+
+    @extend_schema(
+        request=WrittenText,
+        responses={
+            200: OpenApiResponse(
+                OpenApiTypes.OBJECT,
+                "{commands, problems: [{message, line, field}], notes}; no command where there is a problem",
+            )
+        },
+    )
+    def post(self, request: Request, run_id: int) -> Response:
+        """Read a text; nothing is written: the commands go to the run, or to a fork of it."""
+        run = found_run(request, run_id)
+        visitor = visitor_of(request)
+        if not visitor.may_create:
+            refuse(visitor, f"change run {run_id} or fork it")
+        wanted = WrittenText(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        given = wanted.validated_data
+        if given["object"]:
+            asked = texts.changed(
+                given["text"], base=given["base"], entity=given["object"], profile=run.profile
+            )
+        else:
+            asked = texts.created(given["text"], profile=run.profile)
+        return Response(asked.to_dict())
+
+
+class FaultList(RestView):
+    """The faults that a run can be given."""
+
+    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{faults: [fault]}"))
+    def get(self, request: Request) -> Response:
+        """Each kind of fault with what it does and its fields, as the engine knows them."""
+        return Response({"faults": fault_forms()})

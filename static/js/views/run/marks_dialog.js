@@ -1,0 +1,60 @@
+import {useEffect, useState} from "preact/hooks";
+
+import {html} from "../../lib/html.js";
+import {EFFECTS, labelPatch, labelRows, marksCommand, taintPatch, taintRows} from "../../model/acting/node_marks.js";
+import {parseId} from "../../model/shared/format.js";
+import {ActDialog} from "./act_dialog.js";
+
+/** Changes the labels of an object, and of a node the taints. */
+export function MarksDialog({session, id, close}) {
+  const {kind, name} = parseId(id);
+  const isNode = kind === "node";
+  const [manifest, setManifest] = useState(/** @type {any} */ (null));
+  const [labels, setLabels] = useState(/** @type {any[]} */ ([]));
+  const [taints, setTaints] = useState(/** @type {any[]} */ ([]));
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    const {past, seq} = session.place;
+    session.api
+      .get(`objects/${id}/`, {seq: past ? seq : null})
+      .then((found) => {
+        setManifest(found);
+        setLabels(labelRows(found.metadata.labels));
+        setTaints(taintRows(found.spec?.taints));
+      })
+      .catch((error) => setProblem(error.message));
+  }, []);
+  const command =
+    manifest &&
+    marksCommand(
+      id,
+      labelPatch(manifest.metadata.labels, labels),
+      isNode ? taintPatch(manifest.spec?.taints, taints) : null,
+    );
+  return html`
+    <${ActDialog} session=${session} title=${isNode ? `Taints and labels of ${name}` : `Labels of ${name}`} order=${`mark ${name}`}
+      shows=${id} close=${close} commands=${command && [command]} problem=${problem}>
+      ${isNode && html`<${Rows} title="Taints" rows=${taints} write=${setTaints} fresh=${{key: "", value: "", effect: EFFECTS[0]}} />`}
+      <${Rows} title="Labels" rows=${labels} write=${setLabels} fresh=${{key: "", value: ""}} />
+    <//>`;
+}
+
+function Rows({title, rows, write, fresh}) {
+  const put = (place, part) => write(rows.map((row, at) => (at === place ? {...row, ...part} : row)));
+  return html`
+    <fieldset class="marks"><legend>${title}</legend>
+      ${rows.map(
+        (row, place) => html`
+        <div class="markrow" key=${place}>
+          <input aria-label=${`${title}, key ${place + 1}`} placeholder="key" value=${row.key} onInput=${(event) => put(place, {key: event.target.value})} />
+          <input aria-label=${`${title}, value ${place + 1}`} placeholder="value" value=${row.value} onInput=${(event) => put(place, {value: event.target.value})} />
+          ${
+            row.effect &&
+            html`<select aria-label=${`Effect ${place + 1}`} value=${row.effect} onChange=${(event) => put(place, {effect: event.target.value})}>
+            ${EFFECTS.map((one) => html`<option key=${one}>${one}</option>`)}</select>`
+          }
+          <button class="btn icon" type="button" aria-label=${`Remove ${row.key || "this row"}`} onClick=${() => write(rows.filter((_, at) => at !== place))}>×</button>
+        </div>`,
+      )}
+      <button class="btn" type="button" onClick=${() => write([...rows, fresh])}>Add</button></fieldset>`;
+}
