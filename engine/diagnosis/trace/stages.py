@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, Literal
 
 from engine.diagnosis.path.record import Record
@@ -32,13 +31,14 @@ def stages_of(own: Sequence[Event]) -> list[Stage]:
     """The stages among a pod's *own* events, of which every one is in exactly one stage."""
     starts: list[tuple[int, Name]] = []
     for i, event in enumerate(own):
-        name = _BEGIN.get(event.kind, "queue" if i == 0 else None)
+        name: Name | None = _BEGIN.get(event.kind) or ("queue" if i == 0 else None)
         goes_on = name == "after" and starts and starts[-1][1] == "after"
         if name is not None and not goes_on:
             starts.append((i, name))
     found: list[Stage] = []
     number = 0
-    for (i, name), (following, _) in pairwise([*starts, (len(own), "after")]):
+    ends = [i for i, _ in starts[1:]] + [len(own)]
+    for (i, name), following in zip(starts, ends, strict=True):
         number += name == "attempt"
         later = own[following] if following < len(own) else None
         found.append(_stage(own[i:following], name, number, later))

@@ -92,9 +92,9 @@ def awaited_state(key: str, node: Attributes) -> str:
 
 
 def _awaited(key: str, kubelet: Attributes, controller: Attributes) -> str:
-    if key not in ((kubelet or controller).get("desired") or {}):
+    if key not in part_of(kubelet or controller, "desired"):
         return ""
-    if (kubelet.get("mounts") or {}).get(key) == "VolumeMounted":
+    if part_of(kubelet, "mounts").get(key) == "VolumeMounted":
         return ""
     operations: Mapping[str, Attributes] = kubelet.get("operations") or {}
     tried = [operations.get("*"), operations.get(key), controller.get("operation")]
@@ -133,12 +133,13 @@ def node_state(node: Attributes) -> str:
 
 def operation_states(unique: str, node: Attributes) -> tuple[str, str]:
     """What the attach/detach controller and the kubelet do with the volume *unique* of *node*."""
-    controller: Attributes = (node.get("attachments") or {}).get(unique) or {}
-    kubelet: Attributes = (node.get("volumes") or {}).get(unique) or {}
+    controller = part_of(node, "attachments", unique)
+    kubelet = part_of(node, "volumes", unique)
+    operations: Mapping[str, Attributes] = part_of(kubelet, "operations")
     attach = _operation(controller.get("operation")) or (
         "attached" if controller.get("attached") else ""
     )
-    running = worst(_operation(each) for each in (kubelet.get("operations") or {}).values())
+    running = worst(_operation(each) for each in operations.values())
     return attach, running or ("mounted" if kubelet.get("mounts") else "")
 
 
@@ -148,6 +149,14 @@ def _operation(operation: Attributes | None) -> str:
     if operation.get("failures") and operation.get("started") is None:
         return "failing"
     return _OPERATIONS.get(operation.get("name", ""), "") if "started" in operation else ""
+
+
+def part_of(attributes: Attributes, *path: str) -> Attributes:
+    """The attributes at a path of *attributes*; none where there is nothing."""
+    found: Any = attributes
+    for key in path:
+        found = found.get(key) or {}
+    return found
 
 
 def worst(states: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from engine.diagnosis.trace.states import (
     claim_state,
     node_state,
     operation_states,
+    part_of,
     pod_state,
 )
 from engine.kernel.view import Attributes, Changes, merge
@@ -187,7 +188,7 @@ class Trace:
                 self._restate(pod, known)
 
     def _operation(self, entity: str, unique: str, node: Attributes) -> None:
-        entries = [(node.get(part) or {}).get(unique) or {} for part in _VOLUMES]
+        entries: list[Attributes] = [part_of(node, part, unique) for part in _VOLUMES]
         for entry in entries:
             if entry.get("name"):
                 self._names[entity, unique] = entry["name"]
@@ -208,5 +209,5 @@ class Trace:
             for node in nodes
             for part in _VOLUMES
             for unique in uniques
-            for key in ((node.get(part) or {}).get(unique) or {}).get("desired") or {}
+            for key in part_of(node, part, unique, "desired")
         }

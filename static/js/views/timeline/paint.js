@@ -11,6 +11,8 @@ import {palette} from "./palette.js";
 export const AXIS = 26;
 /** How pale what is ahead of the play head is. */
 const AHEAD = 0.3;
+/** Rows of sentences. */
+const SAID = new Set(["stage", "event"]);
 /** A label is drawn in a bar that is this much wider. */
 const ROOM = 10;
 
@@ -31,13 +33,15 @@ export function paintLanes(canvas, scene) {
   context.fillRect(0, 0, width, height);
   const places = placed(brush);
   grounds(brush, places);
-  for (const place of places) {
-    if (place.y + ROW > AXIS && place.y < height) paintRow(brush, place);
-  }
+  const inSight = places.filter(({y}) => y + ROW > AXIS && y < height);
+  const [later, first] = [true, false].map((isSaid) => inSight.filter(({row}) => SAID.has(row.kind) === isSaid));
+  for (const place of first) paintRow(brush, place);
   guides(brush, places);
   arrows(brush, places);
   unread(brush);
   ahead(brush);
+  // What they say is of the instant shown, also where it is written further right.
+  for (const place of later) paintRow(brush, place);
   axis(brush);
 }
 
