@@ -14,12 +14,12 @@ def files_with(path: Path, scenarios: Path) -> list[Path]:
     A file that brings its own scenario, or names one that is not in that folder, is alone.
     Raises OSError for a file that cannot be read, and DocumentError for one that is no YAML.
     """
-    read = read_documents(str(path), path.read_bytes(), Limits())
-    documents = [one.value for one in read if isinstance(one.value, dict)]
+    read: list[Any] = [one.value for one in read_documents(str(path), path.read_bytes(), Limits())]
+    documents = [cast("Manifest", one) for one in read if isinstance(one, dict)]
     lessons = [one for one in documents if is_lesson(one)]
     if len(lessons) < len(documents):
         return [path]
-    names = dict.fromkeys(filter(None, map(_scenario_of, lessons)))
+    names = dict.fromkeys(name for name in map(_scenario_of, lessons) if name)
     found = (scenarios / f"{Path(name).name}.yaml" for name in names)
     return [*(each for each in found if each.is_file()), path]
 

@@ -4,37 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from engine.input.lessons.lesson import Fact, Lesson, Place
 from engine.input.lessons.words import words_of
+from engine.kernel.recorder import Event
 from engine.kernel.units import SECOND
-from engine.kernel.view import Changes, State, fold
+from engine.kernel.view import State, fold
 from engine.objects.documents import Path
 from engine.objects.values.shown import shown
 
 _LONGEST_SHOWN = 200
-
-
-class Told(Protocol):
-    """What is needed of an event, recorded or stored; see engine.kernel.recorder.Event."""
-
-    @property
-    def seq(self) -> int: ...
-    @property
-    def at(self) -> int: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def object(self) -> str: ...
-    @property
-    def component(self) -> str: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def data(self) -> dict[str, Any] | None: ...
-    @property
-    def changes(self) -> Changes | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +33,7 @@ class History:
     Without them, facts about attempts are taken as they are told.
     """
 
-    events: Sequence[Told]
+    events: Sequence[Event]
     attempts: Mapping[int, Mapping[str, Any]] | None
 
     def states(self, seqs: Iterable[int]) -> dict[int, State]:
@@ -68,7 +48,7 @@ class History:
         return found
 
 
-def moments_of(lesson: Lesson, events: Sequence[Told]) -> dict[str, int]:
+def moments_of(lesson: Lesson, events: Sequence[Event]) -> dict[str, int]:
     """The seq of each moment of *lesson* that the run has."""
     found: dict[str, int] = {}
     # A moment may be after one that stands below it.
@@ -106,7 +86,7 @@ def faults_of(lesson: Lesson, history: History) -> list[Fault]:
     return faults
 
 
-def _seq_of(place: Place, events: Sequence[Told], after: int) -> int | None:
+def _seq_of(place: Place, events: Sequence[Event], after: int) -> int | None:
     if place.event:
         found = [event.seq for event in events if event.seq > after and _is_meant(place, event)]
         number = place.nth - 1 if place.nth > 0 else place.nth
@@ -116,7 +96,7 @@ def _seq_of(place: Place, events: Sequence[Told], after: int) -> int | None:
     return place.seq if 1 <= place.seq <= len(events) else None
 
 
-def _is_meant(place: Place, event: Told) -> bool:
+def _is_meant(place: Place, event: Event) -> bool:
     return (
         event.kind == place.event
         and place.object in ("", event.object)
@@ -175,7 +155,7 @@ def _no_object(path: Path, entity: str) -> Fault:
     return Fault(path=path, value=entity, message=f"the run has no {entity} then")
 
 
-def _subject(fact: Fact, state: State, event: Told, history: History) -> Any:
+def _subject(fact: Fact, state: State, event: Event, history: History) -> Any:
     if fact.about == "object":
         return state.get(fact.object)
     if fact.about == "attempt":

@@ -104,24 +104,26 @@ class Lesson:
     @classmethod
     def from_document(cls, raw: Mapping[str, Any]) -> Self:
         """The lesson of a document in which `read_lesson` has found nothing wrong."""
-        spec = raw["spec"]
+        spec: Mapping[str, Any] = raw["spec"]
         # A step may say its moment itself.
         inline = {
             _own_moment(number): step["at"]
             for number, step in enumerate(spec["steps"])
             if not isinstance(step["at"], str)
         }
-        moments = {**(spec.get("moments") or {}), **inline}
+        moments: dict[str, Any] = {**(spec.get("moments") or {}), **inline}
+        run: dict[str, Any] = spec.get("run") or {}
+        terms: dict[str, str] = spec.get("terms") or {}
         steps = tuple(_step(one, number) for number, one in enumerate(spec["steps"]))
         return cls(
             name=raw["metadata"]["name"],
             course=spec["course"],
             title=spec["title"],
             teaches=spec["teaches"],
-            run=LessonRun(**spec.get("run") or {}),
+            run=LessonRun(**run),
             moments={name: place_of(one) for name, one in moments.items()},
             steps=steps,
-            terms={word.lower(): text for word, text in (spec.get("terms") or {}).items()},
+            terms={word.lower(): text for word, text in terms.items()},
         )
 
     def paragraphs(self) -> list[tuple[Path, str, str]]:
@@ -183,8 +185,8 @@ def _own_moment(number: int) -> str:
 
 
 def _ask(raw: Mapping[str, Any]) -> Ask:
-    options = tuple(Option(**one) for one in raw["options"])
-    return Ask(**{**raw, "options": options})
+    parts: dict[str, Any] = {**raw, "options": tuple(Option(**one) for one in raw["options"])}
+    return Ask(**parts)
 
 
 def _fact(raw: Mapping[str, Any], at: str, path: Path) -> Fact:

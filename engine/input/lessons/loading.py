@@ -48,7 +48,7 @@ class LoadedLessons:
         """Lessons of another scenario than that of *result*, or of an unknown Kubernetes."""
         scenario = (result.scenario or {}).get("name", "")
         for lesson in self.found:
-            run = lesson.document["spec"].get("run") or {}
+            run: Manifest = lesson.document["spec"].get("run") or {}
             if run.get("scenario", scenario) != scenario:
                 has = f"the scenario {shown(scenario)}" if scenario else "no scenario"
                 message = f"the files have {has}; load a lesson together with its scenario"

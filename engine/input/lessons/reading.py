@@ -123,7 +123,8 @@ class _Reader:
                 if option.get(name) is not None:
                     self._paragraph(option[name], (*where, number, name))
             self._entity(option.get("entity"), (*where, number, "entity"))
-        right = [one for one in options if isinstance(one, dict) and one.get("right") is True]
+        mappings = [cast("dict[str, Any]", one) for one in options if isinstance(one, dict)]
+        right = [one for one in mappings if one.get("right") is True]
         if isinstance(ask.get("options"), list) and (len(right) != 1 or len(options) < 2):
             message = "a question has at least two options, exactly one of which is right"
             self._report.add(where, None, message)

@@ -12,6 +12,7 @@ from engine.input.lessons.lesson import Ask, LessonStep
 from engine.input.lessons.lesson import Lesson as Told
 from engine.input.lessons.words import words_of
 from engine.input.load_result import LoadedLesson, Origin, Problem
+from engine.kernel.recorder import Event
 from kscope.accounts.access import visitor_of
 from kscope.glossary import terms
 from kscope.runs.access import readable_scenarios
@@ -87,7 +88,8 @@ def _in_run(
     """
     lesson = Lesson.objects.get(pk=lesson_id)
     told = Told.from_document(lesson.document)
-    events = list(RunEvent.objects.filter(run_id=run_id, seq__lte=head).order_by("seq"))
+    stored = RunEvent.objects.filter(run_id=run_id, seq__lte=head).order_by("seq")
+    events = [Event(*row) for row in stored.values_list(*Event._fields)]
     times = {event.seq: event.at for event in events}
     moments = {
         name: {"seq": seq, "at": times[seq]} for name, seq in moments_of(told, events).items()

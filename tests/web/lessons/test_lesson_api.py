@@ -96,8 +96,6 @@ def test_lessons_of_kscope_are_loaded_with_the_demos(client: Client) -> None:
     demos = Scenario.objects.filter(is_demo=True).count()
     listed = client.get("/api/scenarios/").json()["scenarios"]
     assert len(listed) == demos
-    call_command("load_demos")
-    assert client.get("/api/lessons/").json()["lessons"] == lessons
 
 
 def test_address_of_no_lesson_is_not_found(client: Client) -> None:
