@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     older_versions_go_on = True
 
     dependencies = [
-        ('runs', '0020_report'),
+        ('runs', '0021_configuration'),
     ]
 
     operations = [
