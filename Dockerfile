@@ -19,7 +19,6 @@ COPY kube kube
 COPY templates templates
 COPY static static
 COPY scenarios scenarios
-COPY lessons lessons
 COPY docs docs
 RUN chmod -R u=rwX,go=rX /app
 

@@ -8,6 +8,7 @@ from drf_spectacular.views import SpectacularAPIView
 
 import kscope.accounts.schema  # noqa: F401  # the schema names our ways to authenticate
 from kscope.api_docs import api_docs
+from kscope.concepts.views import concept, concepts
 from kscope.failures.unavailable import handle_server_error
 from kscope.glossary import glossary
 
@@ -24,6 +25,8 @@ urlpatterns = [
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("api/docs/", api_docs, name="api-docs"),
     path("glossary/", glossary, name="glossary"),
+    path("concepts/", concepts, name="concepts"),
+    path("concepts/<slug:anchor>/", concept, name="concept"),
     path("", include("kscope.operations.urls")),
     path("api/", include("kscope.runs.web.api_urls")),
     path("api/", include("volumes.api_urls")),

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from engine.api_server.store.informer import Informer
+from engine.api_server.store.store import ObjectStore
 from engine.api_server.store.watches import WatchEvent
 from engine.api_server.store.workqueue import WorkQueue
 from engine.controllers.persistent_volumes.in_tree.plugin import (
@@ -391,7 +392,7 @@ class ExternalProvisioners:
                 by=AUTHOR,
                 message=f"its storage is gone ({driver})",
             )
-            self._remove_finalizer(volume)
+            _remove_finalizer(self._store, volume)
         except ApiError:
             self._retry(self._volumes, volume)
 
@@ -408,18 +409,19 @@ class ExternalProvisioners:
         sources = (each.spec.get("source") or EMPTY for each in self._attachments)
         return any(source.get("persistentVolumeName") == volume.name for source in sources)
 
-    def _remove_finalizer(self, volume: PersistentVolume) -> None:
-        """Remove the finalizer of a volume whose storage is deleted. Raises ApiError."""
-        newest = self._store.find("PersistentVolume", volume.key)
-        if newest is None or FINALIZER not in newest.finalizers:
-            return
-        self._store.patch(
-            "PersistentVolume",
-            volume.key,
-            {"metadata": {"finalizers": [one for one in newest.finalizers if one != FINALIZER]}},
-            by=AUTHOR,
-            message="its storage is deleted",
-        )
+
+def _remove_finalizer(store: ObjectStore, volume: PersistentVolume) -> None:
+    """Remove the finalizer of a volume whose storage is deleted. Raises ApiError."""
+    newest = store.find("PersistentVolume", volume.key)
+    if newest is None or FINALIZER not in newest.finalizers:
+        return
+    store.patch(
+        "PersistentVolume",
+        volume.key,
+        {"metadata": {"finalizers": [one for one in newest.finalizers if one != FINALIZER]}},
+        by=AUTHOR,
+        message="its storage is deleted",
+    )
 
 
 def _provisioner_of(claim: PersistentVolumeClaim) -> str:

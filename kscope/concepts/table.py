@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from django.conf import settings
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
 # A cell may hold a bar within a code span.
@@ -58,6 +60,14 @@ class Concept:
     def anchor(self) -> str:
         """The fragment of its address."""
         return slugify(self.name)
+
+    @property
+    def link(self) -> SafeString:
+        """Where it is seen, as a link; nothing for what no run shows."""
+        if self.seen is None:
+            return SafeString()
+        words = f"See it in {self.seen.demo}, {self.seen.version}"
+        return format_html('<a href="/concepts/{}/">{}</a>', self.anchor, words)
 
 
 @dataclass(frozen=True, slots=True)

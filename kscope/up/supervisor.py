@@ -50,7 +50,7 @@ PREPARED_FROM = (
     "kscope/management/commands/prepare.py",
     "kscope/runs/management/commands/*.py",
     "scenarios/**/*",
-    "lessons/**/*",
+    "scenarios/lessons/*/*",
     "requirements/runtime.txt",
 )
 

@@ -1,1 +1,1 @@
-"""The lessons of lessons/, played."""
+"""The lessons of scenarios/lessons/, played."""

@@ -14,7 +14,7 @@ from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.glossary import unknown_terms
 from tests.scenarios.played import FOLDER
 
-LESSONS = FOLDER.parent / "lessons"
+LESSONS = FOLDER / "lessons"
 COURSES = sorted(path for path in LESSONS.iterdir() if path.is_dir())
 
 

@@ -40,6 +40,8 @@ _SCHEDULER: Final = {
     "BindPodVolumes": ("BindPodVolumes", "bindAPIUpdate"),
     "checkBindings": ("BindPodVolumes", "checkBindings"),
 }
+# What bind writes. Upstream: pv_controller.go bind().
+_OF_BIND: Final = frozenset({"VolumePreBound", "VolumeBound", "ClaimBindCompleted", "ClaimBound"})
 # Within syncClaim and syncVolume, the functions above a line.
 _WITHIN: Final = {
     "bound": "syncBoundClaim",
@@ -159,13 +161,14 @@ class _Steps:
         if self._sync is not None:
             self._sync.writes.append(write)
             return
-        # An operation that runs beside the controller.
+        # An operation beside the controller, or the sync of a claim that is not followed.
         name = self._operations.get(entry.entity, "provisionClaimOperation")
+        stack = ["syncClaim", "bind"] if wrote.kind in _OF_BIND else [name]
         yield self._made.step(
             entry,
             "pv",
-            name,
-            stack=[name],
+            stack[0],
+            stack=stack,
             outcome="refused" if wrote.error else "written",
             writes=[write],
             error=wrote.error,

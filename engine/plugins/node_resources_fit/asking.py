@@ -54,7 +54,7 @@ def _raise(holder: Manifest, name: str, amount: int) -> None:
     text = f"{amount}m" if name == "cpu" else str(amount)
     resources = holder.setdefault("resources", {})
     resources.setdefault("requests", {})[name] = text
-    limits = resources.get("limits") or {}
+    limits: Manifest = resources.get("limits") or {}
     if name in limits and _amount(limits, name) < amount:
         limits[name] = text
 

@@ -10,11 +10,20 @@ from kscope.runs.models import Lesson, Run, Scenario
 
 
 def lesson_run(lesson: Lesson) -> Run | None:
-    """The run that the lesson is told of, if there is one: nobody's commands have changed it."""
-    wanted = Told.from_document(lesson.document).run
-    header = lesson.scenario.header
+    """The run that the lesson is told of, if there is one."""
+    return kept_run(lesson.scenario, Told.from_document(lesson.document).run)
+
+
+def lesson_run_made(lesson: Lesson) -> Run:
+    """The same; one is made, and plays, if there is none. Raises ApplicationError as run_create does."""
+    return kept_run_made(lesson.scenario, Told.from_document(lesson.document).run)
+
+
+def kept_run(scenario: Scenario, wanted: LessonRun) -> Run | None:
+    """The run of the scenario that lessons and concepts are told of: nobody's commands have changed it."""
+    header = scenario.header
     found = Run.described().filter(
-        scenario_id=lesson.scenario_id,
+        scenario_id=scenario.pk,
         is_of_lessons=True,
         parent=None,
         head_commands=0,
@@ -27,25 +36,24 @@ def lesson_run(lesson: Lesson) -> Run | None:
     return runs.exclude(status=Run.Status.FAILED).order_by("id").first()
 
 
-def lesson_run_made(lesson: Lesson) -> Run:
+def kept_run_made(scenario: Scenario, wanted: LessonRun) -> Run:
     """The same; one is made, and plays, if there is none. Raises ApplicationError as run_create does."""
     with transaction.atomic():
         # Two readers may open the first lesson at once.
-        Scenario.objects.select_for_update().only("pk").get(pk=lesson.scenario_id)
-        found = lesson_run(lesson)
+        Scenario.objects.select_for_update().only("pk").get(pk=scenario.pk)
+        found = kept_run(scenario, wanted)
         if found is not None:
             return found
-        wanted = Told.from_document(lesson.document).run
         run = services.run_create(
-            scenario=lesson.scenario,
-            owner_id=lesson.scenario.owner_id,
+            scenario=scenario,
+            owner_id=scenario.owner_id,
             profile=wanted.profile,
             seed=wanted.seed,
             play=True,
             speed=Run.Speed.MAX,
             is_of_lessons=True,
         )
-        run.visibility, run.kept = lesson.scenario.visibility, True
+        run.visibility, run.kept = scenario.visibility, True
         run.save(update_fields=["visibility", "kept"])
         return run
 

@@ -82,7 +82,7 @@ def test_the_files_alone_give_every_fact(incident: dict[str, Any]) -> None:
     assert not _unnamed(answer, incident["must_name"]), answer.text()
 
 
-def test_a_device_claim_gets_the_answer_of_its_pod() -> None:
+def test_a_device_claim_answers_as_its_pod() -> None:
     (incident,) = (each.values[0] for each in incidents() if "54-device-claim" in str(each.id))
     cluster, evidence = _read(incident["folder"] / incident["file"], incident["profile"])
     asked = "ResourceClaim", "default/nic"

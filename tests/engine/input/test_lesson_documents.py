@@ -145,7 +145,7 @@ def test_lesson_of_a_scenario_leaves_its_run_alone() -> None:
     assert Scenario.from_load(alone, name="a") == Scenario.from_load(with_lesson, name="a")
 
 
-def test_marks_become_words() -> None:
+def test_marks_in_texts_become_words() -> None:
     words = [*words_of("The [claims](?claim) at [](@bound): `x` [a](pod/d/a#node@bound)[b](c d).")]
     assert [(one.kind, one.text) for one in words] == [
         ("text", "The "),

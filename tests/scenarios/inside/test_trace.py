@@ -173,7 +173,7 @@ def test_a_path_brings_its_rows_together() -> None:
     ]
 
 
-def test_every_event_of_a_pod_is_in_one_stage() -> None:
+def test_every_event_is_in_one_stage() -> None:
     trace = trace_of("csi-surge")
     closed = timeline("csi-surge", pod=LEDGER, open_rows=frozenset(("stages",)))
     stages = [each.key for each in closed.rows if each.kind == "stage"]

@@ -74,6 +74,13 @@ def test_the_scheduler_assumes_before_it_writes(version: str, file: str) -> None
     assert of(answer, "written").writes[0].kind == "VolumePreBound"
 
 
+def test_a_volume_is_bound_again_by_its_claim() -> None:
+    made = inside("recycled-volume", "v1.20", claim="default/first").steps
+    writes = [(step.function, one.kind) for step in made for one in step.writes]
+    assert ("recycleVolumeOperation", "VolumeUnbound") in writes
+    assert writes[-2:] == [("syncClaim", "VolumePreBound"), ("syncClaim", "VolumeBound")]
+
+
 def test_each_wait_of_a_mount_doubles() -> None:
     answer = inside("wrong-fs-type", claim="default/reports")
     tries = [one for one in answer.tries if one.operation == "volume_mount" and one.error]

@@ -92,6 +92,8 @@ RULES = {
     "glossary/": OPEN,
     "lessons/": OPEN,
     "lessons/<slug:slug>/": PAGE,
+    "concepts/": OPEN,
+    "concepts/<slug:anchor>/": OPEN,
     "login/": Rule(GET="everybody", POST="everybody"),
     # There is no provider here.
     "login/oidc/": Rule(GET="nobody"),
@@ -265,6 +267,7 @@ class World:
             ("<str:name>", "b"),
             ("<path:entity>", "pod/a/b"),
             ("<slug:slug>", "told"),
+            ("<slug:anchor>", "moverequestcycle"),
         ):
             route = route.replace(part, str(value))
         return f"/{route}" + (

@@ -1,5 +1,6 @@
 """Each concept is seen where docs/concepts.md says that it is."""
 
+import html
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from django.test import Client
 
 from engine.input.loader import load_paths
 from kscope.concepts.table import Concept, Fact, Seen, sections
+from kscope.concepts.views import seq_of
 from kscope.runs import services
 from kscope.runs.drive import runner
 from kscope.runs.models import Run, RunEvent
@@ -64,12 +66,7 @@ def wrong_facts(client: Client, run: Run, concept: Concept) -> Iterator[str]:
 
 
 def event_of(run: Run, seen: Seen) -> RunEvent | None:
-    if seen.after is None:
-        return None
-    events = RunEvent.objects.filter(run=run, kind=seen.after.kind).order_by("seq")
-    if seen.after.object:
-        events = events.filter(object=seen.after.object)
-    return events[seen.after.which - 1]
+    return RunEvent.objects.get(run=run, seq=seq_of(run, seen.after)) if seen.after else None
 
 
 def answer_of(client: Client, run: Run, seen: Seen, answer: str) -> Any:
@@ -130,3 +127,23 @@ def test_every_concept_has_a_place_or_reason() -> None:
         assert one.meaning.endswith(".")
         assert (one.seen is None) == one.why.endswith(".")
         assert one.seen is None or one.seen.facts
+
+
+def test_a_concept_leads_to_its_instant(client: Client, transactional_db: Any) -> None:
+    result = load_paths([DEMOS / "new-leader.yaml"])
+    services.scenario_store(name="new-leader", result=result, is_demo=True)
+    (concept,) = (one for one in CONCEPTS if one.seen and one.seen.demo == "new-leader")
+    address = f"/concepts/{concept.anchor}/"
+    assert f'href="{address}"' in client.get("/concepts/").content.decode()
+    assert "is being played" in client.get(address).content.decode()
+    run = Run.objects.get()
+    runner.run_drive(run.pk)
+    event = RunEvent.objects.get(run=run, kind="PodCreated", object="pod/default/late")
+    assert client.get(address).headers["Location"] == f"/runs/{run.pk}/machines/?seq={event.seq}"
+
+
+def test_what_no_run_shows_leads_nowhere(client: Client, transactional_db: Any) -> None:
+    assert client.get("/concepts/nothing/").status_code == 404
+    hidden = next(one for one in CONCEPTS if one.seen is None)
+    assert client.get(f"/concepts/{hidden.anchor}/").status_code == 404
+    assert hidden.why in html.unescape(client.get("/concepts/").content.decode())

@@ -75,7 +75,7 @@ def test_a_long_history_is_read_in_parts(
     assert timeline(client, driven)["rows"] == timeline(client, driven)["rows"]
 
 
-def test_a_history_that_was_set_back_is_read_anew(client: Client, driven: Run) -> None:
+def test_a_shortened_history_is_read_anew(client: Client, driven: Run) -> None:
     before = timeline(client, driven)
     last = RunEvent.objects.filter(run=driven, seq=driven.head_seq)
     last.update(kind="PodRejected", message="another history")

@@ -64,7 +64,7 @@ class PluginCalls:
         asked = binding.plugins.at[point]
         if point is ExtensionPoint.PRE_BIND:
             asked = asked[binding.next_pre_bind :]
-        answer, answers = SUCCESS, list[Status]()
+        answer, recorded = SUCCESS, list[Status]()
         answers: list[PointAnswer] = []
         for name in asked:
             if point is ExtensionPoint.PRE_BIND:
@@ -83,14 +83,14 @@ class PluginCalls:
                 given = SUCCESS if plugin is None else _ask(point, plugin, name, binding)
                 answer, is_recorded = Status(given.code, given.reasons, name), True
             if is_recorded:
-                answers.append(answer)
+                recorded.append(answer)
             if self._loop.trace is not None:
                 answers.append(point_answer(name, answer, binding.timeouts.get(name)))
             if answer.code not in CONTINUES_AFTER[point]:
                 break
-        if binding.plugins.has_custom and answers:
-            self._record(point, binding, answers)
-        outcome = _outcome(point, answer, answers)
+        if binding.plugins.has_custom and recorded:
+            self._record(point, binding, recorded)
+        outcome = _outcome(point, answer, recorded)
         trace = self._loop.trace
         if trace is not None and trace.follows(binding.info.pod.id):
             ran = PointRan(point.value, binding.node, tuple(answers), outcome.code.value)

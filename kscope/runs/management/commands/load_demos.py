@@ -1,4 +1,4 @@
-"""Load the demos of scenarios/ and the lessons of lessons/; what is there, unchanged, stays as it is."""
+"""Load the demos of scenarios/ and the lessons of scenarios/lessons/; what is there, unchanged, stays as it is."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,7 +45,7 @@ class Command(BaseCommand):
 def _load_lessons(demos: Mapping[str, Scenario]) -> None:
     """Store the lessons about *demos*, by the stem of their files, and those with their own scenario."""
     slugs: list[str] = []
-    folder, scenarios = settings.BASE_DIR / "lessons", settings.BASE_DIR / "scenarios"
+    folder, scenarios = settings.BASE_DIR / "scenarios" / "lessons", settings.BASE_DIR / "scenarios"
     for path in sorted(folder.glob("*/*.yaml")):
         files = files_with(path, scenarios)
         result = _loaded(files)

@@ -109,6 +109,7 @@ const TEXTS = {
   VolumeProtectionChanged: "the finalizer that protects the volume was set or removed",
   VolumeProvisioned: "the volume was made",
   VolumeReleased: "the claim of the volume is gone",
+  VolumeUnbound: "the volume names no claim any more",
   VolumesMounted: "all volumes of the pod are mounted",
   VolumesReconciled: "the node's volumes are compared with what is desired",
   VolumeUnmounted: "the volume is unmounted",

@@ -116,7 +116,7 @@ class Choosable extends Component {
   }
 
   componentWillUnmount() {
-    this.watch.disconnect();
+    this.watch?.disconnect();
   }
 
   /** Find where the options of the question are now. */

@@ -47,7 +47,7 @@ def _answer(page: Page, address: str) -> Any:
     return answered.value.json()
 
 
-def test_the_path_of_a_pod_is_read_searched_and_left(page: Page) -> None:
+def test_the_lanes_of_a_pod_are_read(page: Page) -> None:
     run = finished_run(page, "preempting", _preempting())
     answer = _answer(page, f"/runs/{run}/timeline/?pod=shop/urgent")
     _expect_the_path(page, answer)
