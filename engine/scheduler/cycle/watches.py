@@ -153,7 +153,7 @@ class Watches:
             self._assigned_pod_changed(old, new, gone)
         elif gone:
             if old is not None and self._state.is_mine(old):
-                self._pending_pod_deleted(old, new)
+                self._pending_pod_deleted(old, new, is_seen=not event.final_state_unknown)
                 if event.final_state_unknown:
                     self._forget_unconfirmed(old)
         elif new.node_name:
@@ -240,10 +240,11 @@ class Watches:
                 cluster_events.ASSIGNED_POD_DELETE, pod, None, at_most=pod.priority
             )
 
-    def _pending_pod_deleted(self, old: Pod, new: Pod) -> None:
+    def _pending_pod_deleted(self, old: Pod, new: Pod, *, is_seen: bool) -> None:
         waits = self._queue.get(old.key) is not None or old.key in self._bindings
-        if waits and self._cycle_rules.reports_deleted_pods:
-            # Its deletion is an update first, which brings it back to be skipped.
+        if waits and is_seen and self._cycle_rules.reports_deleted_pods:
+            # Its deletion is an update first, which brings it back to be skipped. A pod that a new
+            # list lacks has had no such update.
             message = f"skip schedule deleting pod: {old.key}"
             self._chronicle.record_event(new, "FailedScheduling", "Warning", message)
         self._chronicle.end_series(old.uid)
