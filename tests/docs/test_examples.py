@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from engine.cluster.checks.lesson_checks import lesson_problems, play_to_end
 from engine.cluster.cluster import Cluster
+from engine.input.lessons.files import files_with
 from engine.input.loader import load_paths
 from engine.input.scenario import Scenario
 from engine.kernel.units import SECOND
@@ -43,7 +45,9 @@ def _run(document: Document, folder: Path) -> None:
 
 
 def _play(path: Path) -> None:
-    scenario = Scenario.from_load(load_paths([path]), name=path.stem)
+    result = load_paths(files_with(path, ROOT / "scenarios"))
+    assert [str(one) for one in lesson_problems(result, path.stem, play_to_end)] == []
+    scenario = Scenario.from_load(result, name=path.stem)
     cluster = Cluster.create(scenario)
     cluster.advance(min(scenario.until, 60 * SECOND))
     rejected = [event.message for event in cluster.take().events if event.kind == "CommandRejected"]

@@ -3,7 +3,12 @@
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_field,
+)
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -51,6 +56,7 @@ def _feature_gates(default: str) -> serializers.Field[Any, Any, Any, Any]:
     )
 
 
+@extend_schema_field({"oneOf": [{"type": "object"}, {"type": "string"}]})
 class Configuration(serializers.Field[Any, Any, Any, Any]):
     """A KubeSchedulerConfiguration or a Policy, as a mapping or as YAML."""
 
