@@ -4,6 +4,8 @@ import {readJson} from "../../lib/api.js";
 import {eventAsked, objectEntries} from "../../model/palette/palette.js";
 import {Palette} from "../../views/palette/palette.js";
 
+// A field of the page that / leads to.
+const HAS_OWN_FIELD = '[aria-keyshortcuts="/"]';
 const IS_WRITTEN_INTO = "input, select, textarea, [contenteditable], dialog[open] *";
 
 /** What pages add to the entries of all pages. @type {((query: string) => object[])[]} */
@@ -27,7 +29,8 @@ export function connectPalette() {
   };
   addEventListener("keydown", (event) => {
     const isCommand = (event.ctrlKey || event.metaKey) && event.key === "k";
-    const isSlash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey;
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    const isSlash = event.key === "/" && isPlain && !document.querySelector(HAS_OWN_FIELD);
     const target = /** @type {Element} */ (event.target);
     if (event.defaultPrevented || !(isCommand || (isSlash && !target.closest(IS_WRITTEN_INTO)))) return;
     event.preventDefault();

@@ -74,7 +74,7 @@ function Head({triage, answer, others}) {
   };
   return html`
     <div class="thead"><h1>${answer.headline}.${others.length > 0 && others.length < answer.groups.length && html`<span> ${count(others.length)} of them without a pod that waits for a node.</span>`}</h1>
-      <div class="end"><label class="find"><${Icon} name="search" /><input id="find" placeholder="find a pod, claim, node" aria-label="Find the cause of a pod, claim or node" onKeyDown=${find} /><kbd>/</kbd></label>
+      <div class="end"><label class="find"><${Icon} name="search" /><input id="find" aria-keyshortcuts="/" placeholder="find a pod, claim, node" aria-label="Find the cause of a pod, claim or node" onKeyDown=${find} /><kbd aria-hidden="true">/</kbd></label>
         <p class="micro f-stuck tinted" role="status">${triage.found.value}</p></div></div>`;
 }
 
