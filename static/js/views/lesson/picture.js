@@ -9,6 +9,7 @@ import {NodeGrid} from "../board/node_grid.js";
 import {isWaiting} from "../run/run_page.js";
 
 const MOST_DISKS = 30;
+const NARROW = 80;
 const TAGS = {pick: "choose", answer: "answer", chosen: "your choice"};
 
 /** The run beside the text: queue, claims, nodes and disks at the instant that is told of. */
@@ -143,7 +144,9 @@ class Choosable extends Component {
       <div class="stage" ref=${this.stage}>${children}
         ${boxes.map(({id, number, look, place: [left, top, width, height]}) => {
           const style = `left:${left}px;top:${top}px;width:${width}px;height:${height}px`;
-          const tag = html`<span class="tag">${TAGS[look]}</span>`;
+          // Below a tile there is room for the number of the answer alone.
+          const isNarrow = width < NARROW;
+          const tag = html`<span class=${isNarrow ? "tag narrow" : "tag"}>${isNarrow ? number : TAGS[look]}</span>`;
           return look === "pick"
             ? html`<button type="button" key=${id} class="choice pick" style=${style} aria-label=${`Choose ${parseId(id).name}, answer ${number}`} onClick=${() => reader.choose(number - 1)}>${tag}</button>`
             : html`<span key=${id} class=${`choice ${look}`} style=${style}>${tag}</span>`;
