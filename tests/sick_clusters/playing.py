@@ -46,8 +46,23 @@ def _lacks(cluster: Cluster, evidence: Evidence, pod: Pod) -> Iterator[str]:
         if not isinstance(volume, PersistentVolume):
             yield f"volume {claim.volume_name} is not there"
             continue
-        yield from _reach(volume.raw, node)
+        if not _is_used_there(evidence, pod, name):
+            yield from _reach(volume.raw, node)
         yield from _driver(cluster, volume.raw, node)
+
+
+def _is_used_there(evidence: Evidence, pod: Pod, claim: str) -> bool:
+    """Whether the files show a pod that runs on the same node with the claim: so its disk is there."""
+    return any(
+        each["spec"].get("nodeName") == pod.node_name
+        and each["metadata"].get("namespace") == pod.namespace
+        and each["status"].get("phase") == "Running"
+        and any(
+            (volume.get("persistentVolumeClaim") or {}).get("claimName") == claim
+            for volume in each["spec"].get("volumes") or ()
+        )
+        for each in evidence.all("Pod")
+    )
 
 
 def _kubelet(node: Node, pod: Pod) -> Iterator[str]:
