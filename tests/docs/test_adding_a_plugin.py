@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -101,7 +102,7 @@ def test_the_plugin_over_columns_decides_the_same(package: Path) -> None:
 def test_the_test_of_the_document_passes(package: Path) -> None:
     (package / "tests").symlink_to(ROOT / "tests")
     test = "from test_one_per_rack import test_a_rack_takes_one_pod as test; test()"
-    _run(package, f'PYTHONPATH={ROOT}:. .venv/bin/python -c "{test}"')
+    _run(package, f'PYTHONPATH={quote(str(ROOT))}:. .venv/bin/python -c "{test}"')
 
 
 _GANG = """

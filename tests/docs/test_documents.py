@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs import mentions, wrapping
+from tests.docs import mentions, truth, wrapping
 from tests.docs.documents import ROOT, parse, paths, read
 
 # What each kind of name looks like in a document, and is called in the message.
@@ -47,6 +47,11 @@ BAD = {
 @pytest.mark.parametrize("path", paths(), ids=lambda path: path.name)
 def test_a_document_names_only_what_exists(path: Path) -> None:
     assert [str(one) for one in mentions.missing(read(path))] == []
+
+
+@pytest.mark.skipif(not truth.is_clone(), reason="not a clone, or there is no git")
+def test_files_are_found_without_git_too() -> None:
+    assert sorted(truth.listed_by_walking()) == sorted(truth.listed_by_git())
 
 
 @pytest.mark.parametrize("path", paths(), ids=lambda path: path.name)

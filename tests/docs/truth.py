@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import subprocess
+from fnmatch import fnmatch
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,6 +41,18 @@ _CODE = (".py", ".js", ".html", ".yaml", ".yml", ".toml", ".css", ".json")
 @cache
 def tracked() -> frozenset[str]:
     """Every file of the repository, and every folder with a slash at its end."""
+    files = listed_by_git() if is_clone() else listed_by_walking()
+    folders = {f"{parent}/" for name in files for parent in Path(name).parents}
+    return frozenset((*files, *folders))
+
+
+def is_clone() -> bool:
+    """Whether git can be asked; a machine may have an archive of the repository, or no git."""
+    return (ROOT / ".git").exists() and shutil.which("git") is not None
+
+
+def listed_by_git() -> list[str]:
+    """The files that git knows or would add."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -46,9 +60,20 @@ def tracked() -> frozenset[str]:
         text=True,
         check=True,
     )
-    files = [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
-    folders = {f"{parent}/" for name in files for parent in Path(name).parents}
-    return frozenset((*files, *folders))
+    return [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
+
+
+def listed_by_walking(folder: Path = ROOT) -> list[str]:
+    """The files of an archive of the repository: all but what `.gitignore` names."""
+    lines = (ROOT / ".gitignore").read_text().splitlines()
+    ignored = [".git", *(line.strip("/") for line in lines)]
+    found: list[str] = []
+    for path in sorted(folder.iterdir()):
+        name = path.relative_to(ROOT).as_posix()
+        if any(fnmatch(path.name, each) or name == each for each in ignored):
+            continue
+        found.extend(listed_by_walking(path) if path.is_dir() else [name])
+    return found
 
 
 @cache
