@@ -29,6 +29,7 @@ WORKDIR /app
 COPY requirements/runtime.txt requirements/
 RUN pip install --no-cache-dir --require-hashes --no-deps -r requirements/runtime.txt
 COPY --from=files /app ./
+RUN python -m kscope.words.compiling
 USER 10001:10001
 EXPOSE 8000
 CMD ["python", "-m", "uvicorn", "kscope.asgi:application", "--host", "0.0.0.0", "--port", "8000", \

@@ -11,14 +11,14 @@ PRETTIER := $(NODE) node_modules/prettier/bin/prettier.cjs
 DJADE := .venv/bin/djade --target-version 5.2
 TEMPLATES := $(sort $(wildcard $(addsuffix /*.html,templates templates/* templates/*/*)))
 TSC := $(NODE) node_modules/typescript/bin/tsc
-FRONT_END := static tests/js eslint.config.js
+FRONT_END := static tests/js .ci eslint.config.js
 # Of Hypothesis; the time makes others each time.
 EXPLORE_SEEDS ?= $(shell first=$$(date +%s); seq $$first $$((first + 19)))
 # Containers often set it. Each process of a test, of which there are hundreds, would then compile
 # every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: sbom audit help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos test-compose test-bench walk soak explore fuzz check format bench lock clean clean-data
+.PHONY: sbom audit help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos test-compose test-bench walk soak explore fuzz words check format bench lock clean clean-data
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -74,6 +74,9 @@ fuzz: setup-dev ## 20,000 broken inputs of each kind; FUZZ_KIND, FUZZ_FIRST and 
 	@FUZZ_COUNT=$${FUZZ_COUNT:-20000} FUZZ_SECONDS=$${FUZZ_SECONDS:-7200} \
 	    $(PY) -m pytest -n 2 -rP --show-capture=stdout tests/fuzz
 
+words: setup-dev ## collect the words of pages into the catalogues of kscope/locale
+	$(PY) .ci/words.py
+
 check: setup-dev ## format, lint, types, import contracts, unused code, numbers of STYLE.md, names of tests, migrations, documents
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -83,6 +86,7 @@ check: setup-dev ## format, lint, types, import contracts, unused code, numbers 
 	$(DJADE) --check $(TEMPLATES)
 	$(PY) -m pyright
 	.venv/bin/lint-imports --no-cache
+	$(PY) .ci/words.py --check
 	$(PY) .ci/unused.py
 	$(PY) .ci/style.py
 	$(PY) .ci/test_names.py

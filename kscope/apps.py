@@ -5,6 +5,10 @@ drag Celery and Django into `engine`, which must stay plain Python. Celery is lo
 """
 
 from django.apps import AppConfig
+from django.conf import settings
+
+from kscope.words.compiling import LOCALE
+from kscope.words.pseudo import write_pseudo
 
 
 class KscopeConfig(AppConfig):
@@ -18,3 +22,6 @@ class KscopeConfig(AppConfig):
         """Make `@shared_task` find our Celery application, and register the checks."""
         import kscope.celery
         import kscope.checks  # noqa: F401
+
+        if settings.PSEUDO_LANGUAGE:
+            write_pseudo(LOCALE, settings.DATA_DIR / "locale")

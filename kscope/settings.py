@@ -49,6 +49,7 @@
 | KSCOPE_WEB_STREAMS | 512 | MiB that the live streams of a web process may keep |
 | KSCOPE_WEB_SENDING | 256 | MiB that may be on their way to readers before the slowest are cut off |
 | KSCOPE_STATIC_RELOAD | 0 | 1 while the front end is changed: browsers keep no static file |
+| KSCOPE_PSEUDO_LANGUAGE | 0 | 1 while texts are changed: the made-up language en-XA is offered |
 | KSCOPE_DATABASE_POOL | 16 | connections that all threads of the web process share; 0: one for each thread |
 
 With KSCOPE_LOGIN=auto a login is required unless `manage.py up` says, by KSCOPE_LOCAL=1, that it
@@ -107,6 +108,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
     "kscope.accounts.sessions.UsedSessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "kscope.runs.web.body_limit.BodyLimitMiddleware",
     "kscope.runs.web.parsers.AddressMiddleware",
@@ -361,8 +363,15 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
 ]
 
 LANGUAGE_CODE = "en-gb"
+LANGUAGES = [("en-gb", "English")]
+LOCALE_PATHS = [BASE_DIR / "kscope" / "locale"]
+# For those who change texts: docs/words.md.
+PSEUDO_LANGUAGE = env.env_bool(os.environ, "KSCOPE_PSEUDO_LANGUAGE", False)
+if PSEUDO_LANGUAGE:
+    LANGUAGES.append(("en-xa", "⟦Énglíšh~~⟧"))
+    LOCALE_PATHS.insert(0, DATA_DIR / "locale")
 TIME_ZONE = "UTC"
-USE_I18N = False
+USE_I18N = True
 USE_TZ = True
 
 REST_FRAMEWORK = {

@@ -11,6 +11,7 @@ from kscope.api_docs import api_docs
 from kscope.concepts.views import concept, concepts
 from kscope.failures.unavailable import handle_server_error
 from kscope.glossary import glossary
+from kscope.words.catalogue import words
 
 handler500 = handle_server_error
 
@@ -25,6 +26,7 @@ urlpatterns = [
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("api/docs/", api_docs, name="api-docs"),
     path("glossary/", glossary, name="glossary"),
+    path("words/<str:language>/<str:digest>.js", words, name="words"),
     path("concepts/", concepts, name="concepts"),
     path("concepts/<slug:anchor>/", concept, name="concept"),
     path("", include("kscope.operations.urls")),

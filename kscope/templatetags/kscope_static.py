@@ -10,6 +10,8 @@ from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
 
 from kscope.static_files.finder import PREFIX, TYPEFACES, import_map_names, imported_names
+from kscope.words.catalogue import MODULE as WORDS
+from kscope.words.catalogue import words_address
 
 register = template.Library()
 
@@ -21,6 +23,7 @@ def importmap(context: dict[str, Any]) -> SafeString:
     It is the one inline script, and carries the nonce of the content security policy.
     """
     imports = {name: static(file) for name, file in import_map_names().items()}
+    imports[WORDS] = words_address()
     # "<" cannot end the script element when it is escaped; names come from our own map anyway.
     text = json.dumps({"imports": imports}, indent=1).replace("<", "\\u003c")
     nonce = context.get("CSP_NONCE", "")
@@ -30,7 +33,8 @@ def importmap(context: dict[str, Any]) -> SafeString:
 @register.simple_tag
 def modulepreload(name: str) -> SafeString:
     """A link for every module that the served file *name* leads to; stands after the import map."""
-    links = [f'<link rel="modulepreload" href="{static(each)}">' for each in imported_names(name)]
+    addresses = [*(static(each) for each in imported_names(name)), words_address()]
+    links = [f'<link rel="modulepreload" href="{each}">' for each in addresses]
     return mark_safe("\n".join(links))
 
 

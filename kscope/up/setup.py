@@ -93,6 +93,18 @@ def install(kind, python=None):
     if _read(node_stamp) not in (f"{wanted} {kind}", f"{wanted} dev"):
         _npm_ci(kind)
         node_stamp.write_text(f"{wanted} {kind}")
+    _compile_words()
+
+
+def _compile_words():
+    """Compile the catalogues that have changed; English, in which all is written, has none."""
+    sources = list((ROOT / "kscope" / "locale").glob("*/LC_MESSAGES/*.po"))
+    compiled = [source.with_suffix(".mo") for source in sources]
+    if any(
+        not target.exists() or target.stat().st_mtime < source.stat().st_mtime
+        for source, target in zip(sources, compiled, strict=True)
+    ):
+        subprocess.run([PYTHON, "-m", "kscope.words.compiling"], cwd=ROOT, check=True)
 
 
 def _switch_to_new_enough_python():

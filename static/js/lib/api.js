@@ -1,4 +1,5 @@
 /** The REST interface of one run. Paths are relative to /api/runs/<id>/. */
+import {gettext} from "./words.js";
 import {failureOf} from "../model/shared/failure.js";
 
 /** After this time no response will come: the connection may be dead at the other end. */
@@ -86,7 +87,7 @@ export function streamUrl(runId, {protocol, host}) {
   return `${protocol === "https:" ? "wss:" : "ws:"}//${host}/ws/runs/${encodeURIComponent(runId)}/`;
 }
 
-const UNREADABLE = "The server's response could not be read. Reload the page.";
+const UNREADABLE = gettext("The server's response could not be read. Reload the page.");
 
 const asJson = (response) => response.json();
 

@@ -1,4 +1,6 @@
 /** Numbers for people. Inputs are the engine's integers: nanoseconds, milli CPU, bytes. */
+import {gettext, listed} from "../../lib/words.js";
+
 
 export const SECOND = 1e9;
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
@@ -47,16 +49,21 @@ export function moment(at) {
   return (at / SECOND).toFixed(3);
 }
 
+/** A moment with its unit: 42350000000 → "42.350 s". */
+export function timeText(at) {
+  return gettext("{seconds} s", {seconds: moment(at)});
+}
+
 /** A duration: "3 ms", "0.65 s", "24.10 s", "12 min 04 s", "3 h 05 min". */
 export function duration(ns) {
   const seconds = Math.max(0, ns) / SECOND;
   if (seconds === 0) return "0 s";
   if (seconds < 0.001) return `${Math.max(1, Math.round(seconds * 1e6))} µs`;
-  if (seconds < 0.1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 0.1) return gettext("{seconds} ms", {seconds: Math.round(seconds * 1000)});
   if (seconds < 600) return `${seconds.toFixed(2)} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 180) return `${minutes} min ${pad(Math.floor(seconds % 60))} s`;
-  return `${Math.floor(minutes / 60)} h ${pad(minutes % 60)} min`;
+  if (minutes < 180) return gettext("{minutes} min {pad} s", {minutes, pad: pad(Math.floor(seconds % 60))});
+  return gettext("{minutes} h {pad} min", {minutes: Math.floor(minutes / 60), pad: pad(minutes % 60)});
 }
 
 /**
@@ -66,7 +73,7 @@ export function duration(ns) {
 export function tick(ns, end, from = 0) {
   if (ns === 0) return "0 s";
   const length = end - from;
-  if (end < SECOND) return `${trim(ns / 1e6, length < SECOND / 100 ? 2 : 0)} ms`;
+  if (end < SECOND) return gettext("{trim} ms", {trim: trim(ns / 1e6, length < SECOND / 100 ? 2 : 0)});
   if (end < 600 * SECOND || length < 60 * SECOND) return `${trim(ns / SECOND, digitsFor(length))} s`;
   const seconds = Math.round(ns / SECOND);
   if (end < 6 * 3600 * SECOND)
@@ -122,7 +129,7 @@ export function accessModes(modes) {
     ReadWriteMany: "RWX",
     ReadWriteOncePod: "RWOP",
   };
-  return (modes ?? []).map((mode) => short[mode] ?? mode).join(", ");
+  return listed((modes ?? []).map((mode) => short[mode] ?? mode));
 }
 
 /** Shorter names have room everywhere, and stay in one piece. */

@@ -1,11 +1,12 @@
-import {moment, parseId} from "./format.js";
+import {gettext, listed, ngettext} from "../../lib/words.js";
+import {parseId, timeText} from "./format.js";
 
 const CLAIM_PROTECTION = "kubernetes.io/pvc-protection";
 const VOLUME_PROTECTION = "kubernetes.io/pv-protection";
 const ATTACHER = "external-attacher/";
 
 /** The look of an object that is deleted but still has finalizers. */
-export const TERMINATING = {mark: "victim", family: "stuck", text: "Terminating"};
+export const TERMINATING = {mark: "victim", family: "stuck", text: gettext("Terminating")};
 
 /** Whether an object is being deleted. */
 export function isTerminating(object) {
@@ -38,33 +39,33 @@ export function holdWords(id, {entities, claims, at}) {
  */
 export function terminatingWords(object, {users = [], claimKey = "", at}) {
   const finalizers = object.finalizers ?? [];
-  if (finalizers.length === 0) return `${sinceWords(object, at)}: no finalizer is left.`;
+  if (finalizers.length === 0) return gettext("{since}: no finalizer is left.", {since: sinceWords(object, at)});
   const held = finalizers.map((finalizer) =>
-    [finalizer, reasonOf(finalizer, users, claimKey)].filter(Boolean).join(", "),
+    listed([finalizer, reasonOf(finalizer, users, claimKey)].filter(Boolean)),
   );
-  return `${sinceWords(object, at)}: blocked by the ${held.length === 1 ? "finalizer" : "finalizers"} ${held.join("; and ")}.`;
+  return ngettext("{since}: blocked by the finalizer {held}.", "{since}: blocked by the finalizers {held}.", held.length, {since: sinceWords(object, at), held: held.join("; and ")});
 }
 
 /** As `holdWords`, for a pod on *node*, which is undefined if it does not exist. */
 export function podTerminatingWords(pod, {node, at}) {
   if (pod.finalizers?.length > 0 || !pod.node) return terminatingWords(pod, {at});
   const since = sinceWords(pod, at);
-  const unconfirmed = "so no kubelet confirms that its containers have ended";
-  if (!node) return `${since}: node ${pod.node} does not exist, ${unconfirmed}.`;
-  if (!node.ready) return `${since}: node ${pod.node} is NotReady, ${unconfirmed}.`;
-  return `${since}: the kubelet of ${pod.node} ends its containers within the grace period.`;
+  const unconfirmed = gettext("so no kubelet confirms that its containers have ended");
+  if (!node) return gettext("{since}: node {node} does not exist, {unconfirmed}.", {since, node: pod.node, unconfirmed});
+  if (!node.ready) return gettext("{since}: node {node} is NotReady, {unconfirmed}.", {since, node: pod.node, unconfirmed});
+  return gettext("{since}: the kubelet of {node} ends its containers within the grace period.", {since, node: pod.node});
 }
 
 function sinceWords({deleting}, at) {
-  if (deleting > at) return `Terminating, its grace ends at ${moment(deleting)} s`;
-  return deleting > 0 ? `Terminating since ${moment(deleting)} s` : "Terminating";
+  if (deleting > at) return gettext("Terminating, its grace ends at {deleting}", {deleting: timeText(deleting)});
+  return deleting > 0 ? gettext("Terminating since {deleting}", {deleting: timeText(deleting)}) : "Terminating";
 }
 
 function reasonOf(finalizer, users, claimKey) {
   if (finalizer === CLAIM_PROTECTION) return usedBy(users);
   if (finalizer === VOLUME_PROTECTION)
-    return claimKey ? `because it is bound to ${claimKey}` : "although no claim is bound to it any more";
-  return finalizer.startsWith(ATTACHER) ? "until no node has it attached" : "";
+    return claimKey ? gettext("because it is bound to {claimKey}", {claimKey}) : gettext("although no claim is bound to it any more");
+  return finalizer.startsWith(ATTACHER) ? gettext("until no node has it attached") : "";
 }
 
 /** Whether all containers of a pod have ended for good; it needs nothing of its node any more. */
@@ -75,7 +76,7 @@ export function isFinished(pod) {
 /** Finished pods do not block the deletion. Upstream: pvc_protection_controller.go. */
 function usedBy(users) {
   const using = users.filter(([, pod]) => !isFinished(pod));
-  if (using.length === 0) return "although no pod uses it any more";
+  if (using.length === 0) return gettext("although no pod uses it any more");
   const name = parseId(using[0][0]).name;
-  return using.length === 1 ? `because pod ${name} uses it` : `because ${using.length} pods use it, ${name} among them`;
+  return ngettext("because pod {name} uses it", "because {count} pods use it, {name} among them", using.length, {name});
 }

@@ -1,4 +1,6 @@
 /** What is being done with files that are uploaded, in words. */
+import {gettext} from "../../lib/words.js";
+
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -6,26 +8,26 @@ const MEBIBYTE = 1024 * 1024;
 export function whyTooMuch(sizes, most) {
   const total = sizes.reduce((sum, size) => sum + size, 0);
   if (!(total > most)) return "";
-  return `The files have ${mebibytes(total)} MiB; an upload may hold ${Math.floor(most / MEBIBYTE)} MiB in all.`;
+  return gettext("The files have {mebibytes} MiB; an upload may hold {most} MiB in all.", {mebibytes: mebibytes(total), most: Math.floor(most / MEBIBYTE)});
 }
 
 /** How much of the upload has been sent. */
 export function sentWords(sent, total) {
-  if (sent >= total) return "Waiting for the server…";
-  return `Sending: ${mebibytes(sent)} of ${mebibytes(total)} MiB…`;
+  if (sent >= total) return gettext("Waiting for the server…");
+  return gettext("Sending: {mebibytes} of {mebibytes2} MiB…", {mebibytes: mebibytes(sent), mebibytes2: mebibytes(total)});
 }
 
 /** What the server does, from a line that it sends meanwhile. */
 export function doingWords({doing, file, number, of}) {
   switch (doing) {
     case "waiting":
-      return "Waiting until other questions are answered…";
+      return gettext("Waiting until other questions are answered…");
     case "reading":
-      return of > 1 ? `Reading ${file} (${number} of ${of})…` : `Reading ${file}…`;
+      return of > 1 ? gettext("Reading {file} ({number} of {of})…", {file, number, of}) : gettext("Reading {file}…", {file});
     case "checking":
-      return "Checking what belongs together…";
+      return gettext("Checking what belongs together…");
     default:
-      return "Storing the scenario…";
+      return gettext("Storing the scenario…");
   }
 }
 

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {eventText, withEvictors} from "../../model/shared/event_words.js";
 import {author, count, moment, parseId} from "../../model/shared/format.js";
 import {CycleLink, FilmLink, ObjectLink} from "./links.js";
@@ -11,17 +12,17 @@ const LISTED_EVENTS = 40;
 export function EventList({session}) {
   const {events} = session.model.run;
   return html`
-    <section class="events" aria-label="Events">
-      <div class="foothead"><h2>Events</h2><span class="micro mute">newest first</span>
-        <a href=${session.href("timeline")}>Open timeline</a></div>
-      <div class="evscroll" tabindex="0" role="region" aria-label="Newest events">
+    <section class="events" aria-label=${gettext("Events")}>
+      <div class="foothead"><h2>${gettext("Events")}</h2><span class="micro mute">${gettext("newest first")}</span>
+        <a href=${session.href("timeline")}>${gettext("Open timeline")}</a></div>
+      <div class="evscroll" tabindex="0" role="region" aria-label=${gettext("Newest events")}>
       <table class="ev"><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>
-        <thead class="vh"><tr><th>Seq</th><th>Time in seconds</th><th>Component</th><th>Object</th><th>What happened</th></tr></thead>
+        <thead class="vh"><tr><th>${gettext("Seq")}</th><th>${gettext("Time in seconds")}</th><th>${gettext("Component")}</th><th>${gettext("Object")}</th><th>${gettext("What happened")}</th></tr></thead>
         <tbody>${withEvictors(events)
           .slice(0, DRAWN_EVENTS)
           .map((event, i) => html`<${Row} key=${i} session=${session} event=${event} now=${i === 0} />`)}</tbody>
       </table>
-      ${events.length === 0 && html`<p class="empty small mute">Nothing has happened yet. Press Play, or step one event.</p>`}
+      ${events.length === 0 && html`<p class="empty small mute">${gettext("Nothing has happened yet. Press Play, or step one event.")}</p>`}
       </div>
     </section>`;
 }
@@ -30,10 +31,10 @@ export function EventList({session}) {
 export function EventTable({session, id, events}) {
   if (events.length === 0) return null;
   return html`
-    <section class="sec" aria-label="Events"><div class="sechead"><h2>Events</h2><span class="note">${count(events.length)}, newest first</span>
-        <div class="end"><a class="btn" href=${session.href("timeline", {object: id})}>Show in timeline</a></div></div>
+    <section class="sec" aria-label=${gettext("Events")}><div class="sechead"><h2>${gettext("Events")}</h2><span class="note">${gettext("{count}, newest first", {count: count(events.length)})}</span>
+        <div class="end"><a class="btn" href=${session.href("timeline", {object: id})}>${gettext("Show in timeline")}</a></div></div>
       <table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
-        <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>What happened</th></tr></thead>
+        <thead><tr><th>${gettext("Seq")}</th><th>${gettext("Time, s")}</th><th>${gettext("Component")}</th><th>${gettext("What happened")}</th></tr></thead>
         <tbody>${events.slice(0, LISTED_EVENTS).map(
           (event) => html`
           <tr key=${event.seq} ...${rowOf(session, event.seq)}><td class="mono"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td>
@@ -76,7 +77,7 @@ export function EventLink({session, seq, children}) {
     click.preventDefault();
     session.playhead.seek({seq}, {isJump: true});
   };
-  return html`<a href=${session.hrefAt(seq)} title=${`Show event ${seq}`} onClick=${go}>${children}</a>`;
+  return html`<a href=${session.hrefAt(seq)} title=${gettext("Show event {seq}", {seq})} onClick=${go}>${children}</a>`;
 }
 
 function Row({session, event, now}) {

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 
 /** Changes that would help an object; those with a patch can be applied. */
@@ -17,9 +18,9 @@ function FixButtons({session, id, fix, first}) {
   const object = fix.object ?? id;
   return html`<span class="does">${
     !session.place.past &&
-    html`<button class=${`btn${first ? " primary" : ""}`} aria-label=${`Apply: ${fix.text}`}
+    html`<button class=${`btn${first ? " primary" : ""}`} aria-label=${gettext("Apply: {text}", {text: fix.text})}
     disabled=${!session.mayChange} title=${session.mayChange ? undefined : READ_ONLY}
-    onClick=${() => session.commands.patch(object, fix.patch)}>Apply</button>`
+    onClick=${() => session.commands.patch(object, fix.patch)}>${gettext("Apply")}</button>`
   }</span>`;
 }
 

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {parseId} from "../../model/shared/format.js";
 import {Name} from "./mark.js";
 
@@ -19,7 +20,7 @@ export function volumesHref(session, claimKey = "") {
 
 /** The manifest of the object of this id, at the moment shown. */
 export function ManifestLink({session, id, look = ""}) {
-  return html`<a class=${`btn ${look}`} href=${session.href("manifest", {of: id})}>Manifest</a>`;
+  return html`<a class=${`btn ${look}`} href=${session.href("manifest", {of: id})}>${gettext("Manifest")}</a>`;
 }
 
 /**
@@ -33,50 +34,50 @@ export function InsideLink({session, id}) {
   const href = tried
     ? session.href("inside-scheduler", {...none, pod: id})
     : session.href("inside-volumes", {...none, ...(kind === "node" ? {node: key} : {[kind]: id})});
-  const words = tried ? "Its newest scheduling cycle, step by step" : "What was done about its volumes, step by step";
-  return html`<a class="btn" href=${href} title=${words}>Inside</a>`;
+  const words = tried ? gettext("Its newest scheduling cycle, step by step") : gettext("What was done about its volumes, step by step");
+  return html`<a class="btn" href=${href} title=${words}>${gettext("Inside")}</a>`;
 }
 
 /** The scheduling cycle of a pod, by its number. */
 export function CycleLink({session, cycle, pod, children}) {
   const href = session.href("inside-scheduler", {cycle, pod, seq: null});
-  return html`<a href=${href} title=${`Inside of cycle ${cycle}`}>${children}</a>`;
+  return html`<a href=${href} title=${gettext("Inside of cycle {cycle}", {cycle})}>${children}</a>`;
 }
 
 /** The film of a scheduling cycle of a pod: by its number, or its newest up to event `until`; at a step, if one is named. */
 export function FilmLink({session, pod, cycle = null, until = null, step = null}) {
   const href = session.href("film", {cycle, until, step, pod, claim: null, seq: null});
   const title =
-    cycle === null ? `Film of the scheduling cycle of ${pod.slice("pod/".length)}` : `Film of cycle ${cycle}`;
-  return html`<a class="film-link" href=${href} title=${title} aria-label=${title}>Film</a>`;
+    cycle === null ? gettext("Film of the scheduling cycle of {pod}", {pod: pod.slice("pod/".length)}) : gettext("Film of cycle {cycle}", {cycle});
+  return html`<a class="film-link" href=${href} title=${title} aria-label=${title}>${gettext("Film")}</a>`;
 }
 
 /** The film of a claim, until it is bound. */
 export function ClaimFilmLink({session, id}) {
   const href = session.href("film", {claim: id, pod: null, volume: null, seq: null});
-  return html`<a class="btn" href=${href} title="How it came to be bound, slowly">Film</a>`;
+  return html`<a class="btn" href=${href} title=${gettext("How it came to be bound, slowly")}>${gettext("Film")}</a>`;
 }
 
 /** A link to the page of an object, at the event shown or at event *seq*. */
 export function ObjectLink({session, id, seq = session.place.seq, children}) {
   const href = session.hrefOf(id, seq === session.place.seq ? {} : {seq});
-  return html`<a class="named" title=${`Open ${id}`} href=${href}>${children ?? id}</a>`;
+  return html`<a class="named" title=${gettext("Open {id}", {id})} href=${href}>${children ?? id}</a>`;
 }
 
 /** The name of a node, with a link to its page. */
 export function NodeLink({session, name, children}) {
-  return html`<a class="named" title=${`Open node ${name}`} href=${nodeHref(session, name)}>${children ?? name}</a>`;
+  return html`<a class="named" title=${gettext("Open node {name}", {name})} href=${nodeHref(session, name)}>${children ?? name}</a>`;
 }
 
 /** "shop/web-3" with a link to the pod's page; of a deleted pod only the uid is known. */
 export function PodLink({session, podKey}) {
   const {namespace, name} = parseId(`pod/${podKey}`);
-  if (!namespace) return html`<span class="mute" title=${podKey}>a deleted pod</span>`;
-  return html`<a class="named" title=${`Open pod ${podKey}`} href=${podHref(session, podKey)}><${Name} namespace=${namespace} name=${name} untitled /></a>`;
+  if (!namespace) return html`<span class="mute" title=${podKey}>${gettext("a deleted pod")}</span>`;
+  return html`<a class="named" title=${gettext("Open pod {podKey}", {podKey})} href=${podHref(session, podKey)}><${Name} namespace=${namespace} name=${name} untitled /></a>`;
 }
 
 /** The key of a resource claim, with a link to its manifest. */
 export function ClaimLink({session, id}) {
   const {namespace, name, key} = parseId(id);
-  return html`<a class="named" title=${`Open resource claim ${key}`} href=${session.hrefOf(id)}><${Name} namespace=${namespace} name=${name} untitled /></a>`;
+  return html`<a class="named" title=${gettext("Open resource claim {key}", {key})} href=${session.hrefOf(id)}><${Name} namespace=${namespace} name=${name} untitled /></a>`;
 }

@@ -1,0 +1,122 @@
+/**
+ * The words of pages. Each text is a whole sentence of the catalogue, with named places: gettext("Open {pod}.", {pod}).
+ * The module "#words" holds the sentences of the reader's language, and none for English, in which they are written.
+ */
+import {isStrict, language, messages, plural} from "#words";
+
+export {language};
+
+const NUMBER = new Intl.NumberFormat(language);
+/** A place, or words between <name> and </name>. */
+const PLACE = /\{(\w+)\}|<(\w+)>(.*?)<\/\2>/g;
+
+/**
+ * A sentence in the reader's language, with its places filled. A place takes a text or a number as it is. With nodes of
+ * a page among the places the result is an array for a page: {pod: html`<a …>`} fills `{pod}`, and the function
+ * {link: (words) => html`<a …>${words}</a>`} is given the words between `<link>` and `</link>`.
+ *
+ * @overload
+ * @param {string} message
+ * @param {Record<string, string | number>} [places]
+ * @returns {string}
+ */
+/**
+ * @overload
+ * @param {string} message
+ * @param {Record<string, any>} places
+ * @returns {any}
+ */
+/**
+ * @param {string} message
+ * @param {Record<string, any>} [places]
+ */
+export function gettext(message, places) {
+  return filled(messages[message]?.[0] ?? message, places);
+}
+
+/**
+ * A sentence that depends on a number, which its place {count} shows.
+ *
+ * @overload
+ * @param {string} one
+ * @param {string} many
+ * @param {number} number
+ * @param {Record<string, string | number>} [places]
+ * @returns {string}
+ */
+/**
+ * @overload
+ * @param {string} one
+ * @param {string} many
+ * @param {number} number
+ * @param {Record<string, any>} places
+ * @returns {any}
+ */
+/**
+ * @param {string} one
+ * @param {string} many
+ * @param {number} number
+ * @param {Record<string, any>} [places]
+ */
+export function ngettext(one, many, number, places) {
+  const form = Number(plural(number));
+  const message = messages[one]?.[form] ?? (number === 1 ? one : many);
+  const count = message.includes("{count}") || places?.count !== undefined ? {count: NUMBER.format(number)} : {};
+  return filled(message, {...count, ...places});
+}
+
+/** Texts in a row: "a, b, c". @param {Iterable<string | number>} texts @returns {string} */
+export function listed(texts) {
+  // Translators: Stands between the members of a list.
+  return [...texts].join(gettext(", "));
+}
+
+/** Nodes of a page in a row, as `listed`. @param {any[]} nodes @returns {any[]} */
+export function listedNodes(nodes) {
+  return nodes.flatMap((node, i) => (i === 0 ? [node] : [gettext(", "), node]));
+}
+
+/** Sentences in a row, of which some may be "". @param {Iterable<string>} sentences @returns {string} */
+export function sentences(sentences) {
+  // Translators: Stands between two sentences.
+  return [...sentences].filter(Boolean).join(gettext(" "));
+}
+
+/** Texts of which each goes on after the one before: "a; b". @param {Iterable<string>} texts @returns {string} */
+export function clauses(texts) {
+  // Translators: Stands between two parts of a sentence of which each could be one.
+  return [...texts].filter(Boolean).join(gettext("; "));
+}
+
+function filled(message, places = {}) {
+  if (isStrict) check(message, places);
+  if (Object.values(places).some(isOfPage)) return filledParts(message, places);
+  return message.replace(PLACE, (whole, name) => String(places[name] ?? whole));
+}
+
+function isOfPage(value) {
+  return typeof value === "object" || typeof value === "function";
+}
+
+function filledParts(message, places) {
+  const parts = [];
+  let end = 0;
+  for (const found of message.matchAll(PLACE)) {
+    const [whole, name, element, inner] = found;
+    parts.push(message.slice(end, found.index), element ? elementOf(whole, places[element], inner, places) : places[name]);
+    end = found.index + whole.length;
+  }
+  return [...parts, message.slice(end)].filter((part) => part !== "");
+}
+
+function elementOf(whole, make, inner, places) {
+  return typeof make === "function" ? make(filledParts(inner, places)) : whole;
+}
+
+/** Every place of the message is given, and every one that is given is in the message. */
+function check(message, places) {
+  const names = new Set([...message.matchAll(/\{(\w+)\}|<(\w+)>/g)].map(([, place, element]) => place ?? element));
+  for (const name of names)
+    if (places[name] === undefined || places[name] === null) throw new Error(`"${message}" has no value for ${name}`);
+  for (const name of Object.keys(places)) if (!names.has(name)) throw new Error(`"${message}" has no place for ${name}`);
+}
