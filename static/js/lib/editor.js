@@ -11,13 +11,19 @@ import {EditorView, hoverTooltip} from "@codemirror/view";
 import {tags} from "@lezer/highlight";
 import {basicSetup} from "codemirror";
 
+import {gettext} from "./words.js";
+
 const LOOK = EditorView.theme({
   "&": {color: "var(--ink)", backgroundColor: "var(--surface)", fontSize: "var(--t-small)", height: "100%"},
   ".cm-scroller": {fontFamily: "var(--font-mono)", lineHeight: "1.55", overflow: "auto"},
   ".cm-content": {caretColor: "var(--ink)"},
   ".cm-cursor": {borderLeftColor: "var(--ink)"},
-  "&.cm-focused": {outline: "2px solid var(--focus)", outlineOffset: "-2px"},
-  ".cm-gutters": {backgroundColor: "var(--surface-sunk)", color: "var(--ink-3)", borderRight: "1px solid var(--line)"},
+  "&.cm-focused": {outline: gettext("2px solid var(--focus)"), outlineOffset: "-2px"},
+  ".cm-gutters": {
+    backgroundColor: "var(--surface-sunk)",
+    color: "var(--ink-3)",
+    borderRight: gettext("1px solid var(--line)"),
+  },
   ".cm-activeLine": {backgroundColor: "transparent"},
   ".cm-activeLineGutter": {backgroundColor: "var(--surface-sel)"},
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
@@ -26,7 +32,7 @@ const LOOK = EditorView.theme({
   ".cm-tooltip": {
     backgroundColor: "var(--surface)",
     color: "var(--ink)",
-    border: "1px solid var(--line-strong)",
+    border: gettext("1px solid var(--line-strong)"),
     borderRadius: "var(--r-3)",
     boxShadow: "var(--shadow-2)",
     fontSize: "var(--t-small)",
@@ -45,7 +51,7 @@ const LOOK = EditorView.theme({
   ".cm-foldPlaceholder": {
     backgroundColor: "var(--surface-sunk)",
     color: "var(--ink-2)",
-    border: "1px solid var(--line)",
+    border: gettext("1px solid var(--line)"),
   },
 });
 

@@ -1,5 +1,6 @@
 import {computed, effect, signal} from "@preact/signals";
 
+import {gettext} from "../../lib/words.js";
 import {Schema, newText} from "../../model/acting/schema.js";
 import {lineOf, pathIn, placeAt, readPath} from "../../model/acting/yaml_place.js";
 
@@ -134,7 +135,7 @@ export class Editing {
 
   async #carryOut(where, commands) {
     if (commands.length === 0) {
-      this.problem.value = "Nothing was changed.";
+      this.problem.value = gettext("Nothing was changed.");
       return;
     }
     try {
@@ -205,7 +206,7 @@ function remark({line, field, message}, severity) {
 function fieldOptions(schema, path) {
   return (schema?.fieldsAt(path) ?? []).map(({name, type, text, isRequired}) => ({
     label: name,
-    detail: isRequired ? `${type}, required` : type,
+    detail: isRequired ? gettext("{type}, required", {type}) : type,
     info: text.slice(0, LONGEST_TEXT),
     apply: `${name}: `,
   }));

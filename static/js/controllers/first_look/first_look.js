@@ -1,10 +1,11 @@
 import {signal} from "@preact/signals";
 
+import {gettext} from "../../lib/words.js";
 import {isWhole, joined} from "../../model/first_look/first_look.js";
 
 // As long as a triage may take: the server itself gives up what takes longer.
 const LONGEST_MS = 600_000;
-const INCOMPLETE = "The connection ended before the answer was complete.";
+const INCOMPLETE = gettext("The connection ended before the answer was complete.");
 
 /**
  * Reads the first look at the files of a run. `look` is null at first, and then has what the files say before the

@@ -1,4 +1,6 @@
-const OPERATED_BY_SPACE = "button, a, summary, input, select, textarea";
+import {gettext} from "../../lib/words.js";
+
+const OPERATED_BY_SPACE = gettext("button, a, summary, input, select, textarea");
 
 /** 1 to 9 answer, the arrows turn, Space plays; focused buttons keep their own keys. */
 export function connectKeys(reader) {

@@ -1,12 +1,13 @@
 import {h, render} from "preact";
 
 import {readJson} from "../../lib/api.js";
+import {gettext} from "../../lib/words.js";
 import {eventAsked, objectEntries} from "../../model/palette/palette.js";
 import {Palette} from "../../views/palette/palette.js";
 
 // A field of the page that / leads to.
 const HAS_OWN_FIELD = '[aria-keyshortcuts="/"]';
-const IS_WRITTEN_INTO = "input, select, textarea, [contenteditable], dialog[open] *";
+const IS_WRITTEN_INTO = gettext("input, select, textarea, [contenteditable], dialog[open] *");
 
 /** What pages add to the entries of all pages. @type {((query: string) => object[])[]} */
 const sources = [];
@@ -44,7 +45,7 @@ export function offerRun(session) {
     const seq = eventAsked(query);
     const at = {
       title: `#${seq}`,
-      about: "go to the event of this number",
+      about: gettext("go to the event of this number"),
       run: () => session.playhead.seek({seq}, {isJump: true}),
     };
     return [
@@ -59,14 +60,14 @@ export function offerRun(session) {
 function acts(session) {
   const toNewest = () => session.playhead.jumpToNewest({isJump: true});
   const copy = {
-    title: "Copy the link to this instant",
-    about: "with the event and what is selected (key: c)",
+    title: gettext("Copy the link to this instant"),
+    about: gettext("with the event and what is selected (key: c)"),
     run: () => copyLink(session),
   };
   return [
     ...(navigator.clipboard ? [copy] : []),
-    {title: "Play or pause", about: "key: Space", run: () => session.playhead.togglePlay()},
-    {title: "Go to the newest event", about: "key: End", run: toNewest},
+    {title: gettext("Play or pause"), about: gettext("key: Space"), run: () => session.playhead.togglePlay()},
+    {title: gettext("Go to the newest event"), about: gettext("key: End"), run: toNewest},
   ];
 }
 
@@ -74,21 +75,22 @@ function acts(session) {
 export async function copyLink(session) {
   const link = new URL(session.hrefAt(session.place.seq) || location.pathname, location.href);
   await navigator.clipboard.writeText(link.href);
-  session.notices.say(`The link to event ${session.place.seq} is in the clipboard.`);
+  session.notices.say(gettext("The link to event {seq} is in the clipboard.", {seq: session.place.seq}));
 }
 
 /** The menu of the page and the list of runs, and the theme. */
 function siteEntries() {
   const links = [...document.querySelectorAll("nav.tabs a")].map((link) => ({
     title: (link.firstChild?.textContent ?? "").trim(),
-    about: "page",
+    about: gettext("page"),
     href: () => link.getAttribute("href"),
   }));
-  if (!links.some(({title}) => title === "Runs")) links.push({title: "Runs", about: "page", href: () => "/"});
+  if (!links.some(({title}) => title === "Runs"))
+    links.push({title: gettext("Runs"), about: gettext("page"), href: () => "/"});
   const theme = document.querySelector("#theme");
   const change = {
-    title: "Switch between light and dark",
-    about: "theme",
+    title: gettext("Switch between light and dark"),
+    about: gettext("theme"),
     run: () => theme instanceof HTMLElement && theme.click(),
   };
   return [...links, change];
@@ -105,7 +107,7 @@ function newestRuns() {
       const found = await readJson("/api/runs/");
       runs.entries = (found?.runs ?? []).map(({id, name, profile}) => ({
         title: name,
-        about: `run ${id}, ${profile}`,
+        about: gettext("run {id}, {profile}", {id, profile}),
         href: () => `/runs/${id}/`,
       }));
     },

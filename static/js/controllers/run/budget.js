@@ -1,12 +1,13 @@
 import {RunApi} from "../../lib/api.js";
 import {PARTS, budgetChanges, fieldText, usedText} from "../../model/run/budget.js";
 import {element} from "../../lib/dom.js";
+import {gettext} from "../../lib/words.js";
 
 const WRONG = {
-  events: "Events must be a whole number.",
-  objects: "Objects must be a whole number.",
-  time: "Virtual time must be a duration such as 90m, 36h or 30d.",
-  memory: "Memory must be a whole number of MiB.",
+  events: gettext("Events must be a whole number."),
+  objects: gettext("Objects must be a whole number."),
+  time: gettext("Virtual time must be a duration such as 90m, 36h or 30d."),
+  memory: gettext("Memory must be a whole number of MiB."),
 };
 
 /**
@@ -26,7 +27,7 @@ export function connectBudget(button, dialog) {
   const show = (run) => {
     budget = run.budget;
     element("#budget-stop", {within: dialog}).textContent = run.stop_reason;
-    save.textContent = run.stopped_by ? "Save and resume" : "Save";
+    save.textContent = run.stopped_by ? gettext("Save and resume") : "Save";
     for (const part of PARTS) {
       element(`[name=${part}]`, {kind: HTMLInputElement, within: form}).value = fieldText(part, run.budget[part]);
       element(`#budget-used-${part}`, {within: dialog}).textContent = usedText(part, run.used[part]);

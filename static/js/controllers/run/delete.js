@@ -1,4 +1,5 @@
 import {RunApi} from "../../lib/api.js";
+import {gettext} from "../../lib/words.js";
 import {deletionOf} from "../../model/run/deletion.js";
 
 /** A run may have millions of events. */
@@ -32,7 +33,7 @@ export function connectDelete(page, onDeleted) {
 
   const ask = async (id) => {
     api = new RunApi(id);
-    title.textContent = `Delete run #${id}?`;
+    title.textContent = gettext("Delete run #{id}?", {id});
     lines.replaceChildren();
     dialog.showModal();
     await guard(async () => {

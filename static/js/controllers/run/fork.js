@@ -1,6 +1,7 @@
 import {RunApi} from "../../lib/api.js";
+import {gettext} from "../../lib/words.js";
 import {parseGates} from "../../model/run/gates.js";
-import {count, moment} from "../../model/shared/format.js";
+import {count, timeText} from "../../model/shared/format.js";
 
 const FORK_MS = 120_000;
 
@@ -36,7 +37,7 @@ export function connectFork(session, button, dialog) {
 }
 
 function placeWords(seq, at) {
-  if (seq === null) return "after the newest event";
-  const when = at === null ? "" : `, at ${moment(at)} s`;
-  return `after event ${count(seq)}${when}`;
+  if (seq === null) return gettext("after the newest event");
+  const when = at === null ? "" : gettext(", at {at}", {at: timeText(at)});
+  return gettext("after event {seq}{when}", {seq: count(seq), when});
 }

@@ -1,14 +1,16 @@
 import {signal} from "@preact/signals";
 
 import {RunApi} from "../../lib/api.js";
+import {gettext} from "../../lib/words.js";
 import {consentFor} from "../../model/run/consent.js";
 import {objectPage, pageHref} from "../../model/run/place.js";
 
 const SETTLE_MS = 600;
 /** How often a finished run that was played again is read, until it is finished again. */
 const SETTLINGS = 10;
-const NOTHING_DUE =
-  "The run is finished: nothing more is due. Change something here, or fork the run at an earlier event.";
+const NOTHING_DUE = gettext(
+  "The run is finished: nothing more is due. Change something here, or fork the run at an earlier event.",
+);
 const LONGEST_NAME = 200;
 const FORK_MS = 120_000;
 /** Commands that have the same effect when they arrive twice. */

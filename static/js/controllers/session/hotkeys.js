@@ -1,8 +1,9 @@
 import {element, optional} from "../../lib/dom.js";
+import {gettext} from "../../lib/words.js";
 import {copyLink} from "../palette/palette.js";
 
 // What Space itself presses, opens or writes into.
-const OPERATED_BY_SPACE = 'button, summary, input, select, textarea, [contenteditable], [role="button"]';
+const OPERATED_BY_SPACE = gettext('button, summary, input, select, textarea, [contenteditable], [role="button"]');
 
 /**
  * Keyboard shortcuts of all pages of a run. Fields and focused buttons handle their keys themselves. The slider of the

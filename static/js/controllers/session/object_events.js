@@ -1,5 +1,7 @@
 import {computed, effect, signal} from "@preact/signals";
 
+import {gettext} from "../../lib/words.js";
+
 const WAIT_MS = 120;
 const PAGE = 1000;
 /** The beginning of a longer history is left out. */
@@ -73,7 +75,7 @@ export class ObjectEvents {
     } catch (error) {
       if (this.of !== id) return;
       this.status.value = "failed";
-      const message = `The events of ${id} could not be read. ${error.message}`;
+      const message = gettext("The events of {id} could not be read. {message}", {id, message: error.message});
       this.session.notices.show({message, again: error.again}, () => this.#refresh(id));
     }
   }

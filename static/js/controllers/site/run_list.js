@@ -3,7 +3,7 @@ import {render} from "preact";
 import {html} from "../../lib/html.js";
 import {isStale, listedRuns} from "../../model/run/run_list.js";
 import {Histogram} from "../../model/run/timeline.js";
-import {count, moment} from "../../model/shared/format.js";
+import {count, timeText} from "../../model/shared/format.js";
 import {RunStatus, Trend} from "../../views/run/run_list.js";
 
 const REFRESH_MS = 2000;
@@ -42,7 +42,7 @@ export class RunList {
 
   async #draw(run, row) {
     const cell = (field) => row.querySelector(`[data-field=${field}]`);
-    cell("at").textContent = `${moment(run.head_at)} s`;
+    cell("at").textContent = `${timeText(run.head_at)}`;
     cell("head").textContent = count(run.head);
     replace(cell("status"), html`<${RunStatus} status=${run.status} worker=${run.worker} />`);
     const answer = await this.read(`${run.id}/histogram/?buckets=40`);

@@ -1,9 +1,12 @@
 import {doingWords, sentWords, whyTooMuch} from "../../model/shared/upload.js";
 import {connectDrop} from "./drop.js";
 import {element} from "../../lib/dom.js";
+import {gettext} from "../../lib/words.js";
 
 const LINES = "application/x-ndjson";
-const UNREACHABLE = "The server could not be reached, or has closed the connection. Nothing may have been saved.";
+const UNREACHABLE = gettext(
+  "The server could not be reached, or has closed the connection. Nothing may have been saved.",
+);
 
 /**
  * Connects the upload forms of a page: they accept dropped files, and say what is being done with files until the

@@ -1,10 +1,11 @@
 import {computed, signal} from "@preact/signals";
 
+import {gettext} from "../../lib/words.js";
 import {groupOf, isWhole, joined} from "../../model/triage/answer.js";
 
 // A large cluster has thousands of trials.
 const LONGEST_MS = 600_000;
-const INCOMPLETE = "The connection ended before the answer was complete.";
+const INCOMPLETE = gettext("The connection ended before the answer was complete.");
 
 /**
  * Asks the server what is stuck in the run as it was brought.
@@ -67,7 +68,7 @@ export class Triage {
     const {triage} = this.held.value;
     if (!triage) return;
     const place = groupOf(triage, text);
-    this.found.value = place < 0 ? `No cause holds “${text.trim()}”.` : "";
+    this.found.value = place < 0 ? gettext("No cause holds “{text}”.", {text: text.trim()}) : "";
     if (place >= 0) this.choose(place);
   }
 }

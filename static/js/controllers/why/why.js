@@ -1,8 +1,9 @@
 import {signal} from "@preact/signals";
 
+import {gettext} from "../../lib/words.js";
 import {isWhole, joined} from "../../model/why/answer.js";
 
-const INCOMPLETE = "The connection ended before the answer was complete.";
+const INCOMPLETE = gettext("The connection ended before the answer was complete.");
 
 /**
  * Asks the server, on demand, why an object is as it is and what would fix it.

@@ -1,4 +1,5 @@
 /** Faults as the server lists them ({kind, does, fixed, fields}), filled in for an object and made into a command. */
+import {gettext} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 
 /** What of an object the first field of a fault, or another one, may name. */
@@ -56,13 +57,17 @@ export function faultCommand(form, values) {
   const patch = {...form.fixed};
   for (const {name, type, required} of form.fields) {
     const text = (values[name] ?? "").trim();
-    if (text === "" && required) return {command: null, problem: `${name} is needed`};
+    if (text === "" && required) return {command: null, problem: gettext("{name} is needed", {name})};
     if (text === "") continue;
     const value = type === "text" ? text : Number(text);
     if (type !== "text" && (Number.isNaN(value) || (type === "integer" && !Number.isInteger(value)))) {
       return {
         command: null,
-        problem: `${name} is “${text}”, which is no ${type === "integer" ? "whole number" : "number"}`,
+        problem: gettext("{name} is “{text}”, which is no {type}", {
+          name,
+          text,
+          type: type === "integer" ? gettext("whole number") : "number",
+        }),
       };
     }
     patch[name] = value;

@@ -1,4 +1,5 @@
 /** What a manifest of one kind may hold: the OpenAPI definitions as the server gives them, {root, definitions}. */
+import {gettext} from "../../lib/words.js";
 
 /** How the sentences of Kubernetes introduce the values that a field may have. */
 const VALUES =
@@ -56,7 +57,8 @@ export class Schema {
   typeOf(schema) {
     if (schema.ref) return schema.ref.split(".").at(-1);
     if (schema.type === "array") return `[]${this.typeOf(schema.items ?? {})}`;
-    if (schema.additionalProperties) return `map of ${this.typeOf(schema.additionalProperties)}`;
+    if (schema.additionalProperties)
+      return gettext("map of {typeOf}", {typeOf: this.typeOf(schema.additionalProperties)});
     return schema.type ?? "any";
   }
 
@@ -101,8 +103,8 @@ export function valuesIn(description) {
 
 /** The text with which a new object of a kind begins. `schema` may be null while it is not known. */
 export function newText({api_version: version, kind, namespaced}, schema) {
-  const head = [`apiVersion: ${version}`, `kind: ${kind}`, "metadata:", "  name: "];
-  if (namespaced) head.push("  namespace: default");
+  const head = [gettext("apiVersion: {version}", {version}), gettext("kind: {kind}", {kind}), "metadata:", "  name: "];
+  if (namespaced) head.push(gettext("  namespace: default"));
   if (!schema?.at(["spec"])) return `${head.join("\n")}\n`;
   const lines = schema.requiredLines();
   return `${[...head, "spec:", ...(lines.length > 0 ? lines : ["  "])].join("\n")}\n`;

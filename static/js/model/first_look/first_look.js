@@ -1,4 +1,5 @@
 /** A first look at files that were brought: what the server found, in rows and sentences. */
+import {gettext, listed, ngettext} from "../../lib/words.js";
 import {bytes, count} from "../shared/format.js";
 
 /** From so many nodes on, a zone is a strip of cells. */
@@ -8,8 +9,8 @@ const MOST_CAUSES = 12;
 const ENOUGH = 90;
 /** Comparisons of decisions; a contradiction is not one: there the files are right. */
 const DECISIONS = {
-  refusals: "pods that a scheduler refused, as Events say: the model gives the same reasons",
-  placements: "running pods: the model accepts the node that they are on",
+  refusals: gettext("pods that a scheduler refused, as Events say: the model gives the same reasons"),
+  placements: gettext("running pods: the model accepts the node that they are on"),
 };
 const COUNTED = [
   ["Node", "node"],
@@ -17,9 +18,9 @@ const COUNTED = [
   ["PersistentVolumeClaim", "claim"],
 ];
 const REMOVED = {
-  what: "Data of Secrets, values of environment variables, arguments",
+  what: gettext("Data of Secrets, values of environment variables, arguments"),
   number: "all",
-  effect: "removed before anything was stored",
+  effect: gettext("removed before anything was stored"),
   may: false,
 };
 
@@ -37,14 +38,17 @@ export function isWhole(look) {
 export function sizeWords({read}) {
   const numbers = new Map(read.map(({kind, number}) => [kind, number]));
   const parts = COUNTED.filter(([kind]) => numbers.has(kind)).map(([kind, word]) => many(numbers.get(kind), word));
-  return parts.length > 0 ? `${parts.join(", ")}.` : "";
+  return parts.length > 0 ? `${listed(parts)}.` : "";
 }
 
 /** Facts about the reading: files with their size, objects used and left aside. */
 export function readingFacts({read, report}) {
   const aside = sum((report?.left_out ?? []).filter((each) => !each.is_evidence).map((each) => each.count));
   const used = sum(rowsOf(read, report).map((each) => each.number));
-  const facts = [`${many(used, "object")} used`, `${count(aside)} left aside`];
+  const facts = [
+    ngettext("{count} object used", "{count} objects used", used),
+    gettext("{aside} left aside", {aside: count(aside)}),
+  ];
   if (!report) return facts;
   const size = sum(report.files.map((file) => file.bytes ?? 0));
   return [`${many(report.files.length, "file")}, ${bytes(size)}B`, ...facts];
@@ -72,7 +76,7 @@ export function asideRows({report}) {
     byNote.set(key, {...row, kinds: [...row.kinds, kindName(each)], number: row.number + each.count});
   }
   const rows = [...byNote.values()].map(({kinds, number, ...row}) => ({
-    what: kinds.join(", "),
+    what: listed(kinds),
     number: count(number),
     ...row,
   }));
@@ -81,14 +85,17 @@ export function asideRows({report}) {
 
 /** The three ways on: {explain, play}. `explain` is null for files with steps, which do not stand still. */
 export function actsOf({causes, headline, instant}, {as_brought: asBrought, standing, profile}) {
-  const from = instant ? `from ${clockTime(instant)}, ` : "";
-  const play = standing || !asBrought ? `${from}under the rules of ${profile}` : "it was played or changed already";
-  const title = asBrought ? "Play on" : "Play";
+  const from = instant ? gettext("from {clockTime}, ", {clockTime: clockTime(instant)}) : "";
+  const play =
+    standing || !asBrought
+      ? gettext("{from}under the rules of {profile}", {from, profile})
+      : gettext("it was played or changed already");
+  const title = asBrought ? gettext("Play on") : "Play";
   if (!asBrought) return {explain: null, play: {title, words: play}};
   const isStuck = causes.length > 0;
   const explain = isStuck
-    ? {number: count(causes.length), title: "Explain what is stuck", words: headline, isMain: true}
-    : {number: "", title: "Nothing is stuck", words: "see what was looked at", isMain: false};
+    ? {number: count(causes.length), title: gettext("Explain what is stuck"), words: headline, isMain: true}
+    : {number: "", title: gettext("Nothing is stuck"), words: gettext("see what was looked at"), isMain: false};
   return {explain, play: {title, words: play}};
 }
 
@@ -102,10 +109,14 @@ export function causeRows({causes}) {
 export function trustRows({trust}) {
   return trust.map(({subject, same, of, all}) => {
     if (subject === "contradictions") {
-      const words = `${of === 1 ? "cause contradicts" : "causes contradict"} the model; there the observation counts`;
+      const words = ngettext(
+        "cause contradicts the model; there the observation counts",
+        "causes contradict the model; there the observation counts",
+        of,
+      );
       return {same: count(same), of: count(of), words, isLow: false};
     }
-    const rest = all > of ? ` (of ${count(all)}, ${count(of)} were looked at)` : "";
+    const rest = all > of ? gettext(" (of {all}, {of} were looked at)", {all: count(all), of: count(of)}) : "";
     return {same: count(same), of: count(of), words: `${DECISIONS[subject]}${rest}`, isLow: isLow({same, of})};
   });
 }
@@ -149,11 +160,11 @@ function tableRow(rows, report) {
 }
 
 function kindName({kind, group}) {
-  return group.includes(".") && !group.endsWith(".k8s.io") ? `${kind} of ${group}` : kind;
+  return group.includes(".") && !group.endsWith(".k8s.io") ? gettext("{kind} of {group}", {kind, group}) : kind;
 }
 
 function effectOf({is_neutral: isNeutral, note}) {
-  return isNeutral ? `none: ${note}` : note;
+  return isNeutral ? gettext("none: {note}", {note}) : note;
 }
 
 function isLow({same, of}) {

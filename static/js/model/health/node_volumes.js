@@ -1,24 +1,25 @@
-import {byName, duration, moment} from "../shared/format.js";
+import {gettext, ngettext} from "../../lib/words.js";
+import {byName, duration, timeText} from "../shared/format.js";
 
 /** Operations by the engine's name: title, verb, mark and family. */
 const OPERATIONS = {
-  volume_attach: {title: "Attach", doing: "attaching", mark: "attach", family: "ready"},
-  volume_detach: {title: "Detach", doing: "detaching", mark: "detach", family: "held"},
+  volume_attach: {title: gettext("Attach"), doing: "attaching", mark: "attach", family: "ready"},
+  volume_detach: {title: gettext("Detach"), doing: "detaching", mark: "detach", family: "held"},
   verify_controller_attached_volume: {
-    title: "Verify attachment",
-    doing: "waits for attach",
+    title: gettext("Verify attachment"),
+    doing: gettext("waits for attach"),
     mark: "attach",
     family: "ready",
   },
-  volume_mount: {title: "Mount", doing: "mounting", mark: "mount", family: "working"},
-  map_volume: {title: "Map", doing: "mapping", mark: "mount", family: "working"},
-  volume_fs_resize: {title: "Resize", doing: "resizing", mark: "mount", family: "working"},
-  volume_unmount: {title: "Unmount", doing: "unmounting", mark: "unmount", family: "held"},
-  unmount_device: {title: "Unmount device", doing: "unmounting", mark: "unmount", family: "held"},
+  volume_mount: {title: gettext("Mount"), doing: "mounting", mark: "mount", family: "working"},
+  map_volume: {title: gettext("Map"), doing: "mapping", mark: "mount", family: "working"},
+  volume_fs_resize: {title: gettext("Resize"), doing: "resizing", mark: "mount", family: "working"},
+  volume_unmount: {title: gettext("Unmount"), doing: "unmounting", mark: "unmount", family: "held"},
+  unmount_device: {title: gettext("Unmount device"), doing: "unmounting", mark: "unmount", family: "held"},
 };
 
 const VERIFY = "verify_controller_attached_volume";
-const FALLBACK = {title: "Operation", doing: "running", mark: "in-flight", family: "working"};
+const FALLBACK = {title: gettext("Operation"), doing: "running", mark: "in-flight", family: "working"};
 
 /** Title, verb, mark and family of an operation. */
 export function operationLook({name}) {
@@ -131,8 +132,8 @@ export function attachedState(row, at) {
   if (own) return runningState(own, at);
   if (controller?.attached) return ["ok", "settled", "attached"];
   if (controller?.uncertain) return ["in-flight", "clock", "uncertain"];
-  if (!row.attachable) return [null, "", "not attachable"];
-  if (isRefused(controller)) return ["no", "stuck", "rejected: attached to another node"];
+  if (!row.attachable) return [null, "", gettext("not attachable")];
+  if (isRefused(controller)) return ["no", "stuck", gettext("rejected: attached to another node")];
   if (kubelet?.attached) return ["ok", "settled", "attached"];
   return [null, "", "no"];
 }
@@ -146,7 +147,7 @@ export function deviceState(row, at) {
   if (kubelet?.device === "DeviceGloballyMounted") return ["ok", "settled", "mounted"];
   if (mount && (kubelet?.device_mountable || mount.failures)) return runningState(mount, at);
   if (kubelet?.device === "DeviceMountUncertain") return ["in-flight", "clock", "uncertain"];
-  return [null, "", kubelet && !kubelet.device_mountable && kubelet.desired ? "no device" : "no"];
+  return [null, "", kubelet && !kubelet.device_mountable && kubelet.desired ? gettext("no device") : "no"];
 }
 
 /** The cell of the column Mounted for: [mark, family, words, pod] for each pod, and for a running mount. */
@@ -171,49 +172,52 @@ function runningState(operation, at) {
 }
 
 function failureWords(number) {
-  return number === 1 ? "1 failure" : `${number} failures`;
+  return ngettext("{count} failure", "{count} failures", number);
 }
 
 /** The next step for a volume, in words. */
 export function nextStep(row, at) {
   const {controller, kubelet, trouble} = row;
-  if (trouble && trouble.retry_at !== undefined) return `${callOf(trouble)} again at ${moment(trouble.retry_at)} s`;
+  if (trouble && trouble.retry_at !== undefined)
+    return gettext("{call} again at {retry_at}", {call: callOf(trouble), retry_at: timeText(trouble.retry_at)});
   const running = row.operations.find(({started}) => started !== undefined);
   if (row.desired.length === 0) return endOf(row, running, at);
-  if (isRefused(controller)) return "waits for the other node to detach it";
+  if (isRefused(controller)) return gettext("waits for the other node to detach it");
   if (running) return afterOf(running, row);
   if (!kubelet && controller.attached && row.started.length === row.desired.length)
-    return "nothing: no container mounts it";
+    return gettext("nothing: no container mounts it");
   if (row.sign === "=" && kubelet) return "nothing";
   if (kubelet && !kubelet.attached && row.attachable) return waitOf(row);
-  if (!kubelet) return controller?.attached ? "waits for the kubelet" : "attach";
+  if (!kubelet) return controller?.attached ? gettext("waits for the kubelet") : "attach";
   return row.sign === "+" ? "mount" : "unmount";
 }
 
 /** What a mount waits for. */
 function waitOf({kubelet, controller, reported}) {
-  if (!kubelet.in_use) return "waits until the node's volumesInUse lists it";
-  if (reported) return "verifies the attachment, then mounts";
-  return controller?.attached ? "waits until volumesAttached lists it" : "waits for attach";
+  if (!kubelet.in_use) return gettext("waits until the node's volumesInUse lists it");
+  if (reported) return gettext("verifies the attachment, then mounts");
+  return controller?.attached ? gettext("waits until volumesAttached lists it") : gettext("waits for attach");
 }
 
 function afterOf({name}, row) {
-  if (name === "volume_attach") return "waits for attach";
-  if (name === "volume_detach") return "waits for detach, then attach";
+  if (name === "volume_attach") return gettext("waits for attach");
+  if (name === "volume_detach") return gettext("waits for detach, then attach");
   if (name === "volume_unmount" || name === "unmount_device")
-    return row.sign === "+" ? "then mount" : "nothing after this";
-  return "nothing after this";
+    return row.sign === "+" ? gettext("then mount") : gettext("nothing after this");
+  return gettext("nothing after this");
 }
 
 /** The next step towards detaching a volume that no pod needs. */
 function endOf({kubelet, controller, mounts}, running, at) {
-  if (running?.name === "volume_detach") return "nothing after this";
-  if (running?.name === "volume_unmount" && kubelet?.device) return "then unmount the device";
-  if (running) return controller ? "then detach" : "nothing after this";
+  if (running?.name === "volume_detach") return gettext("nothing after this");
+  if (running?.name === "volume_unmount" && kubelet?.device) return gettext("then unmount the device");
+  if (running) return controller ? gettext("then detach") : gettext("nothing after this");
   if (mounts.length > 0) return "unmount";
-  if (kubelet?.device) return "unmount the device";
+  if (kubelet?.device) return gettext("unmount the device");
   if (controller?.deadline !== undefined && controller.mounted_by_node) {
-    return `waits for volumesInUse; force-detach in ${duration(controller.deadline - at)}`;
+    return gettext("waits for volumesInUse; force-detach in {deadline}", {
+      deadline: duration(controller.deadline - at),
+    });
   }
   return controller ? "detach" : "nothing";
 }

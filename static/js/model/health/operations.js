@@ -1,5 +1,6 @@
+import {gettext, ngettext} from "../../lib/words.js";
 import {healthIs} from "./health.js";
-import {duration, moment} from "../shared/format.js";
+import {duration, timeText} from "../shared/format.js";
 import {callOf, isRefused, shortError, volumesOf} from "./node_volumes.js";
 
 const known = new WeakMap();
@@ -40,9 +41,12 @@ const rank = ({trouble, refused}) => (trouble ? 0 : refused ? 1 : 2);
 /** "MountDevice of disk-1 failed 4 times, next try at 10.100 s": what fails, how often, and when it is tried again. */
 export function failureWords(name, trouble) {
   const {failures, started, retry_at: again} = trouble;
-  const times = failures === 1 ? "once" : `${failures} times`;
-  const then = started === undefined ? `next try at ${moment(again)} s` : `tried again since ${moment(started)} s`;
-  return `${callOf(trouble)} of ${name} failed ${times}, ${then}`;
+  const times = ngettext("once", "{count} times", failures);
+  const then =
+    started === undefined
+      ? gettext("next try at {again}", {again: timeText(again)})
+      : gettext("tried again since {started}", {started: timeText(started)});
+  return gettext("{call} of {name} failed {times}, {then}", {call: callOf(trouble), name, times, then});
 }
 
 /** What an object's `trouble` is called, by the reason of its Events. */
@@ -52,30 +56,33 @@ const TROUBLES = {
   VolumeFailedRecycle: "recycling",
   VolumeResizeFailed: "expansion",
   VolumeModifyFailed: "modification",
-  FailedCreate: "creation of its pods",
-  FailedPrepareDynamicResources: "preparation of its devices",
+  FailedCreate: gettext("creation of its pods"),
+  FailedPrepareDynamicResources: gettext("preparation of its devices"),
   // Of these only the files of a cluster tell: in a run, the node of the pod shows what fails of its volumes.
-  FailedAttachVolume: "attachment of a volume",
-  FailedMount: "mount of a volume",
-  FailedMapVolume: "mapping of a volume",
-  FailedCreatePodSandBox: "creation of its sandbox",
-  FailedPostStartHook: "postStart hook",
-  InspectFailed: "inspection of an image",
-  ErrImageNeverPull: "look for an image",
-  BackOff: "start of a container",
-  Failed: "start of a container",
+  FailedAttachVolume: gettext("attachment of a volume"),
+  FailedMount: gettext("mount of a volume"),
+  FailedMapVolume: gettext("mapping of a volume"),
+  FailedCreatePodSandBox: gettext("creation of its sandbox"),
+  FailedPostStartHook: gettext("postStart hook"),
+  InspectFailed: gettext("inspection of an image"),
+  ErrImageNeverPull: gettext("look for an image"),
+  BackOff: gettext("start of a container"),
+  Failed: gettext("start of a container"),
 };
 
 /** The health of an object of which an operation fails and is tried again; null where none does. */
 export function troubleHealth({trouble}) {
   if (!trouble) return null;
   const {failures, started, retry_at: again, failed, error} = trouble;
-  const times = failures === 1 ? "once" : `${failures} times`;
+  const times = ngettext("once", "{count} times", failures);
   // What the files tell of a cluster was before its run began.
-  const last = failed < 0 ? `last ${duration(-failed)} before the start` : `last at ${moment(failed)} s`;
-  const tried = started === undefined ? last : `tried again since ${moment(started)} s`;
-  const next = again === undefined ? tried : `next try at ${moment(again)} s`;
-  const words = `${TROUBLES[trouble.name] ?? trouble.name} failed ${times}, ${next}`;
+  const last =
+    failed < 0
+      ? gettext("last {failed} before the start", {failed: duration(-failed)})
+      : gettext("last at {failed}", {failed: timeText(failed)});
+  const tried = started === undefined ? last : gettext("tried again since {started}", {started: timeText(started)});
+  const next = again === undefined ? tried : gettext("next try at {again}", {again: timeText(again)});
+  const words = gettext("{value} failed {times}, {next}", {value: TROUBLES[trouble.name] ?? trouble.name, times, next});
   return healthIs("failing", "failing", ["backoff", "stuck", words], `${words}: ${error}`);
 }
 

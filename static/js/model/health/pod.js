@@ -1,4 +1,5 @@
-import {duration, moment, parseId} from "../shared/format.js";
+import {gettext, listed, ngettext} from "../../lib/words.js";
+import {duration, parseId, timeText} from "../shared/format.js";
 import {isFinished, isTerminating, podTerminatingWords} from "../shared/terminating.js";
 import {healthIs} from "./health.js";
 import {awaitedOn, failureSentence, failureWords, troubleHealth} from "./operations.js";
@@ -8,7 +9,7 @@ export function brief({state, words}) {
   return state === "failing" ? state : words;
 }
 
-const ABSENT = healthIs("well", "other", ["expired", "held", "does not exist at this moment"]);
+const ABSENT = healthIs("well", "other", ["expired", "held", gettext("does not exist at this moment")]);
 const cache = new WeakMap();
 
 /**
@@ -60,7 +61,7 @@ function refusedClaim(id, {claims = []}, {entities}) {
 }
 
 function assumed({assumed: name}) {
-  return healthIs("waiting", "assumed", ["assumed", "promised", `assumed on ${name}`]);
+  return healthIs("waiting", "assumed", ["assumed", "promised", gettext("assumed on {name}", {name})]);
 }
 
 /** A nominated pod waits for the pods that still end on its node, which have their grace. */
@@ -70,34 +71,53 @@ function nominated(id, pod, {entities, nodes, at}) {
   const place = queue ?? "other";
   const node = entities.get(`node/${name}`);
   if (!node?.ready) {
-    const words = `nominated to ${name}, which ${node ? "is NotReady" : "does not exist"}`;
+    const words = gettext("nominated to {name}, which {node}", {
+      name,
+      node: node ? gettext("is NotReady") : gettext("does not exist"),
+    });
     return healthIs("stuck", place, look(words));
   }
   const victims = [...(nodes.pods.get(name) ?? [])].filter(
     ([other, each]) => each.node === name && isTerminating(each) && other !== id,
   );
-  if (victims.length === 0) return healthIs("waiting", place, look(`nominated to ${name}`));
+  if (victims.length === 0) return healthIs("waiting", place, look(gettext("nominated to {name}", {name})));
   const first = parseId(victims[0][0]).name;
-  const who = victims.length === 1 ? first : `${first} and ${victims.length - 1} more`;
-  const words = `waits for ${who} to end on ${name}`;
+  const who = victims.length === 1 ? first : gettext("{first} and {count} more", {first, count: victims.length - 1});
+  const words = gettext("waits for {who} to end on {name}", {who, name});
   const left = Math.max(...victims.map(([, {deleting}]) => deleting)) - at;
-  const grace = left > 0 ? `${duration(left)} of grace left` : "their grace is over";
-  return healthIs("waiting", place, look(words), `nominated to ${name}: ${words}, ${grace}`);
+  const grace = left > 0 ? gettext("{left} of grace left", {left: duration(left)}) : gettext("their grace is over");
+  return healthIs(
+    "waiting",
+    place,
+    look(words),
+    gettext("nominated to {name}: {words}, {grace}", {name, words, grace}),
+  );
 }
 
 function placed(id, pod, node) {
   const {node: name, phase} = pod;
-  if (isFinished(pod)) return healthIs("well", "finished", ["vbound", "held", `${phase} on ${name}`]);
+  if (isFinished(pod))
+    return healthIs("well", "finished", ["vbound", "held", gettext("{phase} on {name}", {phase, name})]);
   if (!node) {
-    const words = `node ${name} does not exist`;
-    return healthIs("stuck", "stuck", ["no", "stuck", words], `${words}: the pod garbage collector deletes the pod`);
+    const words = gettext("node {name} does not exist", {name});
+    return healthIs(
+      "stuck",
+      "stuck",
+      ["no", "stuck", words],
+      gettext("{words}: the pod garbage collector deletes the pod", {words}),
+    );
   }
   if (!node.ready) {
-    const words = `node ${name} is NotReady`;
-    return healthIs("stuck", "stuck", ["no", "stuck", words], `${words}: no kubelet reports how the pod is`);
+    const words = gettext("node {name} is NotReady", {name});
+    return healthIs(
+      "stuck",
+      "stuck",
+      ["no", "stuck", words],
+      gettext("{words}: no kubelet reports how the pod is", {words}),
+    );
   }
   if (phase === "Running")
-    return toldHealth(pod) ?? healthIs("well", "bound", ["bound", "settled", `bound to ${name}`]);
+    return toldHealth(pod) ?? healthIs("well", "bound", ["bound", "settled", gettext("bound to {name}", {name})]);
   if (pod.told?.is_fault) return toldHealth(pod);
   return troubleHealth(pod) ?? starting(pod, awaitedOn(node).get(parseId(id).key));
 }
@@ -110,7 +130,9 @@ function toldHealth(pod) {
   const {told, node} = pod;
   if (!told) return null;
   const {container, reason, message, restarts, is_fault: isFault, since} = told;
-  const often = restarts ? `, restarted ${restarts === 1 ? "once" : `${restarts} times`}` : "";
+  const often = restarts
+    ? gettext(", restarted {restarts}", {restarts: ngettext("once", "{count} times", restarts)})
+    : "";
   if (isFault) {
     const trouble = troubleHealth(pod);
     const words = `${container}: ${reason}${often}${trouble ? `; ${trouble.words}` : ""}`;
@@ -118,8 +140,10 @@ function toldHealth(pod) {
     return healthIs("failing", "failing", ["backoff", "stuck", words], said ? `${words}: ${said}` : words);
   }
   const isLate = since < -PATIENCE;
-  const long = since < 0 ? ` since ${duration(-since)} before the start` : "";
-  const words = container ? `${reason} on ${node}${long}` : `runs on ${node} and is not ready${long}: ${reason}`;
+  const long = since < 0 ? gettext(" since {since} before the start", {since: duration(-since)}) : "";
+  const words = container
+    ? gettext("{reason} on {node}{long}", {reason, node, long})
+    : gettext("runs on {node} and is not ready{long}: {reason}", {node, long, reason});
   const look = isLate ? ["no", "stuck"] : ["in-flight", "working"];
   const place = isLate ? "stuck" : "starting";
   return healthIs(isLate ? "stuck" : "waiting", place, [...look, words], message ? `${words}: ${message}` : words);
@@ -128,24 +152,31 @@ function toldHealth(pod) {
 function starting(pod, awaited) {
   const {node: name} = pod;
   if (!awaited)
-    return toldHealth(pod) ?? healthIs("waiting", "starting", ["in-flight", "working", `starts on ${name}`]);
+    return (
+      toldHealth(pod) ?? healthIs("waiting", "starting", ["in-flight", "working", gettext("starts on {name}", {name})])
+    );
   const {name: volume, step, trouble, refused} = awaited;
   if (trouble) {
     const look = ["backoff", "stuck", failureWords(volume, trouble)];
     return healthIs("failing", "failing", look, failureSentence(volume, trouble));
   }
   if (refused) {
-    const words = `${volume} is attached to another node`;
-    return healthIs("stuck", "stuck", ["no", "stuck", words], `${words}, and only one node may have it attached`);
+    const words = gettext("{volume} is attached to another node", {volume});
+    return healthIs(
+      "stuck",
+      "stuck",
+      ["no", "stuck", words],
+      gettext("{words}, and only one node may have it attached", {words}),
+    );
   }
   const look = step === "attach" ? ["attach", "ready"] : ["mount", "working"];
-  return healthIs("waiting", "starting", [...look, `waits for the ${step} of ${volume}`]);
+  return healthIs("waiting", "starting", [...look, gettext("waits for the {step} of {volume}", {step, volume})]);
 }
 
 const QUEUE_LOOK = {
-  in_flight: ["in-flight", "working", "in flight"],
+  in_flight: ["in-flight", "working", gettext("in flight")],
   active: ["active", "ready", "active"],
-  backoff: ["backoff", "clock", "in backoff"],
+  backoff: ["backoff", "clock", gettext("in backoff")],
   unschedulable: ["unschedulable", "stuck", "unschedulable"],
   gated: ["gated", "held", "gated"],
 };
@@ -155,16 +186,26 @@ function queued(pod, model) {
   const look = QUEUE_LOOK[queue];
   if (queue === "unschedulable") return healthIs("stuck", queue, look, blockerWords(pod) || look[2]);
   if (queue === "backoff") {
-    const when = until === undefined ? "" : ` until ${moment(until)} s`;
+    const when = until === undefined ? "" : gettext(" until {until}", {until: timeText(until)});
     return healthIs("waiting", queue, look, [blockerWords(pod), `${look[2]}${when}`].filter(Boolean).join("; "));
   }
   if (queue === "gated") {
     const several = gates.length === 1 ? "gate" : "gates";
-    return healthIs("waiting", queue, look, gates.length > 0 ? `scheduling ${several} ${gates.join(", ")}` : look[2]);
+    return healthIs(
+      "waiting",
+      queue,
+      look,
+      gates.length > 0 ? gettext("scheduling {several} {gates}", {several, gates: listed(gates)}) : look[2],
+    );
   }
   if (queue) return healthIs("waiting", queue, look);
   if (isFinished(pod)) return healthIs("well", "finished", ["vbound", "held", phase]);
-  return healthIs("waiting", "unqueued", ["expired", "held", "not queued"], unqueuedWords(pod, model.entities));
+  return healthIs(
+    "waiting",
+    "unqueued",
+    ["expired", "held", gettext("not queued")],
+    unqueuedWords(pod, model.entities),
+  );
 }
 
 /** Why no scheduler queues a pod, as far as its replicas are known: `scheduler/NAME-N`. */
@@ -173,15 +214,18 @@ function unqueuedWords({scheduler = "default-scheduler"}, entities) {
   for (let i = 0; entities.has(`scheduler/${scheduler}-${i}`); i += 1)
     replicas.push(entities.get(`scheduler/${scheduler}-${i}`));
   if (replicas.length === 0 || replicas.some(({leading, running}) => leading && running))
-    return `${scheduler} has not queued it: the pod is new, or its scheduler does not run`;
-  if (replicas.some(({running}) => running)) return `${scheduler} waits for its Lease: none of its replicas leads`;
-  return `no replica of ${scheduler} runs`;
+    return gettext("{scheduler} has not queued it: the pod is new, or its scheduler does not run", {scheduler});
+  if (replicas.some(({running}) => running))
+    return gettext("{scheduler} waits for its Lease: none of its replicas leads", {scheduler});
+  return gettext("no replica of {scheduler} runs", {scheduler});
 }
 
 /** What the newest attempt lacked, marked with the attempt: the cluster may have changed since. "" without one. */
 export function blockerWords({blocker}) {
   if (!blocker?.short) return "";
-  return blocker.attempt ? `${blocker.short} (attempt ${blocker.attempt})` : blocker.short;
+  return blocker.attempt
+    ? gettext("{short} (attempt {attempt})", {short: blocker.short, attempt: blocker.attempt})
+    : blocker.short;
 }
 
 /** Whether no scheduler has a pod that still needs a node. */
@@ -195,8 +239,9 @@ export function podStates(id, pod, model) {
   const found = [[mark, family, words]];
   if (!pod) return found;
   if (pod.queue) found.push(QUEUE_LOOK[pod.queue]);
-  if (pod.node) found.push(["bound", "settled", `bound to ${pod.node}`]);
-  if (pod.nominated && !pod.node) found.push(["nominated", "promised", `nominated to ${pod.nominated}`]);
+  if (pod.node) found.push(["bound", "settled", gettext("bound to {node}", {node: pod.node})]);
+  if (pod.nominated && !pod.node)
+    found.push(["nominated", "promised", gettext("nominated to {nominated}", {nominated: pod.nominated})]);
   if (pod.node && pod.phase) found.push(["run", "held", pod.phase]);
   return found.filter((each, i) => found.findIndex((other) => other[2] === each[2]) === i);
 }

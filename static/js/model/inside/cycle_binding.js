@@ -1,4 +1,5 @@
 /** The binding of a cycle in time. */
+import {gettext, listed} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 
 /** When the n-th thing of a kind was told, in ns. */
@@ -7,7 +8,7 @@ function timesOf({steps}, kind) {
 }
 
 /** Who else writes while a pod is bound. */
-const OTHERS = {"pv-controller": "PV controller", "external-provisioner": "provisioner"};
+const OTHERS = {"pv-controller": gettext("PV controller"), "external-provisioner": "provisioner"};
 
 /** What to ask for the writes of others during a binding: parameters of the events, null if there are no volumes. */
 export function writesAsked({volumes, steps}) {
@@ -32,13 +33,20 @@ export function bindingMoments(answer, events) {
     ...otherMoments(answer, events),
   ];
   if (told.length === 0) return [];
-  const bound = {at: timesOf(answer, "Bound")[0], lane: "API server", family: "settled", text: "binding"};
+  const bound = {
+    at: timesOf(answer, "Bound")[0],
+    lane: gettext("API server"),
+    family: "settled",
+    text: gettext("binding"),
+  };
   return [...told, ...(answer.bind ? [bound] : [])].toSorted((one, other) => one.at - other.at);
 }
 
 function lookMoments({is_bound: isBound, caches}, at) {
   const versions = caches.map(({latest_version: version}) => version).filter(Boolean);
-  const text = isBound ? `looks: bound, rv ${versions.join(", ")}` : "looks: not yet";
+  const text = isBound
+    ? gettext("looks: bound, rv {versions}", {versions: listed(versions)})
+    : gettext("looks: not yet");
   return [{at, lane: "scheduler", family: isBound ? "settled" : "clock", text}];
 }
 
@@ -54,7 +62,7 @@ function otherMoments({volumes}, events) {
     at,
     lane: OTHERS[component],
     family: "settled",
-    text: kinds.join(", "),
+    text: listed(kinds),
   }));
 }
 
@@ -70,12 +78,12 @@ function roundMoments(answer) {
 }
 
 function writtenMoments({written, error}, at) {
-  const text = error ? "write fails" : "writes";
+  const text = error ? gettext("write fails") : "writes";
   const objects = written.map(({name, version}) => ({
     at,
-    lane: "API server",
+    lane: gettext("API server"),
     family: "plain",
-    text: `${parseId(`x/${name}`).name} rv ${version}`,
+    text: gettext("{name} rv {version}", {name: parseId(`x/${name}`).name, version}),
   }));
   return [{at, lane: "scheduler", family: error ? "stuck" : "promised", text}, ...objects];
 }
@@ -88,9 +96,9 @@ export function spentIn(answer) {
   const looked = timesOf(answer, "VolumesLooked").at(-1) ?? assumed;
   const bound = at("bind");
   return [
-    {title: "queued", family: "held", ns: at("pop") - answer.pop.timestamp},
-    {title: "cycle", family: "working", ns: assumed - at("pop")},
-    {title: "PreBind", family: "clock", ns: looked - assumed},
-    {title: "Bind", family: "promised", ns: bound === null ? 0 : bound - looked},
+    {title: gettext("queued"), family: "held", ns: at("pop") - answer.pop.timestamp},
+    {title: gettext("cycle"), family: "working", ns: assumed - at("pop")},
+    {title: gettext("PreBind"), family: "clock", ns: looked - assumed},
+    {title: gettext("Bind"), family: "promised", ns: bound === null ? 0 : bound - looked},
   ].filter(({ns}) => ns > 0);
 }

@@ -1,5 +1,6 @@
 /** What the scheduler holds while a cycle runs, as the cycle itself tells it. */
-import {moment, parseId} from "../shared/format.js";
+import {gettext, listed} from "../../lib/words.js";
+import {parseId, timeText} from "../shared/format.js";
 import {hasBindQueue, stepOfTold} from "./cycle.js";
 
 /**
@@ -31,10 +32,10 @@ function groupsOf(answer) {
   /** @type {[string, any[]][]} */
   const groups = [
     ["Queue", queueRows(answer)],
-    ["Snapshot of this cycle", snapshotRows(answer)],
+    [gettext("Snapshot of this cycle"), snapshotRows(answer)],
   ];
   if (answer.assume) groups.push([`Cache, ${answer.assume.assumed.node}`, nodeRows(answer)]);
-  if (answer.volumes) groups.push(["Volumes and claims", volumeRows(answer)]);
+  if (answer.volumes) groups.push([gettext("Volumes and claims"), volumeRows(answer)]);
   return groups;
 }
 
@@ -51,7 +52,10 @@ function queueRows({pod, pop, queue, steps}) {
     row("activeQ", "active"),
     row("backoffQ", "backoff"),
     row("unschedulable", "unschedulable"),
-    ["in flight", [["", names(others)], ["pop", names(pop.in_flight)], ...(left ? [[left[0], names(others)]] : [])]],
+    [
+      gettext("in flight"),
+      [["", names(others)], ["pop", names(pop.in_flight)], ...(left ? [[left[0], names(others)]] : [])],
+    ],
     [
       "schedulingCycle",
       [
@@ -70,7 +74,7 @@ function queueRows({pod, pop, queue, steps}) {
 }
 
 function names(keys) {
-  return keys.map((key) => parseId(`pod/${key}`).name).join(", ") || "–";
+  return listed(keys.map((key) => parseId(`pod/${key}`).name)) || "–";
 }
 
 function snapshotRows({snapshot, order, filter, version}) {
@@ -105,7 +109,7 @@ function nodeRows({pod, assume, steps}) {
   const {assumed, finished, forgotten} = assume;
   const {name} = parseId(`pod/${pod}`);
   const gone = forgotten ? [[stepOfTold(steps, "Forgotten", -1), "–"]] : [];
-  const ends = finished ? [["bind", finished.deadline === null ? "never" : `${moment(finished.deadline)} s`]] : [];
+  const ends = finished ? [["bind", finished.deadline === null ? "never" : `${timeText(finished.deadline)}`]] : [];
   const pods = [String(assumed.before.pods), String(assumed.after.pods)];
   return [
     [
@@ -117,7 +121,7 @@ function nodeRows({pod, assume, steps}) {
     ],
     ["pods", [["", pods[0]], ["assume", pods[1]], ...(forgotten ? [[gone[0][0], pods[0]]] : [])]],
     ["assumedPods", [["", "–"], ["assume", name], ...gone]],
-    ["assumption ends", [["", "–"], ...ends]],
+    [gettext("assumption ends"), [["", "–"], ...ends]],
   ];
 }
 
@@ -146,5 +150,5 @@ function volumeRows(answer) {
 
 function versionWords(version, isAssumed) {
   if (version === null) return "–";
-  return isAssumed ? `rv ${version}, assumed` : `rv ${version}`;
+  return isAssumed ? gettext("rv {version}, assumed", {version}) : gettext("rv {version}", {version});
 }

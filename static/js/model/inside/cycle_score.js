@@ -1,4 +1,5 @@
 /** The scores of a cycle: bars, and the arithmetic of each plugin on each node. */
+import {gettext} from "../../lib/words.js";
 import {bytes} from "../shared/format.js";
 
 const MOST_NODES = 10;
@@ -58,11 +59,11 @@ export function barsOf({nodes, plugins, same}) {
 export function linesOf({shown, raw, normalized, weighted}, {weight, normalizes}) {
   const terms = termLines(shown?.terms ?? []);
   const rawLine = normalizes || terms.length === 0 ? [["raw", String(raw)]] : [];
-  const last = normalizes ? `normalised ${normalized}, × ${weight}` : `${raw} × ${weight}`;
+  const last = normalizes ? gettext("normalised {normalized}, × {weight}", {normalized, weight}) : `${raw} × ${weight}`;
   return [...terms, ...rawLine, [last, String(weighted)]];
 }
 
-const USED = " used with the pod";
+const USED = gettext(" used with the pod");
 
 /** A resource's use, allocatable and score are one line: "cpu 2950m / 4000m", 26. */
 function termLines(terms) {
@@ -71,8 +72,8 @@ function termLines(terms) {
     const {name, value, unit} = terms[place];
     const resource = name.endsWith(USED) ? name.slice(0, -USED.length) : "";
     const [whole, score] = terms.slice(place + 1, place + 3);
-    if (resource && whole?.name === `${resource} allocatable`) {
-      const scores = score?.name === `${resource} score`;
+    if (resource && whole?.name === gettext("{resource} allocatable", {resource})) {
+      const scores = score?.name === gettext("{resource} score", {resource});
       const part = `${resource} ${amountOf(resource, value, unit)} / ${amountOf(resource, whole.value, unit)}`;
       lines.push([part, scores ? String(score.value) : shareOf(value, whole.value)]);
       place += scores ? 2 : 1;

@@ -1,5 +1,6 @@
 /** The words of a scheduling cycle: what came out of each step, and what it means. */
-import {count, duration, moment, parseId} from "../shared/format.js";
+import {gettext, listed, ngettext} from "../../lib/words.js";
+import {count, duration, parseId, timeText} from "../shared/format.js";
 import {hasBindQueue} from "./cycle.js";
 import {fittingOf, groupsOf, mainSearch} from "./cycle_filter.js";
 import {scoresOf} from "./cycle_score.js";
@@ -21,29 +22,36 @@ function podName({pod}) {
 /** What came out of a step, in a few words. */
 export function outcomeOf({id, state}, answer) {
   if (state === "ahead") return "ahead";
-  if (state === "off") return "not reached";
+  if (state === "off") return gettext("not reached");
   return OUTCOMES[id](answer);
 }
 
 const OUTCOMES = {
-  pop: ({pop}) => (pop.event === "Pop" ? "first of activeQ" : pop.event),
+  pop: ({pop}) => (pop.event === "Pop" ? gettext("first of activeQ") : pop.event),
   snapshot: ({snapshot}) => {
     const {copied, kept} = snapshot.taken;
-    return `${copied.length} of ${many(copied.length + kept, "node")} copied`;
+    return ngettext("{count} of {count} node copied", "{count} of {count} nodes copied", copied.length + kept, {
+      count: copied.length,
+    });
   },
-  order: ({order}) => `starts at index ${order.searched.start}`,
+  order: ({order}) => gettext("starts at index {start}", {start: order.searched.start}),
   prefilter: ({pre_filter: answers}) => {
     const refuses = answers.find(({way}) => way === "refuses" || way === "fails");
     if (refuses) return `${refuses.plugin} ${refuses.way}`;
-    return `${answers.filter(({way}) => way === "skip").length} of ${many(answers.length, "plugin")} skip`;
+    return ngettext("{count} of {count} plugin skip", "{count} of {count} plugins skip", answers.length, {
+      count: answers.filter(({way}) => way === "skip").length,
+    });
   },
   filter: ({filter}) => {
     const search = mainSearch(filter);
-    return `${fittingOf(search)} of ${many(search.nodes.length, "node")} fit`;
+    return ngettext("{fitting} of {count} node fit", "{fitting} of {count} nodes fit", search.nodes.length, {
+      fitting: fittingOf(search),
+    });
   },
-  postfilter: ({post_filter: {outcome}}) => (outcome.node ? `${outcome.node} nominated` : "no candidate"),
+  postfilter: ({post_filter: {outcome}}) =>
+    outcome.node ? gettext("{node} nominated", {node: outcome.node}) : gettext("no candidate"),
   score: (answer) => {
-    if (!answer.score.is_compared) return "one node, no comparison";
+    if (!answer.score.is_compared) return gettext("one node, no comparison");
     const {nodes, others} = scoresOf(answer);
     const more = nodes.length > 3 || others > 0 ? " …" : "";
     return `${nodes
@@ -51,22 +59,25 @@ const OUTCOMES = {
       .map(({total}) => total)
       .join(" · ")}${more}`;
   },
-  host: ({host}) => (host.tied.length > 1 ? `${host.node}, one of ${host.tied.length} tied` : host.node),
+  host: ({host}) =>
+    host.tied.length > 1
+      ? gettext("{node}, one of {count} tied", {node: host.node, count: host.tied.length})
+      : host.node,
   bindqueue: ({rounds}) => {
     const ended = rounds.find(({what}) => what === "ended");
-    if (ended) return ended.error ? "the round failed" : "the round ended";
-    return rounds.length > 0 ? rounds.at(-1).what : "no volume to bind";
+    if (ended) return ended.error ? gettext("the round failed") : gettext("the round ended");
+    return rounds.length > 0 ? rounds.at(-1).what : gettext("no volume to bind");
   },
   assume: ({assume, volumes}) => {
     const bound = volumes?.assumed.at(-1)?.bind.map(({volume}) => volume) ?? [];
-    if (assume.forgotten) return "forgotten again";
-    return bound.length > 0 ? `pod, then ${bound.join(", ")}` : "the pod alone";
+    if (assume.forgotten) return gettext("forgotten again");
+    return bound.length > 0 ? gettext("pod, then {bound}", {bound: listed(bound)}) : gettext("the pod alone");
   },
-  permit: (answer) => pointWords(pointOf(answer, "Permit"), "no plugin waits"),
+  permit: (answer) => pointWords(pointOf(answer, "Permit"), gettext("no plugin waits")),
   prebind: (answer) => {
     const {looks = []} = answer.volumes ?? {};
-    if (looks.length > 0) return `looks ${many(looks.length, "time")}`;
-    return pointWords(pointOf(answer, "PreBind"), "nothing to do");
+    if (looks.length > 0) return ngettext("looks {count} time", "looks {count} times", looks.length);
+    return pointWords(pointOf(answer, "PreBind"), gettext("nothing to do"));
   },
   bind: ({bind}) => (bind.code === "Success" ? `nodeName = ${bind.node}` : bind.code),
 };
@@ -79,114 +90,179 @@ export function pointOf({points}, name) {
 function pointWords(point, empty) {
   if (!point) return empty;
   return point.code === "Success"
-    ? many(point.answers.length, "plugin says Success", "plugins say Success")
+    ? many(point.answers.length, gettext("plugin says Success"), gettext("plugins say Success"))
     : point.code;
 }
 
 /** What a step means, in one or two sentences. */
 export function sentenceOf({id, state}, answer) {
-  if (state === "ahead") return "The cycle has not come to this step.";
-  if (state === "off") return NOT_REACHED[id]?.(answer) ?? "Not reached.";
+  if (state === "ahead") return gettext("The cycle has not come to this step.");
+  if (state === "off") return NOT_REACHED[id]?.(answer) ?? gettext("Not reached.");
   return SENTENCES[id](answer);
 }
 
 const NOT_REACHED = {
   postfilter: ({filter}) =>
     filter
-      ? `Not reached: it runs only when no node passes. ${many(fittingOf(mainSearch(filter)), "node")} did.`
-      : "Not reached: a plugin refused the pod in PreFilter.",
-  filter: () => "Not reached: a plugin refused the pod in PreFilter.",
+      ? ngettext(
+          "Not reached: it runs only when no node passes. {count} node did.",
+          "Not reached: it runs only when no node passes. {count} nodes did.",
+          fittingOf(mainSearch(filter)),
+        )
+      : gettext("Not reached: a plugin refused the pod in PreFilter."),
+  filter: () => gettext("Not reached: a plugin refused the pod in PreFilter."),
 };
 
 const SENTENCES = {
   pop: (answer) =>
-    `${podName(answer)} leaves the queue and is in flight. Cycle ${answer.cycle} begins, attempt ${answer.pop.attempt}.`,
+    gettext("{pod} leaves the queue and is in flight. Cycle {cycle} begins, attempt {attempt}.", {
+      pod: podName(answer),
+      cycle: answer.cycle,
+      attempt: answer.pop.attempt,
+    }),
   snapshot: ({snapshot}) => {
     const {copied, kept} = snapshot.taken;
-    if (copied.length === 0) return "Nothing changed since the last snapshot, so no node is copied.";
-    return `Only what changed since the last snapshot is copied: ${count(copied.length)} of ${many(copied.length + kept, "node")}.`;
+    if (copied.length === 0) return gettext("Nothing changed since the last snapshot, so no node is copied.");
+    return ngettext(
+      "Only what changed since the last snapshot is copied: {count} of {count} node.",
+      "Only what changed since the last snapshot is copied: {count} of {count} nodes.",
+      copied.length + kept,
+      {count: count(copied.length)},
+    );
   },
   order: ({order, version}) => {
-    const where = version === "v1.11" ? "from the first node" : `from index ${order.searched.start}`;
+    const where =
+      version === "v1.11"
+        ? gettext("from the first node")
+        : gettext("from index {start}", {start: order.searched.start});
     return order.tree.zones.length > 1
-      ? `One node from each zone in turn, ${where}, so that the first nodes looked at are spread.`
-      : `All nodes are in one zone. They are looked at in order, ${where}.`;
+      ? gettext("One node from each zone in turn, {where}, so that the first nodes looked at are spread.", {where})
+      : gettext("All nodes are in one zone. They are looked at in order, {where}.", {where});
   },
   prefilter: ({pre_filter: answers}) => {
     const refuses = answers.find(({way}) => way === "refuses" || way === "fails");
-    if (refuses) return `${refuses.plugin} ends the cycle before a node is looked at: ${refuses.reasons.join(", ")}.`;
+    if (refuses)
+      return gettext("{plugin} ends the cycle before a node is looked at: {reasons}.", {
+        plugin: refuses.plugin,
+        reasons: listed(refuses.reasons),
+      });
     const skips = answers.filter(({way}) => way === "skip").length;
-    if (skips === 0) return "Each plugin reads the pod once. All of them have something to check.";
-    return `Each plugin reads the pod once. ${many(skips, "plugin has", "plugins have")} nothing to check, and will not be called at Filter.`;
+    if (skips === 0) return gettext("Each plugin reads the pod once. All of them have something to check.");
+    return ngettext(
+      "Each plugin reads the pod once. {count} plugin has nothing to check, and will not be called at Filter.",
+      "Each plugin reads the pod once. {count} plugins have nothing to check, and will not be called at Filter.",
+      skips,
+    );
   },
   filter: ({filter}) => {
     const search = mainSearch(filter);
     const fitting = fittingOf(search);
     if (fitting === 0) return blockerOf(search);
-    return `A node is dropped at its first refusal. ${count(search.calls)} of ${many(search.calls_at_most, "call")} are made; ${many(fitting, "node passes", "nodes pass")}.`;
+    return gettext("A node is dropped at its first refusal. {calls} of {many} are made; {many2}.", {
+      calls: count(search.calls),
+      many: many(search.calls_at_most, "call"),
+      many2: many(fitting, gettext("node passes"), gettext("nodes pass")),
+    });
   },
   postfilter: ({post_filter: {outcome}, filter}) => {
-    if (!outcome.node) return outcome.message || "Preemption finds no node where evictions would help.";
+    if (!outcome.node) return outcome.message || gettext("Preemption finds no node where evictions would help.");
     const chosen = outcome.candidates.find(({node}) => node === outcome.node);
-    const gone = chosen ? many(chosen.victims.length, "pod") : "no pod";
-    return `${filter ? "No node passes. " : ""}On ${outcome.node} there is room once ${gone} of lower priority ${chosen?.victims.length === 1 ? "is" : "are"} gone: the pod is nominated there, and will be tried again.`;
+    const gone = chosen ? many(chosen.victims.length, "pod") : gettext("no pod");
+    return ngettext(
+      "{filter}On {node} there is room once {gone} of lower priority is gone: the pod is nominated there, and will be tried again.",
+      "{filter}On {node} there is room once {gone} of lower priority are gone: the pod is nominated there, and will be tried again.",
+      chosen?.victims.length,
+      {filter: filter ? gettext("No node passes. ") : "", node: outcome.node, gone},
+    );
   },
   score: (answer) => {
-    if (!answer.score.is_compared) return "Only one node fits, so nothing is scored.";
+    if (!answer.score.is_compared) return gettext("Only one node fits, so nothing is scored.");
     const {nodes, same} = scoresOf(answer);
-    const totals = nodes.slice(0, 3).map(({node, total}) => `${node} gets ${count(total)}`);
-    return `${totals.join(", ")}. ${same > 0 ? `${count(same)} points of each are the same.` : "Each plugin tells the nodes apart."}`;
+    const totals = nodes
+      .slice(0, 3)
+      .map(({node, total}) => gettext("{node} gets {total}", {node, total: count(total)}));
+    return `${listed(totals)}. ${same > 0 ? gettext("{same} points of each are the same.", {same: count(same)}) : gettext("Each plugin tells the nodes apart.")}`;
   },
   host: ({host}) => {
-    if (host.tied.length < 2) return `${host.node} has the highest score.`;
-    return `${many(host.tied.length, "node")} have ${count(host.total)}. ${TIES[host.way]?.(host.node) ?? `${host.node} is taken.`}`;
+    if (host.tied.length < 2) return gettext("{node} has the highest score.", {node: host.node});
+    return ngettext("{count} node have {total}. {value}", "{count} nodes have {total}. {value}", host.tied.length, {
+      total: count(host.total),
+      value: TIES[host.way]?.(host.node) ?? gettext("{node} is taken.", {node: host.node}),
+    });
   },
   bindqueue: ({rounds}) =>
     rounds.length === 0
-      ? "The pod has no volume that is still to be bound, so it does not wait in the BindQueue."
-      : "v1.11 binds volumes in rounds: a worker writes them, the attempt ends as an error on purpose, and the pod is tried again.",
+      ? gettext("The pod has no volume that is still to be bound, so it does not wait in the BindQueue.")
+      : gettext(
+          "v1.11 binds volumes in rounds: a worker writes them, the attempt ends as an error on purpose, and the pod is tried again.",
+        ),
   assume: (answer) => {
     const {assume, volumes} = answer;
     const bound = volumes?.assumed.at(-1)?.bind.map(({volume}) => volume) ?? [];
-    const too = bound.length > 0 ? ` and ${bound.join(", ")} as taken` : "";
+    const too = bound.length > 0 ? gettext(" and {bound} as taken", {bound: listed(bound)}) : "";
     const known =
-      bound.length > 0 ? "though the API server knows neither" : "though the API server does not know it yet";
-    return `From here the scheduler counts ${podName(answer)} on ${assume.assumed.node}${too}, ${known}.`;
+      bound.length > 0
+        ? gettext("though the API server knows neither")
+        : gettext("though the API server does not know it yet");
+    return gettext("From here the scheduler counts {pod} on {node}{too}, {known}.", {
+      pod: podName(answer),
+      node: assume.assumed.node,
+      too,
+      known,
+    });
   },
   permit: (answer) => {
     const point = pointOf(answer, "Permit");
     if (!point)
-      return "No plugin of this profile asks to wait. The loop is free: the next cycle may start while this pod binds.";
-    return `${point.answers.map(({plugin, code}) => `${plugin} says ${code}`).join(", ")}.`;
+      return gettext(
+        "No plugin of this profile asks to wait. The loop is free: the next cycle may start while this pod binds.",
+      );
+    return `${listed(point.answers.map(({plugin, code}) => gettext("{plugin} says {code}", {plugin, code})))}.`;
   },
   prebind: ({volumes}) => {
     const {written = [], looks = []} = volumes ?? {};
     const error = written.find((each) => each.error)?.error ?? looks.find((each) => each.error)?.error;
-    if (error) return `PreBind fails: ${error}`;
-    if (written.length === 0) return "Nothing has to be written before the pod is bound.";
+    if (error) return gettext("PreBind fails: {error}", {error});
+    if (written.length === 0) return gettext("Nothing has to be written before the pod is bound.");
     if (!looks.some((each) => each.is_bound))
-      return "The volumes are written. PreBind looks once a second whether they are bound.";
-    return "The volumes are written. PreBind looks once a second, so it learns with a look that they are bound.";
+      return gettext("The volumes are written. PreBind looks once a second whether they are bound.");
+    return gettext(
+      "The volumes are written. PreBind looks once a second, so it learns with a look that they are bound.",
+    );
   },
   bind: ({bind, pod}) =>
     bind.code === "Success"
-      ? `One write to pods/${parseId(`pod/${pod}`).name}/binding. When the watch brings it back, the assumption becomes a fact.`
-      : `The write fails: ${bind.reasons.join(", ") || bind.code}.`,
+      ? gettext("One write to pods/{name}/binding. When the watch brings it back, the assumption becomes a fact.", {
+          name: parseId(`pod/${pod}`).name,
+        })
+      : gettext("The write fails: {reasons}.", {reasons: listed(bind.reasons) || bind.code}),
 };
 
 const TIES = {
-  random: (node) => `The draw of the run's seed takes ${node}.`,
-  turn: (node) => `They are taken in turn; it is the turn of ${node}.`,
-  name: (node) => `${node} is the first by name.`,
+  random: (node) => gettext("The draw of the run's seed takes {node}.", {node}),
+  turn: (node) => gettext("They are taken in turn; it is the turn of {node}.", {node}),
+  name: (node) => gettext("{node} is the first by name.", {node}),
 };
 
 /** Why no node fits: "None of 12 nodes fits: 9 say “Insufficient cpu”, …". */
 export function blockerOf(search) {
   const reasons = groupsOf(search)
     .slice(0, 3)
-    .map((group) => `${count(group.many)} × ${group.reasons.join(", ") || group.plugin}`);
-  const absent = search.absent > 0 ? ` ${many(search.absent, "node was", "nodes were")} left out by PreFilter.` : "";
-  return `None of ${many(search.nodes.length, "node")} fits: ${reasons.join("; ")}.${absent}`;
+    .map((group) => `${count(group.many)} × ${listed(group.reasons) || group.plugin}`);
+  const absent =
+    search.absent > 0
+      ? ngettext(
+          " {count} node was left out by PreFilter.",
+          " {count} nodes were left out by PreFilter.",
+          search.absent,
+        )
+      : "";
+  return ngettext(
+    "None of {count} node fits: {reasons}.{absent}",
+    "None of {count} nodes fits: {reasons}.{absent}",
+    search.nodes.length,
+    {reasons: reasons.join("; "), absent},
+  );
 }
 
 /** How long a band took, as the engine tells it: "serial · 162 ms". */
@@ -198,16 +274,16 @@ export function bandWords(band, {began, ended}) {
 /** The whole cycle in a sentence. */
 export function cycleWords(answer) {
   const {bind, queue} = answer;
-  if (bind?.code === "Success") return `bound to ${bind.node}`;
-  if (queue.requeued) return `back to ${PLACES[queue.requeued.place] ?? queue.requeued.place}`;
+  if (bind?.code === "Success") return gettext("bound to {node}", {node: bind.node});
+  if (queue.requeued) return gettext("back to {value}", {value: PLACES[queue.requeued.place] ?? queue.requeued.place});
   return answer.assume
-    ? `assumed on ${answer.assume.assumed.node}`
+    ? gettext("assumed on {node}", {node: answer.assume.assumed.node})
     : hasBindQueue(answer)
-      ? "in a round"
-      : "in progress";
+      ? gettext("in a round")
+      : gettext("in progress");
 }
 
-const PLACES = {active: "activeQ", backoff: "backoffQ", unschedulable: "unschedulable pods"};
+const PLACES = {active: "activeQ", backoff: "backoffQ", unschedulable: gettext("unschedulable pods")};
 
 /** Where the pod went after a failure, and why. */
 export function requeuedWords({place, judged_by: judge, missed, pod_scheduling_cycle: own, move_request_cycle: moved}) {
@@ -215,17 +291,41 @@ export function requeuedWords({place, judged_by: judge, missed, pod_scheduling_c
   if (judge === "moveRequestCycle") {
     const holds = moved >= own;
     // An error sends the pod there whatever the counters say.
-    if (holds === (place === "unschedulable")) return `It goes to ${where}.`;
-    return `It goes to ${where}: moveRequestCycle ${moved} ${holds ? "≥" : "<"} schedulingCycle ${own}.`;
+    if (holds === (place === "unschedulable")) return gettext("It goes to {where}.", {where});
+    return gettext("It goes to {where}: moveRequestCycle {moved} {holds} schedulingCycle {own}.", {
+      where,
+      moved,
+      holds: holds ? "≥" : "<",
+      own,
+    });
   }
-  if (missed.length === 0 && place !== "unschedulable") return `It goes to ${where}.`;
-  if (missed.length === 0) return `It goes to ${where}: no event came while it was in flight.`;
-  return `It goes to ${where}: ${many(missed.length, "event")} came while it was in flight.`;
+  if (missed.length === 0 && place !== "unschedulable") return gettext("It goes to {where}.", {where});
+  if (missed.length === 0) return gettext("It goes to {where}: no event came while it was in flight.", {where});
+  return ngettext(
+    "It goes to {where}: {count} event came while it was in flight.",
+    "It goes to {where}: {count} events came while it was in flight.",
+    missed.length,
+    {where},
+  );
 }
 
 /** How a backoff came about. */
 export function backoffWords({failures, initial, maximum, duration: length, ends, over_at: over}) {
-  const grown = failures > 1 ? `, doubled ${many(failures - 1, "time")}, at most ${duration(maximum)}` : "";
-  const flush = over > ends ? ` It may be tried from ${moment(over)} s on.` : "";
-  return `Backoff: ${duration(initial)}${grown}: ${duration(length)}, until ${moment(ends)} s.${flush}`;
+  const grown =
+    failures > 1
+      ? ngettext(
+          ", doubled {count} time, at most {maximum}",
+          ", doubled {count} times, at most {maximum}",
+          failures - 1,
+          {maximum: duration(maximum)},
+        )
+      : "";
+  const flush = over > ends ? gettext(" It may be tried from {over} on.", {over: timeText(over)}) : "";
+  return gettext("Backoff: {initial}{grown}: {length}, until {ends}.{flush}", {
+    initial: duration(initial),
+    grown,
+    length: duration(length),
+    ends: timeText(ends),
+    flush,
+  });
 }

@@ -1,3 +1,5 @@
+import {gettext} from "../../lib/words.js";
+
 /**
  * The steps of what looks after volumes, as the server tells them; see docs/inside.md. A step is an address:
  * `step=41.1` names the first of those that ended after event 41.
@@ -5,19 +7,19 @@
 
 /** The bands of the list, by the part of a step. */
 const BANDS = {
-  pv: {key: "binding", title: "binding"},
-  scheduler: {key: "binding", title: "binding"},
-  provisioner: {key: "binding", title: "binding"},
-  attach: {key: "node", title: "attach and mount"},
-  kubelet: {key: "node", title: "attach and mount"},
+  pv: {key: "binding", title: gettext("binding")},
+  scheduler: {key: "binding", title: gettext("binding")},
+  provisioner: {key: "binding", title: gettext("binding")},
+  attach: {key: "node", title: gettext("attach and mount")},
+  kubelet: {key: "node", title: gettext("attach and mount")},
 };
 
 /** Who does a step, by its part. */
 const WHO = {
-  pv: "PV controller",
+  pv: gettext("PV controller"),
   scheduler: "scheduler",
-  provisioner: "external provisioner",
-  attach: "attach/detach controller",
+  provisioner: gettext("external provisioner"),
+  attach: gettext("attach/detach controller"),
   kubelet: "kubelet",
 };
 
@@ -144,10 +146,10 @@ function knownAt(steps, place) {
 
 const MOST_COLUMNS = 7;
 const ROWS = [
-  ["api_server", "API server"],
-  ["informer", "informer cache"],
-  ["cache", "PV controller"],
-  ["assumed", "assume cache"],
+  ["api_server", gettext("API server")],
+  ["informer", gettext("informer cache")],
+  ["cache", gettext("PV controller")],
+  ["assumed", gettext("assume cache")],
 ];
 
 /**

@@ -1,4 +1,5 @@
 /** What a cycle would have decided, had its pod asked for another amount, as lines over the amounts. */
+import {gettext, listed} from "../../lib/words.js";
 import {amount as amountText, count, parseId} from "../shared/format.js";
 
 const LINES = 3;
@@ -47,7 +48,9 @@ function pointsOf(compared, node) {
 export function lineName({nodes}) {
   const [first, second, ...others] = nodes;
   if (!second) return first;
-  return others.length === 0 ? `${first} = ${second}` : `${first} and ${count(nodes.length - 1)} more`;
+  return others.length === 0
+    ? `${first} = ${second}`
+    : gettext("{first} and {count} more", {first, count: count(nodes.length - 1)});
 }
 
 /** Places in a box: `x` of an amount, `y` of a total. */
@@ -63,18 +66,25 @@ export function scalesOf({supposed}, {lowest, highest}, {left, width, top, heigh
 
 /** What would have come of the amount, in a sentence. */
 export function supposedWords({tied, fits, refused}) {
-  if (fits === 0) return `No node would fit: ${refused.join(", ") || "none is left"}.`;
-  if (fits === 1) return `Only ${tied[0]} would fit, so nothing would be scored.`;
-  if (tied.length > 1) return `${tied.slice(0, LINES).join(", ")} would tie, of ${count(fits)} that fit.`;
-  return `${tied[0]} would win, of ${count(fits)} that fit.`;
+  if (fits === 0)
+    return gettext("No node would fit: {refused}.", {refused: listed(refused) || gettext("none is left")});
+  if (fits === 1) return gettext("Only {value} would fit, so nothing would be scored.", {value: tied[0]});
+  if (tied.length > 1)
+    return gettext("{tied} would tie, of {fits} that fit.", {tied: listed(tied.slice(0, LINES)), fits: count(fits)});
+  return gettext("{value} would win, of {fits} that fit.", {value: tied[0], fits: count(fits)});
 }
 
 /** How a fork tries the amount: {id, commands, trial}, or null where no node would fit. */
 export function trialOf({pod, resource, asked}, {amount, tied, fields}) {
   if (tied.length === 0) return null;
   const id = `pod/${pod}`;
-  const order = `${parseId(id).name} asks for ${amountText(resource, amount)} instead of ${amountText(resource, asked)}`;
-  const end = tied.length === 1 ? {node: tied[0]} : {outcome: `it is bound to ${tied.join(" or ")}`};
+  const order = gettext("{name} asks for {amount} instead of {amount2}", {
+    name: parseId(id).name,
+    amount: amountText(resource, amount),
+    amount2: amountText(resource, asked),
+  });
+  const end =
+    tied.length === 1 ? {node: tied[0]} : {outcome: gettext("it is bound to {tied}", {tied: tied.join(" or ")})};
   return {id, commands: [{verb: "patch", object: id, patch: {spec: fields}}], trial: {order, at: null, ...end}};
 }
 
@@ -84,6 +94,6 @@ export function otherNode(pod, node) {
   return {
     id,
     commands: [{verb: "bind", object: id, node}],
-    trial: {order: `bind ${parseId(id).name} to ${node}`, at: null, node},
+    trial: {order: gettext("bind {name} to {node}", {name: parseId(id).name, node}), at: null, node},
   };
 }

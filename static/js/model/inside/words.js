@@ -1,5 +1,6 @@
+import {gettext, listed, ngettext} from "../../lib/words.js";
 import {callOf, operationLook, volumesOf} from "../health/node_volumes.js";
-import {duration, moment, parseId} from "../shared/format.js";
+import {duration, moment, parseId, timeText} from "../shared/format.js";
 import {ATTACHING, BINDING, DELETIONS, ENDS, SYNCS, TICKS} from "./sentences.js";
 import {nameOf, shortName} from "./steps.js";
 
@@ -31,7 +32,7 @@ function titleOf(step) {
 
 function syncSaid({function: name, outcome, error}) {
   const said = SYNCS[outcome] ?? DELETIONS[name] ?? UNKNOWN;
-  return error ? ["stops at an error", said[1]] : said;
+  return error ? [gettext("stops at an error"), said[1]] : said;
 }
 
 /** The volume that a sync of a claim found. */
@@ -42,15 +43,16 @@ function foundBy({taken}) {
 
 function bindingSaid({function: name, outcome, says, writes, entity}) {
   const facts = {...says, pod: says.pod ? parseId(`pod/${says.pod}`).name : "", claim: nameOf(entity)};
-  if (name === "AssumePodVolumes") return [BINDING[says.volume ? "assumed" : "assumed node"], facts];
+  if (name === "AssumePodVolumes") return [BINDING[says.volume ? "assumed" : gettext("assumed node")], facts];
   if (name === "BindPodVolumes" && outcome === "written") return [BINDING[writes[0].kind], facts];
-  if (outcome === "fails") return [BINDING[name === "checkBindings" ? "check fails" : "provisioning fails"], facts];
+  if (outcome === "fails")
+    return [BINDING[name === "checkBindings" ? gettext("check fails") : gettext("provisioning fails")], facts];
   return [BINDING[outcome] ?? UNKNOWN, facts];
 }
 
 function attachSaid({outcome, says, entity}) {
   const {volume, operation, delay = 0, others = []} = says;
-  const facts = {volume, node: nameOf(entity), others: others.join(", "), delay: duration(delay)};
+  const facts = {volume, node: nameOf(entity), others: listed(others), delay: duration(delay)};
   return [ATTACHING[operation ? `${operation} ${outcome}` : outcome] ?? UNKNOWN, facts];
 }
 
@@ -72,7 +74,7 @@ function tickSaid({pods, asked, volumes, before}) {
 /** ["web", "api", "shop"] → "web and 2 more". */
 function listed(names) {
   const [first = "", ...others] = new Set(names);
-  return others.length === 0 ? first : `${first} and ${others.length} more`;
+  return others.length === 0 ? first : gettext("{first} and {count} more", {first, count: others.length});
 }
 
 function endSaid({outcome, error, tick}) {
@@ -83,9 +85,9 @@ function endSaid({outcome, error, tick}) {
     delay: duration(ended.delay),
     retry: moment(ended.retry_at ?? 0),
   };
-  if (error === "") return [ENDS[isEqual(ended.volume, tick) ? "succeeds" : "succeeds, more to do"], facts];
-  if (ended.operation === VERIFY) return [ENDS["verify fails"], facts];
-  return [ENDS[ended.failures === 1 ? "fails once" : outcome] ?? UNKNOWN, facts];
+  if (error === "") return [ENDS[isEqual(ended.volume, tick) ? "succeeds" : gettext("succeeds, more to do")], facts];
+  if (ended.operation === VERIFY) return [ENDS[gettext("verify fails")], facts];
+  return [ENDS[ended.failures === 1 ? gettext("fails once") : outcome] ?? UNKNOWN, facts];
 }
 
 /** Whether the two states agree on a volume, which neither has when it is gone. */
@@ -107,6 +109,6 @@ function filled(text, facts) {
 /** The sentence for a step that was repeated: how often, and until when. */
 export function repeatedWords({repeated, last_at: last}) {
   if (repeated === 0) return "";
-  const times = repeated === 1 ? "once more" : `${repeated} times more`;
-  return `The same happened ${times}, until ${moment(last)} s.`;
+  const times = ngettext("once more", "{count} times more", repeated);
+  return gettext("The same happened {times}, until {last}.", {times, last: timeText(last)});
 }

@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {eventText} from "../shared/event_words.js";
 import {mergePatch} from "../shared/fold.js";
 import {CLAIM, MACHINES, VOLUME} from "./diagrams.js";
@@ -81,6 +82,6 @@ export function highlightsOf(machine, moves, now = moves.at(-1)?.to ?? "") {
 
 /** The title of a state; "" means outside the machine. */
 export function titleOf(machine, key) {
-  if (key === "") return machine.outside ?? "does not exist";
+  if (key === "") return machine.outside ?? gettext("does not exist");
   return machine.states.find((state) => state.key === key)?.title ?? key;
 }

@@ -1,3 +1,5 @@
+import {gettext} from "../../lib/words.js";
+
 /** The id of the entity that an object is, or is part of: "node/n1#kubernetes.io/csi/…" is part of a node. */
 export function entityOf(id) {
   return id.split("#", 1)[0];
@@ -28,5 +30,8 @@ export function nameOf(id, object) {
   const key = entityOf(id).slice(id.indexOf("/") + 1);
   if (!id.includes("#")) return key;
   const unique = id.slice(id.indexOf("#") + 1);
-  return `${object?.kubelet?.name ?? object?.controller?.name ?? unique.split("^").at(-1)} on ${key}`;
+  return gettext("{name} on {key}", {
+    name: object?.kubelet?.name ?? object?.controller?.name ?? unique.split("^").at(-1),
+    key,
+  });
 }

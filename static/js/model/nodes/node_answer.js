@@ -1,18 +1,19 @@
+import {gettext, ngettext} from "../../lib/words.js";
 import {moment, parseId} from "../shared/format.js";
 import {isTerminating, terminatingWords} from "../shared/terminating.js";
 import {failureSentence, failureWords} from "../health/operations.js";
 import {isRefused, volumesOf} from "../health/node_volumes.js";
 
 const PRESSURE = {
-  "node.kubernetes.io/memory-pressure": "is short of memory",
-  "node.kubernetes.io/disk-pressure": "is short of disk",
-  "node.kubernetes.io/pid-pressure": "is short of process ids",
-  "node.kubernetes.io/network-unavailable": "has no network",
+  "node.kubernetes.io/memory-pressure": gettext("is short of memory"),
+  "node.kubernetes.io/disk-pressure": gettext("is short of disk"),
+  "node.kubernetes.io/pid-pressure": gettext("is short of process ids"),
+  "node.kubernetes.io/network-unavailable": gettext("has no network"),
 };
 
 const STUCK = /** @type {const} */ ({state: "stuck", mark: "no", family: "stuck"});
 const WAITING = /** @type {const} */ ({state: "waiting", mark: "ok", family: "clock"});
-const WELL = /** @type {const} */ ({state: "well", mark: "ok", family: "settled", words: "Ready"});
+const WELL = /** @type {const} */ ({state: "well", mark: "ok", family: "settled", words: gettext("Ready")});
 
 /** How long, in ns, an unneeded volume may wait for its unmount before the page mentions it. */
 const PATIENCE = 10e9;
@@ -50,10 +51,10 @@ function terminating(name, node, at) {
   return {
     ...STUCK,
     mark: "victim",
-    words: "terminating",
+    words: gettext("terminating"),
     pod: null,
     figure: null,
-    sentence: `${name} is being deleted. ${terminatingWords(node, {at})}`,
+    sentence: gettext("{name} is being deleted. {terminating}", {name, terminating: terminatingWords(node, {at})}),
   };
 }
 
@@ -62,10 +63,12 @@ function notReady(name, node, pods) {
   const there = [...pods.values()].filter(({node: place}) => place === name).length;
   return {
     ...STUCK,
-    words: "NotReady",
+    words: gettext("NotReady"),
     pod: null,
-    sentence: `${name} is not Ready: its kubelet does not report, so no pod is started or stopped here.`,
-    figure: {value: String(there), words: there === 1 ? "pod is bound here" : "pods are bound here"},
+    sentence: gettext("{name} is not Ready: its kubelet does not report, so no pod is started or stopped here.", {
+      name,
+    }),
+    figure: {value: String(there), words: ngettext("pod is bound here", "pods are bound here", there)},
   };
 }
 
@@ -77,10 +80,10 @@ function failing(name, rows, at) {
   const [waits] = failed.waiting[0] ?? [];
   const [wants] = failed.desired[0] ?? [];
   const sentence = waits
-    ? `${parseId(waits).key || waits} cannot start: ${what}`
+    ? gettext("{key} cannot start: {what}", {key: parseId(waits).key || waits, what})
     : wants
-      ? `${wants} needs it: ${what}`
-      : `${failed.name} stays on ${name}: ${what}`;
+      ? gettext("{wants} needs it: {what}", {wants, what})
+      : gettext("{name} stays on {name2}: {what}", {name: failed.name, name2: name, what});
   return {
     state: /** @type {const} */ ("failing"),
     mark: "backoff",
@@ -97,8 +100,8 @@ function ended(sentence) {
 }
 
 function nextTry({retry_at: again, started}, at) {
-  if (started !== undefined) return {value: moment(at - started), words: "s since the retry began"};
-  return {value: moment(Math.max(0, again - at)), words: "s until the next retry"};
+  if (started !== undefined) return {value: moment(at - started), words: gettext("s since the retry began")};
+  return {value: moment(Math.max(0, again - at)), words: gettext("s until the next retry")};
 }
 
 function refused(rows) {
@@ -107,12 +110,15 @@ function refused(rows) {
   const [pod, since] = row.desired[0] ?? [];
   return {
     ...STUCK,
-    words: `${row.name} is attached to another node`,
+    words: gettext("{name} is attached to another node", {name: row.name}),
     pod: pod ? `pod/${pod}` : null,
     figure: null,
     since,
     volume: row.unique,
-    sentence: `${row.name} cannot be attached for ${pod ?? "a pod"}: it is attached to another node, and only one node may have it attached.`,
+    sentence: gettext(
+      "{name} cannot be attached for {pod}: it is attached to another node, and only one node may have it attached.",
+      {name: row.name, pod: pod ?? "a pod"},
+    ),
   };
 }
 
@@ -128,13 +134,13 @@ function lingering(rows, at) {
   const {deadline} = row.controller;
   return {
     ...STUCK,
-    words: `${row.name} is still in use`,
+    words: gettext("{name} is still in use", {name: row.name}),
     pod: null,
-    sentence: `No pod needs ${row.name} any more, but the node's volumesInUse still lists it.`,
+    sentence: gettext("No pod needs {name} any more, but the node's volumesInUse still lists it.", {name: row.name}),
     figure:
       deadline === undefined
         ? null
-        : {value: moment(Math.max(0, deadline - at)), words: "s until it is force-detached"},
+        : {value: moment(Math.max(0, deadline - at)), words: gettext("s until it is force-detached")},
   };
 }
 
@@ -146,7 +152,11 @@ function pressed(name, node) {
     words: PRESSURE[taint.key],
     pod: null,
     figure: null,
-    sentence: `${name} ${PRESSURE[taint.key]}: only pods that tolerate ${taint.key} are scheduled here.`,
+    sentence: gettext("{name} {value}: only pods that tolerate {key} are scheduled here.", {
+      name,
+      value: PRESSURE[taint.key],
+      key: taint.key,
+    }),
   };
 }
 
@@ -157,13 +167,13 @@ function waiting(rows, at) {
   const pods = new Set(waits.map(({pod}) => pod));
   const others = pods.size - 1;
   const and =
-    others === 0 ? "" : others === 1 ? ", and one more pod for its own" : `, and ${others} more pods for theirs`;
+    others === 0 ? "" : ngettext(", and one more pod for its own", ", and {count} more pods for theirs", others);
   return {
     ...WAITING,
-    words: "Ready",
+    words: gettext("Ready"),
     pod: `pod/${first.pod}`,
-    sentence: `${first.pod} waits for ${first.row.name}${and}.`,
-    figure: {value: moment(at - first.since), words: "s so far"},
+    sentence: gettext("{pod} waits for {name}{and}.", {pod: first.pod, name: first.row.name, and}),
+    figure: {value: moment(at - first.since), words: gettext("s so far")},
   };
 }
 
@@ -174,10 +184,10 @@ function attaching(rows, at) {
   const [pod, since] = row.desired[0];
   return {
     ...WAITING,
-    words: "Ready",
+    words: gettext("Ready"),
     pod: `pod/${pod}`,
-    sentence: `${row.name} is being attached for ${pod}.`,
-    figure: {value: moment(at - since), words: "s so far"},
+    sentence: gettext("{name} is being attached for {pod}.", {name: row.name, pod}),
+    figure: {value: moment(at - since), words: gettext("s so far")},
   };
 }
 
@@ -187,10 +197,13 @@ function cordoned(name, node) {
     state: /** @type {const} */ ("well"),
     mark: "gated",
     family: "held",
-    words: "cordoned",
+    words: gettext("cordoned"),
     pod: null,
     figure: null,
-    sentence: `${name} is cordoned: only pods that tolerate node.kubernetes.io/unschedulable are scheduled here.`,
+    sentence: gettext(
+      "{name} is cordoned: only pods that tolerate node.kubernetes.io/unschedulable are scheduled here.",
+      {name},
+    ),
   };
 }
 
@@ -201,22 +214,34 @@ function calm(rows) {
       ...WELL,
       pod: null,
       figure: null,
-      sentence: `Nothing is stuck here; ${again.name} is mounted again for ${again.desired[0][0]}, which runs.`,
+      sentence: gettext("Nothing is stuck here; {name} is mounted again for {value}, which runs.", {
+        name: again.name,
+        value: again.desired[0][0],
+      }),
     };
   }
   const going = rows.filter(({sign}) => sign !== "=");
   if (going.length > 0) {
-    const some = going.length === 1 ? going[0].name : `${going.length} volumes`;
+    const some = going.length === 1 ? going[0].name : gettext("{count} volumes", {count: going.length});
     return {
       ...WELL,
       pod: null,
       figure: null,
-      sentence: `Nothing is stuck here; ${some} ${going.length === 1 ? "is" : "are"} being removed.`,
+      sentence: ngettext(
+        "Nothing is stuck here; {some} is being removed.",
+        "Nothing is stuck here; {some} are being removed.",
+        going.length,
+        {some},
+      ),
     };
   }
   const sentence =
     rows.length === 0
-      ? "Nothing is stuck here; no volume is desired or attached."
-      : `Nothing is stuck here; every volume that a pod needs is ${rows.every(({kubelet}) => kubelet) ? "mounted for it" : "attached, and mounted if a container mounts it"}.`;
+      ? gettext("Nothing is stuck here; no volume is desired or attached.")
+      : gettext("Nothing is stuck here; every volume that a pod needs is {every}.", {
+          every: rows.every(({kubelet}) => kubelet)
+            ? gettext("mounted for it")
+            : gettext("attached, and mounted if a container mounts it"),
+        });
   return {...WELL, pod: null, figure: null, sentence};
 }

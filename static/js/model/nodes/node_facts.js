@@ -1,9 +1,10 @@
+import {gettext, listed} from "../../lib/words.js";
 import {byName} from "../shared/format.js";
 import {isTerminating} from "../shared/terminating.js";
 
 /** The states of a node, such as Ready or cordoned, as [mark, family, words]. */
 export function nodeStates(node) {
-  if (!node) return [["expired", "held", "does not exist at this moment"]];
+  if (!node) return [["expired", "held", gettext("does not exist at this moment")]];
   const found = [node.ready ? ["ok", "settled", "Ready"] : ["no", "stuck", "NotReady"]];
   if (node.unschedulable) found.push(["gated", "held", "cordoned"]);
   if (isTerminating(node)) found.push(["victim", "stuck", "terminating"]);
@@ -14,14 +15,14 @@ export function nodeStates(node) {
 export function nodeFacts(node) {
   const taints = (node.taints ?? []).map(({key, value, effect}) => `${key}${value ? `=${value}` : ""}:${effect}`);
   return [
-    node.zone ? `zone ${node.zone}` : "no zone",
-    taints.length > 0 ? taints.join(", ") : "no taints",
-    `volumesInUse: ${node.volumes_in_use?.length ?? 0}`,
-    `volumesAttached: ${node.volumes_attached?.length ?? 0}`,
+    node.zone ? gettext("zone {zone}", {zone: node.zone}) : gettext("no zone"),
+    taints.length > 0 ? listed(taints) : gettext("no taints"),
+    gettext("volumesInUse: {count}", {count: node.volumes_in_use?.length ?? 0}),
+    gettext("volumesAttached: {count}", {count: node.volumes_attached?.length ?? 0}),
   ].join(" · ");
 }
 
-const RESOURCE_NAMES = {cpu: "CPU", memory: "Memory", "ephemeral-storage": "Ephemeral storage", pods: "Pods"};
+const RESOURCE_NAMES = {cpu: "CPU", memory: "Memory", "ephemeral-storage": gettext("Ephemeral storage"), pods: "Pods"};
 
 /**
  * The resources of a node as the scheduler counts them, and the volumes that each CSI driver may attach:
@@ -40,7 +41,9 @@ export function resourcesOf(node, drivers = {}) {
   );
   rows.sort((a, b) => rank(a) - rank(b) || byName(a.resource, b.resource));
   for (const [driver, limit] of Object.entries(drivers).sort(([a], [b]) => byName(a, b))) {
-    rows.push(resourceRow("slots", `Attachable volumes, ${driver}`, attachedBy(node, driver), 0, limit));
+    rows.push(
+      resourceRow("slots", gettext("Attachable volumes, {driver}", {driver}), attachedBy(node, driver), 0, limit),
+    );
   }
   return rows;
 }

@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {byName, parseId} from "../shared/format.js";
 import {rowsInTrouble} from "../health/operations.js";
 import {isFinished} from "../shared/terminating.js";
@@ -132,13 +133,13 @@ const TILE_ORDER = {bound: 0, terminating: 1, assumed: 2, nominated: 3};
 
 /** The title of a zone of `Nodes.zones`. */
 export function zoneTitle(zone) {
-  return zone === null ? "deleted" : zone || "no zone";
+  return zone === null ? "deleted" : zone || gettext("no zone");
 }
 
 /** The accessible name of a zone. */
 export function zoneLabel(zone) {
-  if (zone === null) return "Deleted nodes";
-  return zone ? `Zone ${zone}` : "No zone";
+  if (zone === null) return gettext("Deleted nodes");
+  return zone ? gettext("Zone {zone}", {zone}) : gettext("No zone");
 }
 
 /** The node a pod is drawn on, or null: bound, assumed or nominated there. */
@@ -170,7 +171,7 @@ export function meters(node, wanted = null, {drivers = {}, devices = 0, taken = 
   if (devices > 0)
     rows.push({
       resource: "devices",
-      title: "Devices",
+      title: gettext("Devices"),
       requested: taken,
       assumed: 0,
       allocatable: devices,
@@ -225,6 +226,7 @@ export function hint(node, at) {
   const taint = (node.taints ?? []).find((each) => !each.key.startsWith("node.kubernetes.io/"));
   if (taint) return taint.value ? `${taint.key}=${taint.value}` : taint.key;
   // Nodes of an imported cluster were created before the run.
-  if (node.created > 0 && node.created <= at) return `joined ${(node.created / 1e9).toFixed(1)} s`;
+  if (node.created > 0 && node.created <= at)
+    return gettext("joined {created} s", {created: (node.created / 1e9).toFixed(1)});
   return "";
 }

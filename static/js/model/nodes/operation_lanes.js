@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {mergePatch} from "../shared/fold.js";
 import {byName, duration} from "../shared/format.js";
 import {operationLook} from "../health/node_volumes.js";
@@ -70,7 +71,7 @@ function activities(node, unique) {
   if (node.attachments?.[unique]?.operation) operations.push(["controller", node.attachments[unique].operation]);
   const found = new Map();
   if (Object.values(kubelet?.mounts ?? {}).includes("VolumeMounted")) {
-    found.set("mounted", {look: "steady", family: "settled", label: "", title: "mounted"});
+    found.set("mounted", {look: "steady", family: "settled", label: "", title: gettext("mounted")});
   }
   for (const [whose, operation] of operations) {
     if (operation.name === VERIFY) continue;
@@ -90,7 +91,7 @@ function activities(node, unique) {
         look: "bo",
         family: "clock",
         label: wait,
-        title: `backoff after failure ${operation.failures}`,
+        title: gettext("backoff after failure {failures}", {failures: operation.failures}),
         until: operation.retry_at,
         failed: operation.failed,
         whose,
@@ -108,7 +109,13 @@ function follow(lane, now, at) {
     slice.to = at;
     const backs = [...now.values()].find(({failed, whose}) => failed === at && whose === slice.whose);
     if (backs && slice.look === "t")
-      Object.assign(slice, {look: "", family: "stuck", label: "", title: `${slice.title} failed`, failed: true});
+      Object.assign(slice, {
+        look: "",
+        family: "stuck",
+        label: "",
+        title: gettext("{title} failed", {title: slice.title}),
+        failed: true,
+      });
     lane.open.delete(key);
   }
   for (const [key, {look, family, label, title, begins, until, whose, failed, tried}] of now) {
@@ -119,7 +126,7 @@ function follow(lane, now, at) {
         look: "",
         family: "stuck",
         label: "",
-        title: `${tried} failed`,
+        title: gettext("{tried} failed", {tried}),
         from: at,
         to: at,
         until: null,

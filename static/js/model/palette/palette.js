@@ -1,4 +1,5 @@
 /** What the command palette offers for what was typed. An entry is {title, about, href?, run?}. */
+import {gettext} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 import {objectPage} from "../run/place.js";
 
@@ -32,7 +33,7 @@ export function objectEntries(entities, hrefOf) {
   for (const id of entities.keys()) {
     const {kind, key} = parseId(id);
     if (!KINDS.has(kind)) continue;
-    const about = objectPage(id).page === "manifest" ? `${kind}, its manifest` : kind;
+    const about = objectPage(id).page === "manifest" ? gettext("{kind}, its manifest", {kind}) : kind;
     entries.push({title: key, about, href: () => hrefOf(id)});
   }
   return entries;

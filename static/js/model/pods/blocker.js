@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {count, duration} from "../shared/format.js";
 import {sinceWords} from "./evidence.js";
 
@@ -7,13 +8,18 @@ import {sinceWords} from "./evidence.js";
  */
 export function instantWords(blocker, attempt, model) {
   if (!blocker.attempt) return "";
-  if (attempt?.number !== blocker.attempt) return `As of attempt ${count(blocker.attempt)}.`;
+  if (attempt?.number !== blocker.attempt)
+    return gettext("As of attempt {attempt}.", {attempt: count(blocker.attempt)});
   return ageWords(attempt, model);
 }
 
 /** "As of attempt 3, 3.82 s ago, event 660; 140 events since then." for what an attempt decided. */
 export function ageWords(attempt, {seq, at}) {
-  const words = `As of attempt ${count(attempt.number)}, ${duration(at - attempt.at)} ago, event ${count(attempt.seq)}`;
+  const words = gettext("As of attempt {number}, {at} ago, event {seq}", {
+    number: count(attempt.number),
+    at: duration(at - attempt.at),
+    seq: count(attempt.seq),
+  });
   const since = sinceWords(attempt, {seq});
   return since ? `${words}; ${since}.` : `${words}.`;
 }

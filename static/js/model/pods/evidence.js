@@ -1,3 +1,4 @@
+import {gettext, ngettext} from "../../lib/words.js";
 import {count} from "../shared/format.js";
 
 /** The evidence of a pod's newest attempt at the event shown, and the state of loading it. */
@@ -34,22 +35,22 @@ export function isShadow({cycle}) {
 
 /** What a piece of evidence is of: "attempt 2". */
 export function attemptName(evidence) {
-  return `${isShadow(evidence) ? "shadow decision" : "attempt"} ${evidence.number}`;
+  return `${isShadow(evidence) ? gettext("shadow decision") : "attempt"} ${evidence.number}`;
 }
 
 /** "4 events since then", "" if nothing has happened since an attempt that ended at *seq*; `now` is the event shown. */
 export function sinceWords({seq}, {seq: now}) {
   const since = now - seq;
   if (!(since > 0)) return "";
-  return since === 1 ? "1 event since then" : `${count(since)} events since then`;
+  return ngettext("{count} event since then", "{count} events since then", since);
 }
 
 /** The state of the evidence of pod *name* in words. */
 export function evidenceWords({status, evidence}, name) {
-  if (evidence) return `filter results for ${name}, ${attemptName(evidence)}`;
-  if (status === "unneeded") return `${name} was bound without a scheduling attempt`;
-  if (status === "none") return `${name} has had no scheduling attempt yet`;
-  if (status === "loading") return `loading ${name}'s attempt…`;
-  if (status === "failed") return `${name}'s attempt could not be read`;
-  return `no scheduling attempt of ${name} has finished yet`;
+  if (evidence) return gettext("filter results for {name}, {attempt}", {name, attempt: attemptName(evidence)});
+  if (status === "unneeded") return gettext("{name} was bound without a scheduling attempt", {name});
+  if (status === "none") return gettext("{name} has had no scheduling attempt yet", {name});
+  if (status === "loading") return gettext("loading {name}'s attempt…", {name});
+  if (status === "failed") return gettext("{name}'s attempt could not be read", {name});
+  return gettext("no scheduling attempt of {name} has finished yet", {name});
 }

@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {awaitedOn} from "../health/operations.js";
 import {mergePatch} from "../shared/fold.js";
 import {duration} from "../shared/format.js";
@@ -8,13 +9,28 @@ import {isFinished} from "../shared/terminating.js";
  * lane, "" for no label, or null while it is not; `awaited` is the volume that it waits for (see awaitedOn). A `rare` lane is hidden while it is empty.
  */
 const LANES = [
-  {key: "gated", title: "Gated", mark: "gated", family: "held", look: "wait", rare: true, when: inQueue("gated")},
-  {key: "active", title: "Active", mark: "active", family: "ready", look: "", when: inQueue("active")},
-  {key: "in_flight", title: "In flight", mark: "in-flight", family: "working", look: "", when: inQueue("in_flight")},
-  {key: "backoff", title: "Backoff", mark: "backoff", family: "clock", look: "wait", when: backingOff},
+  {
+    key: "gated",
+    title: gettext("Gated"),
+    mark: "gated",
+    family: "held",
+    look: "wait",
+    rare: true,
+    when: inQueue("gated"),
+  },
+  {key: "active", title: gettext("Active"), mark: "active", family: "ready", look: "", when: inQueue("active")},
+  {
+    key: "in_flight",
+    title: gettext("In flight"),
+    mark: "in-flight",
+    family: "working",
+    look: "",
+    when: inQueue("in_flight"),
+  },
+  {key: "backoff", title: gettext("Backoff"), mark: "backoff", family: "clock", look: "wait", when: backingOff},
   {
     key: "unschedulable",
-    title: "Unschedulable",
+    title: gettext("Unschedulable"),
     mark: "unschedulable",
     family: "stuck",
     look: "open",
@@ -22,7 +38,7 @@ const LANES = [
   },
   {
     key: "nominated",
-    title: "Nominated",
+    title: gettext("Nominated"),
     mark: "nominated",
     family: "promised",
     look: "ghost",
@@ -30,7 +46,7 @@ const LANES = [
   },
   {
     key: "binding",
-    title: "Binding",
+    title: gettext("Binding"),
     mark: "assumed",
     family: "promised",
     look: "",
@@ -38,7 +54,7 @@ const LANES = [
   },
   {
     key: "starting",
-    title: "Starting",
+    title: gettext("Starting"),
     mark: "bound",
     family: "settled",
     look: "wait",
@@ -46,7 +62,7 @@ const LANES = [
   },
   {
     key: "attaching",
-    title: "Attaching",
+    title: gettext("Attaching"),
     mark: "attach",
     family: "ready",
     look: "wait",
@@ -55,7 +71,7 @@ const LANES = [
   },
   {
     key: "mounting",
-    title: "Mounting",
+    title: gettext("Mounting"),
     mark: "mount",
     family: "working",
     look: "wait",
@@ -64,7 +80,7 @@ const LANES = [
   },
   {
     key: "running",
-    title: "Running",
+    title: gettext("Running"),
     mark: "run",
     family: "settled",
     look: "",
@@ -72,7 +88,7 @@ const LANES = [
   },
   {
     key: "ending",
-    title: "Terminating",
+    title: gettext("Terminating"),
     mark: "victim",
     family: "stuck",
     look: "open",
@@ -81,7 +97,7 @@ const LANES = [
   },
   {
     key: "ended",
-    title: "Ended",
+    title: gettext("Ended"),
     mark: "vbound",
     family: "held",
     look: "wait",
@@ -131,7 +147,7 @@ export function lifeOf(id, events, seq) {
 
 /** The time spent in a lane up to a moment: "3.00 s (2×)", or "not reached". */
 export function spent({slices}, at) {
-  if (slices.length === 0) return "not reached";
+  if (slices.length === 0) return gettext("not reached");
   const whole = slices.reduce((sum, {from, to}) => sum + Math.max(0, (to ?? at) - from), 0);
   return `${duration(whole)} (${slices.length}×)`;
 }
@@ -189,11 +205,11 @@ function inQueue(place) {
 
 function backingOff({queue, queue_since: since, backoff_until: until}) {
   if (queue !== "backoff") return null;
-  return until === undefined || since === undefined ? "" : `up to ${duration(until - since)}`;
+  return until === undefined || since === undefined ? "" : gettext("up to {until}", {until: duration(until - since)});
 }
 
 function unschedulable({queue, attempts}) {
-  return queue === "unschedulable" ? `since attempt ${attempts ?? 0}` : null;
+  return queue === "unschedulable" ? gettext("since attempt {attempts}", {attempts: attempts ?? 0}) : null;
 }
 
 function isStarting(pod) {

@@ -1,3 +1,4 @@
+import {gettext, listed, ngettext} from "../../lib/words.js";
 import {amount, byName, count} from "../shared/format.js";
 import {attemptName} from "./evidence.js";
 import {bestFirst, closestFirst, verdictOf} from "./verdict.js";
@@ -37,7 +38,7 @@ export function foldSkipped({columns, rows}) {
     ...row,
     cells: row.cells && [...row.cells.filter(stays), {kind: "skip", verdict: null}],
   }));
-  const fold = {name: `${idle.length} skipped`, skipped: true, folded: idle};
+  const fold = {name: gettext("{count} skipped", {count: idle.length}), skipped: true, folded: idle};
   return {columns: [...columns.filter(stays), fold], rows: kept};
 }
 
@@ -62,9 +63,17 @@ export function matrixNote(evidence) {
   }
   const most = [...reasons].sort(([a, left], [b, right]) => right - left || byName(a, b));
   const named = most.slice(0, 3).map(([reason, nodes]) => `${count(nodes)} ${reason}`);
-  if (most.length > 3) named.push(`${most.length - 3} other ${most.length === 4 ? "reason" : "reasons"}`);
-  const fits = `${count(evidence.feasible)} of ${count(evidence.evaluated)} ${evidence.evaluated === 1 ? "node" : "nodes"} feasible`;
-  return [attemptName(evidence), fits, named.join(", ")].filter(Boolean).join(" · ");
+  if (most.length > 3)
+    named.push(
+      gettext("{count} other {count2}", {count: most.length - 3, count2: most.length === 4 ? "reason" : "reasons"}),
+    );
+  const fits = ngettext(
+    "{feasible} of {count} node feasible",
+    "{feasible} of {count} nodes feasible",
+    evidence.evaluated,
+    {feasible: count(evidence.feasible)},
+  );
+  return [attemptName(evidence), fits, listed(named)].filter(Boolean).join(" · ");
 }
 
 /** The short text of a cell: "cpu −250m", "dedicated", "skew 2 > 1". */
@@ -75,9 +84,9 @@ export function cellWords({detail, text, short, unit}) {
     const more = lacking.length > 1 ? ` +${lacking.length - 1}` : "";
     return `${resource} −${bare(resource, missing)}${more}`;
   }
-  if (unit === "skew") return `skew ${detail.skew} > ${detail.maxSkew}`;
-  if (unit === "volumes") return `${short} too many`;
-  if (detail?.nominated) return "reserved for nominated pod";
+  if (unit === "skew") return gettext("skew {skew} > {maxSkew}", {skew: detail.skew, maxSkew: detail.maxSkew});
+  if (unit === "volumes") return gettext("{short} too many", {short});
+  if (detail?.nominated) return gettext("reserved for nominated pod");
   if (detail?.claims) return text.replace(/ for .*/, "");
   return detail?.key ?? text;
 }
@@ -95,8 +104,8 @@ export function numbersOf({detail}, pod) {
 }
 
 const EFFECT = {
-  Unschedulable: "Preemption may help.",
-  UnschedulableAndUnresolvable: "Preemption cannot help.",
+  Unschedulable: gettext("Preemption may help."),
+  UnschedulableAndUnresolvable: gettext("Preemption cannot help."),
 };
 
 /** Upstream's reasons as a sentence, and whether preemption may help. */
@@ -136,7 +145,7 @@ function cellOf({name, skipped}, stop, verdict) {
   const also = verdict.also?.[name];
   if (also) return {kind: "also", verdict: also};
   // Evidence of an earlier release has only the name.
-  if (verdict.failing?.includes(name)) return {kind: "also", verdict: {text: "fails", plugin: name}};
+  if (verdict.failing?.includes(name)) return {kind: "also", verdict: {text: gettext("fails"), plugin: name}};
   return {kind: "ok", verdict: null};
 }
 
@@ -147,11 +156,11 @@ function shortages(detail) {
 function sum(resource, {allocatable, used, requested, short}, pod) {
   const value = (whole) => bare(resource, whole);
   return [
-    {label: `Allocatable ${resource}`, value: value(allocatable), look: ""},
-    {label: "Requested by other pods", value: `− ${value(used)}`, look: ""},
-    {label: "Free", value: value(allocatable - used), look: "total"},
-    {label: `Requested by ${pod}`, value: value(requested), look: ""},
-    {label: "Short by", value: value(short), look: "total short"},
+    {label: gettext("Allocatable {resource}", {resource}), value: value(allocatable), look: ""},
+    {label: gettext("Requested by other pods"), value: `− ${value(used)}`, look: ""},
+    {label: gettext("Free"), value: value(allocatable - used), look: "total"},
+    {label: gettext("Requested by {pod}", {pod}), value: value(requested), look: ""},
+    {label: gettext("Short by"), value: value(short), look: gettext("total short")},
   ];
 }
 
@@ -164,7 +173,7 @@ function bare(resource, value) {
 
 function plain(value) {
   if (value === null || value === undefined) return "";
-  if (Array.isArray(value)) return value.join(", ");
+  if (Array.isArray(value)) return listed(value);
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 

@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {podHealth} from "../health/pod.js";
 
 const OWNERS = ["replicaset", "statefulset", "daemonset", "job", "replicationcontroller"];
@@ -14,11 +15,11 @@ export const PLACES = [
   ["stuck", "stuck"],
   ["failing", "failing"],
   ["unschedulable", "unschedulable"],
-  ["backoff", "in backoff"],
+  ["backoff", gettext("in backoff")],
   ["active", "active"],
-  ["in_flight", "in flight"],
+  ["in_flight", gettext("in flight")],
   ["gated", "gated"],
-  ["unqueued", "not queued"],
+  ["unqueued", gettext("not queued")],
   ["assumed", "assumed"],
   ["starting", "starting"],
   ["terminating", "terminating"],

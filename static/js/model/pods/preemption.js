@@ -1,14 +1,15 @@
-import {byName, moment} from "../shared/format.js";
+import {gettext, listed} from "../../lib/words.js";
+import {byName, timeText} from "../shared/format.js";
 
 const OFFSET = 2 ** 31;
 
 /** The titles of the criteria by which preemption compares candidates, in order; events call them rungs. */
 export const CRITERIA = {
-  "fewest PDB violations": "PDB violations",
-  "lowest highest priority": "Highest priority",
-  "smallest priority sum": "Sum of priorities",
+  "fewest PDB violations": gettext("PDB violations"),
+  "lowest highest priority": gettext("Highest priority"),
+  "smallest priority sum": gettext("Sum of priorities"),
   "fewest victims": "Victims",
-  "latest start time": "Latest start",
+  "latest start time": gettext("Latest start"),
 };
 
 /** The first rung where extenders took candidates away. */
@@ -39,22 +40,22 @@ export function preemptionNote({candidates, rungs: all, node}) {
   const several = Object.keys(candidates ?? {}).length;
   const rungs = (all ?? []).filter(({rung}) => rung !== BY_EXTENDERS);
   const lost = several - ((all ?? []).find(({rung}) => rung === BY_EXTENDERS)?.left.length ?? several);
-  const gone = lost > 0 ? `, ${lost} taken out by an extender` : "";
+  const gone = lost > 0 ? gettext(", {lost} taken out by an extender", {lost}) : "";
   const found = `${several} ${several === 1 ? "candidate" : "candidates"}${gone}`;
   if (!node) return found;
-  if (several - lost === 1) return `${found}, ${node} chosen`;
+  if (several - lost === 1) return gettext("{found}, {node} chosen", {found, node});
   const decided = rungs.findIndex(({left}) => left.length === 1);
-  if (rungs[0]?.rung === "no victims") return `${found}, ${node} needs no evictions`;
+  if (rungs[0]?.rung === "no victims") return gettext("{found}, {node} needs no evictions", {found, node});
   return decided < 0
-    ? `${found}, ${node} chosen first of equal candidates`
-    : `${found}, ${node} chosen by criterion ${decided + 1}`;
+    ? gettext("{found}, {node} chosen first of equal candidates", {found, node})
+    : gettext("{found}, {node} chosen by criterion {decided}", {found, node, decided: decided + 1});
 }
 
 /** Why preemption cannot help on the other nodes: [reason, number of nodes], the most frequent first. */
 export function nodesWithoutHelp({hopeless}) {
   const counts = new Map();
   for (const reasons of Object.values(hopeless ?? {})) {
-    const words = reasons.join(", ");
+    const words = listed(reasons);
     counts.set(words, (counts.get(words) ?? 0) + 1);
   }
   return [...counts].sort(([a, left], [b, right]) => right - left || byName(a, b));
@@ -63,7 +64,7 @@ export function nodesWithoutHelp({hopeless}) {
 /** The row of a candidate that an extender took out before the first criterion. */
 function takenOut(node, victims, reprieved) {
   const cells = Object.keys(CRITERIA).map((_, place) =>
-    place === 0 ? {text: "extender", state: "out"} : {text: "·", state: "gone"},
+    place === 0 ? {text: gettext("extender"), state: "out"} : {text: "·", state: "gone"},
   );
   return {node, victims, reprieved, chosen: false, cells, lasted: -1};
 }
@@ -75,7 +76,7 @@ function cellOf(rung, costs, place, out) {
 
 function costWords(rung, cost) {
   if (cost === undefined) return "";
-  if (rung === "latest start time") return cost === null ? "not started" : startWords(cost);
+  if (rung === "latest start time") return cost === null ? gettext("not started") : startWords(cost);
   if (rung === "smallest priority sum") return sumWords(cost);
   return String(cost);
 }
@@ -91,5 +92,5 @@ function sumWords(sum) {
 
 /** Pods of an imported cluster started before the run. */
 function startWords(at) {
-  return at < 0 ? "before the run" : `${moment(at)} s`;
+  return at < 0 ? gettext("before the run") : `${timeText(at)}`;
 }

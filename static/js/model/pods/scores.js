@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {bestFirst} from "./verdict.js";
 
 /**
@@ -34,9 +35,9 @@ export function scoresOf(evidence, most) {
 export function choiceOf({tied, tie_break: way}) {
   const equal = tied?.length ?? 0;
   if (equal < 2) return "";
-  if (way === "name") return `first by name of ${equal} equal scores`;
-  if (way === "turn") return `its turn among ${equal} equal scores`;
-  return `chosen at random among ${equal} equal scores`;
+  if (way === "name") return gettext("first by name of {equal} equal scores", {equal});
+  if (way === "turn") return gettext("its turn among {equal} equal scores", {equal});
+  return gettext("chosen at random among {equal} equal scores", {equal});
 }
 
 /** A plugin with scores so much higher does not set the scale: NodePreferAvoidPods gives 1,000,000. */

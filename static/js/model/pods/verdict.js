@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {byName, bytes, cpu} from "../shared/format.js";
 import {attemptName, isShadow} from "./evidence.js";
 
@@ -10,15 +11,18 @@ export function verdictOf(evidence, name) {
   const verdict = evidence.verdicts?.[name];
   if (verdict) return {kind: "unfit", ...verdict};
   if (!wasEvaluated(evidence, name)) {
-    return {kind: "skipped", text: `not evaluated in ${attemptName(evidence)}`};
+    return {kind: "skipped", text: gettext("not evaluated in {attempt}", {attempt: attemptName(evidence)})};
   }
   const score = evidence.scores?.[name]?.total;
-  const points = score === undefined ? "" : `, score ${score}`;
+  const points = score === undefined ? "" : gettext(", score {score}", {score});
   if (evidence.node === name) {
-    const chosen = isShadow(evidence) ? "would be chosen" : "chosen";
-    return {kind: "chosen", text: `${chosen}${isOnlyFeasible(evidence) ? ", the only node that fits" : points}`};
+    const chosen = isShadow(evidence) ? gettext("would be chosen") : "chosen";
+    return {
+      kind: "chosen",
+      text: `${chosen}${isOnlyFeasible(evidence) ? gettext(", the only node that fits") : points}`,
+    };
   }
-  return {kind: "fits", text: `fits${points}`};
+  return {kind: "fits", text: gettext("fits{points}", {points})};
 }
 
 /** Whether only one node was feasible; the scheduler then skips scoring. */
@@ -81,14 +85,15 @@ export function emphasise(text) {
 /** The number of a blocker as {value, words}, or null if nothing was measured. */
 export function figureOf({value, unit, node}) {
   if (typeof value !== "number") return null;
-  const on = node ? ` on ${node}` : "";
+  const on = node ? gettext(" on {node}", {node}) : "";
   const several = value === 1 ? "" : "s";
-  if (unit === "cpu") return {value: cpu(value), words: `CPU short${on}`};
-  if (unit === "memory" || unit === "ephemeral-storage") return {value: bytes(value), words: `${unit} short${on}`};
-  if (unit === "pods") return {value: String(value), words: `pod${several} too many${on}`};
-  if (unit === "volumes") return {value: String(value), words: `volume${several} too many${on}`};
-  if (unit === "skew") return {value: String(value), words: `over the allowed skew${on}`};
-  return {value: String(value), words: `${unit ?? ""} short${on}`.trim()};
+  if (unit === "cpu") return {value: cpu(value), words: gettext("CPU short{on}", {on})};
+  if (unit === "memory" || unit === "ephemeral-storage")
+    return {value: bytes(value), words: gettext("{unit} short{on}", {unit, on})};
+  if (unit === "pods") return {value: String(value), words: gettext("pod{several} too many{on}", {several, on})};
+  if (unit === "volumes") return {value: String(value), words: gettext("volume{several} too many{on}", {several, on})};
+  if (unit === "skew") return {value: String(value), words: gettext("over the allowed skew{on}", {on})};
+  return {value: String(value), words: gettext("{unit} short{on}", {unit: unit ?? "", on}).trim()};
 }
 
 /** Mark and family of a verdict. */

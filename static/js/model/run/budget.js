@@ -1,4 +1,5 @@
-import {count, moment} from "../shared/format.js";
+import {gettext} from "../../lib/words.js";
+import {count, timeText} from "../shared/format.js";
 
 const MIB = 1024 * 1024;
 const UNITS = {d: 86_400, h: 3_600, m: 60, s: 1};
@@ -8,8 +9,8 @@ export const PARTS = ["events", "objects", "time", "memory"];
 
 /** How much was used of a part, as people read it. */
 export function usedText(part, amount) {
-  if (part === "time") return `${moment(amount)} s`;
-  if (part === "memory") return amount ? `${count(Math.round(amount / MIB))} MiB` : "not measured yet";
+  if (part === "time") return `${timeText(amount)}`;
+  if (part === "memory") return amount ? `${count(Math.round(amount / MIB))} MiB` : gettext("not measured yet");
   return count(amount);
 }
 

@@ -1,25 +1,26 @@
+import {gettext, listed} from "../../lib/words.js";
 import {podHealth} from "../health/pod.js";
-import {count, duration, moment, ratio} from "../shared/format.js";
+import {count, duration, moment, ratio, timeText} from "../shared/format.js";
 import {gatesText} from "./gates.js";
 import {Histogram} from "./timeline.js";
 
 /** The titles of the numbers of a comparison. */
 export const MEASURES = {
-  pods: "Pods",
-  bound: "Bound",
-  pending: "Pending",
-  bindings: "Bindings",
-  "time to bind, median": "Time to bind, median",
-  "time to bind, worst": "Time to bind, worst",
-  attempts: "Attempts",
-  evicted: "Evicted",
-  nodes: "Nodes",
-  "nodes used": "Nodes with pods",
+  pods: gettext("Pods"),
+  bound: gettext("Bound"),
+  pending: gettext("Pending"),
+  bindings: gettext("Bindings"),
+  "time to bind, median": gettext("Time to bind, median"),
+  "time to bind, worst": gettext("Time to bind, worst"),
+  attempts: gettext("Attempts"),
+  evicted: gettext("Evicted"),
+  nodes: gettext("Nodes"),
+  "nodes used": gettext("Nodes with pods"),
 };
 
 /** A number of either run, or "none yet". */
 export function figure(value, unit) {
-  if (value === null || value === undefined) return "none yet";
+  if (value === null || value === undefined) return gettext("none yet");
   return unit === "ns" ? duration(value) : count(value);
 }
 
@@ -41,7 +42,7 @@ export function shareDifference({a, b}) {
   if (a[1] === 0 || b[1] === 0) return "";
   const points = Math.round((b[0] / b[1] - a[0] / a[1]) * 1000) / 10;
   if (points === 0) return "0";
-  return `${points > 0 ? "+" : "−"}${Math.abs(points).toFixed(1)} points`;
+  return gettext("{points}{points2} points", {points: points > 0 ? "+" : "−", points2: Math.abs(points).toFixed(1)});
 }
 
 function percent(part, whole) {
@@ -62,8 +63,11 @@ export function foldedRows(rows) {
 /** The text of several identical events. */
 export function alikeText(rows) {
   const [first, last] = [rows[0].at, rows.at(-1).at];
-  const when = first === last ? `at ${moment(first)} s` : `from ${moment(first)} to ${moment(last)} s`;
-  return `${count(rows.length)} identical events in both runs, ${when}`;
+  const when =
+    first === last
+      ? gettext("at {first}", {first: timeText(first)})
+      : gettext("from {first} to {last}", {first: moment(first), last: timeText(last)});
+  return gettext("{count} identical events in both runs, {when}", {count: count(rows.length), when});
 }
 
 /**
@@ -86,11 +90,11 @@ export function barsOn({to, counts}) {
 }
 
 const RELATIONS = {
-  fork: "forks of this run",
-  parent: "the parent run",
-  sibling: "forks of the same run",
-  scenario: "other runs of the scenario",
-  other: "runs of other scenarios",
+  fork: gettext("forks of this run"),
+  parent: gettext("the parent run"),
+  sibling: gettext("forks of the same run"),
+  scenario: gettext("other runs of the scenario"),
+  other: gettext("runs of other scenarios"),
 };
 
 /** The runs to compare with, in groups [title, runs], the closest related first. */
@@ -108,11 +112,11 @@ export function runLine(run) {
     `#${id} ${name}`,
     profile,
     gatesText(run.feature_gates),
-    run.external_scheduler ? "external scheduler" : "",
-    `seed ${seed}`,
-    isFork ? `fork of #${parent} at ${moment(forked)} s` : "",
+    run.external_scheduler ? gettext("external scheduler") : "",
+    gettext("seed {seed}", {seed}),
+    isFork ? gettext("fork of #{parent} at {forked}", {parent, forked: timeText(forked)}) : "",
   ];
-  return parts.filter(Boolean).join(", ");
+  return listed(parts.filter(Boolean));
 }
 
 /** A sentence about runs that have not reached the moment shown, or "". */
@@ -120,6 +124,11 @@ export function shortfall({at, reached, a, b}) {
   if (at === null || at <= reached) return "";
   const late = [a, b].filter((run) => run.head_at < at && run.status !== "finished");
   return late
-    .map((run) => `#${run.id} has only reached ${moment(run.head_at)} s and is compared at that time.`)
+    .map((run) =>
+      gettext("#{id} has only reached {head_at} and is compared at that time.", {
+        id: run.id,
+        head_at: timeText(run.head_at),
+      }),
+    )
     .join(" ");
 }

@@ -1,10 +1,11 @@
+import {gettext} from "../../lib/words.js";
 import {count} from "../shared/format.js";
 
 const WORDS = {
-  connecting: "Connecting…",
-  waiting: "Reconnecting…",
-  stalled: "The server cannot read the run",
-  gone: "This run was deleted",
+  connecting: gettext("Connecting…"),
+  waiting: gettext("Reconnecting…"),
+  stalled: gettext("The server cannot read the run"),
+  gone: gettext("This run was deleted"),
 };
 
 /**
@@ -13,13 +14,16 @@ const WORDS = {
  */
 export function connectionLook(connection, {worker, building}, past) {
   if (WORDS[connection]) return {state: connection, words: WORDS[connection]};
-  if (past) return {state: connection, words: "Connected"};
-  if (worker === "waiting") return {state: "stalled", words: "Waiting for a worker"};
+  if (past) return {state: connection, words: gettext("Connected")};
+  if (worker === "waiting") return {state: "stalled", words: gettext("Waiting for a worker")};
   if (worker === "building") return {state: "connecting", words: buildingWords(building)};
-  return {state: connection, words: "Live"};
+  return {state: connection, words: gettext("Live")};
 }
 
 function buildingWords(building) {
-  if (!building?.of) return "Building the first state…";
-  return `Building the first state: ${count(building.objects)} of ${count(building.of)} objects`;
+  if (!building?.of) return gettext("Building the first state…");
+  return gettext("Building the first state: {objects} of {of} objects", {
+    objects: count(building.objects),
+    of: count(building.of),
+  });
 }

@@ -1,17 +1,18 @@
 /** The question to confirm before a change that deletes something or resumes a finished run. */
-import {count, moment, parseId} from "../shared/format.js";
+import {gettext, ngettext} from "../../lib/words.js";
+import {count, parseId, timeText} from "../shared/format.js";
 import {faultWords} from "./failures.js";
 
 /** Commands whose effect cannot simply be undone, and what each does. */
 const DESTRUCTIVE = {
   delete: "Deletes",
-  delete_pods: "Deletes the pods on",
+  delete_pods: gettext("Deletes the pods on"),
   evict: "Evicts",
-  evict_pods: "Evicts the pods on",
-  replace: "Deletes and recreates",
-  stop_kubelet: "Stops the kubelet of",
+  evict_pods: gettext("Evicts the pods on"),
+  replace: gettext("Deletes and recreates"),
+  stop_kubelet: gettext("Stops the kubelet of"),
   stop_scheduler: "Stops",
-  fault: "Injects a fault",
+  fault: gettext("Injects a fault"),
 };
 
 const HARMLESS = {
@@ -21,7 +22,7 @@ const HARMLESS = {
   resize: "Resizes",
   apply: "Applies",
   create: "Creates",
-  start_kubelet: "Starts the kubelet of",
+  start_kubelet: gettext("Starts the kubelet of"),
   start_scheduler: "Starts",
 };
 
@@ -35,10 +36,14 @@ export function consentFor(run, bodies) {
   const drains = drained(bodies);
   const lines = drains ? [] : bodies.map(commandLine);
   if (isFinished)
-    lines.push(`The run is finished. This resumes it at ${moment(run.head_at ?? 0)} s, until nothing is left to do.`);
+    lines.push(
+      gettext("The run is finished. This resumes it at {head_at}, until nothing is left to do.", {
+        head_at: timeText(run.head_at ?? 0),
+      }),
+    );
   return {
-    title: drains ? `Drain ${drains}?` : titleOf(bodies),
-    button: drains ? "Drain" : buttonOf(bodies),
+    title: drains ? gettext("Drain {drains}?", {drains}) : titleOf(bodies),
+    button: drains ? gettext("Drain") : buttonOf(bodies),
     lines,
     drains,
   };
@@ -51,27 +56,27 @@ function drained(bodies) {
 }
 
 function commandLine({verb, object, manifest, patch}) {
-  if (verb === "fault") return `Injects a fault: ${faultWords(patch)}.`;
+  if (verb === "fault") return gettext("Injects a fault: {fault}.", {fault: faultWords(patch)});
   const subject = object ? parseId(object).key : (manifest?.metadata?.name ?? "");
   return `${DESTRUCTIVE[verb] ?? HARMLESS[verb] ?? verb} ${subject}`.trim().concat(".");
 }
 
 function titleOf(bodies) {
-  if (bodies.length > 1) return `Send these ${bodies.length} changes?`;
+  if (bodies.length > 1) return gettext("Send these {count} changes?", {count: bodies.length});
   return `${commandLine(bodies[0]).slice(0, -1)}?`.replace(/^(\w+?)s\b/, (_, verb) => verb);
 }
 
 const BUTTONS = {
-  delete: "Delete",
-  delete_pods: "Delete",
-  evict: "Evict",
-  replace: "Replace",
-  cordon: "Cordon",
-  uncordon: "Uncordon",
-  patch: "Apply",
-  resize: "Resize",
-  apply: "Apply",
-  fault: "Inject",
+  delete: gettext("Delete"),
+  delete_pods: gettext("Delete"),
+  evict: gettext("Evict"),
+  replace: gettext("Replace"),
+  cordon: gettext("Cordon"),
+  uncordon: gettext("Uncordon"),
+  patch: gettext("Apply"),
+  resize: gettext("Resize"),
+  apply: gettext("Apply"),
+  fault: gettext("Inject"),
 };
 
 function buttonOf(bodies) {
@@ -80,12 +85,22 @@ function buttonOf(bodies) {
 
 /** What draining a node does, from what the server counts: {evicted, daemon, budgets: [{name, pods, allowed}]}. */
 export function drainLines(node, {evicted, daemon, budgets}) {
-  const lines = [`Cordons ${node}, then evicts ${pods(evicted)}.`];
-  if (daemon > 0) lines.push(`${pods(daemon)} of DaemonSets ${daemon === 1 ? "stays" : "stay"}.`);
+  const lines = [gettext("Cordons {node}, then evicts {pods}.", {node, pods: pods(evicted)})];
+  if (daemon > 0)
+    lines.push(ngettext("{pods} of DaemonSets stays.", "{pods} of DaemonSets stay.", daemon, {pods: pods(daemon)}));
   for (const {name, pods: covered, allowed} of budgets) {
     const refused = Math.max(0, covered - allowed);
-    const outcome = refused === 0 ? "allows all of them" : `allows ${count(allowed)}: ${pods(refused)} may stay`;
-    lines.push(`The disruption budget ${name} covers ${count(covered)} of them and ${outcome}.`);
+    const outcome =
+      refused === 0
+        ? gettext("allows all of them")
+        : gettext("allows {allowed}: {pods} may stay", {allowed: count(allowed), pods: pods(refused)});
+    lines.push(
+      gettext("The disruption budget {name} covers {covered} of them and {outcome}.", {
+        name,
+        covered: count(covered),
+        outcome,
+      }),
+    );
   }
   return lines;
 }

@@ -1,13 +1,26 @@
 /** The question to confirm before a run is deleted. */
+import {gettext, ngettext} from "../../lib/words.js";
 import {count} from "../shared/format.js";
 
 /** The question about *run*, as /api/runs/ID/ describes it: {title, lines}. */
 export function deletionOf(run) {
-  const lines = [`Deletes its ${things(run.head, "event")} and everything else that it recorded.`];
-  if (run.status === "playing") lines.push("It is playing and is stopped first.");
-  if (run.forks === 1) lines.push("Its fork keeps its own history.");
-  if (run.forks > 1) lines.push(`Its ${things(run.forks, "fork")} keep their own history.`);
-  return {title: `Delete run ${run.name} #${run.id}?`, lines: [...lines, "This cannot be undone."]};
+  const lines = [
+    ngettext(
+      "Deletes its {count} event and everything else that it recorded.",
+      "Deletes its {count} events and everything else that it recorded.",
+      run.head,
+    ),
+  ];
+  if (run.status === "playing") lines.push(gettext("It is playing and is stopped first."));
+  if (run.forks === 1) lines.push(gettext("Its fork keeps its own history."));
+  if (run.forks > 1)
+    lines.push(
+      ngettext("Its {count} fork keep their own history.", "Its {count} forks keep their own history.", run.forks),
+    );
+  return {
+    title: gettext("Delete run {name} #{id}?", {name: run.name, id: run.id}),
+    lines: [...lines, gettext("This cannot be undone.")],
+  };
 }
 
 function things(number, name) {

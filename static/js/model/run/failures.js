@@ -1,4 +1,5 @@
 /** What can be let fail on purpose, from the page of an object: the same faults as those of scenarios and commands. */
+import {gettext, listed} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 
 const ATTACHES = [
@@ -6,10 +7,10 @@ const ATTACHES = [
   ["detach", "detach"],
 ];
 const MOUNTS = [
-  ["mount_device", "mount of a device"],
+  ["mount_device", gettext("mount of a device")],
   ["mount", "mount"],
   ["unmount", "unmount"],
-  ["unmount_device", "unmount of a device"],
+  ["unmount_device", gettext("unmount of a device")],
 ];
 
 /**
@@ -20,8 +21,11 @@ export function failuresOf(id, {entities}) {
   const {kind, key, name} = parseId(id);
   if (kind === "node") return nodeFailures(name, entities.get(id));
   if (kind === "volume")
-    return [...calls({volume: name}, `of ${name}`), repeated("delete", "deletion of its storage", {volume: name}, "")];
-  if (kind === "claim") return [repeated("provision", "provisioning of its volume", {claim: key}, "")];
+    return [
+      ...calls({volume: name}, gettext("of {name}", {name})),
+      repeated("delete", gettext("deletion of its storage"), {volume: name}, ""),
+    ];
+  if (kind === "claim") return [repeated("provision", gettext("provisioning of its volume"), {claim: key}, "")];
   if (kind === "pod") return podFailures(id, entities.get(id));
   return [];
 }
@@ -30,20 +34,24 @@ function nodeFailures(name, node) {
   const object = `node/${name}`;
   const power = node?.ready
     ? [
-        {text: "Stop its kubelet", body: {verb: "stop_kubelet", object}},
-        {text: "Turn its power off", body: fault({die: name})},
+        {text: gettext("Stop its kubelet"), body: {verb: "stop_kubelet", object}},
+        {text: gettext("Turn its power off"), body: fault({die: name})},
       ]
-    : [{text: "Let it return: power and kubelet", body: fault({revive: name})}];
-  const driver = {name: "driver", label: "Driver", type: "text", value: ""};
+    : [{text: gettext("Let it return: power and kubelet"), body: fault({revive: name})}];
+  const driver = {name: "driver", label: gettext("Driver"), type: "text", value: ""};
   return [
     ...power,
     {
-      text: "Unregister a driver here",
+      text: gettext("Unregister a driver here"),
       body: fault({unregister: "", node: name}),
       asks: {...driver, name: "unregister"},
     },
-    {text: "Register a driver here", body: fault({register: "", node: name}), asks: {...driver, name: "register"}},
-    {text: "Provision nothing for it any more", body: fault({full: name})},
+    {
+      text: gettext("Register a driver here"),
+      body: fault({register: "", node: name}),
+      asks: {...driver, name: "register"},
+    },
+    {text: gettext("Provision nothing for it any more"), body: fault({full: name})},
     ...calls({node: name}, "here"),
   ];
 }
@@ -52,15 +60,15 @@ function podFailures(id, pod) {
   const {namespace} = parseId(id);
   const named = Object.entries(KIND_NAMES).flatMap(([kind, label]) =>
     [
-      ["missing", `Let a ${label} be missing`],
-      ["present", `Let a ${label} be there again`],
+      ["missing", gettext("Let a {label} be missing", {label})],
+      ["present", gettext("Let a {label} be there again", {label})],
     ].map(([name, text]) => ({
       text,
       body: fault({[name]: ""}),
       asks: {name, label, type: "text", value: "", prefix: `${kind}/${namespace}/`},
     })),
   );
-  const heal = {text: "Play on as if its containers were healthy", body: fault({heal: id})};
+  const heal = {text: gettext("Play on as if its containers were healthy"), body: fault({heal: id})};
   return pod?.node ? [...named, heal] : named;
 }
 
@@ -72,9 +80,9 @@ function calls(where, words) {
 
 function repeated(call, text, where, words) {
   return {
-    text: `Fail the next ${text} ${words}`.trim(),
+    text: gettext("Fail the next {text} {words}", {text, words}).trim(),
     body: fault({fail: call, ...where}),
-    asks: {name: "times", label: "Times", type: "number", value: 1},
+    asks: {name: "times", label: gettext("Times"), type: "number", value: 1},
   };
 }
 
@@ -95,7 +103,5 @@ export function commandOf({body, asks}, value) {
 
 /** A fault in words, as its event has them: "unregister csi.example.com, node n1". */
 export function faultWords(patch) {
-  return Object.entries(patch ?? {})
-    .map(([name, value]) => `${name} ${value}`)
-    .join(", ");
+  return listed(Object.entries(patch ?? {}).map(([name, value]) => `${name} ${value}`));
 }

@@ -1,3 +1,5 @@
+import {listed} from "../../lib/words.js";
+
 /** Feature gates as the flag --feature-gates lists them: "A=true, B=false". Throws an Error naming an entry that is not one. */
 export function parseGates(text) {
   const entries = text
@@ -16,7 +18,5 @@ function parseEntry(entry) {
 
 /** Feature gates in one text: "A=true, B=false". */
 export function gatesText(gates) {
-  return Object.entries(gates ?? {})
-    .map(([name, value]) => `${name}=${value}`)
-    .join(", ");
+  return listed(Object.entries(gates ?? {}).map(([name, value]) => `${name}=${value}`));
 }

@@ -1,3 +1,4 @@
+import {gettext, ngettext} from "../../lib/words.js";
 import {volumeLook} from "../machines/machines.js";
 import {nodeAnswer} from "../nodes/node_answer.js";
 import {parseId} from "../shared/format.js";
@@ -44,7 +45,11 @@ function claimHealth(id, claim, model) {
   if (key === "bound") return failingHealth(name, model) ?? troubleHealth(claim) ?? looked("well", CLAIM_LOOK.bound);
   if (key === "lost" || isVolumeGone(claim, volume)) return looked("stuck", CLAIM_LOOK.lost);
   if (key === "pending" && claim.class && !bindingMode(claim, entities) && !entities.has(`class/${claim.class}`))
-    return looked("stuck", {...CLAIM_LOOK.pending, family: "stuck"}, `class ${claim.class} does not exist`);
+    return looked(
+      "stuck",
+      {...CLAIM_LOOK.pending, family: "stuck"},
+      gettext("class {class} does not exist", {class: claim.class}),
+    );
   return troubleHealth(claim) ?? looked("waiting", CLAIM_LOOK[key]);
 }
 
@@ -72,10 +77,10 @@ function resourceClaimHealth(id, claim, model) {
   if (claim.devices?.length > 0) {
     const failed = users.find(([, {trouble}]) => trouble?.name === "FailedPrepareDynamicResources");
     if (failed) return troubleHealth(failed[1]);
-    return looked("well", {mark: "ok", family: "settled", text: "allocated"});
+    return looked("well", {mark: "ok", family: "settled", text: gettext("allocated")});
   }
   const stuck = users.map(([other, pod]) => podHealth(other, pod, model)).find(({state}) => state === "stuck");
-  const text = "no device yet";
+  const text = gettext("no device yet");
   if (stuck) return looked("stuck", {mark: "no", family: "stuck", text}, `${text}: ${stuck.detail}`);
   return looked("waiting", {mark: "in-flight", family: "clock", text});
 }
@@ -104,8 +109,11 @@ function workloadHealth(id, model) {
   const own = troubleHealth(model.entities.get(id));
   if (own && pods.every(({state}) => state !== "stuck")) return own;
   const worst = pods.sort((a, b) => WORST.indexOf(a.state) - WORST.indexOf(b.state))[0];
-  if (!worst) return healthIs("well", "", ["expired", "held", "no pods"]);
+  if (!worst) return healthIs("well", "", ["expired", "held", gettext("no pods")]);
   const alike = pods.filter(({state}) => state === worst.state).length;
-  const number = `${alike} of ${pods.length} ${pods.length === 1 ? "pod" : "pods"} ${worst.state}`;
+  const number = ngettext("{alike} of {count} pod {state}", "{alike} of {count} pods {state}", pods.length, {
+    alike,
+    state: worst.state,
+  });
   return healthIs(worst.state, "", [worst.mark, worst.family, number], `${number}: ${worst.detail}`);
 }

@@ -1,29 +1,31 @@
 /** The critical path of a pod in words and as parts of a strip; docs/timeline.md has the names of its steps. */
-import {duration, moment, parseId} from "../shared/format.js";
+import {gettext, listed} from "../../lib/words.js";
+import {duration, parseId, timeText} from "../shared/format.js";
 
 const TITLES = {
-  gated: "scheduling gates",
-  queue: "queue",
-  attempt: "attempts",
-  grace: "grace of evicted pods",
-  overtaken: "overtaken",
-  room: "until there was room",
-  unschedulable: "unschedulable",
-  backoff: "backoff",
-  binding: "binding",
-  attach: "attach",
-  kubelet: "kubelet looks again",
-  mount: "mount",
-  volumes: "volumes",
-  start: "image and start",
+  gated: gettext("scheduling gates"),
+  queue: gettext("queue"),
+  attempt: gettext("attempts"),
+  grace: gettext("grace of evicted pods"),
+  overtaken: gettext("overtaken"),
+  room: gettext("until there was room"),
+  unschedulable: gettext("unschedulable"),
+  backoff: gettext("backoff"),
+  binding: gettext("binding"),
+  attach: gettext("attach"),
+  kubelet: gettext("kubelet looks again"),
+  mount: gettext("mount"),
+  volumes: gettext("volumes"),
+  start: gettext("image and start"),
 };
 
 const STEPS = {
-  attempt: ({attempt}) => `attempt ${attempt}`,
-  grace: ({objects}) => `grace of ${objects.map(nameOf).join(", ")}`,
-  overtaken: ({object}) => `overtaken by ${nameOf(object)}`,
-  room: ({object}) => `until ${nameOf(object)} left`,
-  attach: ({object}) => (object.startsWith("node/") ? `attach to ${nameOf(object)}` : "attach"),
+  attempt: ({attempt}) => gettext("attempt {attempt}", {attempt}),
+  grace: ({objects}) => gettext("grace of {objects}", {objects: listed(objects.map(nameOf))}),
+  overtaken: ({object}) => gettext("overtaken by {object}", {object: nameOf(object)}),
+  room: ({object}) => gettext("until {object} left", {object: nameOf(object)}),
+  attach: ({object}) =>
+    object.startsWith("node/") ? gettext("attach to {object}", {object: nameOf(object)}) : "attach",
 };
 
 /** "overtaken by payments-5": one step. */
@@ -39,12 +41,18 @@ export function sumTitle(name) {
 /** The heading of a path. */
 export function pathTitle({pod, from, to, open}) {
   const length = duration(to - from);
-  return open ? `Why has ${nameOf(pod)} waited for ${length}?` : `Why did ${nameOf(pod)} take ${length}?`;
+  return open
+    ? gettext("Why has {pod} waited for {length}?", {pod: nameOf(pod), length})
+    : gettext("Why did {pod} take {length}?", {pod: nameOf(pod), length});
 }
 
 /** From when to when it goes. */
 export function pathExtent({from, to, open}) {
-  return `created ${moment(from)} s → ${open ? "now" : "running or ended"} ${moment(to)} s`;
+  return gettext("created {from} → {open} {to}", {
+    from: timeText(from),
+    open: open ? "now" : gettext("running or ended"),
+    to: timeText(to),
+  });
 }
 
 /** The steps with the place of each on a strip, as percent of the whole. */

@@ -5,6 +5,7 @@
  * A place is {seq, pod, claim, volume}: the seq is null at the newest event, the others are ids such as
  * "pod/shop/web-3" or null. A page may keep more values in its address.
  */
+import {gettext} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 import {parseSeq} from "./timeline.js";
 
@@ -71,7 +72,9 @@ export function parsePlace(search) {
   const seq = parseSeq(query.get("seq") ?? "");
   const problem =
     query.get("seq") && seq === null
-      ? `The address has seq “${query.get("seq")}”, which is not a whole number. The newest event is shown.`
+      ? gettext("The address has seq “{get}”, which is not a whole number. The newest event is shown.", {
+          get: query.get("seq"),
+        })
       : "";
   const place = {seq, problem, attempt: parseSeq(query.get("attempt") ?? "")};
   for (const kind of SELECTED) place[kind] = query.get(kind) ? `${kind}/${query.get(kind)}` : null;

@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {foldInto, unfold} from "../shared/fold.js";
 
 /** How many of the newest events are kept. */
@@ -67,7 +68,7 @@ export class RunState {
 /** Frames are missing between the known state and this frame. */
 export class GapError extends Error {
   constructor(seq, first) {
-    super(`frames are missing: the state is at seq ${seq}, the frame begins with ${first}`);
+    super(gettext("frames are missing: the state is at seq {seq}, the frame begins with {first}", {seq, first}));
     this.name = "GapError";
   }
 }

@@ -1,3 +1,4 @@
+import {gettext, listed, ngettext} from "../../lib/words.js";
 import {healthOf} from "./health_of.js";
 import {count, duration} from "../shared/format.js";
 
@@ -26,7 +27,9 @@ export function supersededWords(ids, model) {
     ),
   );
   const told = parts.filter(Boolean);
-  return told.length > 0 ? `superseded in this run at ${duration(model.at)}: ${told.join("; ")}` : "";
+  return told.length > 0
+    ? gettext("superseded in this run at {at}: {told}", {at: duration(model.at), told: told.join("; ")})
+    : "";
 }
 
 function partOf(ids, name, model) {
@@ -34,7 +37,19 @@ function partOf(ids, name, model) {
   const well = ids.filter((id) => model.entities.has(id) && healthOf(id, model).state === "well").length;
   const several = `${name}${ids.length === 1 ? "" : "s"}`;
   const parts = [];
-  if (well > 0) parts.push(`${count(well)} of ${count(ids.length)} ${several} ${well === 1 ? "goes" : "go"} on`);
-  if (gone > 0) parts.push(`${count(gone)} of ${count(ids.length)} ${several} ${gone === 1 ? "is" : "are"} gone`);
-  return parts.join(", ");
+  if (well > 0)
+    parts.push(
+      ngettext("{count} of {count} {several} goes on", "{count} of {count} {several} go on", well, {
+        count: count(ids.length),
+        several,
+      }),
+    );
+  if (gone > 0)
+    parts.push(
+      ngettext("{count} of {count} {several} is gone", "{count} of {count} {several} are gone", gone, {
+        count: count(ids.length),
+        several,
+      }),
+    );
+  return listed(parts);
 }

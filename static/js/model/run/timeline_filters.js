@@ -1,4 +1,5 @@
 /** The filters of the timeline in the address and in the query of the events resource. */
+import {gettext} from "../../lib/words.js";
 import {parseSeconds} from "./timeline.js";
 
 const FILTERS = ["kind", "object", "component", "from", "to", "kubernetes", "order"];
@@ -54,7 +55,13 @@ export function filterQuery({order, ...filters}) {
     if (filters[name] === "") continue;
     query[name] = parseSeconds(filters[name]);
     if (query[name] === null)
-      return {query: null, problem: `${title} is “${filters[name]}”; it must be a time in seconds, such as 12.5.`};
+      return {
+        query: null,
+        problem: gettext("{title} is “{name}”; it must be a time in seconds, such as 12.5.", {
+          title,
+          name: filters[name],
+        }),
+      };
   }
   return {query, order, problem: ""};
 }

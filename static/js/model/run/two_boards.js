@@ -1,3 +1,4 @@
+import {gettext, listed} from "../../lib/words.js";
 import {count, parseId} from "../shared/format.js";
 
 /** Above this many nodes a zone is a strip of one cell per node. */
@@ -22,11 +23,12 @@ export function isShared({a, b, shared}) {
 
 /** Why there is one board: the runs are equal, or one is a fork of the other, or what differs comes later. */
 export function sharedWords({a, b, shared, divergence}) {
-  if (divergence === null && a.head === b.head) return `Equal in all ${count(shared)} events: one board shows both.`;
-  const until = `the same until event ${count(shared)}`;
+  if (divergence === null && a.head === b.head)
+    return gettext("Equal in all {shared} events: one board shows both.", {shared: count(shared)});
+  const until = gettext("the same until event {shared}", {shared: count(shared)});
   return a.parent === b.id || b.parent === a.id
-    ? `The shared past: ${until}.`
-    : `Both are ${until}: one board shows both.`;
+    ? gettext("The shared past: {until}.", {until})
+    : gettext("Both are {until}: one board shows both.", {until});
 }
 
 /** How many pods of a board have a node. */
@@ -60,10 +62,10 @@ export function tileTitle({pod, elsewhere, assumed}) {
   const {key} = parseId(pod);
   const parts = [
     key,
-    assumed ? "assumed, not bound yet" : "",
-    elsewhere ? "not on the same node in the other run" : "",
+    assumed ? gettext("assumed, not bound yet") : "",
+    elsewhere ? gettext("not on the same node in the other run") : "",
   ];
-  return parts.filter(Boolean).join(", ");
+  return listed(parts.filter(Boolean));
 }
 
 /** The factors of one node in one run, as {text, changed}, the changed ones apart from what all others add up to. */
@@ -74,13 +76,13 @@ export function terms({total, terms: all}, changed) {
 }
 
 const INPUTS = {
-  profile: "the version",
-  seed: "the seed",
-  tie_break: "how ties are broken",
-  external_scheduler: "an external scheduler",
-  feature_gate: "the feature gate",
-  configuration: "the configuration",
-  scenario: "the scenario",
+  profile: gettext("the version"),
+  seed: gettext("the seed"),
+  tie_break: gettext("how ties are broken"),
+  external_scheduler: gettext("an external scheduler"),
+  feature_gate: gettext("the feature gate"),
+  configuration: gettext("the configuration"),
+  scenario: gettext("the scenario"),
   command: "a command",
 };
 

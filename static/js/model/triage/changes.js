@@ -1,4 +1,5 @@
 /** The changes of a group in the order in which an expert would offer them, and what each has shown. */
+import {gettext} from "../../lib/words.js";
 
 const MOST_LETTERS = 60;
 
@@ -37,8 +38,8 @@ export function changeLook(change) {
 
 /** What a trial has shown, in words. */
 export function proofWords({places, of}) {
-  if (places === null) return "not tried: no scheduler can show what it does";
-  return `tried: places ${places} of ${of}`;
+  if (places === null) return gettext("not tried: no scheduler can show what it does");
+  return gettext("tried: places {places} of {of}", {places, of});
 }
 
 /** A change as an overview names it: "4 nodes like general-a1". */

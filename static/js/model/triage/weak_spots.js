@@ -1,4 +1,5 @@
 /** What one might try in a cluster where nothing is stuck: where would it get stuck first? */
+import {gettext} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 
 const MOST_NODES = 50;
@@ -21,7 +22,7 @@ function lostZone(nodes) {
   if (zones.size < 2 || names.length > MOST_NODES) return null;
   const pods = names.reduce((sum, name) => sum + podsOn(nodes, name), 0);
   return {
-    text: `Lose zone ${zone}`,
+    text: gettext("Lose zone {zone}", {zone}),
     about: `${counted(names.length, "node")}, ${counted(pods, "pod")}`,
     commands: names.map((name) => ({verb: "stop_kubelet", object: `node/${name}`})),
   };
@@ -31,7 +32,7 @@ function drainedNode(nodes) {
   const [name] = [...nodes.byName.keys()].sort((one, other) => podsOn(nodes, other) - podsOn(nodes, one));
   if (!name || podsOn(nodes, name) === 0) return null;
   return {
-    text: `Drain ${name}`,
+    text: gettext("Drain {name}", {name}),
     about: counted(podsOn(nodes, name), "pod"),
     commands: [
       {verb: "cordon", object: `node/${name}`},
@@ -50,8 +51,8 @@ function scaledUp(entities) {
   const [found, size] = [...sizes].sort(([, one], [, other]) => other - one)[0] ?? [];
   if (!found) return null;
   return {
-    text: `Scale ${parseId(found).name} to ${2 * size}`,
-    about: `from ${size}`,
+    text: gettext("Scale {name} to {size}", {name: parseId(found).name, size: 2 * size}),
+    about: gettext("from {size}", {size}),
     commands: [{verb: "patch", object: found, patch: {spec: {replicas: 2 * size}}}],
   };
 }

@@ -1,4 +1,5 @@
 /** A triage in words: sentences in parts, times, names of nodes and workloads. */
+import {gettext} from "../../lib/words.js";
 import {byName, count, parseId} from "../shared/format.js";
 
 const KINDS = {
@@ -51,11 +52,11 @@ export function observation(text) {
 
 /** How what was observed and what the model decides compare: a sign, its class, and a sentence. */
 export function verdict({observed, predicted, contradicts}) {
-  if (contradicts) return {sign: "≠", look: "differ", words: "They contradict. What was observed counts."};
+  if (contradicts) return {sign: "≠", look: "differ", words: gettext("They contradict. What was observed counts.")};
   if (observation(observed).isNothing || !predicted) {
-    return {sign: "?", look: "open", words: "Only one of both says something."};
+    return {sign: "?", look: "open", words: gettext("Only one of both says something.")};
   }
-  return {sign: "=", look: "agree", words: "They agree."};
+  return {sign: "=", look: "agree", words: gettext("They agree.")};
 }
 
 /** The words of a message that the cause is about, as [before, marked, after]. */
@@ -95,7 +96,7 @@ export function minutesBetween(since, instant) {
 export function age(minutes) {
   if (minutes < 1) return `${Math.round(minutes * 60)} s`;
   const whole = Math.floor(minutes);
-  if (whole < 60) return `${whole} min`;
+  if (whole < 60) return gettext("{whole} min", {whole});
   const hours = Math.floor(whole / 60);
   if (hours < 24) return `${hours} h ${String(whole % 60).padStart(2, "0")}`;
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
@@ -141,11 +142,11 @@ function kindName(kind) {
 export function holdVerb(kind, number) {
   const verbs = {
     pending: ["waits", "wait"],
-    "placed-but-stuck": ["does not run", "do not run"],
-    "workload-refused": ["was never made", "were never made"],
+    "placed-but-stuck": [gettext("does not run"), gettext("do not run")],
+    "workload-refused": [gettext("was never made"), gettext("were never made")],
     claim: ["waits", "wait"],
-    node: ["cannot go on", "cannot go on"],
-    terminating: ["cannot end", "cannot end"],
+    node: [gettext("cannot go on"), gettext("cannot go on")],
+    terminating: [gettext("cannot end"), gettext("cannot end")],
   };
   return verbs[kind][number === 1 ? 0 : 1];
 }
@@ -160,5 +161,5 @@ export function heldWords({pods, pods_missing: missing, claims, nodes, namespace
     [objects.length, "object"],
   ];
   const [number, what] = held.find(([size]) => size > 0) ?? [0, "object"];
-  return {number, what: number === 1 ? what : `${what}s`};
+  return {number, what: number === 1 ? what : gettext("{what}s", {what})};
 }

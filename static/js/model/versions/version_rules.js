@@ -1,3 +1,5 @@
+import {ngettext} from "../../lib/words.js";
+
 /**
  * The rules of the page of versions: {area, plugin, values}, with one value for each version. A choice is
  * {area, plugin, versions, differences}: "" stands for every area or plugin, `versions` are the places of the
@@ -15,5 +17,5 @@ function differs({values}, versions) {
 
 /** "64 of 170 rules". */
 export function countLine(shown, all) {
-  return `${shown} of ${all} ${all === 1 ? "rule" : "rules"}`;
+  return ngettext("{shown} of {count} rule", "{shown} of {count} rules", all, {shown});
 }

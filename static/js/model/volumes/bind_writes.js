@@ -1,12 +1,13 @@
+import {gettext} from "../../lib/words.js";
 import {hasLostVolume} from "./binding.js";
 import {appendRow, newestRows, stepRow} from "./step_rows.js";
 
 /** The four writes of a bind, in the order in which the PV controller makes them. */
 const WRITES = [
-  {key: "ref", name: "PV write", written: ({claimKey}) => `spec.claimRef = ${claimKey}`},
-  {key: "volumePhase", name: "PV status", written: () => "phase Bound"},
-  {key: "name", name: "PVC write", written: ({volumeName}) => `spec.volumeName = ${volumeName}`},
-  {key: "claimPhase", name: "PVC status", written: () => "phase Bound"},
+  {key: "ref", name: gettext("PV write"), written: ({claimKey}) => `spec.claimRef = ${claimKey}`},
+  {key: "volumePhase", name: gettext("PV status"), written: () => gettext("phase Bound")},
+  {key: "name", name: gettext("PVC write"), written: ({volumeName}) => `spec.volumeName = ${volumeName}`},
+  {key: "claimPhase", name: gettext("PVC status"), written: () => gettext("phase Bound")},
 ];
 
 /** The writes of a bind as rows: those that were made or rejected, in order, then those still to come. */
@@ -44,8 +45,8 @@ function writesIn(event, binding) {
   const {claimId, volumeId} = binding;
   const {kind, message, object, changes} = event;
   if (kind === "WriteRefused") {
-    if (object === volumeId) return [failed("PV write", message)];
-    return object === claimId ? [failed("PVC write", message)] : [];
+    if (object === volumeId) return [failed(gettext("PV write"), message)];
+    return object === claimId ? [failed(gettext("PVC write"), message)] : [];
   }
   const volume = volumeId ? changes?.[volumeId] : undefined;
   const claim = claimId ? changes?.[claimId] : undefined;
@@ -55,23 +56,23 @@ function writesIn(event, binding) {
 /** What one event wrote to the volume; `patch` is its change of the volume, null for a deletion. */
 function volumeWrites(patch, {kind, message, object}, {claimKey, volumeId, volumeName}) {
   const found = [];
-  if (patch === null) found.push(failed("PV deleted", `${volumeName} was deleted`));
-  else if (patch?.claim === null) found.push(failed("PV write", message || "spec.claimRef removed"));
+  if (patch === null) found.push(failed(gettext("PV deleted"), gettext("{volumeName} was deleted", {volumeName})));
+  else if (patch?.claim === null) found.push(failed(gettext("PV write"), message || gettext("spec.claimRef removed")));
   else if (patch?.claim !== undefined && patch.claim === claimKey)
     found.push(made("ref", `spec.claimRef = ${claimKey}`));
   else if (kind === "VolumePreBound" && object === volumeId)
-    found.push(made("ref", "spec.claimRef with the claim's uid"));
-  if (patch?.phase === "Bound") found.push(made("volumePhase", "phase Bound"));
+    found.push(made("ref", gettext("spec.claimRef with the claim's uid")));
+  if (patch?.phase === "Bound") found.push(made("volumePhase", gettext("phase Bound")));
   return found;
 }
 
 /** What one event wrote to the claim, as `volumeWrites`. */
 function claimWrites(patch, {message}, {claimKey}) {
   const found = [];
-  if (patch === null) found.push(failed("PVC deleted", `${claimKey} was deleted`));
+  if (patch === null) found.push(failed(gettext("PVC deleted"), gettext("{claimKey} was deleted", {claimKey})));
   if (patch?.volume) found.push(made("name", `spec.volumeName = ${patch.volume}`));
-  if (patch?.phase === "Bound") found.push(made("claimPhase", "phase Bound"));
-  if (patch?.phase === "Lost") found.push(failed("PVC status", message || "phase Lost"));
+  if (patch?.phase === "Bound") found.push(made("claimPhase", gettext("phase Bound")));
+  if (patch?.phase === "Lost") found.push(failed(gettext("PVC status"), message || gettext("phase Lost")));
   return found;
 }
 

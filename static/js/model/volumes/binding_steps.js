@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 import {isTerminating} from "../shared/terminating.js";
 import {doneWrites, writesOf} from "./bind_writes.js";
@@ -32,7 +33,8 @@ function allSteps(binding) {
 function stepsWithoutClaim(binding) {
   const {claimId, claimKey, volumeId, volume} = binding;
   if (volume || wasDeleted(binding, volumeId)) return [originOf(binding), unboundStep(binding), reclaimStep(binding)];
-  if (wasDeleted(binding, claimId)) return [stepRow("todo", "Bind", `${claimKey} was deleted`, writesOf(binding))];
+  if (wasDeleted(binding, claimId))
+    return [stepRow("todo", "Bind", gettext("{claimKey} was deleted", {claimKey}), writesOf(binding))];
   return [];
 }
 
@@ -48,7 +50,7 @@ const ATTEMPTS = {
   ProvisioningFailed: ["failed", "Failed"],
   ProvisioningCleanupFailed: ["failed", "Failed"],
   VolumeMismatch: ["failed", "Mismatch"],
-  FailedBinding: ["failed", "No volume"],
+  FailedBinding: ["failed", gettext("No volume")],
 };
 
 function provisioningAttempts({events, claimId}) {
@@ -64,12 +66,16 @@ function provisioningAttempts({events, claimId}) {
 /** What the events add to the step Provision. */
 function provisioned({events, volumeId, claimId}, {status}) {
   const made = events.find(({kind, object}) => kind === "VolumeProvisioned" && object === volumeId);
-  if (made) return {what: `provisioned ${made.message}`.trim(), at: made.at, seq: made.seq};
+  if (made) return {what: gettext("provisioned {message}", {message: made.message}).trim(), at: made.at, seq: made.seq};
   if (status !== "done") return {};
   const chosen =
     events.find(({kind, object}) => object === volumeId && kind === "VolumePreBound") ??
     events.find(({changes}) => changes?.[volumeId]?.claim || changes?.[claimId]?.volume);
-  return {what: `not needed: ${parseId(volumeId).name} existed already`, at: chosen?.at, seq: chosen?.seq};
+  return {
+    what: gettext("not needed: {name} existed already", {name: parseId(volumeId).name}),
+    at: chosen?.at,
+    seq: chosen?.seq,
+  };
 }
 
 /** What the events add to the step Bind. */
@@ -81,7 +87,7 @@ function bound(binding, {status}) {
   if (state === "lost") return timed(events.findLast(({changes}) => changes?.[claimId]?.phase === "Lost"));
   if (state !== "half" || hasLostVolume(binding)) return {};
   const count = Object.values(doneWrites(binding)).filter(Boolean).length;
-  return {what: `${count} of 4 writes done, two on each object`};
+  return {what: gettext("{count} of 4 writes done, two on each object", {count})};
 }
 
 /** What the events add to the step Use. */
@@ -107,7 +113,9 @@ function timed(event) {
 /** The step Provision of a volume without a claim: where the volume comes from. */
 function originOf({events, volumeId}) {
   const made = events.find(({changes}) => changes?.[volumeId]);
-  const what = made ? `${made.kind} by ${made.component}` : "existed before the run";
+  const what = made
+    ? gettext("{kind} by {component}", {kind: made.kind, component: made.component})
+    : gettext("existed before the run");
   return {...stepRow("done", "Provision", what), at: made?.at, seq: made?.seq};
 }
 
@@ -116,9 +124,9 @@ function unboundStep(binding) {
   const {volume, claimKey} = binding;
   const isReserved = volume?.phase === "Available" || volume?.phase === "Pending";
   const what = !volume?.claim
-    ? "not claimed yet"
+    ? gettext("not claimed yet")
     : isReserved
-      ? `reserved for ${claimKey}, which does not exist`
-      : `${claimKey} was deleted`;
+      ? gettext("reserved for {claimKey}, which does not exist", {claimKey})
+      : gettext("{claimKey} was deleted", {claimKey});
   return stepRow("todo", "Bind", what, writesOf(binding));
 }

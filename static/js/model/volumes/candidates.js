@@ -1,22 +1,23 @@
+import {gettext} from "../../lib/words.js";
 import {userOf} from "./claims.js";
 
 /** Mark, family and words of a verdict of matching (engine/storage/matching/matching.py names the rules). */
 const LOOK = {
   chosen: ["ok", "settled", "Chosen"],
   fits: ["ok", "held", "Fits"],
-  delayed: ["pending", "clock", "Not yet"],
-  size: ["no", "stuck", "Too small"],
-  "access-modes": ["no", "stuck", "Access mode"],
-  "volume-mode": ["no", "stuck", "Volume mode"],
-  "node-affinity": ["no", "stuck", "Node affinity"],
+  delayed: ["pending", "clock", gettext("Not yet")],
+  size: ["no", "stuck", gettext("Too small")],
+  "access-modes": ["no", "stuck", gettext("Access mode")],
+  "volume-mode": ["no", "stuck", gettext("Volume mode")],
+  "node-affinity": ["no", "stuck", gettext("Node affinity")],
   "attributes-class": ["no", "stuck", "Attributes"],
   class: ["no", "stuck", "Class"],
   selector: ["no", "stuck", "Selector"],
   claimed: ["no", "stuck", "Taken"],
   phase: ["no", "stuck", "Phase"],
-  deleting: ["no", "stuck", "Being deleted"],
-  reserved: ["no", "stuck", "Reserved for another claim"],
-  named: ["no", "stuck", "Not the claim's volumeName"],
+  deleting: ["no", "stuck", gettext("Being deleted")],
+  reserved: ["no", "stuck", gettext("Reserved for another claim")],
+  named: ["no", "stuck", gettext("Not the claim's volumeName")],
   excluded: ["no", "stuck", "Reserved"],
 };
 
@@ -68,8 +69,13 @@ export function nearestOf(answer) {
 
 /** "as the scheduler checks for n1 · 2 of 9 fit · in matching order". */
 export function askedWords({asker, node, delayed, fits, volumes, claims}) {
-  if (claims !== undefined) return `ignoring node affinity · fits ${fits} of ${claims} claims`;
-  const who = asker === "scheduler" ? `as the scheduler checks for ${node}` : "as the PV controller matches";
-  const few = delayed && asker !== "scheduler" ? ", no node to check yet" : "";
-  return volumes === 0 ? `${who}${few}` : `${who}${few} · ${fits} of ${volumes} fit · in matching order`;
+  if (claims !== undefined) return gettext("ignoring node affinity · fits {fits} of {claims} claims", {fits, claims});
+  const who =
+    asker === "scheduler"
+      ? gettext("as the scheduler checks for {node}", {node})
+      : gettext("as the PV controller matches");
+  const few = delayed && asker !== "scheduler" ? gettext(", no node to check yet") : "";
+  return volumes === 0
+    ? `${who}${few}`
+    : gettext("{who}{few} · {fits} of {volumes} fit · in matching order", {who, few, fits, volumes});
 }

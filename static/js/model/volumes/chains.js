@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {placeOf as nodeOf} from "../nodes/nodes.js";
 import {byName} from "../shared/format.js";
 import {isTerminating} from "../shared/terminating.js";
@@ -97,13 +98,13 @@ export function spans(rows) {
 
 /** The accessible names of the links. */
 export const LINK_WORDS = {
-  bound: "bound",
-  left: "half-bound: the claim's volumeName is set, the volume's claimRef is not",
-  right: "half-bound: the volume's claimRef is set, the claim's volumeName is not",
-  both: "half-bound: both references are set, the phase is not Bound yet",
-  waits: "no volume yet",
-  broken: "broken",
-  ending: "bound, and one of them is terminating",
+  bound: gettext("bound"),
+  left: gettext("half-bound: the claim's volumeName is set, the volume's claimRef is not"),
+  right: gettext("half-bound: the volume's claimRef is set, the claim's volumeName is not"),
+  both: gettext("half-bound: both references are set, the phase is not Bound yet"),
+  waits: gettext("no volume yet"),
+  broken: gettext("broken"),
+  ending: gettext("bound, and one of them is terminating"),
 };
 
 /** The link of a chain as it is drawn: that of a bound claim or volume that is terminating is not a settled one. */
@@ -122,9 +123,9 @@ export function placeOf(user, health, claim, volume) {
     return {name, state, mark, family, words, dashed: !user.node && !user.assumed};
   }
   if (volume?.affinity)
-    return {name: volume.affinity.replace(ONE_NODE, ""), mark: null, family: "held", words: "affinity"};
+    return {name: volume.affinity.replace(ONE_NODE, ""), mark: null, family: "held", words: gettext("affinity")};
   if (claim?.selected_node)
-    return {name: claim.selected_node, mark: "nominated", family: "promised", words: "selected", dashed: true};
+    return {name: claim.selected_node, mark: "nominated", family: "promised", words: gettext("selected"), dashed: true};
   return null;
 }
 
@@ -165,15 +166,26 @@ function claimChain(id, claims, entities) {
 /** How a claim is joined to its volume: kind, link and the text in place of a missing volume. */
 function joint(claim, state, {name, holder, volume}) {
   const result = (kind, link, volumeGhost = "") => ({kind, link, volumeGhost});
-  if (state === "bound") return volume ? result("bound", "bound") : result("broken", "broken", `${name} was deleted`);
-  if (state === "lost") return result("broken", "broken", volume ? "" : `${name ?? "its volume"} was deleted`);
-  if (state === "waiting") return result("unbound", "waits", "waits for its first consumer");
-  if (state === "provisioning") return result("unbound", "waits", `provisioning for ${claim.selected_node}`);
-  if (state === "pending") return result("unbound", "waits", "no volume fits yet");
+  if (state === "bound")
+    return volume ? result("bound", "bound") : result("broken", "broken", gettext("{name} was deleted", {name}));
+  if (state === "lost")
+    return result(
+      "broken",
+      "broken",
+      volume ? "" : gettext("{name} was deleted", {name: name ?? gettext("its volume")}),
+    );
+  if (state === "waiting") return result("unbound", "waits", gettext("waits for its first consumer"));
+  if (state === "provisioning")
+    return result(
+      "unbound",
+      "waits",
+      gettext("provisioning for {selected_node}", {selected_node: claim.selected_node}),
+    );
+  if (state === "pending") return result("unbound", "waits", gettext("no volume fits yet"));
   if (!volume)
     return claim.completed
-      ? result("broken", "broken", `${name} was deleted`)
-      : result("unbound", "left", `${name} does not exist`);
+      ? result("broken", "broken", gettext("{name} was deleted", {name}))
+      : result("unbound", "left", gettext("{name} does not exist", {name}));
   if (!claim.volume) return result("unbound", "right");
   return result("unbound", holder === name ? "both" : "left");
 }
@@ -202,8 +214,10 @@ function volumeChain(id, entities) {
 
 function ghostOf({claim: key}, ended, entities) {
   const claim = entities.get(`claim/${key}`);
-  if (!claim) return ended ? `${key} was deleted` : `${key} does not exist yet`;
-  return claim.volume ? `${key} is bound to ${claim.volume}` : `an earlier ${key}`;
+  if (!claim) return ended ? gettext("{key} was deleted", {key}) : gettext("{key} does not exist yet", {key});
+  return claim.volume
+    ? gettext("{key} is bound to {volume}", {key, volume: claim.volume})
+    : gettext("an earlier {key}", {key});
 }
 
 function contains({claimId, volumeId, className, claimGhost, volumeGhost}, text) {

@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {troubleHealth} from "../health/operations.js";
 import {podHealth} from "../health/pod.js";
 import {byName} from "../shared/format.js";
@@ -29,12 +30,12 @@ export function bindingMode(claim, entities) {
 
 /** Mark, family and words of each state. */
 export const CLAIM_LOOK = {
-  lost: {mark: "lost", family: "stuck", text: "Lost"},
-  half: {mark: "half", family: "promised", text: "half-bound"},
-  waiting: {mark: "pending", family: "clock", text: "Pending"},
-  provisioning: {mark: "pending", family: "clock", text: "Pending"},
-  pending: {mark: "pending", family: "clock", text: "Pending"},
-  bound: {mark: "vbound", family: "settled", text: "Bound"},
+  lost: {mark: "lost", family: "stuck", text: gettext("Lost")},
+  half: {mark: "half", family: "promised", text: gettext("half-bound")},
+  waiting: {mark: "pending", family: "clock", text: gettext("Pending")},
+  provisioning: {mark: "pending", family: "clock", text: gettext("Pending")},
+  pending: {mark: "pending", family: "clock", text: gettext("Pending")},
+  bound: {mark: "vbound", family: "settled", text: gettext("Bound")},
 };
 
 /** The look of a claim in this state, or that of a terminating object. */
@@ -243,46 +244,59 @@ function move(sets, from, to, member) {
 function provisionStep(claim, state, volume) {
   const step = (status, mark, family, what) => ({name: "Provision", status, mark, family, what});
   if (state === "lost") {
-    return step("now", "lost", "stuck", `${claim.volume ?? "its volume"} was deleted`);
+    return step(
+      "now",
+      "lost",
+      "stuck",
+      gettext("{volume} was deleted", {volume: claim.volume ?? gettext("its volume")}),
+    );
   }
-  if (volume) return step("done", "vbound", "settled", `${volume} exists`);
+  if (volume) return step("done", "vbound", "settled", gettext("{volume} exists", {volume}));
   const refused = troubleHealth(claim);
   if (refused) return step("now", refused.mark, refused.family, refused.words);
-  if (state === "waiting") return step("now", "pending", "clock", "waits for its first consumer");
+  if (state === "waiting") return step("now", "pending", "clock", gettext("waits for its first consumer"));
   if (state === "provisioning") {
-    return step("now", "pending", "clock", `provisioning for ${claim.selected_node}`);
+    return step(
+      "now",
+      "pending",
+      "clock",
+      gettext("provisioning for {selected_node}", {selected_node: claim.selected_node}),
+    );
   }
-  return step("now", "pending", "clock", "no volume fits yet");
+  return step("now", "pending", "clock", gettext("no volume fits yet"));
 }
 
 function bindStep(claim, state, {name, holder, volume}) {
   const step = (status, mark, family, what) => ({name: "Bind", status, mark, family, what});
-  if (state === "bound") return step("done", "vbound", "settled", "claim and volume refer to each other");
+  if (state === "bound") return step("done", "vbound", "settled", gettext("claim and volume refer to each other"));
   if (state === "lost") return step("now", "lost", "stuck", lostWords(name, volume));
-  if (!name) return step("todo", "available", "held", "no volume to bind to");
-  if (isVolumeGone(claim, volume)) return step("now", "lost", "stuck", `${name} was deleted`);
+  if (!name) return step("todo", "available", "held", gettext("no volume to bind to"));
+  if (isVolumeGone(claim, volume)) return step("now", "lost", "stuck", gettext("{name} was deleted", {name}));
   const half = (what) => step("now", "half", "promised", what);
-  if (!claim.volume) return half(`${name} is reserved for it; its volumeName is not set yet`);
-  if (holder !== name) return half(`its volumeName is ${name}; the volume's claimRef is not set yet`);
-  return half("both references are set; its phase is not Bound yet");
+  if (!claim.volume) return half(gettext("{name} is reserved for it; its volumeName is not set yet", {name}));
+  if (holder !== name) return half(gettext("its volumeName is {name}; the volume's claimRef is not set yet", {name}));
+  return half(gettext("both references are set; its phase is not Bound yet"));
 }
 
 /** What became of the volume of a Lost claim. */
 function lostWords(name, volume) {
-  if (!volume) return "the volume no longer exists";
-  return `${name} is ${volume.claim ? `bound to ${volume.claim}` : "not bound"}`;
+  if (!volume) return gettext("the volume no longer exists");
+  return gettext("{name} is {claim}", {
+    name,
+    claim: volume.claim ? gettext("bound to {claim}", {claim: volume.claim}) : gettext("not bound"),
+  });
 }
 
 function useStep(users, {state, volume, model}) {
   const step = (status, mark, family, what) => ({name: "Use", status, mark, family, what});
-  if (users.length === 0) return step("todo", "available", "held", "no pod uses it");
+  if (users.length === 0) return step("todo", "available", "held", gettext("no pod uses it"));
   const [id, pod] = userOf(users);
   const name = id.split("/").pop();
   if (state === "lost" && !volume && !pod.node)
-    return step("todo", "available", "held", `${name} waits for a deleted volume`);
-  if (state !== "bound") return step("todo", "available", "held", `${name} waits for the binding`);
+    return step("todo", "available", "held", gettext("{name} waits for a deleted volume", {name}));
+  if (state !== "bound") return step("todo", "available", "held", gettext("{name} waits for the binding", {name}));
   const {state: health, mark, family, words} = podHealth(id, pod, model);
   if (health === "well" && pod.phase === "Running")
-    return step("done", "vbound", "settled", `${name} runs on ${pod.node}`);
+    return step("done", "vbound", "settled", gettext("{name} runs on {node}", {name, node: pod.node}));
   return step("now", mark, family, `${name} ${words}`);
 }

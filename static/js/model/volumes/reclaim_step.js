@@ -1,9 +1,10 @@
+import {gettext} from "../../lib/words.js";
 import {stepRow} from "./step_rows.js";
 
 const PLANS = {
-  Retain: "Retain: the volume will be kept, in phase Released",
-  Delete: "Delete: the volume will be deleted after its claim",
-  Recycle: "Recycle: the volume will be erased and become Available",
+  Retain: gettext("Retain: the volume will be kept, in phase Released"),
+  Delete: gettext("Delete: the volume will be deleted after its claim"),
+  Recycle: gettext("Recycle: the volume will be erased and become Available"),
 };
 
 /** The step Reclaim: what happens, or has happened, to the volume after its claim is deleted. */
@@ -15,27 +16,34 @@ export function reclaimStep(binding) {
   const entered = last((patch) => patch?.phase === phase);
   if (phase === "Failed") {
     const reason = entered?.message ? `: ${entered.message}` : "";
-    return since(entered, {...stepRow("failed", "Reclaim", `${reclaim} failed${reason}`), status: "now"});
+    return since(entered, {
+      ...stepRow("failed", "Reclaim", gettext("{reclaim} failed{reason}", {reclaim, reason})),
+      status: "now",
+    });
   }
   if (deleting !== undefined)
     return since(
       last((patch) => patch?.deleting !== undefined),
-      underWay("deletion in progress"),
+      underWay(gettext("deletion in progress")),
     );
   if (phase !== "Released") return stepRow("todo", "Reclaim", PLANS[reclaim] ?? reclaim ?? "");
-  if (reclaim !== "Retain") return since(entered, underWay(`${reclaim}: in progress`));
-  const kept = stepRow("done", "Reclaim", "Retain: stays Released until its claimRef is removed");
+  if (reclaim !== "Retain") return since(entered, underWay(gettext("{reclaim}: in progress", {reclaim})));
+  const kept = stepRow("done", "Reclaim", gettext("Retain: stays Released until its claimRef is removed"));
   return since(entered, {...kept, mark: "released", family: "held"});
 }
 
 function withoutVolume({volumeName, storageClass}, last) {
   const deletion = last((patch) => patch === null);
   if (deletion) {
-    const row = stepRow("done", "Reclaim", `${volumeName} was deleted`);
+    const row = stepRow("done", "Reclaim", gettext("{volumeName} was deleted", {volumeName}));
     return since(deletion, {...row, mark: "lost", family: "held"});
   }
   const policy = storageClass?.reclaim;
-  return stepRow("todo", "Reclaim", policy ? `its class has the policy ${policy}` : "no volume yet");
+  return stepRow(
+    "todo",
+    "Reclaim",
+    policy ? gettext("its class has the policy {policy}", {policy}) : gettext("no volume yet"),
+  );
 }
 
 function underWay(what) {

@@ -1,3 +1,5 @@
+import {gettext} from "../../lib/words.js";
+
 /**
  * Rows of the steps of a binding: {name, status, mark, family, what, parts}, and `at` and `seq` for what
  * has happened. A row for several equal events counts them in `times`.
@@ -6,7 +8,7 @@
 const LOOKS = {
   done: {status: "done", mark: "vbound", family: "settled"},
   todo: {status: "todo", mark: "available", family: "held"},
-  failed: {status: "now fail", mark: "failed", family: "stuck"},
+  failed: {status: gettext("now fail"), mark: "failed", family: "stuck"},
 };
 
 /** How many rows of a step are listed; of more, the newest. */
@@ -28,6 +30,6 @@ export function appendRow(rows, row) {
 /** The newest rows, after a note of how many earlier ones are left out. */
 export function newestRows(rows) {
   if (rows.length <= LISTED) return rows;
-  const note = `${rows.length - LISTED} earlier, in the timeline`;
+  const note = gettext("{count} earlier, in the timeline", {count: rows.length - LISTED});
   return [{...stepRow("done", "", note), family: "held"}, ...rows.slice(-LISTED)];
 }

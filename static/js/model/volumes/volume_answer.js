@@ -1,4 +1,5 @@
-import {bytes, duration, moment} from "../shared/format.js";
+import {gettext} from "../../lib/words.js";
+import {bytes, duration, timeText} from "../shared/format.js";
 import {answer, claimAnswer} from "./claim_answer.js";
 import {isTerminating, terminatingWords} from "../shared/terminating.js";
 
@@ -11,7 +12,7 @@ export function volumeAnswer(binding) {
     return answer("stuck", terminatingWords(volume, {at, claimKey: boundTo}));
   }
   if (volume.phase === "Failed") {
-    const sentence = `Failed: its claim ${claimKey} was deleted, and reclaiming the volume failed.`;
+    const sentence = gettext("Failed: its claim {claimKey} was deleted, and reclaiming the volume failed.", {claimKey});
     return answer("stuck", sentence, elapsed(binding));
   }
   if (volume.phase === "Released") return releasedAnswer(binding);
@@ -21,48 +22,70 @@ export function volumeAnswer(binding) {
 
 function missingWords({events, volumeId, volumeName}) {
   const deletion = events.findLast(({changes}) => changes?.[volumeId] === null);
-  return `${volumeName} ${deletion ? `was deleted at ${moment(deletion.at)} s` : "is not in the cluster at this moment"}.`;
+  return `${volumeName} ${deletion ? gettext("was deleted at {at}", {at: timeText(deletion.at)}) : gettext("is not in the cluster at this moment")}.`;
 }
 
 function releasedAnswer(binding) {
   const {volume, volumeName, volumeId, claimKey} = binding;
-  const released = `Released: its claim ${claimKey} was deleted`;
+  const released = gettext("Released: its claim {claimKey} was deleted", {claimKey});
   if (volume.reclaim !== "Retain")
-    return answer("held", `${released}; ${volume.reclaim} comes next.`, elapsed(binding));
+    return answer(
+      "held",
+      gettext("{released}; {reclaim} comes next.", {released, reclaim: volume.reclaim}),
+      elapsed(binding),
+    );
   const fix = {
-    text: `Remove the claimRef of ${volumeName} to make it Available again`,
+    text: gettext("Remove the claimRef of {volumeName} to make it Available again", {volumeName}),
     object: volumeId,
     patch: {spec: {claimRef: null}},
   };
-  const sentence = `${released}; the volume keeps its data and no other claim can bind to it.`;
+  const sentence = gettext("{released}; the volume keeps its data and no other claim can bind to it.", {released});
   return answer("held", sentence, elapsed(binding), [fix]);
 }
 
 function freeAnswer({phase, class: className, capacity = 0}) {
-  const who = `any claim of class ${className ?? "none"} that requests at most ${bytes(capacity)}`;
-  return answer("ready", `${phase}: ${who} can bind to it.`, {value: bytes(capacity), words: "free"});
+  const who = gettext("any claim of class {className} that requests at most {capacity}", {
+    className: className ?? "none",
+    capacity: bytes(capacity),
+  });
+  return answer("ready", gettext("{phase}: {who} can bind to it.", {phase, who}), {
+    value: bytes(capacity),
+    words: gettext("free"),
+  });
 }
 
 /** The answer about a volume whose claimRef names a claim. */
 function claimedAnswer(binding) {
   const {volume, volumeName, claim, claimKey, state} = binding;
-  if (!claim) return answer("promised", `Reserved for ${claimKey}, but that claim does not exist.`, elapsed(binding));
+  if (!claim)
+    return answer(
+      "promised",
+      gettext("Reserved for {claimKey}, but that claim does not exist.", {claimKey}),
+      elapsed(binding),
+    );
   if (claim.volume && claim.volume !== volumeName) {
-    const sentence = `Reserved for ${claimKey}, but that claim's volumeName is ${claim.volume}.`;
+    const sentence = gettext("Reserved for {claimKey}, but that claim's volumeName is {volume}.", {
+      claimKey,
+      volume: claim.volume,
+    });
     return answer("stuck", sentence, elapsed(binding));
   }
   const ofClaim = claimAnswer(binding, null, claimKey);
   if (isTerminating(claim)) {
-    const leaving = `${volumeName} is ${volume.phase}; its claim ${claimKey} is being deleted.`;
+    const leaving = gettext("{volumeName} is {phase}; its claim {claimKey} is being deleted.", {
+      volumeName,
+      phase: volume.phase,
+      claimKey,
+    });
     return answer("stuck", `${leaving} ${ofClaim.sentence}`);
   }
   if (state !== "bound") return ofClaim;
-  return {...ofClaim, sentence: `Bound to ${claimKey}: claim and volume refer to each other.`};
+  return {...ofClaim, sentence: gettext("Bound to {claimKey}: claim and volume refer to each other.", {claimKey})};
 }
 
 /** How long the volume has been in its phase, as a figure. */
 function elapsed({volume, since, at}) {
   if (since === null) return null;
-  const words = volume.phase === "Available" ? "reserved" : `since it became ${volume.phase}`;
+  const words = volume.phase === "Available" ? "reserved" : gettext("since it became {phase}", {phase: volume.phase});
   return {value: duration(at - since), words};
 }

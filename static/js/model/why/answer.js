@@ -1,4 +1,5 @@
-import {count, duration, moment} from "../shared/format.js";
+import {gettext, listed} from "../../lib/words.js";
+import {count, duration, timeText} from "../shared/format.js";
 
 /** An answer with one more part of it: the causes first, then each fix, and what is known last. */
 export function joined(diagnosis, part) {
@@ -14,14 +15,14 @@ export function isWhole(part) {
 
 /** Mark, family and words of each severity of a cause. */
 export const CAUSE_LOOK = {
-  blocks: {mark: "no", family: "stuck", words: "blocks it"},
-  narrows: {mark: "unschedulable", family: "held", words: "limits it"},
-  delays: {mark: "backoff", family: "clock", words: "resolves with time"},
-  notes: {mark: "expired", family: "held", words: "worth knowing"},
+  blocks: {mark: "no", family: "stuck", words: gettext("blocks it")},
+  narrows: {mark: "unschedulable", family: "held", words: gettext("limits it")},
+  delays: {mark: "backoff", family: "clock", words: gettext("resolves with time")},
+  notes: {mark: "expired", family: "held", words: gettext("worth knowing")},
 };
 
 /** For a pod without a node, causes are about nodes. */
-const NODE_WORDS = {blocks: "excludes every node", narrows: "excludes some nodes"};
+const NODE_WORDS = {blocks: gettext("excludes every node"), narrows: gettext("excludes some nodes")};
 
 /** Mark, family and words of a cause. */
 export function causeLook({severity, nodes = []}) {
@@ -63,10 +64,10 @@ export function isOfAskedKind(id) {
 }
 
 /** In place of the facts of an object of which the files say nothing. */
-const NO_FACT = {text: "nothing: the files have no status and no Event of it", when: "", mark: ""};
+const NO_FACT = {text: gettext("nothing: the files have no status and no Event of it"), when: "", mark: ""};
 
 /** What is said of the prediction in a cluster that is too large for a fork to be played. */
-const DECIDED = "as things are; so large a cluster is not played ahead";
+const DECIDED = gettext("as things are; so large a cluster is not played ahead");
 
 /**
  * What is known of an object of a cluster that was brought, or null for any other: the facts of its files, what the
@@ -76,17 +77,23 @@ export function observedOf({observed_facts: facts, predicted, is_played: isPlaye
   if (!facts) return null;
   return {
     facts: facts.length > 0 ? facts.map(factOf) : [NO_FACT],
-    since: instant ? `in your files, as of ${instant}` : "in your files",
-    predicted: predicted === sentence ? "the same" : predicted,
-    horizon: isPlayed === false ? DECIDED : "for the next minute; nothing was played",
+    since: instant ? gettext("in your files, as of {instant}", {instant}) : gettext("in your files"),
+    predicted: predicted === sentence ? gettext("the same") : predicted,
+    horizon: isPlayed === false ? DECIDED : gettext("for the next minute; nothing was played"),
     contradiction,
   };
 }
 
 /** A fact as {text, when, mark}: where and when it was seen, and what took its place when the run was played. */
 function factOf({text, at, source, superseded_by: by}) {
-  const when = source === "files" ? "" : [source, at].filter(Boolean).join(", ");
-  return {text, when, mark: by ? `superseded at ${moment(by.t)} s by event ${count(by.seq)}, ${by.text}` : ""};
+  const when = source === "files" ? "" : listed([source, at].filter(Boolean));
+  return {
+    text,
+    when,
+    mark: by
+      ? gettext("superseded at {t} by event {seq}, {text}", {t: timeText(by.t), seq: count(by.seq), text: by.text})
+      : "",
+  };
 }
 
 /**
@@ -95,8 +102,8 @@ function factOf({text, at, source, superseded_by: by}) {
  */
 export function fixParts({text, places, of, loses, shared}) {
   if (of !== undefined) {
-    const counted = places === null ? "" : `Places ${places} of ${of}.`;
-    const costs = [loses && `Loses ${loses}.`, shared && `Shared: ${shared}.`];
+    const counted = places === null ? "" : gettext("Places {places} of {of}.", {places, of});
+    const costs = [loses && gettext("Loses {loses}.", {loses}), shared && gettext("Shared: {shared}.", {shared})];
     return {order: text, outcome: [counted, ...costs].filter(Boolean).join(" ")};
   }
   const at = text.lastIndexOf(": it ");
@@ -107,10 +114,10 @@ export function fixParts({text, places, of, loses, shared}) {
 
 /** How an offered change was verified. */
 export function proof({shown, places}) {
-  if (places === null) return {mark: "expired", family: "held", words: "not tried: no scheduler can show it"};
+  if (places === null) return {mark: "expired", family: "held", words: gettext("not tried: no scheduler can show it")};
   return shown === "fork"
-    ? {mark: "ok", family: "settled", words: "verified in a fork"}
-    : {mark: "expired", family: "held", words: "scheduling decision only"};
+    ? {mark: "ok", family: "settled", words: gettext("verified in a fork")}
+    : {mark: "expired", family: "held", words: gettext("scheduling decision only")};
 }
 
 /** The commands of a fix in order: one, or several that only help together; none where kscope has none for it. */
@@ -130,7 +137,9 @@ export function commandWords({verb, object, manifest}) {
 export function triedWords({seq, tried}) {
   const total = Object.values(tried ?? {}).reduce((sum, each) => sum + each, 0);
   const several = total === 1 ? "change" : "changes";
-  return total === 0 ? `at event ${count(seq)}` : `${count(total)} ${several} tried at event ${count(seq)}`;
+  return total === 0
+    ? gettext("at event {seq}", {seq: count(seq)})
+    : gettext("{total} {several} tried at event {seq}", {total: count(total), several, seq: count(seq)});
 }
 
 /** Whether the server is still at work on this answer. */
@@ -145,7 +154,10 @@ export function isCurrent(answer, seq) {
 
 /** "This answer is for event 812, 12.40 s ago; the run has continued since then." */
 export function staleWords(diagnosis, at) {
-  return `This answer is for event ${count(diagnosis.seq)}, ${duration(at - diagnosis.at)} ago; the run has continued since then.`;
+  return gettext("This answer is for event {seq}, {at} ago; the run has continued since then.", {
+    seq: count(diagnosis.seq),
+    at: duration(at - diagnosis.at),
+  });
 }
 
 const REST_MS = 700;

@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 
 const LONGEST = 96;
@@ -7,7 +8,7 @@ const LONGEST = 96;
  * cut, and `whole` is then all of it.
  */
 export function valueWords(value) {
-  if (value === null || value === undefined) return {text: "not set", whole: ""};
+  if (value === null || value === undefined) return {text: gettext("not set"), whole: ""};
   const whole = JSON.stringify(value);
   if (whole.length <= LONGEST) return {text: whole, whole: ""};
   return {text: `${whole.slice(0, LONGEST)}…`, whole};

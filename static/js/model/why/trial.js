@@ -1,4 +1,5 @@
-import {moment} from "../shared/format.js";
+import {gettext} from "../../lib/words.js";
+import {timeText} from "../shared/format.js";
 
 /** The id of the object that a trial is about. Runs of older versions store a pod. */
 export function triedObject(trial) {
@@ -23,13 +24,21 @@ export function trialOutcome(run, id, {pod, events, answer = null, seq, at}) {
   const bound = since.findLast(({kind}) => kind === "PodBound");
   if (bound && pod?.node) return boundWords(trial, pod.node, bound.at);
   const gone = !pod && since.findLast(({kind}) => kind === "PodDeleted");
-  if (gone) return {family: "held", mark: "lost", words: `It was deleted at ${moment(gone.at)} s.`};
+  if (gone) return {family: "held", mark: "lost", words: gettext("It was deleted at {at}.", {at: timeText(gone.at)})};
   if (at < trial.by && isPlaying(run)) return playingWords(trial);
-  if (!areKnown(events, pod, seq)) return {family: "clock", mark: "in-flight", words: "Reading the outcome…"};
+  if (!areKnown(events, pod, seq)) return {family: "clock", mark: "in-flight", words: gettext("Reading the outcome…")};
   const refused = at < (trial.at ?? 0) ? null : refusalOf(since);
   if (refused)
-    return {family: "stuck", mark: "no", words: `It was rejected again at ${moment(refused.at)} s: ${refused.message}`};
-  return {family: "held", mark: "pending", words: `It was not scheduled by ${moment(Math.min(at, trial.by))} s.`};
+    return {
+      family: "stuck",
+      mark: "no",
+      words: gettext("It was rejected again at {at}: {message}", {at: timeText(refused.at), message: refused.message}),
+    };
+  return {
+    family: "held",
+    mark: "pending",
+    words: gettext("It was not scheduled by {at}.", {at: timeText(Math.min(at, trial.by))}),
+  };
 }
 
 /**
@@ -48,33 +57,58 @@ function isPlaying(run) {
 /** What came of a trial that promises what an object becomes. */
 function reachedOutcome(run, answer, at) {
   const {at: by, outcome: promise} = run.trial;
-  const predicted = promise ? ` Predicted: ${promise}.` : "";
+  const predicted = promise ? gettext(" Predicted: {promise}.", {promise}) : "";
   if (at < by && isPlaying(run))
-    return {family: "clock", mark: "in-flight", words: `Playing up to ${moment(by)} s.${predicted}`};
+    return {
+      family: "clock",
+      mark: "in-flight",
+      words: gettext("Playing up to {by}.{predicted}", {by: timeText(by), predicted}),
+    };
   if (at < by && run.status !== "finished")
-    return {family: "clock", mark: "pending", words: `The result is due at ${moment(by)} s.${predicted}`};
+    return {
+      family: "clock",
+      mark: "pending",
+      words: gettext("The result is due at {by}.{predicted}", {by: timeText(by), predicted}),
+    };
   if (answer?.status === "failed" && !answer.diagnosis)
-    return {family: "held", mark: "expired", words: `The outcome could not be read. ${answer.message}`};
-  if (!answer?.diagnosis) return {family: "clock", mark: "in-flight", words: "Reading the outcome…"};
+    return {
+      family: "held",
+      mark: "expired",
+      words: gettext("The outcome could not be read. {message}", {message: answer.message}),
+    };
+  if (!answer?.diagnosis) return {family: "clock", mark: "in-flight", words: gettext("Reading the outcome…")};
   const {outcome, sentence} = answer.diagnosis;
-  if (!outcome) return {family: "stuck", mark: "no", words: `Not as predicted. ${sentence}${predicted}`};
+  if (!outcome)
+    return {
+      family: "stuck",
+      mark: "no",
+      words: gettext("Not as predicted. {sentence}{predicted}", {sentence, predicted}),
+    };
   const reached = `${outcome[0].toUpperCase()}${outcome.slice(1)}`;
   const kept = !promise || outcome === promise;
-  return {family: "settled", mark: "ok", words: kept ? `${reached}, as predicted.` : `${reached}.${predicted}`};
+  return {
+    family: "settled",
+    mark: "ok",
+    words: kept ? gettext("{reached}, as predicted.", {reached}) : `${reached}.${predicted}`,
+  };
 }
 
 function boundWords({node, at}, there, then) {
   const kept = there === node && (at === null || at === then);
-  const promise = at === null ? node : `${node} at ${moment(at)} s`;
-  const rest = kept ? ", as predicted" : `; predicted was ${promise}`;
-  return {family: "settled", mark: "bound", words: `It was bound to ${there} at ${moment(then)} s${node ? rest : ""}.`};
+  const promise = at === null ? node : gettext("{node} at {at}", {node, at: timeText(at)});
+  const rest = kept ? gettext(", as predicted") : gettext("; predicted was {promise}", {promise});
+  return {
+    family: "settled",
+    mark: "bound",
+    words: gettext("It was bound to {there} at {then}{node}.", {there, then: timeText(then), node: node ? rest : ""}),
+  };
 }
 
 function playingWords({at, by, node}) {
   const words =
     at === null
-      ? `Playing until the pod is scheduled, at the latest until ${moment(by)} s.`
-      : `Playing up to ${moment(at)} s, when it should be bound to ${node}.`;
+      ? gettext("Playing until the pod is scheduled, at the latest until {by}.", {by: timeText(by)})
+      : gettext("Playing up to {at}, when it should be bound to {node}.", {at: timeText(at), node});
   return {family: "clock", mark: "in-flight", words};
 }
 

@@ -2,7 +2,8 @@ import {useEffect, useRef} from "preact/hooks";
 
 import {makeEditor} from "../../lib/editor.js";
 import {html} from "../../lib/html.js";
-import {count, moment, parseId} from "../../model/shared/format.js";
+import {gettext} from "../../lib/words.js";
+import {count, parseId, timeText} from "../../model/shared/format.js";
 import {NO_FORK, READ_ONLY} from "../../model/shared/rights.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 
@@ -12,7 +13,7 @@ export function EditPage({session, editing}) {
 }
 
 function Body({session, editing}) {
-  const title = editing.id ? `Edit ${parseId(editing.id).name}` : "New object";
+  const title = editing.id ? gettext("Edit {name}", {name: parseId(editing.id).name}) : gettext("New object");
   if (isWaiting(session)) return html`<main class="page"><h1>${title}</h1><${Reading} session=${session} /></main>`;
   const {status, message} = editing.reading.value;
   return html`
@@ -20,8 +21,8 @@ function Body({session, editing}) {
       <div class="pagehead"><h1>${title}</h1>${editing.id && html`<span class="badge">${parseId(editing.id).kind}</span>`}
         <span class="small mute">${from(session)}</span>
         <div class="end">${!editing.id && html`<${Kinds} editing=${editing} />`}
-          ${editing.id && html`<a class="btn" href=${session.href("manifest", {of: editing.id})}>Manifest</a>`}</div></div>
-      ${status === "loading" && html`<p class="small mute" role="status">Reading the manifest…</p>`}
+          ${editing.id && html`<a class="btn" href=${session.href("manifest", {of: editing.id})}>${gettext("Manifest")}</a>`}</div></div>
+      ${status === "loading" && html`<p class="small mute" role="status">${gettext("Reading the manifest…")}</p>`}
       ${status === "failed" && html`<p class="small tinted f-stuck" role="alert">${message}</p>`}
       ${status === "ready" && html`<${Field} session=${session} editing=${editing} />`}
     </main>`;
@@ -30,7 +31,10 @@ function Body({session, editing}) {
 function from(session) {
   const {seq, past} = session.place;
   return past
-    ? `as it was after event ${count(seq)}, at ${moment(session.model.at)} s: only a fork can be changed there`
+    ? gettext("as it was after event {seq}, at {at}: only a fork can be changed there", {
+        seq: count(seq),
+        at: timeText(session.model.at),
+      })
     : "";
 }
 
@@ -39,8 +43,10 @@ function Kinds({editing}) {
   const key = (one) => `${one.api_version} ${one.kind}`;
   const choose = (event) => editing.choose(kinds.value.find((one) => key(one) === event.target.value));
   return html`
-    <label class="input">Kind<select value=${kind.value ? key(kind.value) : ""} onChange=${choose}>
-      ${kinds.value.map((one) => html`<option key=${key(one)} value=${key(one)}>${one.kind} (${one.api_version})</option>`)}</select></label>`;
+    <label class="input">${gettext("Kind{kinds}", {
+      kinds: html`<select value=${kind.value ? key(kind.value) : ""} onChange=${choose}>
+      ${kinds.value.map((one) => html`<option key=${key(one)} value=${key(one)}>${one.kind} (${one.api_version})</option>`)}</select>`,
+    })}</label>`;
 }
 
 function Field({session, editing}) {
@@ -48,7 +54,7 @@ function Field({session, editing}) {
   useEffect(() => {
     editor.current = makeEditor(host.current, {
       text: editing.text,
-      label: editing.id ? `Manifest of ${editing.id}` : "Manifest of the new object",
+      label: editing.id ? gettext("Manifest of {id}", {id: editing.id}) : gettext("Manifest of the new object"),
       onChange: (text) => editing.changed(text),
       complete: (place) => editing.complete(place),
       explain: (place) => editing.explain(place),
@@ -59,7 +65,7 @@ function Field({session, editing}) {
   const remarks = editing.remarks.value;
   useEffect(() => editor.current.show(remarks), [remarks]);
   return html`
-    <p class="small mute">Ctrl-Space completes a field or a value; pointing at a field explains it. Tab leaves the editor.</p>
+    <p class="small mute">${gettext("Ctrl-Space completes a field or a value; pointing at a field explains it. Tab leaves the editor.")}</p>
     <div class="editor" ref=${host}></div>
     <${Remarks} remarks=${remarks} goTo=${(line) => editor.current.goTo(line)} />
     <p class="small tinted f-stuck" role="alert">${editing.problem.value}</p>
@@ -69,10 +75,10 @@ function Field({session, editing}) {
 function Remarks({remarks, goTo}) {
   if (remarks.length === 0) return null;
   return html`
-    <ul class="remarks small" aria-label="What is wrong">${remarks.map(
+    <ul class="remarks small" aria-label=${gettext("What is wrong")}>${remarks.map(
       ({line, message, severity}) => html`
       <li key=${`${line} ${message}`} class=${severity === "error" ? "f-stuck" : "f-clock"}>
-        ${line > 0 ? html`<button class="linkbtn" onClick=${() => goTo(line)}>Line ${line}</button> ` : null}<span class="tinted">${message}</span></li>`,
+        ${line > 0 ? html`<button class="linkbtn" onClick=${() => goTo(line)}>${gettext("Line {line}", {line})}</button> ` : null}<span class="tinted">${message}</span></li>`,
     )}</ul>`;
 }
 
@@ -80,11 +86,11 @@ function Does({session, editing}) {
   const here = editing.mayHere.value;
   const busy = editing.busy.value;
   const verb = editing.id ? "Save" : "Create";
-  const why = session.mayChange ? "The past cannot be changed." : READ_ONLY;
+  const why = session.mayChange ? gettext("The past cannot be changed.") : READ_ONLY;
   return html`
-    <div class="does"><a class="btn" href=${editing.id ? session.hrefOf(editing.id) : session.href("board")}>Cancel</a>
-      <button class="btn" disabled=${busy !== "" || !session.mayFork} title=${session.mayFork ? "Forks the run at the event shown and plays the fork" : NO_FORK}
-        onClick=${() => editing.send("fork")}>${busy === "fork" ? "Forking…" : `${verb} in a fork`}</button>
+    <div class="does"><a class="btn" href=${editing.id ? session.hrefOf(editing.id) : session.href("board")}>${gettext("Cancel")}</a>
+      <button class="btn" disabled=${busy !== "" || !session.mayFork} title=${session.mayFork ? gettext("Forks the run at the event shown and plays the fork") : NO_FORK}
+        onClick=${() => editing.send("fork")}>${busy === "fork" ? gettext("Forking…") : gettext("{verb} in a fork", {verb})}</button>
       <button class="btn primary" disabled=${busy !== "" || !here} title=${here ? undefined : why}
-        onClick=${() => editing.send("here")}>${verb} in this run</button></div>`;
+        onClick=${() => editing.send("here")}>${gettext("{verb} in this run", {verb})}</button></div>`;
 }

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {Inspector, Peek} from "../pods/inspector.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventList} from "../shared/events.js";
@@ -13,10 +14,10 @@ export function BoardPage({session}) {
 
 function Body({session}) {
   if (isWaiting(session)) {
-    return html`<main class="board waiting"><h1 class="vh">Board</h1><${Reading} session=${session} /></main>`;
+    return html`<main class="board waiting"><h1 class="vh">${gettext("Board")}</h1><${Reading} session=${session} /></main>`;
   }
   return html`
-    <main class="board"><h1 class="vh">Board</h1>
+    <main class="board"><h1 class="vh">${gettext("Board")}</h1>
       <${LaneList} session=${session} />
       <div class="mid"><${NodeGrid} session=${session} />
         <div class="foot"><${EventList} session=${session} /><${Sparks} session=${session} /></div></div>

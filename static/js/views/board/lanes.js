@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {brief, podHealth} from "../../model/health/pod.js";
 import {DRAWN, backoffLeft} from "../../model/pods/lanes.js";
@@ -11,18 +12,18 @@ import {Mark, Name} from "../shared/mark.js";
 const RING = 2 * Math.PI * 5;
 
 const LOOK = {
-  in_flight: {title: "In flight", mark: "in-flight", family: "working"},
-  active: {title: "Active", mark: "active", family: "ready", key: "last queue event · priority"},
-  backoff: {title: "Backoff", mark: "backoff", family: "clock", key: "time left · attempt"},
-  unschedulable: {title: "Unschedulable", mark: "unschedulable", family: "stuck", key: "since last attempt"},
-  gated: {title: "Gated", mark: "gated", family: "held", key: "gate"},
-  unqueued: {title: "Not queued", mark: "expired", family: "held", key: "scheduler"},
+  in_flight: {title: gettext("In flight"), mark: "in-flight", family: "working"},
+  active: {title: gettext("Active"), mark: "active", family: "ready", key: "last queue event · priority"},
+  backoff: {title: gettext("Backoff"), mark: "backoff", family: "clock", key: "time left · attempt"},
+  unschedulable: {title: gettext("Unschedulable"), mark: "unschedulable", family: "stuck", key: "since last attempt"},
+  gated: {title: gettext("Gated"), mark: "gated", family: "held", key: "gate"},
+  unqueued: {title: gettext("Not queued"), mark: "expired", family: "held", key: "scheduler"},
 };
 
 /** The scheduling queue, one lane for each place of a pod without a node, and the claims. */
 export function LaneList({session}) {
   return html`
-    <aside class="lanes" aria-label="Scheduling queue and claims"><h2 class="vh">Scheduling queue and claims</h2>
+    <aside class="lanes" aria-label=${gettext("Scheduling queue and claims")}><h2 class="vh">${gettext("Scheduling queue and claims")}</h2>
       <div class="queue">${Object.keys(LOOK).map((lane) => html`<${Lane} key=${lane} session=${session} lane=${lane} />`)}</div>
       <${ClaimLane} session=${session} />
     </aside>`;
@@ -36,11 +37,11 @@ function Lane({session, lane}) {
   const selected = session.selected();
   const cycle = entities.get("queue")?.cycle;
   const flying = lane === "in_flight" ? lanes.first(lane)[0]?.[0] : undefined;
-  const note = lane === "in_flight" ? (cycle === undefined ? "" : `cycle ${cycle}`) : key;
+  const note = lane === "in_flight" ? (cycle === undefined ? "" : gettext("cycle {cycle}", {cycle})) : key;
   return html`
     <section class=${size === 0 ? "lane none" : "lane"} aria-label=${`${title}, ${size} ${size === 1 ? "pod" : "pods"}`}>
       <header><${Mark} name=${mark} family=${family} /><h3>${title}</h3><span class="n">${count(size)}</span>
-        <span class="key">${flying ? html`<a href=${session.href("inside-scheduler", {pod: flying})} title="Inside of this cycle">${note}</a> <${FilmLink} session=${session} cycle=${cycle} pod=${flying} />` : size > 0 || lane === "in_flight" ? note : ""}</span></header>
+        <span class="key">${flying ? html`<a href=${session.href("inside-scheduler", {pod: flying})} title=${gettext("Inside of this cycle")}>${note}</a> <${FilmLink} session=${session} cycle=${cycle} pod=${flying} />` : size > 0 || lane === "in_flight" ? note : ""}</span></header>
       ${
         size > 0 &&
         html`<ol>${lanes.first(lane).map(
@@ -48,7 +49,7 @@ function Lane({session, lane}) {
         <${Item} session=${session} lane=${lane} id=${id} pod=${pod} order=${i + 1} selected=${id === selected} /></li>`,
         )}</ol>`
       }
-      ${size > DRAWN && html`<p class="more micro mute">and ${count(size - DRAWN)} more</p>`}
+      ${size > DRAWN && html`<p class="more micro mute">${gettext("and {size} more", {size: count(size - DRAWN)})}</p>`}
     </section>`;
 }
 
@@ -76,8 +77,11 @@ function Lead({lane, pod, order, at}) {
 
 /** What may be too long for the end of a row. */
 function valueTitle(lane, pod) {
-  if (lane === "active") return pod.mover ? `${pod.mover}, priority ${pod.priority ?? 0}` : undefined;
-  return {gated: (pod.gates ?? []).join(", "), unqueued: pod.scheduler}[lane];
+  if (lane === "active")
+    return pod.mover
+      ? gettext("{mover}, priority {priority}", {mover: pod.mover, priority: pod.priority ?? 0})
+      : undefined;
+  return {gated: listed(pod.gates ?? []), unqueued: pod.scheduler}[lane];
 }
 
 const VALUES = {
@@ -87,7 +91,7 @@ const VALUES = {
   backoff: ({pod, at}) =>
     html`${duration((pod.backoff_until ?? at) - at)} <span class="mute">· ${pod.attempts ?? 0}</span>`,
   unschedulable: ({pod, at}) => duration(at - (pod.queue_since ?? at)),
-  gated: ({pod}) => html`<span class="micro mute">${(pod.gates ?? []).join(", ")}</span>`,
+  gated: ({pod}) => html`<span class="micro mute">${listed(pod.gates ?? [])}</span>`,
   unqueued: ({pod}) => html`<span class="micro mute">${pod.scheduler ?? ""}</span>`,
 };
 
@@ -102,11 +106,11 @@ function ClaimLane({session}) {
   const {claims} = session.model;
   if (claims.size === 0) return null;
   return html`
-    <section class="lane claims" aria-label=${`Claims, ${claims.size}`}>
-      <header><${Mark} name="pending" family="clock" /><h3><a href=${volumesHref(session)}>Claims</a></h3><span class="n">${count(claims.size)}</span>
-        <span class="key">provision · bind · use</span></header>
+    <section class="lane claims" aria-label=${gettext("Claims, {size}", {size: claims.size})}>
+      <header><${Mark} name="pending" family="clock" /><h3><a href=${volumesHref(session)}>${gettext("Claims")}</a></h3><span class="n">${count(claims.size)}</span>
+        <span class="key">${gettext("provision · bind · use")}</span></header>
       <ol>${claims.first(session.model, DRAWN).map((id) => html`<li key=${id}><${ClaimItem} session=${session} id=${id} /></li>`)}</ol>
-      ${claims.size > DRAWN && html`<p class="more micro mute">and ${count(claims.size - DRAWN)} more</p>`}
+      ${claims.size > DRAWN && html`<p class="more micro mute">${gettext("and {size} more", {size: count(claims.size - DRAWN)})}</p>`}
     </section>`;
 }
 
@@ -121,7 +125,7 @@ function ClaimItem({session, id}) {
   const {namespace, name} = parseId(id);
   return html`
     <a class="item claim" data-entity=${id} href=${volumesHref(session, `${namespace}/${name}`)}
-      aria-label=${`Claim ${namespace}/${name}, ${held || now.what}. ${brief(health)}${held ? "" : `, ${now.name}`}`} title=${held || undefined}>
+      aria-label=${gettext("Claim {namespace}/{name}, {held}. {brief}{held2}", {namespace, name, held: held || now.what, brief: brief(health), held2: held ? "" : `, ${now.name}`})} title=${held || undefined}>
       <${Mark} name=${mark} family=${family} />
       <${Name} namespace=${namespace} name=${name} />
       <span class="val progress">${steps.map(

@@ -1,6 +1,7 @@
 import {Component} from "preact";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {brief, podHealth} from "../../model/health/pod.js";
 import {hint, meters, wants} from "../../model/nodes/nodes.js";
@@ -37,7 +38,7 @@ export class NodeCard extends Component {
     const wanted = target || (!asked.target && asked.closest === name) ? wants(asked.pod) : null;
     const infeasible = verdict && !target && (verdict.kind === "unfit" || verdict.kind === "skipped");
     return html`
-      <article class=${`node${infeasible ? " infeasible" : ""}${target ? " target" : ""}`} aria-label=${`Node ${name}`} data-entity=${`node/${name}`}>
+      <article class=${`node${infeasible ? " infeasible" : ""}${target ? " target" : ""}`} aria-label=${gettext("Node {name}", {name})} data-entity=${`node/${name}`}>
         <header><b class="cut"><${NodeLink} session=${session} name=${name}>${model.nodes.label(name)}<//></b><${Hint} asked=${asked} name=${name} node=${node} model=${model} target=${target} here=${here} /></header>
         <dl class="meters">${meters(node ?? {}, asked.pod?.assumed ? null : wanted, counted).map((row) => html`<${Meter} key=${row.resource} row=${row} />`)}</dl>
         <${Tiles} session=${session} model=${model} name=${name} version=${version} selected=${asked.id} stop=${stop} />
@@ -55,11 +56,15 @@ function Hint({asked, name, node, model, target, here}) {
   return html`<span class="hint cut" title=${words}>${words}</span>`;
 }
 
-const GONE = {family: "stuck", words: "deleted", detail: "This node was deleted; its pods are not gone yet."};
+const GONE = {
+  family: "stuck",
+  words: gettext("deleted"),
+  detail: gettext("This node was deleted; its pods are not gone yet."),
+};
 
 function hintText(asked, node, at, target, here) {
   if (target) return asked.pod.assumed ? "assumed" : "nominated";
-  if (here) return `${parseId(asked.id).name} here`;
+  if (here) return gettext("{name} here", {name: parseId(asked.id).name});
   return hint(node, at);
 }
 
@@ -75,8 +80,12 @@ function Meter({row}) {
 }
 
 function spoken(row) {
-  const assumed = row.assumed > 0 ? ", partly assumed" : "";
-  return `${row.title}: ${ratio(row.resource, row.requested, row.whole)} requested${assumed}`;
+  const assumed = row.assumed > 0 ? gettext(", partly assumed") : "";
+  return gettext("{title}: {ratio} requested{assumed}", {
+    title: row.title,
+    ratio: ratio(row.resource, row.requested, row.whole),
+    assumed,
+  });
 }
 
 // The version makes the tiles draw again, because the model stays the same object.
@@ -103,11 +112,11 @@ function Tile({session, id, pod, state, selected, stop}) {
   const wide = state === "nominated";
   return html`
     <button class=${`tile ${health === "well" ? "calm" : `f-${family}`}${wide ? " wide" : ""}`} data-pod=${id} aria-pressed=${String(selected)} tabindex=${stop ? 0 : -1}
-      aria-label=${`pod ${key}, ${words}`} title=${`${key}, ${detail}`} onClick=${() => session.pick(id)}>
+      aria-label=${gettext("pod {key}, {words}", {key, words})} title=${`${key}, ${detail}`} onClick=${() => session.pick(id)}>
       <${Icon} name=${mark} />${wide && html`<span class="cut">${name}</span>`}</button>`;
 }
 
-const STALE = "From before the event shown: the cluster may have changed since then.";
+const STALE = gettext("From before the event shown: the cluster may have changed since then.");
 
 function Verdict({verdict, target, closest, stale}) {
   if (!verdict) return null;
@@ -117,5 +126,5 @@ function Verdict({verdict, target, closest, stale}) {
   const whole = [`${verdict.text}${isClosest ? ", closest" : ""}`, ...(verdict.reasons ?? []), stale && STALE];
   return html`
     <p class=${`verdict f-${family}${stale ? " stale" : ""}`} title=${whole.filter(Boolean).join("\n")}>
-      <${Icon} name=${mark} /><span class="cut">${before}${strong && html`<b>${strong}</b>`}${after}${isClosest && ", closest"}</span></p>`;
+      <${Icon} name=${mark} /><span class="cut">${before}${strong && html`<b>${strong}</b>`}${after}${isClosest && gettext(", closest")}</span></p>`;
 }

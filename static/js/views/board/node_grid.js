@@ -1,6 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {podHealth} from "../../model/health/pod.js";
 import {deviceCounts} from "../../model/nodes/node_devices.js";
 import {CARDS, placeOf, zoneLabel, zoneTitle} from "../../model/nodes/nodes.js";
@@ -20,7 +21,7 @@ export function NodeGrid({session}) {
   const asked = askedOf(session);
   const note = verdictNote(asked, session.model);
   return html`
-    <div class="gridhead"><h2>${count(nodes.size)} ${nodes.size === 1 ? "node" : "nodes"}</h2>
+    <div class="gridhead"><h2>${count(nodes.size)} ${ngettext("node", "nodes", nodes.size)}</h2>
       <span class="micro mute cut" title=${note}>${note}</span>
       ${nodes.size > CARDS ? html`<${StripLegend} asked=${asked} />` : html`<${Legend} session=${session} />`}</div>
     ${
@@ -43,7 +44,7 @@ function askedOf(session) {
 }
 
 function verdictNote({id, reading}, model) {
-  if (!id || !reading) return "no pod selected";
+  if (!id || !reading) return gettext("no pod selected");
   const words = evidenceWords(reading, parseId(id).name);
   const stale = reading.evidence && sinceWords(reading.evidence, model);
   return stale ? `${words}, ${stale}` : words;
@@ -73,10 +74,10 @@ function Legend({session}) {
 
 function StripLegend({asked}) {
   if (!asked.evidence)
-    return html`<ul class="legend"><li><i class="cellkey fill"></i>requested / allocatable</li></ul>`;
+    return html`<ul class="legend"><li><i class="cellkey fill"></i>${gettext("requested / allocatable")}</li></ul>`;
   return html`
-    <ul class="legend"><li><i class="cellkey fits"></i>fits</li><li><i class="cellkey chosen"></i>chosen</li>
-      <li><i class="cellkey unfit"></i>does not fit</li><li><i class="cellkey skipped"></i>not evaluated</li></ul>`;
+    <ul class="legend"><li><i class="cellkey fits"></i>${gettext("fits")}</li><li><i class="cellkey chosen"></i>${gettext("chosen")}</li>
+      <li><i class="cellkey unfit"></i>${gettext("does not fit")}</li><li><i class="cellkey skipped"></i>${gettext("not evaluated")}</li></ul>`;
 }
 
 function Cards({session, asked}) {

@@ -1,6 +1,7 @@
 import {useEffect, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {fullness, zoneLabel, zoneTitle} from "../../model/nodes/nodes.js";
 import {cellAt, stripLayout} from "../../model/nodes/strip.js";
@@ -38,8 +39,8 @@ export function Strips({session, asked}) {
         open &&
         (entities.has(`node/${open.name}`) || nodes.pods.get(open.name)?.size > 0) &&
         html`
-        <div class="pop nodepop" ref=${popover} role="dialog" aria-label=${`Node ${open.name}`} style=${`left:${open.x}px;top:${open.y}px`}>
-          <button class="btn icon plain close" aria-label="Close" onClick=${() => setOpen(null)}>×</button>
+        <div class="pop nodepop" ref=${popover} role="dialog" aria-label=${gettext("Node {name}", {name: open.name})} style=${`left:${open.x}px;top:${open.y}px`}>
+          <button class="btn icon plain close" aria-label=${gettext("Close")} onClick=${() => setOpen(null)}>×</button>
           <${NodeCard} session=${session} name=${open.name} asked=${asked} node=${entities.get(`node/${open.name}`)}
             version=${nodes.version(open.name)} model=${session.model} /></div>`
       }
@@ -81,7 +82,7 @@ function Strip({session, asked, names, cell, zone, open, onOpen}) {
   };
   const hit = (event) => cellAt(layout, event.offsetX, event.offsetY);
   return html`<div class="stripbox"><canvas ref=${canvas} tabindex="0" role="img"
-    aria-label=${`${names.length} nodes of ${zoneTitle(zone)}; arrow keys move, Enter opens. A table of all nodes follows.`}
+    aria-label=${gettext("{count} nodes of {zone}; arrow keys move, Enter opens. A table of all nodes follows.", {count: names.length, zone: zoneTitle(zone)})}
     style=${`width:${width}px;height:${layout.height}px`}
     onClick=${(event) => show(hit(event))}
     onMouseMove=${(event) => {
@@ -179,7 +180,7 @@ function palette(theme) {
       stuck: read("var(--stuck)"),
       settled: read("var(--settled)"),
       promised: read("var(--promised)"),
-      fits: read("color-mix(in srgb, var(--settled) 45%, var(--surface))"),
+      fits: read(gettext("color-mix(in srgb, var(--settled) 45%, var(--surface))")),
       ink: read("var(--ink)"),
     });
     probe.remove();
@@ -200,9 +201,9 @@ function NodeTable({session, asked}) {
     return () => clearInterval(timer);
   }, []);
   return html`
-    <div class="vh nodetable" role="table" aria-label="Nodes" aria-rowcount=${session.model.nodes.size + 1}>
-      <div role="row"><span role="columnheader">Node</span><span role="columnheader">Zone</span>
-        <span role="columnheader">State</span></div>
+    <div class="vh nodetable" role="table" aria-label=${gettext("Nodes")} aria-rowcount=${session.model.nodes.size + 1}>
+      <div role="row"><span role="columnheader">${gettext("Node")}</span><span role="columnheader">${gettext("Zone")}</span>
+        <span role="columnheader">${gettext("State")}</span></div>
       <div role="rowgroup" ref=${body}></div></div>`;
 }
 

@@ -1,17 +1,18 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 
 const SERIES = [
-  {title: "Bound per s", column: 1, family: "settled", digits: 0},
-  {title: "Active", column: 2, family: "ready", digits: 0},
-  {title: "Backoff", column: 3, family: "clock", digits: 0},
-  {title: "Unschedulable", column: 4, family: "stuck", digits: 0},
+  {title: gettext("Bound per s"), column: 1, family: "settled", digits: 0},
+  {title: gettext("Active"), column: 2, family: "ready", digits: 0},
+  {title: gettext("Backoff"), column: 3, family: "clock", digits: 0},
+  {title: gettext("Unschedulable"), column: 4, family: "stuck", digits: 0},
 ];
 
 /** The queues over the last 20 s of virtual time. */
 export function Sparks({session}) {
   const {counters, at} = session.model;
   return html`
-    <section class="sparks" aria-label="Counters"><h2 title="The last 20 seconds of virtual time">Last 20 s</h2>
+    <section class="sparks" aria-label=${gettext("Counters")}><h2 title=${gettext("The last 20 seconds of virtual time")}>${gettext("Last 20 s")}</h2>
       ${SERIES.map((series) => html`<${Spark} key=${series.title} ...${series} values=${counters.series(series.column, at)} />`)}
     </section>`;
 }
@@ -23,10 +24,10 @@ function Spark({title, family, digits, values}) {
   return html`
     <div class="spark"><span>${title}</span>${
       now === null
-        ? html`<span class="mute" title="The page was opened in the middle of a long run">${text}</span>`
+        ? html`<span class="mute" title=${gettext("The page was opened in the middle of a long run")}>${text}</span>`
         : html`<b>${text}</b>`
     }
-      <svg viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label=${`${title}, now ${text}`}>
+      <svg viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label=${gettext("{title}, now {text}", {title, text})}>
         ${
           line &&
           html`<path d=${line.area} fill=${`var(--${family})`} opacity=".12" />

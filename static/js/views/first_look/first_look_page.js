@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {
   actsOf,
   asideRows,
@@ -29,23 +30,23 @@ export function FirstLookPage({session, firstLook, versions, token}) {
 }
 
 function Waiting({firstLook}) {
-  return html`<main class="page firstlook"><h1>First look</h1><${Comparing} firstLook=${firstLook} /></main>`;
+  return html`<main class="page firstlook"><h1>${gettext("First look")}</h1><${Comparing} firstLook=${firstLook} /></main>`;
 }
 
 /** That the rest is on its way, or why it is not. */
 function Comparing({firstLook}) {
   const problem = firstLook.problem.value;
-  if (!problem) return html`<p class="small mute" role="status">Comparing the files with the model…</p>`;
-  return html`<div class="unread" role="alert"><p class="small">${problem}</p><p class="does"><button class="btn primary" onClick=${() => firstLook.load()}>Try again</button></p></div>`;
+  if (!problem) return html`<p class="small mute" role="status">${gettext("Comparing the files with the model…")}</p>`;
+  return html`<div class="unread" role="alert"><p class="small">${problem}</p><p class="does"><button class="btn primary" onClick=${() => firstLook.load()}>${gettext("Try again")}</button></p></div>`;
 }
 
 function Look({session, firstLook, look, versions, token}) {
   const run = session.run.value;
   return html`
     <main class="page firstlook">
-      <div class="fhead"><h1>${run.name} is read. <span>${sizeWords(look)}</span></h1>
+      <div class="fhead"><h1>${gettext("{name} is read. {size}", {name: run.name, size: html`<span>${sizeWords(look)}</span>`})}</h1>
         <p class="ffacts small"><${Mark} name="ok" family="settled" />${readingFacts(look).map((each) => html`<span key=${each}>${each}</span>`)}</p></div>
-      ${isDoubtful(look) && html`<section class="doubt" aria-label="How far to trust it"><h2>The model decides otherwise than your cluster did</h2><${Trust} look=${look} /></section>`}
+      ${isDoubtful(look) && html`<section class="doubt" aria-label=${gettext("How far to trust it")}><h2>${gettext("The model decides otherwise than your cluster did")}</h2><${Trust} look=${look} /></section>`}
       ${isWhole(look) ? html`<${Acts} session=${session} firstLook=${firstLook} look=${look} /><${Causes} session=${session} look=${look} />` : html`<${Comparing} firstLook=${firstLook} />`}
       <div class="fcols"><div>
         ${isWhole(look) && html`<${StandingPicture} session=${session} look=${look} />`}
@@ -60,7 +61,7 @@ function Acts({session, firstLook, look}) {
   const {explain, play} = actsOf(look, session.run.value);
   const playClass = explain?.isMain ? "act" : "act main";
   return html`
-    <nav class="acts" aria-label="What now">
+    <nav class="acts" aria-label=${gettext("What now")}>
       ${
         explain &&
         html`<a class=${`act${explain.isMain ? " main" : ""}`} href=${session.href("triage")}>
@@ -70,11 +71,11 @@ function Acts({session, firstLook, look}) {
       ${
         session.mayChange
           ? html`<button class=${playClass} onClick=${() => firstLook.play()}><${Icon} name="play" /><span><b>${play.title}</b><span>${play.words}</span></span></button>`
-          : html`<a class=${playClass} href=${session.href("board")}><${Icon} name="play" /><span><b>Look at the board</b><span>you can view this run but not change it</span></span></a>`
+          : html`<a class=${playClass} href=${session.href("board")}><${Icon} name="play" /><span><b>${gettext("Look at the board")}</b><span>${gettext("you can view this run but not change it")}</span></span></a>`
       }
       ${
         session.mayChange &&
-        html`<a class="act" href=${session.href("nodes")}><${Icon} name="fork" /><span><b>Change something</b><span>cordon or drain a node, scale or edit an object</span></span></a>`
+        html`<a class="act" href=${session.href("nodes")}><${Icon} name="fork" /><span><b>${gettext("Change something")}</b><span>${gettext("cordon or drain a node, scale or edit an object")}</span></span></a>`
       }
     </nav>`;
 }
@@ -85,32 +86,32 @@ function Causes({session, look}) {
   if (shown.length === 0) return null;
   const href = session.href("triage");
   return html`
-    <section class="fcauses" aria-label="What is stuck"><ol>${shown.map(
+    <section class="fcauses" aria-label=${gettext("What is stuck")}><ol>${shown.map(
       ({cause, holds, contradicts, held}, i) => html`
         <li key=${i}><a href=${`${href}#cause-${i}`}><span class="holds"><${Mark} name="unschedulable" family="stuck" />${holds}</span>
-          <span class="said">${cause}${contradicts && html` <em>The model would let it go on.</em>`}<${Superseded} session=${session} ids=${held} /></span></a></li>`,
-    )}${more > 0 && html`<li><a href=${href}><span class="holds">${count(more)} more</span><span class="said">in the triage</span></a></li>`}</ol></section>`;
+          <span class="said">${cause}${contradicts && html` <em>${gettext("The model would let it go on.")}</em>`}<${Superseded} session=${session} ids=${held} /></span></a></li>`,
+    )}${more > 0 && html`<li><a href=${href}><span class="holds">${gettext("{more} more", {more: count(more)})}</span><span class="said">${gettext("in the triage")}</span></a></li>`}</ol></section>`;
 }
 
 function Read({look}) {
   const rows = readRows(look);
   const hasFiles = rows.some(({files}) => files.length > 0);
   return html`
-    <section class="sec" aria-labelledby="read"><div class="sechead"><h2 id="read">Read</h2><span class="note">${count(look.read.length)} kinds</span></div>
-      <div class="scroll-x" tabindex="0" role="region" aria-label="Table of what was read"><table class="tbl ftab"><thead><tr><th>Kind</th><th class="right">Number</th><th>State, as printed</th>${hasFiles && html`<th class="opt">File</th>`}</tr></thead>
+    <section class="sec" aria-labelledby="read"><div class="sechead"><h2 id="read">${gettext("Read")}</h2><span class="note">${gettext("{count} kinds", {count: count(look.read.length)})}</span></div>
+      <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Table of what was read")}><table class="tbl ftab"><thead><tr><th>${gettext("Kind")}</th><th class="right">${gettext("Number")}</th><th>${gettext("State, as printed")}</th>${hasFiles && html`<th class="opt">${gettext("File")}</th>`}</tr></thead>
         <tbody>${rows.map(
           ({kinds, numbers, state, files}) => html`
           <tr key=${kinds}><th scope="row">${kinds}</th><td class="right num">${numbers}</td><td>${state}</td>
-            ${hasFiles && html`<td class="mute opt"><code>${files.join(", ")}</code></td>`}</tr>`,
+            ${hasFiles && html`<td class="mute opt"><code>${listed(files)}</code></td>`}</tr>`,
         )}</tbody></table></div></section>`;
 }
 
 function Aside({look}) {
   const {report} = look;
   return html`
-    <section class="sec" aria-labelledby="aside"><div class="sechead"><h2 id="aside">Left aside</h2><span class="note">and what that changes</span></div>
-      ${!report && html`<p class="small mute">How these files were read was not kept.</p>`}
-      <div class="scroll-x" tabindex="0" role="region" aria-label="Table of what was left aside"><table class="tbl ftab fleft"><thead><tr><th>What</th><th class="right">Number</th><th>Effect on answers</th></tr></thead>
+    <section class="sec" aria-labelledby="aside"><div class="sechead"><h2 id="aside">${gettext("Left aside")}</h2><span class="note">${gettext("and what that changes")}</span></div>
+      ${!report && html`<p class="small mute">${gettext("How these files were read was not kept.")}</p>`}
+      <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Table of what was left aside")}><table class="tbl ftab fleft"><thead><tr><th>${gettext("What")}</th><th class="right">${gettext("Number")}</th><th>${gettext("Effect on answers")}</th></tr></thead>
         <tbody>${asideRows(look).map(
           ({what, number, effect, may}) => html`
           <tr key=${what} class=${may ? "may" : "no"}><th scope="row">${what}</th><td class="right num">${number}</td>

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {nodeLook, pictureOf} from "../../model/first_look/first_look.js";
 import {count} from "../../model/shared/format.js";
 import {NodeLink} from "../shared/links.js";
@@ -9,8 +10,8 @@ const DOTS = 60;
 const LEGEND = [
   ["runs", "runs"],
   ["waits", "waits"],
-  ["placed", "has a node, does not run"],
-  ["leaving", "is terminating"],
+  ["placed", gettext("has a node, does not run")],
+  ["leaving", gettext("is terminating")],
 ];
 
 /** The cluster as it stands: zones with their nodes and pods, and how many pods wait. */
@@ -18,11 +19,11 @@ export function StandingPicture({session, look}) {
   const {zones, waiting, isLarge} = pictureOf(look);
   if (zones.length === 0) return null;
   return html`
-    <section class="panel fpic" aria-labelledby="stands"><div class="sechead"><h2 id="stands">As it stands</h2><span class="note">${isLarge ? "a cell is a node; its shade is the memory requested" : "the bar is memory requested"}</span>
+    <section class="panel fpic" aria-labelledby="stands"><div class="sechead"><h2 id="stands">${gettext("As it stands")}</h2><span class="note">${isLarge ? gettext("a cell is a node; its shade is the memory requested") : gettext("the bar is memory requested")}</span>
         ${!isLarge && html`<ul class="legend end">${LEGEND.map(([name, words]) => html`<li key=${name}><span class="tiles"><i class=${name}></i></span>${words}</li>`)}</ul>`}</div>
       <div class=${`fzones${isLarge ? " large" : ""}`}>${zones.map(
         ({zone, nodes}) => html`
-        <section class="fzone" key=${zone} style=${`flex-grow:${nodes.length}`}><h3>${zone || "no zone"}${isLarge && html` <span class="num">${zoneWords(nodes)}</span>`}</h3>
+        <section class="fzone" key=${zone} style=${`flex-grow:${nodes.length}`}><h3>${zone || gettext("no zone")}${isLarge && html` <span class="num">${zoneWords(nodes)}</span>`}</h3>
           ${isLarge ? html`<${Strip} nodes=${nodes} />` : html`<ul>${nodes.map((node) => html`<${NodeTile} key=${node.name} session=${session} node=${node} />`)}</ul>`}</section>`,
       )}</div>
       ${waiting > 0 && html`<${Waiting} session=${session} waiting=${waiting} />`}
@@ -31,8 +32,8 @@ export function StandingPicture({session, look}) {
 
 function Waiting({session, waiting}) {
   return html`
-    <div class="fwait"><h3>Waiting for a node</h3>${waiting <= DOTS && html`<span class="tiles">${repeat(waiting, "waits")}</span>`}<b class="num">${count(waiting)}</b>
-      ${session.run.value.as_brought && html`<a class="small" href=${session.href("triage")}>why</a>`}</div>`;
+    <div class="fwait"><h3>${gettext("Waiting for a node")}</h3>${waiting <= DOTS && html`<span class="tiles">${repeat(waiting, "waits")}</span>`}<b class="num">${count(waiting)}</b>
+      ${session.run.value.as_brought && html`<a class="small" href=${session.href("triage")}>${gettext("why")}</a>`}</div>`;
 }
 
 function NodeTile({session, node}) {
@@ -40,8 +41,8 @@ function NodeTile({session, node}) {
   const pods = runs + placed + terminating;
   return html`
     <li class=${`fnode ${nodeLook(node)}`}><${NodeLink} session=${session} name=${name}><code>${name}</code><//><span class="fnote">${note}</span>
-      <span class="meter" role="img" aria-label=${memory === null ? "memory not known" : `${memory} % of memory requested`}><i style=${`left:0;width:${Math.min(100, memory ?? 0)}%`}></i></span>
-      <span class="tiles" role="img" aria-label=${`${count(runs)} run, ${count(placed)} do not run, ${count(terminating)} are terminating`}>${
+      <span class="meter" role="img" aria-label=${memory === null ? gettext("memory not known") : gettext("{memory} % of memory requested", {memory})}><i style=${`left:0;width:${Math.min(100, memory ?? 0)}%`}></i></span>
+      <span class="tiles" role="img" aria-label=${gettext("{runs} run, {placed} do not run, {terminating} are terminating", {runs: count(runs), placed: count(placed), terminating: count(terminating)})}>${
         pods <= TILES
           ? [repeat(runs, "runs"), repeat(placed, "placed"), repeat(terminating, "leaving")]
           : html`<span class="num">${count(runs)}<i class="runs"></i> ${placed > 0 && html`${count(placed)}<i class="placed"></i> `}${terminating > 0 && html`${count(terminating)}<i class="leaving"></i>`}</span>`
@@ -57,12 +58,17 @@ function Strip({nodes}) {
 }
 
 function cellTitle({name, note, memory}) {
-  return [name, note, memory === null ? "" : `${memory} % of memory requested`].filter(Boolean).join(", ");
+  return listed(
+    [name, note, memory === null ? "" : gettext("{memory} % of memory requested", {memory})].filter(Boolean),
+  );
 }
 
 function zoneWords(nodes) {
   const dead = nodes.filter((node) => nodeLook(node) === "dead").length;
-  return `${count(nodes.length)} nodes${dead > 0 ? `, ${count(dead)} not ready` : ""}`;
+  return gettext("{count} nodes{dead}", {
+    count: count(nodes.length),
+    dead: dead > 0 ? gettext(", {dead} not ready", {dead: count(dead)}) : "",
+  });
 }
 
 function repeat(number, look) {

@@ -1,9 +1,10 @@
 import {useEffect, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {memoryOf, nameOf, versionsOf, whoOf, writesUpTo} from "../../model/inside/steps.js";
 import {linesOf, readWords} from "../../model/inside/tree.js";
-import {bytes, moment, parseId} from "../../model/shared/format.js";
+import {bytes, moment, parseId, timeText} from "../../model/shared/format.js";
 import {verdictLook} from "../../model/volumes/candidates.js";
 import {Icon, Mark} from "../shared/mark.js";
 
@@ -42,7 +43,7 @@ function laterVolume(answer, claim) {
 }
 
 /** The look of a line of a tree, by its kind. */
-const LOOKS = {function: "fn", question: "q", end: "end"};
+const LOOKS = {function: "fn", question: gettext("q"), end: "end"};
 
 function Tree({tree, taken}) {
   const [opened, setOpened] = useState(new Set());
@@ -52,19 +53,23 @@ function Tree({tree, taken}) {
     if (!next.delete(id)) next.add(id);
     setOpened(next);
   };
-  return html`<ol class="branches" aria-label=${`The way through ${tree.function}`}>${linesOf(tree, taken, opened).map(
+  return html`<ol class="branches" aria-label=${gettext("The way through {function}", {function: tree.function})}>${linesOf(
+    tree,
+    taken,
+    opened,
+  ).map(
     (line) => html`
     <li key=${line.id} class=${`${LOOKS[line.kind]}${line.isLit ? " lit" : ""}`} style=${`--d:${line.depth}`}>
       <span class="tx">${line.text}</span>
       ${line.isLit && line.read !== undefined && html`<span class="said">${readWords(line.read)}</span>`}
-      ${line.isLong && html`<button type="button" class="link said" aria-expanded=${line.folded === 0} onClick=${() => turn(line.id)}>${line.folded > 0 ? `${line.folded} branches` : "fold"}</button>`}</li>`,
+      ${line.isLong && html`<button type="button" class="link said" aria-expanded=${line.folded === 0} onClick=${() => turn(line.id)}>${line.folded > 0 ? gettext("{folded} branches", {folded: line.folded}) : gettext("fold")}</button>`}</li>`,
   )}</ol>`;
 }
 
 function Writes({steps, place, pair}) {
   const rows = writesUpTo(steps, place, pair);
   return html`
-    <div class="sechead"><h3>Four writes make a binding</h3><span class="note">any of them may fail; the next sync goes on from what is written</span></div>
+    <div class="sechead"><h3>${gettext("Four writes make a binding")}</h3><span class="note">${gettext("any of them may fail; the next sync goes on from what is written")}</span></div>
     <ol class="writes" style=${`--n:${rows.length}`}>${rows.map(
       (row, index) => html`
       <li key=${`${row.object}${row.field}`} class=${`${row.status}${row.isNow ? " now" : ""}`}>
@@ -75,26 +80,26 @@ function Writes({steps, place, pair}) {
 }
 
 function writeWords({status, step, version, error}) {
-  if (status === "refused") return `refused: ${error}`;
-  if (status === "missing") return "not written";
-  if (!step) return "written before";
-  return `${whoOf(step)} · ${moment(step.at)} s · rv ${version}`;
+  if (status === "refused") return gettext("refused: {error}", {error});
+  if (status === "missing") return gettext("not written");
+  if (!step) return gettext("written before");
+  return gettext("{who} · {at} · rv {version}", {who: whoOf(step), at: timeText(step.at), version});
 }
 
 function Versions({steps, place, pair}) {
   const objects = [
     [pair.volume, `volume/${pair.volume}`],
-    [`claim ${parseId(`claim/${pair.claim}`).name}`, `claim/${pair.claim}`],
+    [gettext("claim {name}", {name: parseId(`claim/${pair.claim}`).name}), `claim/${pair.claim}`],
   ];
   return html`
-    <div class="sechead"><h3>Who knows which version</h3><span class="note">resourceVersion after each step: what is late is amber, what is only assumed purple</span></div>
+    <div class="sechead"><h3>${gettext("Who knows which version")}</h3><span class="note">${gettext("resourceVersion after each step: what is late is amber, what is only assumed purple")}</span></div>
     <div class="twovers">${objects.map(([title, entity]) => html`<${VersionTable} key=${entity} title=${title} table=${versionsOf(steps, place, entity)} />`)}</div>`;
 }
 
 function VersionTable({title, table: {columns, rows}}) {
   if (columns.length === 0) return null;
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label=${`Versions of ${title}, table`}><table class="tbl vers">
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Versions of {title}, table", {title})}><table class="tbl vers">
       <thead><tr><th scope="col" class="cut" title=${title}>${title}</th>${columns.map(({step, isNow}) => html`<th key=${step.id} scope="col" class=${isNow ? "now" : ""} title=${step.function}>${moment(step.at)}</th>`)}</tr></thead>
       <tbody>${rows.map(
         ({title: row, cells}) => html`
@@ -119,10 +124,10 @@ function Candidates({inside, step}) {
   }, [step.id]);
   const found = inside.candidates.value.get(step.id);
   if (!found)
-    return html`<p class="small mute" role="status">${found === undefined ? "" : "Evaluating candidates…"}</p>`;
+    return html`<p class="small mute" role="status">${found === undefined ? "" : gettext("Evaluating candidates…")}</p>`;
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Candidate volumes, table"><table class="tbl">
-      <thead><tr><th scope="col">Volume</th><th scope="col">Capacity</th><th scope="col">Class</th><th scope="col">On ${step.says.node}</th></tr></thead>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Candidate volumes, table")}><table class="tbl">
+      <thead><tr><th scope="col">${gettext("Volume")}</th><th scope="col">${gettext("Capacity")}</th><th scope="col">${gettext("Class")}</th><th scope="col">${gettext("On {node}", {node: step.says.node})}</th></tr></thead>
       <tbody>${found.candidates.map((row) => html`<${Candidate} key=${row.volume} row=${row} chosen=${step.says.volume} />`)}</tbody></table></div>`;
 }
 
@@ -130,16 +135,16 @@ function Candidate({row, chosen}) {
   const isChosen = row.volume === chosen;
   const [mark, family, words] = verdictLook(isChosen ? "chosen" : row.verdict, true);
   return html`
-    <tr class=${isChosen ? "picked" : ""}><th scope="row" class="mono">${row.volume}</th><td>${bytes(row.capacity)}</td><td>${row.class || "none"}</td>
-      <td><span class="state"><${Mark} name=${mark} family=${family} />${isChosen ? html`<b>chosen by the scheduler</b>` : words}</span> <span class="mute">${row.text}</span></td></tr>`;
+    <tr class=${isChosen ? "picked" : ""}><th scope="row" class="mono">${row.volume}</th><td>${bytes(row.capacity)}</td><td>${row.class || gettext("none")}</td>
+      <td><span class="state"><${Mark} name=${mark} family=${family} />${isChosen ? html`<b>${gettext("chosen by the scheduler")}</b>` : words}</span> <span class="mute">${row.text}</span></td></tr>`;
 }
 
 function Attaching({step: {says, entity}}) {
   const facts = [
     ["node", nameOf(entity)],
     ["volume", says.volume],
-    ["attached to", (says.others ?? []).join(", ")],
-    ["failures in a row", says.failures ? String(says.failures) : ""],
+    [gettext("attached to"), listed(says.others ?? [])],
+    [gettext("failures in a row"), says.failures ? String(says.failures) : ""],
   ].filter(([, value]) => value);
   return html`<dl class="memory facts">${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd><b>${value}</b></dd></div>`)}</dl>`;
 }
@@ -149,13 +154,13 @@ export function BindingMemory({step}) {
   const held = memoryOf(step);
   if (held.length === 0) return null;
   return html`
-    <h3>Memory at ${moment(step.at)} s</h3>
+    <h3>${gettext("Memory at {at}", {at: timeText(step.at)})}</h3>
     ${held.map(
       ([whose, rows]) => html`
       <h4 key=${whose}>${whose}</h4><dl class="memory">${rows.map(
         ({what, before, after, isChanged}) => html`
         <div key=${what} class=${isChanged ? "changed" : ""}><dt class="cut" title=${what}>${what}</dt>
-          <dd>${isChanged && html`<s><span class="vh">before: </span>${before || "–"}</s><span aria-hidden="true"> → </span>`}<b>${after || "–"}</b></dd></div>`,
+          <dd>${isChanged && html`<s><span class="vh">${gettext("before:")} </span>${before || "–"}</s><span aria-hidden="true"> → </span>`}<b>${after || "–"}</b></dd></div>`,
       )}</dl>`,
     )}`;
 }

@@ -2,10 +2,11 @@ import {useEffect} from "preact/hooks";
 
 import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {spanOf} from "../../model/inside/cycle.js";
 import {heldAfter} from "../../model/inside/cycle_memory.js";
 import {bandWords, cycleWords, outcomeOf, sentenceOf} from "../../model/inside/cycle_words.js";
-import {amount, count, moment} from "../../model/shared/format.js";
+import {amount, count, moment, timeText} from "../../model/shared/format.js";
 import {RunPage} from "../run/run_page.js";
 import {EventLink} from "../shared/events.js";
 import {FilmLink, PodLink} from "../shared/links.js";
@@ -23,28 +24,28 @@ function Body({session, cycle}) {
   const isShown = place >= 0 && !cycle.isAhead.value;
   return html`
     <main class="inside" id="content">
-      <nav class="cycle" aria-label="Steps of the cycle">
+      <nav class="cycle" aria-label=${gettext("Steps of the cycle")}>
         <${Parts} session=${session} page="inside-scheduler" />
         <${Head} session=${session} cycle=${cycle} answer=${answer} />
         ${isShown ? html`<${Spine} cycle=${cycle} answer=${answer} steps=${steps} place=${place} />` : html`<${EmptySpine} cycle=${cycle} />`}
-        <p class="micro mute keysline"><kbd>←</kbd> <kbd>→</kbd> step, <kbd>[</kbd> <kbd>]</kbd> cycle, <kbd>w</kbd> what if</p>
+        <p class="micro mute keysline"><kbd>←</kbd> <kbd>→</kbd> ${gettext("step, {_} {_2} cycle, {w} what if", {_: html`<kbd>[</kbd>`, _2: html`<kbd>]</kbd>`, w: html`<kbd>w</kbd>`})}</p>
       </nav>
-      <section class="stage" aria-label="Step">${
+      <section class="stage" aria-label=${gettext("Step")}>${
         isShown
           ? html`<${Stage} session=${session} cycle=${cycle} answer=${answer} steps=${steps} place=${place} />`
           : html`<${Nothing} session=${session} cycle=${cycle} answer=${answer} />`
       }</section>
-      <aside class="holds" tabindex="0" aria-label="Code and memory">${isShown && html`<${Holds} cycle=${cycle} answer=${answer} steps=${steps} place=${place} />`}</aside>
+      <aside class="holds" tabindex="0" aria-label=${gettext("Code and memory")}>${isShown && html`<${Holds} cycle=${cycle} answer=${answer} steps=${steps} place=${place} />`}</aside>
     </main>`;
 }
 
 function Head({session, cycle, answer}) {
   const number = answer?.cycle ?? cycle.number.value;
   return html`
-    <div class="cyclehead"><h1>${number === null ? "Scheduler" : `Cycle ${count(number)}`}</h1>
-      ${answer && html`<span class="mute small">attempt ${answer.pop.attempt}</span>`}
-      <span class="end"><button class="btn icon plain" type="button" aria-label="Cycle before" aria-keyshortcuts="[" disabled=${number === null || number <= 1} onClick=${() => cycle.turn(-1)}>‹</button>
-        <button class="btn icon plain" type="button" aria-label="Next cycle" aria-keyshortcuts="]" disabled=${number === null} onClick=${() => cycle.turn(1)}>›</button></span></div>
+    <div class="cyclehead"><h1>${number === null ? gettext("Scheduler") : gettext("Cycle {number}", {number: count(number)})}</h1>
+      ${answer && html`<span class="mute small">${gettext("attempt {attempt}", {attempt: answer.pop.attempt})}</span>`}
+      <span class="end"><button class="btn icon plain" type="button" aria-label=${gettext("Cycle before")} aria-keyshortcuts="[" disabled=${number === null || number <= 1} onClick=${() => cycle.turn(-1)}>‹</button>
+        <button class="btn icon plain" type="button" aria-label=${gettext("Next cycle")} aria-keyshortcuts="]" disabled=${number === null} onClick=${() => cycle.turn(1)}>›</button></span></div>
     ${
       answer &&
       html`<div class="who"><p class="cut"><${PodLink} session=${session} podKey=${answer.pod} /></p>
@@ -54,9 +55,7 @@ function Head({session, cycle, answer}) {
 
 /** What the pod asks for: "1500m CPU, 3 Gi". */
 function asksWords(pod) {
-  return Object.entries(pod?.requests ?? {})
-    .map(([resource, value]) => amount(resource, value))
-    .join(", ");
+  return listed(Object.entries(pod?.requests ?? {}).map(([resource, value]) => amount(resource, value)));
 }
 
 /** Grey dots, until the cycle is read. */
@@ -65,7 +64,7 @@ function EmptySpine({cycle}) {
   return html`<ol class="spine" aria-hidden="true">${Array.from({length: 12}, (_, each) => html`<li key=${each} class="ahead"><span class="still"><span class="dot"></span></span></li>`)}</ol>`;
 }
 
-const BANDS = {scheduling: "scheduling cycle", binding: "binding cycle"};
+const BANDS = {scheduling: gettext("scheduling cycle"), binding: gettext("binding cycle")};
 
 function Spine({cycle, answer, steps, place}) {
   useEffect(() => {
@@ -113,22 +112,22 @@ function Nothing({session, cycle, answer}) {
   const {status, message} = cycle.held.value;
   if (cycle.isAhead.value && !cycle.isOpening.value) {
     const {seq} = cycle.steps.value[0];
-    return html`<h2>Cycle ${count(answer.cycle)} has not begun</h2>
-      <p class="says">It begins after event ${count(seq)}, and event ${count(session.place.seq)} is shown.</p>
-      <p class="does"><${EventLink} session=${session} seq=${seq}>Show its beginning<//> <button class="btn" type="button" onClick=${() => cycle.follow()}>Show the newest cycle up to here</button></p>`;
+    return html`<h2>${gettext("Cycle {cycle} has not begun", {cycle: count(answer.cycle)})}</h2>
+      <p class="says">${gettext("It begins after event {seq}, and event {seq2} is shown.", {seq: count(seq), seq2: count(session.place.seq)})}</p>
+      <p class="does"><${EventLink} session=${session} seq=${seq}>${gettext("Show its beginning")}<//> <button class="btn" type="button" onClick=${() => cycle.follow()}>${gettext("Show the newest cycle up to here")}</button></p>`;
   }
   if (cycle.wanted.value === null) {
     return session.isWaiting
-      ? html`<p class="says" role="status">Reading the state of the run…</p>`
-      : html`<h2>No cycle has run</h2><p class="says">The first starts when a pod is queued.</p>`;
+      ? html`<p class="says" role="status">${gettext("Reading the state of the run…")}</p>`
+      : html`<h2>${gettext("No cycle has run")}</h2><p class="says">${gettext("The first starts when a pod is queued.")}</p>`;
   }
   if (status === "failed") {
-    return html`<div role="alert"><h2>This cycle cannot be shown</h2><p class="says">${message}</p>
-      <p class="does"><button class="btn primary" type="button" onClick=${() => cycle.retry()}>Compute again</button>
-        <button class="btn" type="button" onClick=${() => cycle.follow()}>Show the newest cycle</button></p></div>`;
+    return html`<div role="alert"><h2>${gettext("This cycle cannot be shown")}</h2><p class="says">${message}</p>
+      <p class="does"><button class="btn primary" type="button" onClick=${() => cycle.retry()}>${gettext("Compute again")}</button>
+        <button class="btn" type="button" onClick=${() => cycle.follow()}>${gettext("Show the newest cycle")}</button></p></div>`;
   }
   const number = cycle.number.value;
-  return html`<p class="says" role="status">${number === null ? "Reading the newest cycle…" : `Reading cycle ${count(number)}…`}</p>`;
+  return html`<p class="says" role="status">${number === null ? gettext("Reading the newest cycle…") : gettext("Reading cycle {number}…", {number: count(number)})}</p>`;
 }
 
 function Stage({session, cycle, answer, steps, place}) {
@@ -136,11 +135,11 @@ function Stage({session, cycle, answer, steps, place}) {
   const next = steps.slice(place + 1).find(({state}) => state !== "ahead");
   return html`
     <header class="stagehead">
-      <p class="eyebrow"><span>Step ${place + 1} of ${steps.length}</span><${FilmLink} session=${session} cycle=${answer.cycle} pod=${`pod/${answer.pod}`} step=${step.id} /><span class="path mono" title=${step.file}>${fileOf(step.file)}: <b>${step.function}</b></span></p>
+      <p class="eyebrow"><span>${gettext("Step {place} of {count}", {place: place + 1, count: steps.length})}</span><${FilmLink} session=${session} cycle=${answer.cycle} pod=${`pod/${answer.pod}`} step=${step.id} /><span class="path mono" title=${step.file}>${fileOf(step.file)}: <b>${step.function}</b></span></p>
       <h2>${step.title}</h2>
       <p class="says" aria-live="polite">${sentenceOf(step, answer)}</p>
-      <div class="stepper"><button class="btn" type="button" disabled=${place === 0} onClick=${() => cycle.move(-1)}><${Icon} name="back" />Back</button>
-        <button class="btn primary" type="button" disabled=${!next} onClick=${() => cycle.move(1)}>${next ? `Next: ${next.title}` : "End of the cycle"}<${Icon} name="step" /></button></div>
+      <div class="stepper"><button class="btn" type="button" disabled=${place === 0} onClick=${() => cycle.move(-1)}><${Icon} name="back" />${gettext("Back")}</button>
+        <button class="btn primary" type="button" disabled=${!next} onClick=${() => cycle.move(1)}>${next ? gettext("Next: {title}", {title: next.title}) : gettext("End of the cycle")}<${Icon} name="step" /></button></div>
     </header>
     <${StepStage} session=${session} cycle=${cycle} answer=${answer} step=${step} />`;
 }
@@ -151,12 +150,12 @@ function Holds({cycle, answer, steps, place}) {
   const isLit = step.state === "done";
   const stack = [...step.callers, step];
   return html`
-    <h3>${isLit ? "Runs now" : "Would run"} <span class="mute">${answer.version}</span></h3>
+    <h3>${isLit ? gettext("Runs now") : gettext("Would run")} <span class="mute">${answer.version}</span></h3>
     <ol class="stack">${stack.map(
       ({file, function: name}, each) =>
         html`<li key=${each} class=${isLit && each === stack.length - 1 ? "lit" : ""} style=${`--in:${each}`} title=${file}><span class="file">${fileOf(file)}</span><b>${name}()</b></li>`,
     )}</ol>
-    <h3>What the scheduler holds <span class="mute">after this step</span></h3>
+    <h3>${gettext("What the scheduler holds <span>after this step</span>", {span: (inner) => html`<span class="mute">${inner}</span>`})}</h3>
     ${heldAfter(answer, steps, place).map(
       ([group, rows]) =>
         html`<h4 key=${group}>${group}</h4><dl class="memory">${rows.map(
@@ -169,21 +168,21 @@ function Holds({cycle, answer, steps, place}) {
 
 const ROLES = {
   leader: ["bound", "settled", "leads"],
-  standby: ["expired", "held", "stands by"],
-  stopped: ["lost", "stuck", "has stopped"],
+  standby: ["expired", "held", gettext("stands by")],
+  stopped: ["lost", "stuck", gettext("has stopped")],
 };
 
 function Replicas({cycle, answer}) {
   const {seq, found} = cycle.replicas.value ?? {};
   if (!found || seq !== answer.seq) return null;
   return html`
-    <h4>Replicas</h4>
+    <h4>${gettext("Replicas")}</h4>
     ${found.replicas.map(({identity, role}) => {
       const [mark, family, words] = ROLES[role];
       return html`<p key=${identity} class="leader small"><${Mark} name=${mark} family=${family} /><span><b>${identity}</b> ${words}</span>
-        ${found.replicas.length === 1 && html`<span class="mute micro">no standby</span>`}</p>`;
+        ${found.replicas.length === 1 && html`<span class="mute micro">${gettext("no standby")}</span>`}</p>`;
     })}
-    ${found.lease && html`<p class="micro mute">Lease renewed at ${moment(found.lease.renewed)} s; it runs out at ${moment(found.lease.runs_out)} s.</p>`}`;
+    ${found.lease && html`<p class="micro mute">${gettext("Lease renewed at {renewed}; it runs out at {runs_out}.", {renewed: timeText(found.lease.renewed), runs_out: timeText(found.lease.runs_out)})}</p>`}`;
 }
 
 function fileOf(path) {

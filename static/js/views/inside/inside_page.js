@@ -2,6 +2,7 @@ import {useEffect} from "preact/hooks";
 
 import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {bandsOf, homeOf, nameOf, whoOf} from "../../model/inside/steps.js";
 import {repeatedWords, wordsOf} from "../../model/inside/words.js";
 import {accessModes, bytes, count, moment} from "../../model/shared/format.js";
@@ -23,18 +24,18 @@ function Body({session, inside}) {
   const place = inside.place.value;
   return html`
     <main class="inside vols" id="content">
-      <nav class="cycle" aria-label="Syncs and ticks">
+      <nav class="cycle" aria-label=${gettext("Syncs and ticks")}>
         <${Parts} session=${session} page="inside-volumes" />
         <${About} session=${session} inside=${inside} />
         <${Spine} inside=${inside} steps=${steps} place=${place} />
-        ${steps.length > 0 && html`<p class="micro mute keysline"><kbd>←</kbd> <kbd>→</kbd> next sync or tick that did something, <kbd>p</kbd> pod, <kbd>v</kbd> claim</p>`}
+        ${steps.length > 0 && html`<p class="micro mute keysline"><kbd>←</kbd> <kbd>→</kbd> ${gettext("next sync or tick that did something, {p} pod, {v} claim", {p: html`<kbd>p</kbd>`, v: html`<kbd>v</kbd>`})}</p>`}
       </nav>
-      <section class="stage" aria-label="Step">${
+      <section class="stage" aria-label=${gettext("Step")}>${
         place < 0
           ? html`<${Nothing} session=${session} inside=${inside} held=${held} />`
           : html`<${Stage} session=${session} inside=${inside} step=${steps[place]} place=${place} />`
       }</section>
-      <aside class="holds" tabindex="0" aria-label="Code and memory">${place >= 0 && html`<${Holds} step=${steps[place]} />`}</aside>
+      <aside class="holds" tabindex="0" aria-label=${gettext("Code and memory")}>${place >= 0 && html`<${Holds} step=${steps[place]} />`}</aside>
     </main>`;
 }
 
@@ -54,7 +55,7 @@ function About({session, inside}) {
       <p class="mute">${aboutWords(session.model.entities.get(about), kind)}</p>
       ${
         others.length > 0 &&
-        html`<ul class="turns" aria-label="Inside of others">${others
+        html`<ul class="turns" aria-label=${gettext("Inside of others")}>${others
           .slice(0, 6)
           .map(
             (id) =>
@@ -67,11 +68,15 @@ function About({session, inside}) {
 function aboutWords(object, kind) {
   if (!object) return "";
   if (kind === "claim") {
-    return [bytes(object.request ?? 0), accessModes(object.modes), object.class ? `class ${object.class}` : "no class"]
-      .filter(Boolean)
-      .join(", ");
+    return listed(
+      [
+        bytes(object.request ?? 0),
+        accessModes(object.modes),
+        object.class ? gettext("class {class}", {class: object.class}) : gettext("no class"),
+      ].filter(Boolean),
+    );
   }
-  if (kind === "pod") return object.node ? `on ${object.node}` : "on no node yet";
+  if (kind === "pod") return object.node ? gettext("on {node}", {node: object.node}) : gettext("on no node yet");
   return "";
 }
 
@@ -97,8 +102,8 @@ function Spine({inside, steps, place}) {
 }
 
 function earlierWords(leftOut, from) {
-  if (leftOut > 0) return `${count(leftOut)} earlier steps are not listed.`;
-  return `Played again from event ${count(from)} on.`;
+  if (leftOut > 0) return gettext("{leftOut} earlier steps are not listed.", {leftOut: count(leftOut)});
+  return gettext("Played again from event {from} on.", {from: count(from)});
 }
 
 function Stop({inside, step, place, shown}) {
@@ -121,20 +126,20 @@ function dotOf(look, failed) {
 function Nothing({session, inside, held}) {
   const about = inside.about.value;
   if (about === null) {
-    return html`<h2>Inside</h2><p class="says">${
+    return html`<h2>${gettext("Inside")}</h2><p class="says">${
       session.isWaiting
-        ? "Reading the state of the run…"
-        : "This cluster has no claim. Open a pod or a node, and its Inside."
+        ? gettext("Reading the state of the run…")
+        : gettext("This cluster has no claim. Open a pod or a node, and its Inside.")
     }</p>`;
   }
   if (held?.status === "failed") {
-    return html`<div role="alert"><h2>Inside ${nameOf(about)}</h2><p class="says">${held.message}</p>
-      <p class="does"><button class="btn primary" onClick=${() => inside.retry()}>Try again</button></p></div>`;
+    return html`<div role="alert"><h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${held.message}</p>
+      <p class="does"><button class="btn primary" onClick=${() => inside.retry()}>${gettext("Try again")}</button></p></div>`;
   }
   if (held?.status !== "ready") {
-    return html`<div role="status"><h2>Inside ${nameOf(about)}</h2><p class="says">Playing the run again, and listening…</p></div>`;
+    return html`<div role="status"><h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Playing the run again, and listening…")}</p></div>`;
   }
-  return html`<h2>Inside ${nameOf(about)}</h2><p class="says">Nothing was done about it yet. A sync or a tick that does something is listed here.</p>`;
+  return html`<h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Nothing was done about it yet. A sync or a tick that does something is listed here.")}</p>`;
 }
 
 function Stage({session, inside, step, place}) {
@@ -145,10 +150,10 @@ function Stage({session, inside, step, place}) {
     <header class="stagehead">
       <p class="eyebrow"><span>${whoOf(step)}</span><span class="path mono" title=${inner?.file}>${fileOf(inner?.file ?? "")}: <b>${inner?.function}</b></span></p>
       <h2>${title} <span class="mute">${outcome}</span></h2>
-      <p class="says" aria-live="polite">${sentence} ${step.queued_again && "It is queued again, after a delay that doubles."} ${repeatedWords(step)}</p>
+      <p class="says" aria-live="polite">${sentence} ${step.queued_again && gettext("It is queued again, after a delay that doubles.")} ${repeatedWords(step)}</p>
       ${step.error !== "" && html`<p class="small tinted f-stuck said">${step.error}</p>`}
-      <div class="stepper"><button class="btn" type="button" disabled=${place === 0} onClick=${() => inside.move(-1)}><${Icon} name="back" />Back</button>
-        <button class="btn primary" type="button" disabled=${place === last} onClick=${() => inside.move(1)}>Next<${Icon} name="step" /></button></div>
+      <div class="stepper"><button class="btn" type="button" disabled=${place === 0} onClick=${() => inside.move(-1)}><${Icon} name="back" />${gettext("Back")}</button>
+        <button class="btn primary" type="button" disabled=${place === last} onClick=${() => inside.move(1)}>${gettext("Next")}<${Icon} name="step" /></button></div>
     </header>
     ${
       step.tick
@@ -160,7 +165,7 @@ function Stage({session, inside, step, place}) {
 /** The code that runs, and what is in memory; this side keeps its layout. */
 function Holds({step}) {
   return html`
-    <h3>Runs now <span class="mute">${homeOf(step)}</span></h3>
+    <h3>${gettext("Runs now {home}", {home: html`<span class="mute">${homeOf(step)}</span>`})}</h3>
     <ol class="stack">${step.stack.map(
       ({file, function: name}, place) => html`
       <li key=${place} class=${place === step.stack.length - 1 ? "lit" : ""} style=${`--in:${place}`} title=${file}><span class="file">${fileOf(file)}</span><b>${name}()</b></li>`,

@@ -1,9 +1,10 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed, ngettext} from "../../lib/words.js";
 import {attachedState, deviceState, mountStates, nextStep, volumesOf} from "../../model/health/node_volumes.js";
 import {nameOf} from "../../model/inside/steps.js";
 import {ladderOf} from "../../model/inside/tries.js";
 import {volumeName} from "../../model/inside/words.js";
-import {count, moment, parseId} from "../../model/shared/format.js";
+import {count, parseId, timeText} from "../../model/shared/format.js";
 import {Mark} from "../shared/mark.js";
 import {Ladder, Ticks} from "./ladder.js";
 
@@ -12,7 +13,7 @@ export function Kubelet({inside, step}) {
   const {answer} = inside.held.value;
   return html`
     <${Loop} step=${step} version=${answer.version} />
-    <div class="sechead"><h3>Ticks</h3><span class="note">both loops run every 100 ms; drawn high where they did something</span></div>
+    <div class="sechead"><h3>${gettext("Ticks")}</h3><span class="note">${gettext("both loops run every 100 ms; drawn high where they did something")}</span></div>
     <${Ticks} steps=${answer.steps} step=${step} />
     <${Worlds} step=${step} />
     <${Backoff} tries=${answer.tries} step=${step} />`;
@@ -26,10 +27,10 @@ function Loop({step, version}) {
   const isLit = (name) => name === runs || asks.has(name) || tick.pods.some((pod) => pod.done && pod.function === name);
   return html`
     <div class="loop">
-      <section class=${isPopulator ? "lit" : ""}><h3>Populator</h3>${["findAndAddNewPods", "findAndRemoveDeletedPods"].map((name) => html`<${Function} key=${name} name=${name} isLit=${isLit(name)} />`)}</section>
-      <i class="into">writes</i><section class="world"><h3>Desired state</h3><b class="num">${count(tick.desired)}</b><small>${tick.desired === 1 ? "volume" : "volumes"}</small></section>
-      <i class="into">reads</i><section class=${!isPopulator && step.outcome === "" ? "lit" : ""}><h3>Reconciler</h3>${reconcilerParts(version).map(([name, shown]) => html`<${Function} key=${name} name=${shown} isLit=${isLit(name)} />`)}</section>
-      <i class="into">makes</i><section class="world"><h3>Actual state</h3><b class="num">${count(tick.mounted)}</b><small>mounted</small></section>
+      <section class=${isPopulator ? "lit" : ""}><h3>${gettext("Populator")}</h3>${["findAndAddNewPods", "findAndRemoveDeletedPods"].map((name) => html`<${Function} key=${name} name=${name} isLit=${isLit(name)} />`)}</section>
+      <i class="into">${gettext("writes")}</i><section class="world"><h3>${gettext("Desired state")}</h3><b class="num">${count(tick.desired)}</b><small>${ngettext("volume", "volumes", tick.desired)}</small></section>
+      <i class="into">${gettext("reads")}</i><section class=${!isPopulator && step.outcome === "" ? "lit" : ""}><h3>${gettext("Reconciler")}</h3>${reconcilerParts(version).map(([name, shown]) => html`<${Function} key=${name} name=${shown} isLit=${isLit(name)} />`)}</section>
+      <i class="into">${gettext("makes")}</i><section class="world"><h3>${gettext("Actual state")}</h3><b class="num">${count(tick.mounted)}</b><small>${gettext("mounted")}</small></section>
     </div>`;
 }
 
@@ -40,9 +41,12 @@ function Function({name, isLit}) {
 /** The parts of reconcile(), and what they are called in this version; until v1.16 it is one function. */
 function reconcilerParts(version) {
   const minor = Number(version.slice("v1.".length));
-  const mounts = minor >= 26 ? "mountOrAttachVolumes" : minor >= 20 ? "mountAttachVolumes" : "reconcile: mounts";
+  const mounts =
+    minor >= 26 ? "mountOrAttachVolumes" : minor >= 20 ? "mountAttachVolumes" : gettext("reconcile: mounts");
   const [unmounts, devices] =
-    minor >= 20 ? ["unmountVolumes", "unmountDetachDevices"] : ["reconcile: unmounts", "reconcile: devices"];
+    minor >= 20
+      ? ["unmountVolumes", "unmountDetachDevices"]
+      : [gettext("reconcile: unmounts"), gettext("reconcile: devices")];
   return [
     ["unmountVolumes", unmounts],
     ["mountOrAttachVolumes", mounts],
@@ -55,11 +59,11 @@ function Worlds({step: {at, tick}}) {
   const rows = volumesOf({volumes: tick.volumes});
   const gone = Object.keys(tick.before).filter((unique) => !tick.volumes[unique]);
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Desired and actual state, table"><table class="tbl worlds">
-      <thead><tr>${["Volume", "Desired for", "", "Attached", "Device", "Mounted for", "The reconciler does"].map((title, place) => html`<th key=${place} scope="col">${title}</th>`)}</tr></thead>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Desired and actual state, table")}><table class="tbl worlds">
+      <thead><tr>${["Volume", gettext("Desired for"), "", "Attached", "Device", gettext("Mounted for"), gettext("The reconciler does")].map((title, place) => html`<th key=${place} scope="col">${title}</th>`)}</tr></thead>
       <tbody>${rows.map((row) => html`<${World} key=${row.unique} row=${row} at=${at} isNew=${isChanged(row.unique, tick)} />`)}
-        ${gone.map((unique) => html`<tr key=${unique} class="changed"><th scope="row" class="mono">${volumeName(unique, tick.before)}</th><td class="mute" colspan="6">is in neither state any more</td></tr>`)}</tbody></table></div>
-    ${tick.equal > 0 && html`<p class="small mute after">${count(tick.equal)} more ${tick.equal === 1 ? "is" : "are"} as ${tick.equal === 1 ? "it" : "they"} should be.</p>`}`;
+        ${gone.map((unique) => html`<tr key=${unique} class="changed"><th scope="row" class="mono">${volumeName(unique, tick.before)}</th><td class="mute" colspan="6">${gettext("is in neither state any more")}</td></tr>`)}</tbody></table></div>
+    ${tick.equal > 0 && html`<p class="small mute after">${ngettext("{count} more is as it should be.", "{count} more are as they should be.", tick.equal)}</p>`}`;
 }
 
 function isChanged(unique, {volumes, before}) {
@@ -68,10 +72,10 @@ function isChanged(unique, {volumes, before}) {
 
 function World({row, at, isNew}) {
   const next = nextStep(row, at);
-  const pods = row.desired.map(([pod]) => parseId(`pod/${pod}`).name).join(", ");
+  const pods = listed(row.desired.map(([pod]) => parseId(`pod/${pod}`).name));
   return html`
     <tr class=${`${row.sign === "=" ? "" : "differs"}${isNew ? " changed" : ""}`}><th scope="row" class="mono" title=${row.unique}>${row.name}</th>
-      <td>${pods || html`<span class="mute">nobody</span>`}</td><td><span class="sign">${row.sign}</span></td>
+      <td>${pods || html`<span class="mute">${gettext("nobody")}</span>`}</td><td><span class="sign">${row.sign}</span></td>
       <td><${Stated} state=${attachedState(row, at)} /></td><td><${Stated} state=${deviceState(row, at)} /></td>
       <td>${mountStates(row, at).map(([mark, family, words, pod]) => html`<${Stated} key=${pod ?? words} state=${[mark, family, pod ? `${words} ${parseId(`pod/${pod}`).name}` : words]} />`)}</td>
       <td class=${next === "nothing" ? "mute" : ""} title=${row.trouble?.error}>${next}</td></tr>`;
@@ -79,7 +83,7 @@ function World({row, at, isNew}) {
 
 function Stated({state: [mark, family, words]}) {
   if (!mark) return html`<span class="mute">${words}</span>`;
-  return html`<span class="state"><${Mark} name=${mark} family=${family} />${words || "yes"}</span>`;
+  return html`<span class="state"><${Mark} name=${mark} family=${family} />${words || gettext("yes")}</span>`;
 }
 
 /** The tries of an operation that fails, on the volume that this step is about. */
@@ -90,14 +94,14 @@ function Backoff({tries, step}) {
   const ladder = names.map((volume) => ladderOf(tries, {at, node: nameOf(entity), volume})).find(Boolean);
   if (!ladder) return null;
   return html`
-    <div class="sechead"><h3>Backoff of ${ladder.volume}</h3><span class="note">0.5 s doubled up to 2 min 2 s; a tick is late enough only when it is later than the wait</span></div>
+    <div class="sechead"><h3>${gettext("Backoff of {volume}", {volume: ladder.volume})}</h3><span class="note">${gettext("0.5 s doubled up to 2 min 2 s; a tick is late enough only when it is later than the wait")}</span></div>
     <${Ladder} ladder=${ladder} at=${at} />`;
 }
 
 /** How an operation ended; an error that stands above is not repeated. */
 function endWords({error, failures}, step) {
-  if (error === "") return "without an error";
-  return error === step.error ? `with an error, ${count(failures)} in a row` : error;
+  if (error === "") return gettext("without an error");
+  return error === step.error ? gettext("with an error, {failures} in a row", {failures: count(failures)}) : error;
 }
 
 /** Every pod that the populator saw in this tick, and what the node holds. */
@@ -107,7 +111,7 @@ export function KubeletMemory({step}) {
   return html`
     ${functions.map(
       (name) => html`
-      <h3 key=${name} class="fnhead">${name} <span class="mute">saw</span></h3>
+      <h3 key=${name} class="fnhead">${name} <span class="mute">${gettext("saw")}</span></h3>
       <ol class="procs">${tick.pods
         .filter((pod) => pod.function === name)
         .map(
@@ -117,15 +121,15 @@ export function KubeletMemory({step}) {
     )}
     ${
       tick.ended.length > 0 &&
-      html`<h3>Ended</h3><ol class="procs">${tick.ended.map(
+      html`<h3>${gettext("Ended")}</h3><ol class="procs">${tick.ended.map(
         (end, place) =>
           html`<li key=${place} class="on"><b class="cut">${volumeName(end.volume, tick.volumes, tick.before)}</b><span class="mono">${end.operation}</span><span>${endWords(end, step)}</span></li>`,
       )}</ol>`
     }
-    <h4>Populator after it</h4><dl class="memory">
-      <div><dt>processedPods</dt><dd><b>${count(tick.processed)}</b></dd></div>
-      <div><dt>hasAddedPods</dt><dd><b>${String(tick.has_added_pods)}</b></dd></div>
-      <div><dt>loopSleepDuration</dt><dd><b>100 ms</b></dd></div></dl>
-    <h4>Node status</h4><dl class="memory"><div><dt>volumesInUse</dt><dd><b>${count(tick.in_use)}</b></dd></div></dl>
-    ${tick.ended.some(({retry_at: retry}) => retry !== null) && html`<h4>Next try</h4><dl class="memory">${tick.ended.filter(({retry_at: retry}) => retry !== null).map((end, place) => html`<div key=${place}><dt class="cut">${end.operation}</dt><dd><b>${moment(end.retry_at ?? 0)} s</b></dd></div>`)}</dl>`}`;
+    <h4>${gettext("Populator after it")}</h4><dl class="memory">
+      <div><dt>${gettext("processedPods")}</dt><dd><b>${count(tick.processed)}</b></dd></div>
+      <div><dt>${gettext("hasAddedPods")}</dt><dd><b>${String(tick.has_added_pods)}</b></dd></div>
+      <div><dt>${gettext("loopSleepDuration")}</dt><dd><b>${gettext("100 ms")}</b></dd></div></dl>
+    <h4>${gettext("Node status")}</h4><dl class="memory"><div><dt>${gettext("volumesInUse")}</dt><dd><b>${count(tick.in_use)}</b></dd></div></dl>
+    ${tick.ended.some(({retry_at: retry}) => retry !== null) && html`<h4>${gettext("Next try")}</h4><dl class="memory">${tick.ended.filter(({retry_at: retry}) => retry !== null).map((end, place) => html`<div key=${place}><dt class="cut">${end.operation}</dt><dd><b>${timeText(end.retry_at ?? 0)}</b></dd></div>`)}</dl>`}`;
 }

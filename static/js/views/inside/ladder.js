@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {operationLook} from "../../model/health/node_volumes.js";
 import {ticksOf} from "../../model/inside/tries.js";
 import {wordsOf} from "../../model/inside/words.js";
@@ -18,7 +19,7 @@ export function Ticks({steps, step}) {
   const x = (instant) => ((instant - from) / (to - from)) * WIDE;
   const ticks = ticksOf(steps, {at, node: entity, span: SPAN});
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Ticks"><svg class="ticks" viewBox=${`0 0 ${WIDE} 52`} aria-hidden="true">
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Ticks")}><svg class="ticks" viewBox=${`0 0 ${WIDE} 52`} aria-hidden="true">
       <line x1="0" x2=${WIDE} y1="20" y2="20" class="base" />
       ${ticks.map(({at: tick, steps: own}) => html`<${Tick} key=${tick} x=${x(tick)} tick=${tick} isActive=${own.length > 0} />`)}
       <text x=${x(at) + 10} y="12" class="on">${wordsOf(step).outcome}</text>
@@ -38,7 +39,7 @@ export function Ladder({ladder, at}) {
   const high = 34 + rows.length * ROW;
   const {title} = operationLook({name: operation});
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Tries"><svg class="ladder" viewBox=${`0 0 ${WIDE} ${high}`} role="img" aria-label=${`${title}: ${rows.length} tries`}>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Tries")}><svg class="ladder" viewBox=${`0 0 ${WIDE} ${high}`} role="img" aria-label=${gettext("{title}: {count} tries", {title, count: rows.length})}>
       ${gridOf(from, end).map(
         (instant) =>
           html`<g key=${instant}><line x1=${x(instant)} x2=${x(instant)} y1="16" y2=${high - 12} class="grid" /><text x=${x(instant)} y="11" class="mid">${tickLabel(instant, end, from)}</text></g>`,
@@ -53,7 +54,7 @@ function Rung({row: {number, from, to, wait, next, status}, y, x, at}) {
   const waited = Math.max(to, Math.min(next ?? to, at));
   const end = x(next ?? to);
   return html`<g>
-    <text x="0" y=${y + 4} class="try">try ${number}</text>
+    <text x="0" y=${y + 4} class="try">${gettext("try {number}", {number})}</text>
     <rect x=${x(from)} y=${y - 8} width=${Math.max(4, x(to) - x(from))} height="16" class=${LOOKS[status]} />
     ${
       status === "failed" &&
@@ -63,7 +64,7 @@ function Rung({row: {number, from, to, wait, next, status}, y, x, at}) {
       ${next > at && html`<line x1=${x(waited)} x2=${end} y1=${y} y2=${y} class="rest" />`}
       <${Label} row=${{from: x(from), end}} y=${y}>${waitWords({to, wait, next, at})}<//>`
     }
-    ${status === "succeeded" && html`<${Label} row=${{from: x(from), end}} y=${y} look="good">works<//>`}
+    ${status === "succeeded" && html`<${Label} row=${{from: x(from), end}} y=${y} look="good">${gettext("works")}<//>`}
   </g>`;
 }
 
@@ -76,8 +77,12 @@ function Label({row: {from, end}, y, look = "", children}) {
 function waitWords({to, wait, next, at}) {
   const due = seconds(to + wait);
   return next > at
-    ? `wait ${seconds(wait)} s: due ${due}, next tick ${seconds(next)}`
-    : `waited ${seconds(wait)} s: due ${due}, ran ${seconds(next)}`;
+    ? gettext("wait {seconds} s: due {due}, next tick {seconds2}", {
+        seconds: seconds(wait),
+        due,
+        seconds2: seconds(next),
+      })
+    : gettext("waited {seconds} s: due {due}, ran {seconds2}", {seconds: seconds(wait), due, seconds2: seconds(next)});
 }
 
 /** 3500000000 → "3.5". */

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 
 /** The pages Inside, as [page, title]. @type {[string, string][]} */
 const PARTS = [
@@ -8,7 +9,7 @@ const PARTS = [
 
 /** The switch between the pages Inside. */
 export function Parts({session, page}) {
-  return html`<div class="seg parts" role="group" aria-label="Inside">${PARTS.map(
+  return html`<div class="seg parts" role="group" aria-label=${gettext("Inside")}>${PARTS.map(
     ([each, title]) =>
       html`<a key=${each} class="part" href=${session.href(each)} aria-current=${each === page ? "page" : undefined}>${title}</a>`,
   )}</div>`;

@@ -1,7 +1,8 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed, ngettext} from "../../lib/words.js";
 import {bindingMoments, spentIn} from "../../model/inside/cycle_binding.js";
 import {many, pointOf} from "../../model/inside/cycle_words.js";
-import {duration, moment, parseId} from "../../model/shared/format.js";
+import {duration, moment, parseId, timeText} from "../../model/shared/format.js";
 import {Mark} from "../shared/mark.js";
 import {Requeued} from "./stage_filter.js";
 import {Note, Rule} from "./stage_parts.js";
@@ -13,38 +14,38 @@ export function AssumeStage({answer}) {
   const work = volumes?.assumed.at(-1);
   return html`
     <div class="twocaches">
-      <div><div class="sechead"><h3>1 The pod</h3><span class="note">cache of pods and nodes</span></div>
+      <div><div class="sechead"><h3>${gettext("1 The pod")}</h3><span class="note">${gettext("cache of pods and nodes")}</span></div>
         <div class="beforeafter">
-          <div><small>${before.node} before</small><span class="num">${many(before.pods, "pod")}</span><span class="num">generation ${before.generation}</span></div>
-          <div class="after"><small>after AssumePod</small><span class="num">${many(after.pods, "pod")}, ${parseId(`pod/${pod}`).name} assumed</span><span class="num">generation ${after.generation}</span></div></div>
-        <p class="small machine"><${State} mark="pending" family="held">Initial<//> → <${State} mark="assumed" family="promised">Assumed<//> <span class="mute">→ Added, or → Expired, or → forgotten</span></p></div>
-      <div><div class="sechead"><h3>2 Its volumes</h3><span class="note">VolumeBinding.Reserve</span></div>
-        ${work ? html`<${Volumes} work=${work} />` : html`<p class="small soft">No plugin had a volume to reserve.</p>`}</div></div>
+          <div><small>${gettext("{node} before", {node: before.node})}</small><span class="num">${many(before.pods, "pod")}</span><span class="num">${gettext("generation {generation}", {generation: before.generation})}</span></div>
+          <div class="after"><small>${gettext("after AssumePod")}</small><span class="num">${ngettext("{count} pod, {name} assumed", "{count} pods, {name} assumed", after.pods, {name: parseId(`pod/${pod}`).name})}</span><span class="num">${gettext("generation {generation}", {generation: after.generation})}</span></div></div>
+        <p class="small machine"><${State} mark="pending" family="held">${gettext("Initial")}<//> → <${State} mark="assumed" family="promised">${gettext("Assumed")}<//> <span class="mute">${gettext("→ Added, or → Expired, or → forgotten")}</span></p></div>
+      <div><div class="sechead"><h3>${gettext("2 Its volumes")}</h3><span class="note">${gettext("VolumeBinding.Reserve")}</span></div>
+        ${work ? html`<${Volumes} work=${work} />` : html`<p class="small soft">${gettext("No plugin had a volume to reserve.")}</p>`}</div></div>
     ${work && work.caches.length > 0 && html`<${Caches} caches=${work.caches} />`}
-    ${assume.forgotten && html`<${Note}>The assumption was taken back later: the pod was forgotten.<//><${Requeued} answer=${answer} />`}`;
+    ${assume.forgotten && html`<${Note}>${gettext("The assumption was taken back later: the pod was forgotten.")}<//><${Requeued} answer=${answer} />`}`;
 }
 
 function Volumes({work: {all_bound: isBound, bind, provision}}) {
-  if (isBound) return html`<p class="small soft">All its claims are bound already.</p>`;
+  if (isBound) return html`<p class="small soft">${gettext("All its claims are bound already.")}</p>`;
   return html`
-    <ul class="decisions small">${bind.map(({claim, volume}) => html`<li key=${claim} class="on"><span>${claim} → <b class="mono">${volume}</b></span><span class="mute">assumed</span></li>`)}
-      ${provision.map((claim) => html`<li key=${claim} class="on"><span>${claim} → <b>to be provisioned for this node</b></span><span class="mute">assumed</span></li>`)}</ul>`;
+    <ul class="decisions small">${bind.map(({claim, volume}) => html`<li key=${claim} class="on"><span>${claim} → <b class="mono">${volume}</b></span><span class="mute">${gettext("assumed")}</span></li>`)}
+      ${provision.map((claim) => html`<li key=${claim} class="on"><span>${claim} → <b>${gettext("to be provisioned for this node")}</b></span><span class="mute">${gettext("assumed")}</span></li>`)}</ul>`;
 }
 
 function Caches({caches}) {
   return html`
-    <div class="sechead after"><h3>Assume cache of volumes</h3><span class="note">what the watch delivered, and what the scheduler works with instead</span></div>
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Assume cache"><table class="tbl caches"><thead><tr><th scope="col">Object</th><th scope="col">From the API server</th><th scope="col">Latest, used by the next cycle</th><th scope="col">State</th></tr></thead>
+    <div class="sechead after"><h3>${gettext("Assume cache of volumes")}</h3><span class="note">${gettext("what the watch delivered, and what the scheduler works with instead")}</span></div>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Assume cache")}><table class="tbl caches"><thead><tr><th scope="col">${gettext("Object")}</th><th scope="col">${gettext("From the API server")}</th><th scope="col">${gettext("Latest, used by the next cycle")}</th><th scope="col">${gettext("State")}</th></tr></thead>
       <tbody>${caches.map(
         ({kind, name, assumed, latest_version: latest, informer_version: informer}) => html`
-        <tr key=${`${kind}/${name}`} class=${assumed ? "changed" : ""}><th scope="row" class="mono">${name}<small>${kind === "claim" ? "PVC" : "PV"}</small></th><td class="mono">${versionOf(informer)}</td><td class="mono">${versionOf(latest)}</td>
-          <td>${assumed ? html`<${State} mark="assumed" family="promised">assumed<//>` : html`<span class="mute">the same object</span>`}</td></tr>`,
+        <tr key=${`${kind}/${name}`} class=${assumed ? "changed" : ""}><th scope="row" class="mono">${name}<small>${kind === "claim" ? gettext("PVC") : gettext("PV")}</small></th><td class="mono">${versionOf(informer)}</td><td class="mono">${versionOf(latest)}</td>
+          <td>${assumed ? html`<${State} mark="assumed" family="promised">${gettext("assumed")}<//>` : html`<span class="mute">${gettext("the same object")}</span>`}</td></tr>`,
       )}</tbody></table></div>
-    <${Note}>The assumed object keeps its version: a watch event with a higher one replaces it.<//>`;
+    <${Note}>${gettext("The assumed object keeps its version: a watch event with a higher one replaces it.")}<//>`;
 }
 
 function versionOf(version) {
-  return version === null ? "not there" : `rv ${version}`;
+  return version === null ? gettext("not there") : gettext("rv {version}", {version});
 }
 
 function State({mark, family, children}) {
@@ -59,22 +60,22 @@ export function PreBindStage({answer, cycle}) {
   const deadline = written.findLast((each) => each.deadline !== null)?.deadline ?? null;
   return html`
     ${moments.length > 0 && html`<${Lanes} moments=${moments} />`}
-    ${point && html`<ul class="small soft after">${point.answers.map(({plugin, code, reasons}) => html`<li key=${plugin}>${plugin}: ${[code, ...reasons].join(", ")}</li>`)}</ul>`}
+    ${point && html`<ul class="small soft after">${point.answers.map(({plugin, code, reasons}) => html`<li key=${plugin}>${plugin}: ${listed([code, ...reasons])}</li>`)}</ul>`}
     ${
       deadline !== null &&
       html`<${Rule} facts=${[
         ["looks", answer.volumes.looks.length],
-        ["gives up at", `${moment(deadline)} s`],
+        [gettext("gives up at"), `${timeText(deadline)}`],
         ["took", spentWords(answer, "PreBind")],
       ]} />
-      <${Note}>PreBind looks once a second. If the volumes are not bound by then, what was assumed is undone and the pod goes back to the queue.<//>`
+      <${Note}>${gettext("PreBind looks once a second. If the volumes are not bound by then, what was assumed is undone and the pod goes back to the queue.")}<//>`
     }
     ${answer.bind === null && html`<${Requeued} answer=${answer} />`}`;
 }
 
 function spentWords(answer, name) {
   const part = spentIn(answer).find(({title}) => title === name);
-  return part ? duration(part.ns) : "not over";
+  return part ? duration(part.ns) : gettext("not over");
 }
 
 const WIDE = 760;
@@ -89,15 +90,15 @@ function Lanes({moments}) {
   const room = (WIDE - LEFT) / moments.length;
   const x = (place) => LEFT + place * room;
   const y = (lane) => 30 + lanes.indexOf(lane) * STEP;
-  const words = moments.map(({at, lane, text}) => `${moment(at)} s ${lane}: ${text}`).join(", ");
+  const words = listed(moments.map(({at, lane, text}) => `${timeText(at)} ${lane}: ${text}`));
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Writes and looks"><svg class="swim" viewBox=${`0 0 ${WIDE} ${lanes.length * STEP}`} role="img" aria-label=${words}>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Writes and looks")}><svg class="swim" viewBox=${`0 0 ${WIDE} ${lanes.length * STEP}`} role="img" aria-label=${words}>
       ${lanes.map((lane) => html`<g key=${lane}><text x="0" y=${y(lane) + 4} class="lname">${lane}</text><line x1=${LEFT - 8} x2=${WIDE} y1=${y(lane)} y2=${y(lane)} class="lane" /></g>`)}
       ${moments.map((each, place) => html`<${Wait} key=${place} moments=${moments} place=${place} x=${x} y=${y} room=${room} />`)}
       ${moments.map(
         ({lane, family, text, at}, place) => html`
         <g key=${place} class=${`act ${family}`}><title>${text}</title><rect x=${x(place)} y=${y(lane) - 16} width=${room - 8} height="32" rx="4" />
-          <text x=${x(place) + 7} y=${y(lane) - 2}>${fitted(text, room)}</text><text x=${x(place) + 7} y=${y(lane) + 11} class="sub">${moment(at)} s</text></g>`,
+          <text x=${x(place) + 7} y=${y(lane) - 2}>${fitted(text, room)}</text><text x=${x(place) + 7} y=${y(lane) + 11} class="sub">${timeText(at)}</text></g>`,
       )}
     </svg></div>`;
 }
@@ -109,7 +110,7 @@ function Wait({moments, place, x, y, room}) {
   if (lane !== "scheduler" || before < 0 || at - moments[before].at < WAIT_NS) return null;
   const from = x(before) + room - 8;
   return html`<g><rect x=${from} y=${y(lane) - 8} width=${x(place) - from} height="16" class="waitbar" />
-    <text x=${from + 8} y=${y(lane) + 4} class="waittext">${fitted(`waits ${duration(at - moments[before].at)}`, x(place) - from)}</text></g>`;
+    <text x=${from + 8} y=${y(lane) + 4} class="waittext">${fitted(gettext("waits {at}", {at: duration(at - moments[before].at)}), x(place) - from)}</text></g>`;
 }
 
 function fitted(text, room) {
@@ -118,9 +119,9 @@ function fitted(text, room) {
 }
 
 const ROUNDS = {
-  queued: "The pod enters the BindQueue",
-  "nothing to write": "The pod has nothing to write",
-  ended: "The round ends",
+  queued: gettext("The pod enters the BindQueue"),
+  "nothing to write": gettext("The pod has nothing to write"),
+  ended: gettext("The round ends"),
 };
 
 /** v1.11: the rounds of a pod through the BindQueue. */
@@ -130,8 +131,8 @@ export function BindQueueStage({answer, cycle}) {
     ${moments.length > 0 && html`<${Lanes} moments=${moments} />`}
     ${
       answer.rounds.length > 0 &&
-      html`<ol class="small after">${answer.rounds.map(({what, ahead, error}, place) => html`<li key=${place}>${ROUNDS[what]}${ahead.length > 0 && ` behind ${ahead.join(", ")}`}${error && `: ${error}`}.</li>`)}</ol>
-      <${Note}>The attempt that starts the binding always ends as an error. The pod is not assumed meanwhile: another pod may take its room, and its next attempt is free to choose another node.<//>`
+      html`<ol class="small after">${answer.rounds.map(({what, ahead, error}, place) => html`<li key=${place}>${ROUNDS[what]}${ahead.length > 0 && gettext(" behind {ahead}", {ahead: listed(ahead)})}${error && `: ${error}`}.</li>`)}</ol>
+      <${Note}>${gettext("The attempt that starts the binding always ends as an error. The pod is not assumed meanwhile: another pod may take its room, and its next attempt is free to choose another node.")}<//>`
     }
     <${Requeued} answer=${answer} />`;
 }
@@ -146,17 +147,17 @@ export function BindStage({answer}) {
       ["POST …/binding", `${moment(answer.phases.find(({name}) => name === "bind").at)} s`],
       ["answer", answer.bind.code],
       ...(finished
-        ? [["the assumption ends", finished.deadline === null ? "never" : `${moment(finished.deadline)} s`]]
+        ? [[gettext("the assumption ends"), finished.deadline === null ? "never" : `${timeText(finished.deadline)}`]]
         : []),
-      ["queued to bound", duration(total)],
+      [gettext("queued to bound"), duration(total)],
     ]} />
     ${
       total > 0 &&
-      html`<div class="sechead"><h3>Where ${duration(total)} went</h3></div>
-      <div class="spent" role="img" aria-label=${parts.map(({title, ns}) => `${title} ${duration(ns)}`).join(", ")}>${parts.map(({title, family, ns}) => html`<span key=${title} class=${`f-${family}`} style=${`flex-grow:${Math.max(1, Math.round((ns / total) * 1000))}`} title=${`${title}: ${duration(ns)}`}>${ns / total > 0.12 ? `${title}, ${duration(ns)}` : ""}</span>`)}</div>
+      html`<div class="sechead"><h3>${gettext("Where {total} went", {total: duration(total)})}</h3></div>
+      <div class="spent" role="img" aria-label=${listed(parts.map(({title, ns}) => `${title} ${duration(ns)}`))}>${parts.map(({title, family, ns}) => html`<span key=${title} class=${`f-${family}`} style=${`flex-grow:${Math.max(1, Math.round((ns / total) * 1000))}`} title=${`${title}: ${duration(ns)}`}>${ns / total > 0.12 ? `${title}, ${duration(ns)}` : ""}</span>`)}</div>
       <p class="micro mute">${parts.map(({title, ns}) => `${title} ${duration(ns)}`).join(" · ")}</p>`
     }
-    <p class="small machine"><${State} mark="pending" family="held">Initial<//> → <${State} mark="assumed" family="promised">Assumed<//> → <${State} mark="bound" family="settled">Added<//> <span class="mute">when the watch brings the pod back with its node</span></p>
-    ${finished && html`<${Note}>${finished.deadline === null ? `In ${answer.version} an assumption never expires.` : `FinishBinding starts the expiry of the assumed pod: it is forgotten at ${moment(finished.deadline)} s, unless the watch has confirmed it.`}<//>`}
+    <p class="small machine"><${State} mark="pending" family="held">${gettext("Initial")}<//> → <${State} mark="assumed" family="promised">${gettext("Assumed")}<//> → <${State} mark="bound" family="settled">${gettext("Added")}<//> <span class="mute">${gettext("when the watch brings the pod back with its node")}</span></p>
+    ${finished && html`<${Note}>${finished.deadline === null ? gettext("In {version} an assumption never expires.", {version: answer.version}) : gettext("FinishBinding starts the expiry of the assumed pod: it is forgotten at {deadline}, unless the watch has confirmed it.", {deadline: timeText(finished.deadline)})}<//>`}
     ${answer.bind.code !== "Success" && html`<${Requeued} answer=${answer} />`}`;
 }

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed, ngettext} from "../../lib/words.js";
 import {barsOf, linesOf, scoresOf} from "../../model/inside/cycle_score.js";
 import {many} from "../../model/inside/cycle_words.js";
 import {count} from "../../model/shared/format.js";
@@ -19,7 +20,7 @@ export function ScoreStage({session, cycle, answer}) {
     <div class=${isOther ? "supposed" : ""}>${
       shown.score?.is_compared
         ? html`<${Compared} answer=${shown} />`
-        : html`<div class="notreached"><p>${isOther ? "Nothing would be scored." : "Only one node fits, so there is nothing to compare."}</p></div>`
+        : html`<div class="notreached"><p>${isOther ? gettext("Nothing would be scored.") : gettext("Only one node fits, so there is nothing to compare.")}</p></div>`
     }</div>
     <${WhatIf} session=${session} whatIf=${whatIf} answer=${answer} />`;
 }
@@ -30,15 +31,17 @@ function Compared({answer}) {
   return html`
     <${Totals} scores=${scores} bars=${bars} />
     <${Formulas} scores=${scores} answer=${answer} />
-    ${scores.others > 0 && html`<p class="micro mute after">and ${many(scores.others, "more node", "more nodes")} with lower or equal scores</p>`}
-    <${Note}>Each division drops its remainder, as Go does with integers.<//>`;
+    ${scores.others > 0 && html`<p class="micro mute after">${ngettext("and {count} more node with lower or equal scores", "and {count} more nodes with lower or equal scores", scores.others)}</p>`}
+    <${Note}>${gettext("Each division drops its remainder, as Go does with integers.")}<//>`;
 }
 
 function shadeOf(differing, plugin) {
   const place = differing.findIndex((each) => each.plugin === plugin);
   return place < 0
     ? "background:var(--meter-allocatable)"
-    : `background:color-mix(in srgb, var(--ink) ${SHADES[place % SHADES.length]}%, var(--surface))`;
+    : gettext("background:color-mix(in srgb, var(--ink) {value}%, var(--surface))", {
+        value: SHADES[place % SHADES.length],
+      });
 }
 
 function Totals({scores: {nodes, plugins, same}, bars: {differing, rows, isCut}}) {
@@ -50,22 +53,22 @@ function Totals({scores: {nodes, plugins, same}, bars: {differing, rows, isCut}}
         <span class="stackbar" aria-hidden="true">${rows[place].map(({plugin, share}) => html`<i key=${plugin} style=${`width:${(share * 100).toFixed(2)}%;${shadeOf(differing, plugin)}`}></i>`)}</span>
         <b class="num">${count(total)}</b></li>`,
     )}</ul>
-    <p class="legendline micro">${equal.length > 0 && html`<span><i style=${shadeOf(differing, "")}></i>${equal.map(({plugin}) => plugin).join(", ")}: ${count(same)} for all, decides nothing${isCut ? " (not to scale)" : ""}</span>`}
+    <p class="legendline micro">${equal.length > 0 && html`<span><i style=${shadeOf(differing, "")}></i>${gettext("{equal}: {same} for all, decides nothing{isCut}", {equal: listed(equal.map(({plugin}) => plugin)), same: count(same), isCut: isCut ? gettext(" (not to scale)") : ""})}</span>`}
       ${differing.map(({plugin}) => html`<span key=${plugin}><i style=${shadeOf(differing, plugin)}></i>${plugin}</span>`)}</p>`;
 }
 
 function Formulas({scores: {nodes, plugins}, answer: {score}}) {
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Arithmetic of the scores"><table class="tbl formulas" style=${`min-width:${140 + nodes.length * 190}px`}>
-      <thead><tr><th scope="col">Plugin</th>${nodes.map(({node, isBest}) => html`<th key=${node} scope="col" class=${`cut${isBest ? " best" : ""}`} title=${node}>${node}</th>`)}</tr></thead>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Arithmetic of the scores")}><table class="tbl formulas" style=${`min-width:${140 + nodes.length * 190}px`}>
+      <thead><tr><th scope="col">${gettext("Plugin")}</th>${nodes.map(({node, isBest}) => html`<th key=${node} scope="col" class=${`cut${isBest ? " best" : ""}`} title=${node}>${node}</th>`)}</tr></thead>
       <tbody>${plugins.map(
         (plugin) => html`
-        <tr key=${plugin.plugin}><th scope="row">${broken(plugin.plugin)}<small>weight ${plugin.weight}</small>${plugin.normalizes && html`<small>${plugin.normalizes}</small>`}
-          ${plugin.normalizes && html`<small>raw from ${count(plugin.lowest)} to ${count(plugin.highest)}</small>`}</th>
+        <tr key=${plugin.plugin}><th scope="row">${broken(plugin.plugin)}<small>${gettext("weight {weight}", {weight: plugin.weight})}</small>${plugin.normalizes && html`<small>${plugin.normalizes}</small>`}
+          ${plugin.normalizes && html`<small>${gettext("raw from {lowest} to {highest}", {lowest: count(plugin.lowest), highest: count(plugin.highest)})}</small>`}</th>
           ${nodes.map(({node, scores}) => html`<td key=${node}>${linesOf(scores[plugin.place], plugin).map(([text, value], line) => html`<${Line} key=${line} text=${text} value=${value} />`)}</td>`)}</tr>`,
       )}
-        ${score.not_scored.length > 0 && html`<tr class="mute"><th scope="row">Not scored</th><td colspan=${nodes.length}>${score.not_scored.join(", ")}: PreScore said Skip</td></tr>`}</tbody>
-      <tfoot><tr><th scope="row">Total</th>${nodes.map(({node, total, isBest, scores}) => html`<td key=${node} class=${isBest ? "best" : ""}><${Line} text=${scores.map(({weighted}) => weighted).join(" + ")} value=${count(total)} /></td>`)}</tr></tfoot>
+        ${score.not_scored.length > 0 && html`<tr class="mute"><th scope="row">${gettext("Not scored")}</th><td colspan=${nodes.length}>${gettext("{not_scored}: PreScore said Skip", {not_scored: listed(score.not_scored)})}</td></tr>`}</tbody>
+      <tfoot><tr><th scope="row">${gettext("Total")}</th>${nodes.map(({node, total, isBest, scores}) => html`<td key=${node} class=${isBest ? "best" : ""}><${Line} text=${scores.map(({weighted}) => weighted).join(" + ")} value=${count(total)} /></td>`)}</tr></tfoot>
     </table></div>`;
 }
 

@@ -1,6 +1,7 @@
 import {useEffect} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {cutName} from "../../model/run/two_boards.js";
 import {lineName, linesOf, scalesOf, supposedWords, trialOf} from "../../model/inside/what_if.js";
 import {amount as amountText, count} from "../../model/shared/format.js";
@@ -23,18 +24,19 @@ export function WhatIf({session, whatIf, answer}) {
   }, [cycle, pod, isSmall]);
   if (order === null) return null;
   return html`
-    <section class="whatif" aria-label="What if">${
+    <section class="whatif" aria-label=${gettext("What if")}>${
       held?.answer
         ? html`<${Drag} session=${session} whatIf=${whatIf} told=${held.answer} forkSeq=${answer.fork_seq} />`
-        : html`<div class="sechead"><h3>What if it asked for another amount</h3></div><${Unasked} whatIf=${whatIf} held=${held} answer=${answer} />`
+        : html`<div class="sechead"><h3>${gettext("What if it asked for another amount")}</h3></div><${Unasked} whatIf=${whatIf} held=${held} answer=${answer} />`
     }</section>`;
 }
 
 function Unasked({whatIf, held, answer}) {
-  if (held?.status === "loading") return html`<p class="small mute" role="status">Deciding for other amounts…</p>`;
+  if (held?.status === "loading")
+    return html`<p class="small mute" role="status">${gettext("Deciding for other amounts…")}</p>`;
   return html`
     ${held?.status === "failed" && html`<p class="small tinted f-stuck" role="alert">${held.message}</p>`}
-    <p class="does"><button class="btn" type="button" onClick=${() => whatIf.ask(answer)}>${held ? "Try again" : "Decide for other amounts"}</button></p>`;
+    <p class="does"><button class="btn" type="button" onClick=${() => whatIf.ask(answer)}>${held ? gettext("Try again") : gettext("Decide for other amounts")}</button></p>`;
 }
 
 function Drag({session, whatIf, told, forkSeq}) {
@@ -42,24 +44,25 @@ function Drag({session, whatIf, told, forkSeq}) {
   const isOther = whatIf.amount.value !== null;
   const text = amountText(told.resource, one.amount);
   return html`
-    <div class="sechead"><h3>What if it asked for <span class="mono">${text}</span></h3>
-      <span class="note" aria-live="polite">${isOther ? html`${supposedWords(one)} <b>Not what happened.</b>` : "as recorded; drag to try another amount"}</span>
-      ${isOther && html`<span class="end"><button class="btn" type="button" onClick=${() => whatIf.look(told.asked)}>Back to ${amountText(told.resource, told.asked)}</button> <${Try} session=${session} told=${told} one=${one} seq=${forkSeq} /></span>`}</div>
+    <div class="sechead"><h3>${gettext("What if it asked for {text}", {text: html`<span class="mono">${text}</span>`})}</h3>
+      <span class="note" aria-live="polite">${isOther ? html`${supposedWords(one)} <b>${gettext("Not what happened.")}</b>` : gettext("as recorded; drag to try another amount")}</span>
+      ${isOther && html`<span class="end"><button class="btn" type="button" onClick=${() => whatIf.look(told.asked)}>${gettext("Back to {amount}", {amount: amountText(told.resource, told.asked)})}</button> <${Try} session=${session} told=${told} one=${one} seq=${forkSeq} /></span>`}</div>
     <div class="plot"><${Plot} told=${told} one=${one} />
-      <input type="range" data-own-keys aria-keyshortcuts="w" aria-label=${`${told.resource} that the pod asks for`} aria-valuetext=${text} min="0" max=${told.supposed.length - 1} step="1" value=${told.supposed.indexOf(one)}
+      <input type="range" data-own-keys aria-keyshortcuts="w" aria-label=${gettext("{resource} that the pod asks for", {resource: told.resource})} aria-valuetext=${text} min="0" max=${told.supposed.length - 1} step="1" value=${told.supposed.indexOf(one)}
         onInput=${(event) => whatIf.look(told.supposed[Number(event.target.value)].amount)} /></div>`;
 }
 
 function Try({session, told, one, seq}) {
   const way = trialOf(told, one);
   if (way === null || seq === null) return null;
-  return html`<button class="btn primary" type="button" disabled=${!session.mayFork} title=${session.mayFork ? `Fork after event ${count(seq)}, before the cycle` : NO_FORK}
-    onClick=${() => session.commands.tryInFork(way.id, way.commands, seq, way.trial)}>Try in a fork</button>`;
+  return html`<button class="btn primary" type="button" disabled=${!session.mayFork} title=${session.mayFork ? gettext("Fork after event {seq}, before the cycle", {seq: count(seq)}) : NO_FORK}
+    onClick=${() => session.commands.tryInFork(way.id, way.commands, seq, way.trial)}>${gettext("Try in a fork")}</button>`;
 }
 
 function Plot({told, one}) {
   const drawn = linesOf(told);
-  if (drawn.lines.length === 0) return html`<p class="small soft">No amount leaves two nodes to compare.</p>`;
+  if (drawn.lines.length === 0)
+    return html`<p class="small soft">${gettext("No amount leaves two nodes to compare.")}</p>`;
   const {x, y} = scalesOf(told, drawn, BOX);
   const {lowest, highest} = drawn;
   const grid = [...new Set([lowest, Math.round((lowest + highest) / 2), highest])];

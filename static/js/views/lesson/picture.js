@@ -1,22 +1,23 @@
 import {Component, createRef} from "preact";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {choices, momentShown} from "../../model/lesson/reading.js";
 import {eventText} from "../../model/shared/event_words.js";
-import {author, bytes, count, moment, parseId} from "../../model/shared/format.js";
+import {author, bytes, count, parseId, timeText} from "../../model/shared/format.js";
 import {LaneList} from "../board/lanes.js";
 import {NodeGrid} from "../board/node_grid.js";
 import {isWaiting} from "../run/run_page.js";
 
 const MOST_DISKS = 30;
 const NARROW = 80;
-const TAGS = {pick: "choose", answer: "answer", chosen: "your choice"};
+const TAGS = {pick: "choose", answer: "answer", chosen: gettext("your choice")};
 
 /** The run beside the text: queue, claims, nodes and disks at the instant that is told of. */
 export function Picture({reader}) {
   const session = reader.session.value;
   return html`
-    <section class="scene" aria-label="The run">
+    <section class="scene" aria-label=${gettext("The run")}>
       <${SceneHead} reader=${reader} session=${session} />
       ${reader.lesson.value.moments === null || !session || isWaiting(session) ? html`<${Computing} reader=${reader} session=${session} />` : html`<${Stage} reader=${reader} session=${session} />`}
     </section>`;
@@ -27,15 +28,15 @@ function SceneHead({reader, session}) {
   const run = session?.run.value;
   return html`
     <div class="scenehead"><b class="cut">${lesson.scenario}</b>
-      ${run && html`<span class="micro mute">${run.profile}, seed ${run.seed}</span>`}
-      ${session && lesson.moments !== null && html`<a class="small" href=${session.href("board")}>Open this instant on the board</a>`}</div>
-    ${lesson.problems?.length > 0 && html`<div class="past-banner long" role="status"><b>This lesson was written for another version.</b><details><summary>What its run does not show</summary><ul>${lesson.problems.map((each) => html`<li key=${each}>${each}</li>`)}</ul></details></div>`}`;
+      ${run && html`<span class="micro mute">${gettext("{profile}, seed {seed}", {profile: run.profile, seed: run.seed})}</span>`}
+      ${session && lesson.moments !== null && html`<a class="small" href=${session.href("board")}>${gettext("Open this instant on the board")}</a>`}</div>
+    ${lesson.problems?.length > 0 && html`<div class="past-banner long" role="status"><b>${gettext("This lesson was written for another version.")}</b><details><summary>${gettext("What its run does not show")}</summary><ul>${lesson.problems.map((each) => html`<li key=${each}>${each}</li>`)}</ul></details></div>`}`;
 }
 
 function Computing({reader, session}) {
   if (reader.problem.value) return html`<p class="stage small" role="alert">${reader.problem.value}</p>`;
   const head = session?.live.head.seq ?? 0;
-  return html`<p class="stage computing small mute" role="status">Computing the run${head > 0 ? `, ${count(head)} events so far` : ""}… The text can be read meanwhile.</p>`;
+  return html`<p class="stage computing small mute" role="status">${gettext("Computing the run{head}… The text can be read meanwhile.", {head: head > 0 ? gettext(", {head} events so far", {head: count(head)}) : ""})}</p>`;
 }
 
 function Stage({reader, session}) {
@@ -52,9 +53,9 @@ function Stage({reader, session}) {
 function EventLine({reader, session, model}) {
   const [event] = model.run.events;
   return html`
-    <div class="evline"><button type="button" class="btn icon plain" aria-label="One event back" title="One event back" onClick=${() => session.playhead.stepBack()}>‹</button>
-      <button type="button" class="btn icon plain" aria-label="One event on" title="One event on" disabled=${!session.playhead.past.value} onClick=${() => session.playhead.stepEvent()}>›</button>
-      <span class="num">${moment(model.at)} s</span><span class="num mute">#${count(model.seq)}</span>
+    <div class="evline"><button type="button" class="btn icon plain" aria-label=${gettext("One event back")} title=${gettext("One event back")} onClick=${() => session.playhead.stepBack()}>‹</button>
+      <button type="button" class="btn icon plain" aria-label=${gettext("One event on")} title=${gettext("One event on")} disabled=${!session.playhead.past.value} onClick=${() => session.playhead.stepEvent()}>›</button>
+      <span class="num">${timeText(model.at)}</span><span class="num mute">#${count(model.seq)}</span>
       <span class="cut" title=${event ? `${event.object} ${eventText(event)}` : undefined}>${event && html`<span class="mute">${author(event.component)}</span> <b>${event.kind}</b> ${parseId(event.object).name} <span class="mute">${eventText(event)}</span>`}</span></div>
     <${Attribute} reader=${reader} model=${model} />`;
 }
@@ -68,9 +69,9 @@ function Attribute({reader, model}) {
 }
 
 function valueText(attribute, value) {
-  if (value === undefined) return "not set";
+  if (value === undefined) return gettext("not set");
   if (["capacity", "request"].includes(attribute) && typeof value === "number") return bytes(value);
-  if (["created", "queue_since", "backoff_until", "first_queued"].includes(attribute)) return `${moment(value)} s`;
+  if (["created", "queue_since", "backoff_until", "first_queued"].includes(attribute)) return `${timeText(value)}`;
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
@@ -80,7 +81,7 @@ function Disks({session}) {
   const volumes = [...entities].filter(([id]) => id.startsWith("volume/")).slice(0, MOST_DISKS);
   if (volumes.length === 0) return null;
   return html`
-    <section class="disks" aria-label="Volumes"><h2>Volumes</h2>
+    <section class="disks" aria-label=${gettext("Volumes")}><h2>${gettext("Volumes")}</h2>
       <ul>${volumes.map(([id, volume]) => html`<li key=${id}><${Disk} session=${session} id=${id} volume=${volume} /></li>`)}</ul></section>`;
 }
 
@@ -89,9 +90,11 @@ function Disk({session, id, volume}) {
   const claim = volume.claim && entities.get(`claim/${volume.claim}`);
   const isBound = volume.phase === "Bound" && claim?.volume === parseId(id).name;
   const look = !volume.claim ? "free" : isBound ? "bound" : "half";
-  const words = {free: volume.phase, bound: `bound to ${volume.claim}`, half: `${volume.phase}, names ${volume.claim}`}[
-    look
-  ];
+  const words = {
+    free: volume.phase,
+    bound: gettext("bound to {claim}", {claim: volume.claim}),
+    half: gettext("{phase}, names {claim}", {phase: volume.phase, claim: volume.claim}),
+  }[look];
   return html`
     <button type="button" class=${`disk ${look}`} data-entity=${id} aria-pressed=${String(session.selection.volume.value === id)}
       onClick=${() => session.select({volume: id})}>
@@ -148,7 +151,7 @@ class Choosable extends Component {
           const isNarrow = width < NARROW;
           const tag = html`<span class=${isNarrow ? "tag narrow" : "tag"}>${isNarrow ? number : TAGS[look]}</span>`;
           return look === "pick"
-            ? html`<button type="button" key=${id} class="choice pick" style=${style} aria-label=${`Choose ${parseId(id).name}, answer ${number}`} onClick=${() => reader.choose(number - 1)}>${tag}</button>`
+            ? html`<button type="button" key=${id} class="choice pick" style=${style} aria-label=${gettext("Choose {name}, answer {number}", {name: parseId(id).name, number})} onClick=${() => reader.choose(number - 1)}>${tag}</button>`
             : html`<span key=${id} class=${`choice ${look}`} style=${style}>${tag}</span>`;
         })}</div>`;
   }

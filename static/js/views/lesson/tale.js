@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {mayGoOn, progress, tally} from "../../model/lesson/reading.js";
 import {Mark} from "../shared/mark.js";
 import {PlainWords, Words} from "./words.js";
@@ -6,17 +7,17 @@ import {PlainWords, Words} from "./words.js";
 const PAGES = {
   inside: ["inside-scheduler", "Inside"],
   volumes: ["volumes", "Volumes"],
-  pod: ["pod", "the pod"],
-  machines: ["machines", "State machines"],
+  pod: ["pod", gettext("the pod")],
+  machines: ["machines", gettext("State machines")],
   timeline: ["timeline", "Timeline"],
   nodes: ["nodes", "Nodes"],
 };
 const STATES = {
-  right: "answered right",
-  wrong: "answered, not right",
+  right: gettext("answered right"),
+  wrong: gettext("answered, not right"),
   ask: "asks",
   read: "read",
-  ahead: "not read yet",
+  ahead: gettext("not read yet"),
 };
 
 /** The text of a lesson: its head with the steps, the paragraphs, the question, and the way on. */
@@ -24,10 +25,10 @@ export function Tale({reader}) {
   const lesson = reader.lesson.value;
   const {current} = reader;
   return html`
-    <section class="tale" aria-label="Text of the lesson">
+    <section class="tale" aria-label=${gettext("Text of the lesson")}>
       <${Head} reader=${reader} lesson=${lesson} />
       <div class="telling" aria-live="polite">
-        <p class="eyebrow">Step ${reader.step.value + 1} of ${reader.steps.length}</p>
+        <p class="eyebrow">${gettext("Step {step} of {count}", {step: reader.step.value + 1, count: reader.steps.length})}</p>
         <h2>${current.title}</h2>
         ${current.text.map((pieces, i) => html`<p class="para" key=${`${reader.step.value}-${i}`}><${Words} reader=${reader} pieces=${pieces} /></p>`)}
         <${More} reader=${reader} />
@@ -43,13 +44,13 @@ function Head({reader, lesson}) {
   return html`
     <header class="talehead">
       <p class="micro mute"><a href="/lessons/">${lesson.course}</a></p>
-      <h1>${lesson.title}${of > 0 && html`<span class="tally num">${right} of ${of} right</span>`}</h1>
-      <nav class="progress" aria-label="Steps">${reader.steps.map(
+      <h1>${lesson.title}${of > 0 && html`<span class="tally num">${gettext("{right} of {of} right", {right, of})}</span>`}</h1>
+      <nav class="progress" aria-label=${gettext("Steps")}>${reader.steps.map(
         (
           step,
           i,
         ) => html`<button type="button" key=${i} data-state=${states[i]} aria-current=${i === reader.step.value ? "step" : undefined}
-          title=${step.title} aria-label=${`Step ${i + 1}, ${step.title}: ${STATES[states[i]]}`} onClick=${() => reader.go(i)}>${states[i] === "ask" ? "?" : ""}</button>`,
+          title=${step.title} aria-label=${gettext("Step {i}, {title}: {value}", {i: i + 1, title: step.title, value: STATES[states[i]]})} onClick=${() => reader.go(i)}>${states[i] === "ask" ? "?" : ""}</button>`,
       )}</nav>
     </header>`;
 }
@@ -60,16 +61,16 @@ function More({reader}) {
   const session = reader.session.value;
   if (!page || !session || reader.lesson.value.moments === null) return null;
   const href = page === "pod" ? session.hrefOf(reader.current.select) : session.href(page);
-  return html`<p class="elsewhere small"><a href=${href}>See this instant on the page ${name}</a></p>`;
+  return html`<p class="elsewhere small"><a href=${href}>${gettext("See this instant on the page {name}", {name})}</a></p>`;
 }
 
 function Question({reader, ask}) {
   const {answer} = reader;
   const isGiven = answer !== undefined;
   return html`
-    <div class="ask" role="group" aria-label="Question">
+    <div class="ask" role="group" aria-label=${gettext("Question")}>
       <p class="asked"><b><${Words} reader=${reader} pieces=${ask.question} /></b></p>
-      ${!isGiven && html`<p class="small mute">${ask.options.some(({entity}) => entity) ? "Choose on the picture, or here." : "Choose."}</p>`}
+      ${!isGiven && html`<p class="small mute">${ask.options.some(({entity}) => entity) ? gettext("Choose on the picture, or here.") : gettext("Choose.")}</p>`}
       <div class="choices">${ask.options.map(
         (
           option,
@@ -92,7 +93,7 @@ function Because({reader, ask, answer}) {
   const chosen = ask.options[answer];
   const right = ask.options.find((option) => option.right);
   return html`
-    <p class=${`verdict ${chosen.right ? "yes" : "not"}`}>${chosen.right ? html`<b>Yes.</b>` : html`<b>Not this time.</b>${" "}The answer is: ${html`<${PlainWords} pieces=${right.text} />`}.`}</p>
+    <p class=${`verdict ${chosen.right ? "yes" : "not"}`}>${chosen.right ? html`<b>${gettext("Yes.")}</b>` : html`${gettext("<b>Not this time.</b>{value}The answer is: {value2}.", {b: (inner) => html`<b>${inner}</b>`, value: " ", value2: html`<${PlainWords} pieces=${right.text} />`})}`}</p>
     ${chosen.why.length > 0 && html`<p><${Words} reader=${reader} pieces=${chosen.why} /></p>`}
     ${ask.because.length > 0 && html`<p><${Words} reader=${reader} pieces=${ask.because} /></p>`}`;
 }
@@ -104,12 +105,12 @@ function Foot({reader}) {
   const isLast = at === steps.length - 1;
   return html`
     <footer class="talefoot">
-      <button class="btn" type="button" disabled=${at === 0} onClick=${() => reader.back()}>Back</button>
-      <span class="small mute keys"><kbd>1</kbd>–<kbd>9</kbd> answer, <kbd>←</kbd> <kbd>→</kbd> turn, <kbd>Space</kbd> plays</span>
+      <button class="btn" type="button" disabled=${at === 0} onClick=${() => reader.back()}>${gettext("Back")}</button>
+      <span class="small mute keys"><kbd>1</kbd>–<kbd>9</kbd> ${gettext("answer, {_} {_2} turn, {Space} plays", {_: html`<kbd>←</kbd>`, _2: html`<kbd>→</kbd>`, Space: html`<kbd>Space</kbd>`})}</span>
       ${
         isLast && !isOpen
-          ? html`<a class="btn primary" href=${reader.after ? `/lessons/${reader.after}/` : "/lessons/"}>${reader.after ? "Next lesson" : "All lessons"}</a>`
-          : html`<button class="btn primary" type="button" disabled=${!mayGoOn(steps, at, reader.answers.value)} onClick=${() => reader.forward()}>${isOpen ? "Answer first" : "Go on"}</button>`
+          ? html`<a class="btn primary" href=${reader.after ? `/lessons/${reader.after}/` : "/lessons/"}>${reader.after ? gettext("Next lesson") : gettext("All lessons")}</a>`
+          : html`<button class="btn primary" type="button" disabled=${!mayGoOn(steps, at, reader.answers.value)} onClick=${() => reader.forward()}>${isOpen ? gettext("Answer first") : gettext("Go on")}</button>`
       }
     </footer>`;
 }

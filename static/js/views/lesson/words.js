@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {moment} from "../../model/shared/format.js";
+import {timeText} from "../../model/shared/format.js";
 
 /** A text of a lesson: its pieces, of which times and objects are buttons and terms explain themselves. */
 export function Words({reader, pieces}) {
@@ -22,8 +22,8 @@ function Piece({reader, piece}) {
 
 function Time({reader, piece}) {
   const at = reader.lesson.value.moments?.[piece.moment]?.at;
-  const text = piece.text || (at === undefined ? "…" : `${moment(at)} s`);
-  const title = piece.text && at !== undefined ? `${moment(at)} s` : undefined;
+  const text = piece.text || (at === undefined ? "…" : `${timeText(at)}`);
+  const title = piece.text && at !== undefined ? `${timeText(at)}` : undefined;
   return html`<button type="button" class="instant" title=${title} aria-pressed=${String(reader.pressed.value === piece)}
     disabled=${at === undefined} onClick=${() => reader.press(piece)}>${text}</button>`;
 }

@@ -1,6 +1,7 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {highlightsOf, titleOf} from "../../model/machines/machines.js";
-import {count, moment} from "../../model/shared/format.js";
+import {count, timeText} from "../../model/shared/format.js";
 import {EventLink} from "../shared/events.js";
 
 const FAMILIES = ["ready", "working", "clock", "promised", "settled", "stuck", "held"];
@@ -32,7 +33,7 @@ export function Diagram({machine, tally, exists, moves, here, isEnding, onState}
   const rank = (edge) => (edge === light.last ? 2 : Number(light.taken.has(edge)));
   const edges = [...machine.edges].sort((a, b) => rank(a) - rank(b));
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label=${`${machine.title}, diagram`}>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("{title}, diagram", {title: machine.title})}>
       <svg class="dia" viewBox="0 8 680 296" role="group" aria-label=${machine.title}>
         ${(machine.dots ?? []).map(([x, y]) => html`<circle key=${x} cx=${x} cy=${y} r="5" class="outside" />`)}
         ${edges.map(
@@ -51,7 +52,7 @@ export function Diagram({machine, tally, exists, moves, here, isEnding, onState}
 function Edge({edge, light, exists, family}) {
   const times = light.taken.get(edge) ?? 0;
   const isLast = edge === light.last;
-  const look = isLast ? `last f-${family}` : times > 0 ? "path" : exists(edge) ? "" : "off";
+  const look = isLast ? gettext("last f-{family}", {family}) : times > 0 ? "path" : exists(edge) ? "" : "off";
   const head = isLast ? family : times > 0 ? "taken" : "possible";
   const [x, y, anchor, words] = edge.text ?? [];
   return html`
@@ -81,12 +82,12 @@ function State({state, family, light, exists, found, onState}) {
   const words = found === null ? title : `${title}: ${count(found)}`;
   return html`
     <g class=${`s ${look} f-${family}`} tabindex=${found ? 0 : -1} role="button" aria-disabled=${String(!found)}
-      aria-label=${found ? `${words}. Follow the next object in this state` : words} onClick=${press} onKeyDown=${pressed}>
+      aria-label=${found ? gettext("{words}. Follow the next object in this state", {words}) : words} onClick=${press} onKeyDown=${pressed}>
       <rect class="b" x=${x} y=${y} width=${width} height=${BOX.height} rx="4" />
       <use href=${`#${mark}`} x=${x + 12} y=${y + 14} width="12" height="12" />
       <text x=${x + 31} y=${y + (tall ? 16 : 24)}>${title}</text>${" "}
       ${found !== null && html`<text class=${`n${found === 0 ? " zero" : ""}`} x=${x + width - 12} y=${y + (tall ? 34 : 25)}>${count(found)}</text>`}
-      ${found > 0 && html`<title>Follow the next object in this state</title>`}
+      ${found > 0 && html`<title>${gettext("Follow the next object in this state")}</title>`}
     </g>`;
 }
 
@@ -94,6 +95,6 @@ function State({state, family, light, exists, found, onState}) {
 export function LastMove({session, machine, move, none}) {
   if (!move) return html`<p class="trail">${none}</p>`;
   return html`
-    <p class="trail"><${EventLink} session=${session} seq=${move.seq}>${moment(move.at)} s<//>${titleOf(machine, move.from)}<span class="sep">→</span>
+    <p class="trail"><${EventLink} session=${session} seq=${move.seq}>${timeText(move.at)}<//>${titleOf(machine, move.from)}<span class="sep">→</span>
       <b>${titleOf(machine, move.to)}</b><span class="cut mute" title=${move.message}>${move.kind} ${move.message}</span></p>`;
 }

@@ -1,10 +1,11 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {MACHINES} from "../../model/machines/diagrams.js";
 import {isPossible, movesOf, stateNow, titleOf} from "../../model/machines/machines.js";
 import {entityOf, nameOf, objectOf, objectsOf} from "../../model/machines/objects.js";
-import {byName, count, moment, parseId} from "../../model/shared/format.js";
+import {byName, count, parseId, timeText} from "../../model/shared/format.js";
 import {holdWords, isTerminating} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventLink} from "../shared/events.js";
@@ -19,8 +20,8 @@ const LISTED = 200;
 
 const LEGEND = [
   ["", "possible"],
-  ["path", "taken by the followed object"],
-  ["last f-promised", "its last move"],
+  ["path", gettext("taken by the followed object")],
+  [gettext("last f-promised"), gettext("its last move")],
 ];
 
 /** The state machines: the number of objects in each state, and the path of one object. */
@@ -30,7 +31,7 @@ export function MachinesPage({session, followed, versions}) {
 
 function Body({session, followed, versions}) {
   if (isWaiting(session)) {
-    return html`<main class="page"><h1>State machines</h1><${Reading} session=${session} /></main>`;
+    return html`<main class="page"><h1>${gettext("State machines")}</h1><${Reading} session=${session} /></main>`;
   }
   const {seq} = session.model;
   const paths = MACHINES.map((machine) => {
@@ -44,9 +45,9 @@ function Body({session, followed, versions}) {
   return html`
     <main class="machines">
       <${ArrowHeads} />
-      <div class="pagehead"><h1>State machines</h1>
+      <div class="pagehead"><h1>${gettext("State machines")}</h1>
         <ul class="legend">${LEGEND.map(([look, words]) => html`<${Sample} key=${words} look=${look} words=${words} />`)}
-          <${Sample} look="off" words=${`not in ${profile}`} /></ul></div>
+          <${Sample} look="off" words=${gettext("not in {profile}", {profile})} /></ul></div>
       <div class="four">
         ${paths.map((path) => html`<${Machine} key=${path.machine.key} session=${session} followed=${followed} path=${path} exists=${exists} />`)}
       </div>
@@ -55,17 +56,19 @@ function Body({session, followed, versions}) {
     </main>`;
 }
 
-const ASKED_WORDS = {pod: "Pod", claim: "Claim", volume: "Volume", node: "Node"};
+const ASKED_WORDS = {pod: gettext("Pod"), claim: gettext("Claim"), volume: gettext("Volume"), node: gettext("Node")};
 
 /** The question why about one of the followed objects. */
 function Asked({session, followed}) {
   const id = followed.asked();
   if (id === null) return null;
   return html`
-    <div class="whyof"><div class="seg" role="group" aria-label="Object to ask about">${followed.askable().map(
-      ({kind, id: each}) => html`
+    <div class="whyof"><div class="seg" role="group" aria-label=${gettext("Object to ask about")}>${followed
+      .askable()
+      .map(
+        ({kind, id: each}) => html`
       <button key=${kind} title=${each} aria-pressed=${String(each === id)} onClick=${() => followed.ask(kind)}>${ASKED_WORDS[kind]}</button>`,
-    )}</div><${ObjectLink} session=${session} id=${id}>${parseId(id).key}<//>
+      )}</div><${ObjectLink} session=${session} id=${id}>${parseId(id).key}<//>
       <${InsideLink} session=${session} id=${id} />
       <${Why} session=${session} id=${id} level="h2" /></div>`;
 }
@@ -97,18 +100,22 @@ function Machine({session, followed, path, exists}) {
 function Now({session, machine, id, object, here, moves}) {
   const words = [];
   if (object && moves.length > 0 && here !== moves.at(-1).to)
-    words.push(`It is ${titleOf(machine, here)} now because the other object of the binding changed.`);
+    words.push(
+      gettext("It is {title} now because the other object of the binding changed.", {title: titleOf(machine, here)}),
+    );
   const delayed = id && holdWords(id, session.model);
   if (delayed) words.push(delayed);
   return words.length > 0 && html`<p class="trail now">${words.join(" ")}</p>`;
 }
 
 function noMove(machine, {id: {value: id}, status}, entities) {
-  if (id === null) return "No object to follow.";
-  if (status.value === "loading") return "Reading its events…";
-  if (status.value === "failed") return "Its events could not be read.";
+  if (id === null) return gettext("No object to follow.");
+  if (status.value === "loading") return gettext("Reading its events…");
+  if (status.value === "failed") return gettext("Its events could not be read.");
   const object = found(machine, id, entities);
-  return object ? "No move yet." : `${nameOf(id, object)} is not in the cluster at this moment.`;
+  return object
+    ? gettext("No move yet.")
+    : gettext("{id} is not in the cluster at this moment.", {id: nameOf(id, object)});
 }
 
 /** The object of that id, or null. */
@@ -117,8 +124,8 @@ function found(machine, id, entities) {
 }
 
 function held(machine, {held: number, terminating = 0}) {
-  if (machine.within) return `${count(number)} attached`;
-  const leaving = terminating > 0 ? `, ${count(terminating)} terminating` : "";
+  if (machine.within) return gettext("{number} attached", {number: count(number)});
+  const leaving = terminating > 0 ? gettext(", {terminating} terminating", {terminating: count(terminating)}) : "";
   return `${count(number)} ${machine.follows}${number === 1 ? "" : "s"}${leaving}`;
 }
 
@@ -135,7 +142,8 @@ function Follow({machine, id, entities, pick}) {
     setTyped(null);
   };
   return html`
-    <label class="follow">follow <input class="pick" list=${list} value=${typed ?? shown} placeholder=${machine.follows}
+    <label class="follow">${gettext("follow {list}{open}", {
+      list: html`<input class="pick" list=${list} value=${typed ?? shown} placeholder=${machine.follows}
       spellcheck="false" autocomplete="off" onChange=${take}
       onInput=${(event) => setTyped(event.target.value)}
       onFocus=${(event) => {
@@ -144,8 +152,9 @@ function Follow({machine, id, entities, pick}) {
       }} onBlur=${() => {
         setOpen(false);
         setTyped(null);
-      }} />
-      <datalist id=${list}>${open && offered(machine, entities).map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>`;
+      }} />`,
+      open: html`<datalist id=${list}>${open && offered(machine, entities).map((name) => html`<option key=${name} value=${name} />`)}</datalist>`,
+    })}</label>`;
 }
 
 function offered(machine, entities) {
@@ -187,13 +196,13 @@ function Moves({session, paths}) {
   moves.sort((a, b) => b.seq - a.seq);
   if (moves.length === 0) return null;
   return html`
-    <section class="moves" aria-label="Moves"><div class="sechead"><h2>Moves</h2>
-        <span class="note">${count(moves.length)} ${moves.length === 1 ? "move" : "moves"} of the followed objects, newest first</span></div>
-      <div class="scroll-x" tabindex="0" role="region" aria-label="Moves, table"><table class="tbl">
-        <thead><tr><th>Time</th><th>Machine</th><th>Object</th><th>From</th><th>To</th><th>Event</th></tr></thead>
+    <section class="moves" aria-label=${gettext("Moves")}><div class="sechead"><h2>${gettext("Moves")}</h2>
+        <span class="note">${ngettext("{count} move of the followed objects, newest first", "{count} moves of the followed objects, newest first", moves.length)}</span></div>
+      <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Moves, table")}><table class="tbl">
+        <thead><tr><th>${gettext("Time")}</th><th>${gettext("Machine")}</th><th>${gettext("Object")}</th><th>${gettext("From")}</th><th>${gettext("To")}</th><th>${gettext("Event")}</th></tr></thead>
         <tbody>${moves.slice(0, LISTED).map(
           (move) => html`
-          <tr key=${`${move.machine.key}${move.seq}`}><td class="num"><${EventLink} session=${session} seq=${move.seq}>${moment(move.at)} s<//></td>
+          <tr key=${`${move.machine.key}${move.seq}`}><td class="num"><${EventLink} session=${session} seq=${move.seq}>${timeText(move.at)}<//></td>
             <td class="soft">${move.machine.title}</td><td><${Named} id=${move.id} object=${found(move.machine, move.id, session.model.entities)} /></td>
             <td>${titleOf(move.machine, move.from)}</td><td>${titleOf(move.machine, move.to)}</td>
             <td><b class="kind">${move.kind}</b> <span class="soft">${move.message}</span></td></tr>`,

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
 import {ClaimLink, ObjectLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
@@ -10,13 +11,13 @@ export function NodeDevices({session, rows}) {
   if (rows.length === 0) return null;
   const free = rows.filter(({holders}) => holders.length === 0).length;
   return html`
-    <section class="sec devices" aria-label="Devices"><div class="sechead"><h2>Devices</h2>
-        <span class="note">${count(free)} of ${count(rows.length)} free</span></div>
-      <div class="scroll-x" tabindex="0" role="region" aria-label="Devices, table"><table class="tbl">
-        <thead><tr><th scope="col">Device</th><th scope="col">Pool</th><th scope="col">Attributes and capacity</th>
-          <th scope="col">Taints</th><th scope="col">Claim</th></tr></thead>
+    <section class="sec devices" aria-label=${gettext("Devices")}><div class="sechead"><h2>${gettext("Devices")}</h2>
+        <span class="note">${gettext("{free} of {count} free", {free: count(free), count: count(rows.length)})}</span></div>
+      <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Devices, table")}><table class="tbl">
+        <thead><tr><th scope="col">${gettext("Device")}</th><th scope="col">${gettext("Pool")}</th><th scope="col">${gettext("Attributes and capacity")}</th>
+          <th scope="col">${gettext("Taints")}</th><th scope="col">${gettext("Claim")}</th></tr></thead>
         <tbody>${rows.slice(0, DEVICES).map((row) => html`<${Device} key=${row.id} session=${session} row=${row} />`)}</tbody></table></div>
-      ${rows.length > DEVICES && html`<p class="small mute after">Showing ${DEVICES} of ${count(rows.length)}.</p>`}
+      ${rows.length > DEVICES && html`<p class="small mute after">${gettext("Showing {DEVICES} of {count}.", {DEVICES, count: count(rows.length)})}</p>`}
     </section>`;
 }
 
@@ -24,11 +25,11 @@ function Device({session, row}) {
   const {slice, driver, pool, name, traits, taints, holders} = row;
   return html`
     <tr><th scope="row"><${ObjectLink} session=${session} id=${slice}>${name}<//></th>
-      <td>${pool} <span class="mute">${driver}</span></td><td class="soft">${traits.join(", ")}</td>
-      <td>${taints.length > 0 ? html`<${Mark} name="no" family="stuck" />${taints.join(", ")}` : html`<span class="mute">none</span>`}</td>
+      <td>${pool} <span class="mute">${driver}</span></td><td class="soft">${listed(traits)}</td>
+      <td>${taints.length > 0 ? html`<${Mark} name="no" family="stuck" />${listed(taints)}` : html`<span class="mute">${gettext("none")}</span>`}</td>
       <td>${
         holders.length > 0
           ? holders.map((id) => html`<${ClaimLink} key=${id} session=${session} id=${id} /> `)
-          : html`<span class="mute">free</span>`
+          : html`<span class="mute">${gettext("free")}</span>`
       }</td></tr>`;
 }

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {brief} from "../../model/health/pod.js";
 import {listNodes} from "../../model/nodes/node_list.js";
 import {count, ratio} from "../../model/shared/format.js";
@@ -15,22 +16,24 @@ export function NodeListPage({session, filters}) {
 
 function Body({session, filters}) {
   if (isWaiting(session)) {
-    return html`<main class="page"><h1>Nodes</h1><${Reading} session=${session} /></main>`;
+    return html`<main class="page"><h1>${gettext("Nodes")}</h1><${Reading} session=${session} /></main>`;
   }
   const {nodes, at} = session.model;
   const {name: text, show} = filters.values.value;
   const stuckOnly = show === "stuck";
   const {rows, found, stuck} = listNodes(nodes, {text, stuckOnly}, at, ROWS);
   return html`
-    <main class="page"><div class="pagehead"><h1>Nodes</h1><span class="micro mute" role="status">${count(found)} found</span></div>
-      <div class="formgrid filters"><label class="input">Name<input value=${text} placeholder="node-1" onInput=${(event) => filters.set({name: event.target.value})} /></label>
-        <label class="input">Show<select value=${stuckOnly ? "stuck" : ""} onChange=${(event) => filters.set({show: event.target.value})}>
-          <option value="">all nodes</option><option value="stuck">nodes with a problem (${count(stuck)})</option></select></label></div>
+    <main class="page"><div class="pagehead"><h1>${gettext("Nodes")}</h1><span class="micro mute" role="status">${gettext("{found} found", {found: count(found)})}</span></div>
+      <div class="formgrid filters"><label class="input">${gettext("Name")}<input value=${text} placeholder=${gettext("node-1")} onInput=${(event) => filters.set({name: event.target.value})} /></label>
+        <label class="input">${gettext("Show{stuckOnly}", {
+          stuckOnly: html`<select value=${stuckOnly ? "stuck" : ""} onChange=${(event) => filters.set({show: event.target.value})}>
+          <option value="">${gettext("all nodes")}</option><option value="stuck">${gettext("nodes with a problem ({stuck})", {stuck: count(stuck)})}</option></select>`,
+        })}</label></div>
       <table class="tbl pods nodelist"><colgroup><col style="width:20%" /><col style="width:104px" /><col style="width:96px" /><col style="width:112px" /><col style="width:128px" /><col style="width:64px" /><col style="width:72px" /><col /></colgroup>
-        <thead><tr><th>Node</th><th>State</th><th>Zone</th><th class="right">CPU</th><th class="right">Memory</th><th class="right">Pods</th><th class="right">Volumes</th><th>Problem</th></tr></thead>
+        <thead><tr><th>${gettext("Node")}</th><th>${gettext("State")}</th><th>${gettext("Zone")}</th><th class="right">${gettext("CPU")}</th><th class="right">${gettext("Memory")}</th><th class="right">${gettext("Pods")}</th><th class="right">${gettext("Volumes")}</th><th>${gettext("Problem")}</th></tr></thead>
         <tbody>${rows.map(({name, node, answer}) => html`<${Row} key=${name} session=${session} name=${name} node=${node} answer=${answer} />`)}</tbody></table>
-      ${found > rows.length && html`<p class="small mute after">The first ${count(rows.length)} of ${count(found)}; narrow the search to see the others.</p>`}
-      ${found === 0 && html`<p class="empty">No node matches.</p>`}
+      ${found > rows.length && html`<p class="small mute after">${gettext("The first {count} of {found}; narrow the search to see the others.", {count: count(rows.length), found: count(found)})}</p>`}
+      ${found === 0 && html`<p class="empty">${gettext("No node matches.")}</p>`}
     </main>`;
 }
 
@@ -46,5 +49,5 @@ function Row({session, name, node, answer}) {
       <td title=${brief(answer)}><span class="state"><${Mark} name=${mark} family=${family} />${brief(answer)}</span></td><td class="soft" title=${node.zone}>${node.zone ?? ""}</td>
       <td class="right">${taken("cpu")}</td><td class="right">${taken("memory")}</td><td class="right">${node.requested?.pods ?? 0}</td>
       <td class="right">${count(Object.keys(node.attachments ?? {}).length)}</td>
-      <td class=${calm ? "mute" : "soft"} title=${answer.sentence}>${answer.family === "settled" ? "none" : answer.sentence}</td></tr>`;
+      <td class=${calm ? "mute" : "soft"} title=${answer.sentence}>${answer.family === "settled" ? gettext("none") : answer.sentence}</td></tr>`;
 }

@@ -1,11 +1,12 @@
 import {html} from "../../lib/html.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {brief} from "../../model/health/pod.js";
 import {nodeAnswer} from "../../model/nodes/node_answer.js";
 import {devicesOf} from "../../model/nodes/node_devices.js";
 import {holdersOf, nodeFacts, nodeStates, resourcesOf, shortage} from "../../model/nodes/node_facts.js";
 import {podsOf} from "../../model/nodes/node_pods.js";
 import {volumesOf} from "../../model/health/node_volumes.js";
-import {amount, bytes, count, moment, parseId} from "../../model/shared/format.js";
+import {amount, bytes, count, parseId, timeText} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 import {ChangeMenu} from "../run/change_menu.js";
 import {Failures} from "../run/failures.js";
@@ -42,7 +43,7 @@ function Body({session, name, record}) {
       ${
         node
           ? html`<${Known} session=${session} name=${name} node=${node} pods=${pods} record=${record} />`
-          : html`<p class="small soft">This node is not in the cluster at ${moment(session.model.at)} s.</p>`
+          : html`<p class="small soft">${gettext("This node is not in the cluster at {at}.", {at: timeText(session.model.at)})}</p>`
       }
       <${EventTable} session=${session} id=${`node/${name}`} events=${newest(session, record)} />
     </main>`;
@@ -66,9 +67,9 @@ function Head({session, name, node}) {
           !session.place.past &&
           html`
           <button class="btn" disabled=${!session.mayChange} title=${session.mayChange ? undefined : READ_ONLY}
-            onClick=${() => command(node.unschedulable ? "uncordon" : "cordon")}>${node.unschedulable ? "Uncordon" : "Cordon"}</button>
-          <button class="btn" disabled=${!session.mayChange} title=${session.mayChange ? "Cordon the node and evict its pods; asks first" : READ_ONLY}
-            aria-haspopup="dialog" onClick=${() => command("cordon", "evict_pods")}>Drain…</button>
+            onClick=${() => command(node.unschedulable ? "uncordon" : "cordon")}>${node.unschedulable ? gettext("Uncordon") : gettext("Cordon")}</button>
+          <button class="btn" disabled=${!session.mayChange} title=${session.mayChange ? gettext("Cordon the node and evict its pods; asks first") : READ_ONLY}
+            aria-haspopup="dialog" onClick=${() => command("cordon", "evict_pods")}>${gettext("Drain…")}</button>
           <${Failures} session=${session} id=${id} />`
         }
         <${ChangeMenu} session=${session} id=${id} /><${InsideLink} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} /></div>`
@@ -103,17 +104,17 @@ function Answer({session, name, answer}) {
         (pod || holders.length > 0) &&
         html`<p class="links small soft">
         ${pod && html`<${PodLink} session=${session} podKey=${parseId(pod).key} />`}
-        ${holders.map((holder) => html` <span key=${holder}>attached to <${NodeLink} session=${session} name=${holder} /></span>`)}</p>`
+        ${holders.map((holder) => html` <span key=${holder}>${gettext("attached to {session}", {session: html`<${NodeLink} session=${session} name=${holder} />`})}</span>`)}</p>`
       }
     </div>`;
 }
 
 function Resources({session, node, drivers, pods}) {
   return html`
-    <section aria-label="Resources"><div class="sechead"><h2>Resources</h2><span class="note">as the scheduler counts them</span></div>
-      <div class="scroll-x" tabindex="0" role="region" aria-label="Resources, table"><table class="tbl res">
-        <thead><tr><th scope="col">Resource</th><th scope="col"><span class="vh">Share</span></th><th scope="col" class="right">Requested</th>
-          <th scope="col" class="right">Assumed</th><th scope="col" class="right">Allocatable</th><th scope="col" class="right">Free</th></tr></thead>
+    <section aria-label=${gettext("Resources")}><div class="sechead"><h2>${gettext("Resources")}</h2><span class="note">${gettext("as the scheduler counts them")}</span></div>
+      <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Resources, table")}><table class="tbl res">
+        <thead><tr><th scope="col">${gettext("Resource")}</th><th scope="col"><span class="vh">${gettext("Share")}</span></th><th scope="col" class="right">${gettext("Requested")}</th>
+          <th scope="col" class="right">${gettext("Assumed")}</th><th scope="col" class="right">${gettext("Allocatable")}</th><th scope="col" class="right">${gettext("Free")}</th></tr></thead>
         <tbody>${resourcesOf(node, drivers).map((row) => html`<${Resource} key=${row.title} row=${row} />`)}</tbody></table></div>
       <${Promised} session=${session} node=${node} pods=${pods} />
     </section>`;
@@ -150,20 +151,19 @@ function Promised({session, node, pods}) {
     });
   return lacking.slice(0, 5).map(
     ({id, resource, asked, free}) => html`
-    <p key=${id} class="small mute after"><${PodLink} session=${session} podKey=${parseId(id).key} /> is nominated and requests ${amount(resource, asked)}, but only
-      ${" "}${amount(resource, Math.max(0, free))} is free: ${amount(resource, asked - Math.max(0, free))} short.</p>`,
+    <p key=${id} class="small mute after">${gettext("{session} is nominated and requests {resource}, but only{value}{resource2} is free: {resource3} short.", {session: html`<${PodLink} session=${session} podKey=${parseId(id).key} />`, resource: amount(resource, asked), value: " ", resource2: amount(resource, Math.max(0, free)), resource3: amount(resource, asked - Math.max(0, free))})}</p>`,
   );
 }
 
 function Pods({session, pods}) {
   const waiting = pods.filter(({health}) => WAITS.includes(health.place)).length;
-  const note = waiting === 0 ? "" : waiting === 1 ? ", 1 does not run yet" : `, ${count(waiting)} do not run yet`;
+  const note = waiting === 0 ? "" : ngettext(", {count} does not run yet", ", {count} do not run yet", waiting);
   return html`
-    <section class="onnode" aria-label="Pods"><div class="sechead"><h2>Pods</h2><span class="note">${pods.length === 0 ? "none here or nominated to this node" : `${count(pods.length)}${note}`}</span></div>
+    <section class="onnode" aria-label=${gettext("Pods")}><div class="sechead"><h2>${gettext("Pods")}</h2><span class="note">${pods.length === 0 ? gettext("none here or nominated to this node") : `${count(pods.length)}${note}`}</span></div>
       <ul class="podrow">${pods.slice(0, PODS).map(
         ({id, health}) => html`
         <li key=${id}><${Mark} name=${health.mark} family=${health.family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut" title=${health.detail}>${brief(health)}</span></li>`,
       )}</ul>
-      ${pods.length > PODS && html`<p class="small mute after">Showing ${PODS} of ${count(pods.length)}, waiting pods first.</p>`}
+      ${pods.length > PODS && html`<p class="small mute after">${gettext("Showing {PODS} of {count}, waiting pods first.", {PODS, count: count(pods.length)})}</p>`}
     </section>`;
 }

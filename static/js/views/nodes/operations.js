@@ -1,8 +1,9 @@
 import {html} from "../../lib/html.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {operationLanes, operationsAxis} from "../../model/nodes/operation_lanes.js";
 import {placeOn} from "../../model/pods/life.js";
 import {ticksBetween} from "../../model/run/timeline.js";
-import {count, duration, moment, tick} from "../../model/shared/format.js";
+import {count, duration, tick, timeText} from "../../model/shared/format.js";
 import {Mark, Name} from "../shared/mark.js";
 
 const LANES = 30;
@@ -14,7 +15,7 @@ const LETTER_WIDTH = 5.4;
 const LEGEND = [
   ["attach", "ready", "attach"],
   ["mount", "working", "mount"],
-  ["unmount", "held", "unmount, detach"],
+  ["unmount", "held", gettext("unmount, detach")],
   ["failed", "stuck", "failed"],
   ["backoff", "clock", "backoff"],
 ];
@@ -26,23 +27,23 @@ export function Operations({session, id, events}) {
   const drawn = lanes.slice(0, LANES);
   const axis = operationsAxis(drawn, at);
   return html`
-    <section aria-label="Operations"><div class="sechead"><h2>Operations</h2>
-        ${lanes.length === 0 ? html`<span class="note">none yet</span>` : html`<${Legend} />`}</div>
+    <section aria-label=${gettext("Operations")}><div class="sechead"><h2>${gettext("Operations")}</h2>
+        ${lanes.length === 0 ? html`<span class="note">${gettext("none yet")}</span>` : html`<${Legend} />`}</div>
       ${
         lanes.length === 0
-          ? html`<p class="small mute">No volume was attached, mounted, unmounted or detached here before ${moment(at)} s.</p>`
-          : html`<div class="scroll-x" tabindex="0" role="region" aria-label="Operations timeline"><div class="ops">
+          ? html`<p class="small mute">${gettext("No volume was attached, mounted, unmounted or detached here before {at}.", {at: timeText(at)})}</p>`
+          : html`<div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Operations timeline")}><div class="ops">
             <${Axis} axis=${axis} at=${at} />
             ${drawn.map((lane) => html`<${Lane} key=${lane.unique} lane=${lane} axis=${axis} at=${at} />`)}
             <div class="nowline" style=${`--at:${partOf(axis, at)}`}></div></div></div>`
       }
-      ${lanes.length > LANES && html`<p class="small mute after">Showing the ${LANES} most recently used of ${count(lanes.length)} volumes.</p>`}
+      ${lanes.length > LANES && html`<p class="small mute after">${gettext("Showing the {LANES} most recently used of {count} volumes.", {LANES, count: count(lanes.length)})}</p>`}
     </section>`;
 }
 
 function Legend() {
   return html`
-    <ul class="legend end"><li><i class="steadykey f-settled"></i>mounted</li>
+    <ul class="legend end"><li><i class="steadykey f-settled"></i>${gettext("mounted")}</li>
       ${LEGEND.map(([mark, family, words]) => html`<li key=${words}><${Mark} name=${mark} family=${family} />${words}</li>`)}</ul>`;
 }
 
@@ -60,7 +61,7 @@ function Axis({axis, at}) {
       ({at: when, part}, i) => html`
       <span key=${when} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>${tick(when, axis.to, axis.from)}</span>`,
     )}
-      <span class=${`now${now > 0.94 ? " last" : now < 0.06 ? " first" : ""}`} style=${`left:${(now * 100).toFixed(2)}%`}>${moment(at)} s</span></div>
+      <span class=${`now${now > 0.94 ? " last" : now < 0.06 ? " first" : ""}`} style=${`left:${(now * 100).toFixed(2)}%`}>${timeText(at)}</span></div>
     ${round.map(({at: when, part}) => html`<div key=${when} class="tickline" style=${`--at:${part.toFixed(4)}`}></div>`)}`;
 }
 
@@ -72,17 +73,22 @@ function Lane({lane, axis, at}) {
 
 function spoken({name, slices}, at) {
   const last = slices.at(-1);
-  return `${name}: ${slices.length} ${slices.length === 1 ? "operation" : "operations"}, the last one ${sliceWords(last, at)}`;
+  return ngettext(
+    "{name}: {count} operation, the last one {slice}",
+    "{name}: {count} operations, the last one {slice}",
+    slices.length,
+    {name, slice: sliceWords(last, at)},
+  );
 }
 
 function sliceWords({title, from, to, until}, at) {
   const end =
     to !== null
-      ? `to ${moment(to)} s, ${duration(to - from)}`
+      ? gettext("to {to}, {to2}", {to: timeText(to), to2: duration(to - from)})
       : until !== null
-        ? `until ${moment(until)} s`
-        : `until now, ${duration(at - from)}`;
-  return `${title}, from ${moment(from)} s ${end}`;
+        ? gettext("until {until}", {until: timeText(until)})
+        : gettext("until now, {at}", {at: duration(at - from)});
+  return gettext("{title}, from {from} {end}", {title, from: timeText(from), end});
 }
 
 function Slice({slice, axis, at}) {
@@ -99,10 +105,10 @@ function Slice({slice, axis, at}) {
 function Ahead({slice, axis, at}) {
   const place = placeOn(axis, {from: at, to: slice.until}, at);
   if (!place) return null;
-  const left = `${duration(slice.until - at)} left`;
+  const left = gettext("{until} left", {until: duration(slice.until - at)});
   return html`
     <span class="slice f-clock bo next" title=${sliceWords(slice, at)} style=${styleOf(place)}>${hasRoom(left, place) && left}</span>
-    <span class="slice f-working ghost" title=${`retry at ${moment(slice.until)} s`} style=${`left:${((place.left + place.width) * 100).toFixed(2)}%;width:.8%`}></span>`;
+    <span class="slice f-working ghost" title=${gettext("retry at {until}", {until: timeText(slice.until)})} style=${`left:${((place.left + place.width) * 100).toFixed(2)}%;width:.8%`}></span>`;
 }
 
 function styleOf({left, width}) {

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {conditionsOf, imagesOf} from "../../model/nodes/node_facts.js";
 import {bytes, count} from "../../model/shared/format.js";
 import {Mark} from "../shared/mark.js";
@@ -12,16 +13,16 @@ export function Reported({reading: {status, object}}) {
   const images = imagesOf(object);
   return html`
     <div class="sec grid2">
-      <section aria-label="Conditions"><div class="sechead"><h2>Conditions</h2>${conditions.length === 0 && html`<span class="note">none reported</span>`}</div>
+      <section aria-label=${gettext("Conditions")}><div class="sechead"><h2>${gettext("Conditions")}</h2>${conditions.length === 0 && html`<span class="note">${gettext("none reported")}</span>`}</div>
         ${conditions.length > 0 && html`<${Conditions} rows=${conditions} />`}</section>
-      <section aria-label="Images"><div class="sechead"><h2>Images</h2><span class="note">${images.length === 0 ? "none reported" : count(images.length)}</span></div>
+      <section aria-label=${gettext("Images")}><div class="sechead"><h2>${gettext("Images")}</h2><span class="note">${images.length === 0 ? gettext("none reported") : count(images.length)}</span></div>
         ${images.length > 0 && html`<${Images} rows=${images} />`}</section></div>`;
 }
 
 function Conditions({rows}) {
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Conditions, table"><table class="tbl conditions">
-      <thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Since</th><th scope="col">Reason and message</th></tr></thead>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Conditions, table")}><table class="tbl conditions">
+      <thead><tr><th scope="col">${gettext("Type")}</th><th scope="col">${gettext("Status")}</th><th scope="col">${gettext("Since")}</th><th scope="col">${gettext("Reason and message")}</th></tr></thead>
       <tbody>${rows.map(
         ({type, status, since, reason, message, family}) => html`
         <tr key=${type}><th scope="row">${type}</th>
@@ -32,11 +33,11 @@ function Conditions({rows}) {
 
 function Images({rows}) {
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Images, table"><table class="tbl images">
-      <thead><tr><th scope="col">Image</th><th scope="col" class="right">Size</th></tr></thead>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Images, table")}><table class="tbl images">
+      <thead><tr><th scope="col">${gettext("Image")}</th><th scope="col" class="right">${gettext("Size")}</th></tr></thead>
       <tbody>${rows.slice(0, IMAGES).map(
         ({name, others, size}) => html`
         <tr key=${name}><th scope="row" class="mono" title=${[name, ...others].join("\n")}>${name}</th><td class="right nowrap">${bytes(size)}</td></tr>`,
       )}</tbody></table></div>
-    ${rows.length > IMAGES && html`<p class="small mute after">Showing ${IMAGES} of ${count(rows.length)}, the largest first.</p>`}`;
+    ${rows.length > IMAGES && html`<p class="small mute after">${gettext("Showing {IMAGES} of {count}, the largest first.", {IMAGES, count: count(rows.length)})}</p>`}`;
 }

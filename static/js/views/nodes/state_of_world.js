@@ -1,6 +1,7 @@
 import {html} from "../../lib/html.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {attachedState, deviceState, mountStates, nextStep} from "../../model/health/node_volumes.js";
-import {count, moment} from "../../model/shared/format.js";
+import {count, timeText} from "../../model/shared/format.js";
 import {TERMINATING, holdWords, isTerminating} from "../../model/shared/terminating.js";
 import {PodLink} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
@@ -8,8 +9,8 @@ import {Mark, Name} from "../shared/mark.js";
 const ROWS = 100;
 const SIGNS = [
   ["=", "equal"],
-  ["+", "desired, not actual"],
-  ["−", "actual, not desired"],
+  ["+", gettext("desired, not actual")],
+  ["−", gettext("actual, not desired")],
 ];
 
 /** The desired and the actual state of world by volume, and the reconciler's next step. */
@@ -17,33 +18,38 @@ export function StateOfWorld({session, name, rows}) {
   const differ = rows.filter(({sign}) => sign !== "=").length;
   const wanted = rows.filter(({desired}) => desired.length > 0).length;
   return html`
-    <section class="world" aria-label="State of world">
-      <div class="sechead"><h2>State of world</h2><span class="note">${differWords(rows.length, differ)}</span>
+    <section class="world" aria-label=${gettext("State of world")}>
+      <div class="sechead"><h2>${gettext("State of world")}</h2><span class="note">${differWords(rows.length, differ)}</span>
         ${rows.length > 0 && html`<ul class="legend end">${SIGNS.map(([sign, words]) => html`<li key=${sign}><b class="mono">${sign}</b>${words}</li>`)}</ul>`}</div>
       ${
         rows.length === 0
-          ? html`<p class="small mute">Neither the kubelet nor the attach/detach controller has a volume for this node.</p>`
-          : html`<div class="scroll-x" tabindex="0" role="region" aria-label="State of world, table">
-            <table class="dsw"><caption class="vh">Desired and actual state of world of ${name}</caption>
+          ? html`<p class="small mute">${gettext("Neither the kubelet nor the attach/detach controller has a volume for this node.")}</p>`
+          : html`<div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("State of world, table")}>
+            <table class="dsw"><caption class="vh">${gettext("Desired and actual state of world of {name}", {name})}</caption>
               <colgroup><col style="width:184px" /><col style="width:176px" /><col style="width:84px" /><col style="width:44px" /><col style="width:164px" /><col style="width:164px" /><col style="width:196px" /><col /></colgroup>
-              <thead><tr><td></td><th colspan="2" scope="colgroup">Desired<span>${count(wanted)} ${wanted === 1 ? "volume" : "volumes"}</span></th><td></td>
-                  <th colspan="3" scope="colgroup">Actual<span>according to controller and kubelet</span></th><td></td></tr>
-                <tr><th scope="col">Volume</th><th scope="col">Needed by</th><th scope="col">Since</th><th scope="col"><span class="vh">Difference</span></th>
-                  <th scope="col">Attached</th><th scope="col">Device</th><th scope="col">Mounted for</th><th scope="col">What comes next</th></tr></thead>
+              <thead><tr><td></td><th colspan="2" scope="colgroup">${gettext("Desired{wanted}", {wanted: html`<span>${count(wanted)} ${ngettext("volume", "volumes", wanted)}</span>`})}</th><td></td>
+                  <th colspan="3" scope="colgroup">${gettext("Actual<span>according to controller and kubelet</span>", {span: (inner) => html`<span>${inner}</span>`})}</th><td></td></tr>
+                <tr><th scope="col">${gettext("Volume")}</th><th scope="col">${gettext("Needed by")}</th><th scope="col">${gettext("Since")}</th><th scope="col"><span class="vh">${gettext("Difference")}</span></th>
+                  <th scope="col">${gettext("Attached")}</th><th scope="col">${gettext("Device")}</th><th scope="col">${gettext("Mounted for")}</th><th scope="col">${gettext("What comes next")}</th></tr></thead>
               <tbody>${rows.slice(0, ROWS).map((row) => html`<${Row} key=${row.unique} session=${session} row=${row} />`)}</tbody></table></div>`
       }
-      ${rows.length > ROWS && html`<p class="small mute after">Showing ${ROWS} of ${count(rows.length)}, differences first.</p>`}
+      ${rows.length > ROWS && html`<p class="small mute after">${gettext("Showing {ROWS} of {count}, differences first.", {ROWS, count: count(rows.length)})}</p>`}
     </section>`;
 }
 
 function differWords(all, differ) {
-  if (all === 0) return "no volumes";
+  if (all === 0) return gettext("no volumes");
   return differ === 0
-    ? `${count(all)} ${all === 1 ? "volume" : "volumes"}, no difference`
-    : `${count(differ)} of ${count(all)} ${all === 1 ? "volume" : "volumes"} ${differ === 1 ? "differs" : "differ"}`;
+    ? ngettext("{count} volume, no difference", "{count} volumes, no difference", all)
+    : gettext("{differ} of {all} {all2} {differ2}", {
+        differ: count(differ),
+        all: count(all),
+        all2: all === 1 ? "volume" : "volumes",
+        differ2: differ === 1 ? "differs" : "differ",
+      });
 }
 
-const SPOKEN = {"=": "equal", "+": "desired, not actual", "−": "actual, not desired"};
+const SPOKEN = {"=": "equal", "+": gettext("desired, not actual"), "−": gettext("actual, not desired")};
 
 function Row({session, row}) {
   const {at} = session.model;
@@ -52,8 +58,8 @@ function Row({session, row}) {
   return html`
     <tr class=${row.sign === "=" ? "" : `diff f-${row.family}`}>
       <th scope="row" class="cut" title=${`${row.name} ${row.plugin}\n${row.unique}`}><${Name} name=${row.name} untitled /><span>${row.plugin}${isTerminating(volume) && html`, <b class="tinted f-stuck" title=${holdWords(`volume/${row.name}`, session.model)}>${TERMINATING.text}</b>`}</span></th>
-      <td class="d first cut">${row.desired.length === 0 ? html`<span class="mute">no pod</span>` : html`<${Pods} session=${session} keys=${row.desired.map(([pod]) => pod)} />`}</td>
-      <td class="d last num mute">${row.desired.length > 0 && `${moment(row.desired[0][1])} s`}</td>
+      <td class="d first cut">${row.desired.length === 0 ? html`<span class="mute">${gettext("no pod")}</span>` : html`<${Pods} session=${session} keys=${row.desired.map(([pod]) => pod)} />`}</td>
+      <td class="d last num mute">${row.desired.length > 0 && `${timeText(row.desired[0][1])}`}</td>
       <td class="g"><span class="gl" role="img" aria-label=${SPOKEN[row.sign]}>${row.sign}</span></td>
       <td class="a"><${Stated} state=${attachedState(row, at)} /></td>
       <td class="a"><${Stated} state=${deviceState(row, at)} /></td>
@@ -71,7 +77,7 @@ function Pods({session, keys}) {
 }
 
 function More({found}) {
-  return found > 0 && html`<span class="mute"> and ${found} more</span>`;
+  return found > 0 && html`<span class="mute"> ${gettext("and {found} more", {found})}</span>`;
 }
 
 function Stated({state: [mark, family, words], children}) {

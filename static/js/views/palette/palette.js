@@ -1,6 +1,7 @@
 import {useEffect, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {matching} from "../../model/palette/palette.js";
 
 const LIST = "palette-list";
@@ -30,11 +31,11 @@ export function Palette({offered, onClose}) {
     setPlace(0);
   };
   return html`
-    <dialog class="dialog palette" ref=${dialog} aria-label="Go to, or do" onClose=${onClose}>
-      <input class="pick" type="search" role="combobox" aria-label="Page, object, event number or command" aria-expanded="true"
-        aria-controls=${LIST} aria-activedescendant=${entries[chosen] && `${LIST}-${chosen}`} placeholder="Page, object, event number or command"
+    <dialog class="dialog palette" ref=${dialog} aria-label=${gettext("Go to, or do")} onClose=${onClose}>
+      <input class="pick" type="search" role="combobox" aria-label=${gettext("Page, object, event number or command")} aria-expanded="true"
+        aria-controls=${LIST} aria-activedescendant=${entries[chosen] && `${LIST}-${chosen}`} placeholder=${gettext("Page, object, event number or command")}
         autocomplete="off" spellcheck=${false} value=${query} onInput=${write} onKeyDown=${move} />
-      <ul id=${LIST} role="listbox" aria-label="What there is">
+      <ul id=${LIST} role="listbox" aria-label=${gettext("What there is")}>
         ${entries.map(
           (
             entry,
@@ -43,6 +44,6 @@ export function Palette({offered, onClose}) {
             onPointerMove=${() => setPlace(at)} onClick=${() => go(entry)}><span class="cut" title=${entry.title}>${entry.title}</span><small>${entry.about}</small></li>`,
         )}
       </ul>
-      <p class="small soft" role="status">${entries.length === 0 && "Nothing here has this name."}</p>
+      <p class="small soft" role="status">${entries.length === 0 && gettext("Nothing here has this name.")}</p>
     </dialog>`;
 }

@@ -1,12 +1,12 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 
 /** Shown while evidence is loading, or when it could not be loaded. */
 export function EvidenceState({reading: {status, evidence, message}, retry}) {
   if (status === "loading" && !evidence) {
-    return html`<p class="small soft evidencestate" role="status">Loading the attempt…</p>`;
+    return html`<p class="small soft evidencestate" role="status">${gettext("Loading the attempt…")}</p>`;
   }
   if (status !== "failed") return null;
   return html`
-    <p class="small evidencestate" role="alert">The attempt could not be read. ${message}
-      <button class="btn" onClick=${retry}>Try again</button></p>`;
+    <p class="small evidencestate" role="alert">${gettext("The attempt could not be read. {message}<button>Try again</button>", {message, button: (inner) => html`<button class="btn" onClick=${retry}>${inner}</button>`})}</p>`;
 }

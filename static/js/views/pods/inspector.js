@@ -1,9 +1,10 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {podHealth, podStates} from "../../model/health/pod.js";
 import {ownerOf} from "../../model/pods/pod.js";
 import {figureOf} from "../../model/pods/verdict.js";
-import {amount, duration, moment, parseId} from "../../model/shared/format.js";
+import {amount, duration, parseId, timeText} from "../../model/shared/format.js";
 import {ManifestLink, ObjectLink, podHref} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 import {Volumes} from "../volumes/volumes.js";
@@ -22,9 +23,9 @@ export function Inspector({session}) {
   const reading = session.evidence.of(id);
   const {evidence} = reading;
   return html`
-    <aside class="inspector" id="inspector" aria-label="Selected pod">
+    <aside class="inspector" id="inspector" aria-label=${gettext("Selected pod")}>
       <header>
-        <h2><a class="own" title=${`Open pod ${namespace}/${name}`} href=${podHref(session, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
+        <h2><a class="own" title=${gettext("Open pod {namespace}/{name}", {namespace, name})} href=${podHref(session, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
           ${pod && html`<${ManifestLink} session=${session} id=${id} look="plain manifest" />`}</h2>
         <p class="small soft states">${podStates(id, pod, session.model).map(
           ([mark, family, text]) => html`
@@ -48,8 +49,8 @@ export function Inspector({session}) {
 
 function Nothing() {
   return html`
-    <aside class="inspector" id="inspector" aria-label="Selected pod"><header><h2>No pod selected</h2>
-      <p class="small soft">Select a pod in the queue or on a node to see its state and what blocks it.</p></header></aside>`;
+    <aside class="inspector" id="inspector" aria-label=${gettext("Selected pod")}><header><h2>${gettext("No pod selected")}</h2>
+      <p class="small soft">${gettext("Select a pod in the queue or on a node to see its state and what blocks it.")}</p></header></aside>`;
 }
 
 /** More facts about a pod: terms and values of a list. */
@@ -70,17 +71,23 @@ function Fact({term, value, note}) {
 function facts(pod, evidence, at) {
   const found = [["Priority", String(pod.priority ?? 0)], requests(pod)];
   if (pod.queue && pod.first_queued !== undefined) {
-    found.push(["Waited", `${moment(at - pod.first_queued)} s`, "since it was first queued"]);
+    found.push(["Waited", `${timeText(at - pod.first_queued)}`, gettext("since it was first queued")]);
   }
   if (pod.queue === "backoff") {
-    found.push(["Backoff ends", `in ${duration(pod.backoff_until - at)}`, `at ${moment(pod.backoff_until)} s`]);
+    found.push([
+      gettext("Backoff ends"),
+      gettext("in {backoff_until}", {backoff_until: duration(pod.backoff_until - at)}),
+      gettext("at {backoff_until}", {backoff_until: timeText(pod.backoff_until)}),
+    ]);
   }
-  if (pod.attempts) found.push(["Attempts", String(pod.attempts), evidence && `last at ${moment(evidence.at)} s`]);
-  if (pod.mover) found.push(["Last queue event", pod.mover, pod.flushed && "flushed"]);
-  if (pod.gates?.length) found.push(["Gates", pod.gates.join(", ")]);
+  if (pod.attempts)
+    found.push(["Attempts", String(pod.attempts), evidence && gettext("last at {at}", {at: timeText(evidence.at)})]);
+  if (pod.mover) found.push([gettext("Last queue event"), pod.mover, pod.flushed && "flushed"]);
+  if (pod.gates?.length) found.push(["Gates", listed(pod.gates)]);
   if (pod.scheduler) found.push(["Scheduler", pod.scheduler]);
-  if (pod.created > 0 && pod.created <= at) found.push(["Created", `at ${moment(pod.created)} s`]);
-  else found.push(["Created", "", "before the run"]);
+  if (pod.created > 0 && pod.created <= at)
+    found.push(["Created", gettext("at {created}", {created: timeText(pod.created)})]);
+  else found.push(["Created", "", gettext("before the run")]);
   return found;
 }
 

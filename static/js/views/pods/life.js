@@ -1,7 +1,8 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {axisOf, lifeOf, placeOn, spent} from "../../model/pods/life.js";
 import {ticksBetween} from "../../model/run/timeline.js";
-import {moment, tick} from "../../model/shared/format.js";
+import {tick, timeText} from "../../model/shared/format.js";
 import {Mark} from "../shared/mark.js";
 
 /** The number of slices drawn per lane. */
@@ -17,13 +18,13 @@ export function Life({session, id, record}) {
   if (life.from === null) return null;
   const axis = axisOf(life, at);
   return html`
-    <section class="life" aria-label="Life of the pod">
+    <section class="life" aria-label=${gettext("Life of the pod")}>
       <div class="axis" aria-hidden="true">${ticksBetween(axis.from, axis.to).map(
         ({at: when, part, last}, i) => html`
         <span key=${when} class=${last ? "now" : i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>
-          ${last ? `${moment(when)} s${axis.to < at ? " →" : ""}` : tick(when, axis.to, axis.from)}</span>`,
+          ${last ? `${timeText(when)}${axis.to < at ? " →" : ""}` : tick(when, axis.to, axis.from)}</span>`,
       )}</div>
-      ${axis.to < at && html`<p class="micro mute after">Still running at ${moment(at)} s; the chart shows the time until it started.</p>`}
+      ${axis.to < at && html`<p class="micro mute after">${gettext("Still running at {at}; the chart shows the time until it started.", {at: timeText(at)})}</p>`}
       ${life.lanes.map((lane) => html`<${Lane} key=${lane.key} lane=${lane} axis=${axis} at=${at} />`)}
     </section>`;
 }
@@ -44,11 +45,16 @@ function Lane({lane, axis, at}) {
 function Slice({lane, slice, axis, at}) {
   const place = placeOn(axis, slice, at);
   if (!place) return null;
-  const end = slice.to === null ? "until now" : `to ${moment(slice.to)} s`;
+  const end = slice.to === null ? gettext("until now") : gettext("to {to}", {to: timeText(slice.to)});
   const percent = (part) => `${(part * 100).toFixed(2)}%`;
-  const words = [lane.title, slice.label, `from ${moment(slice.from)} s ${end}`, slice.failed && "failed"];
+  const words = [
+    lane.title,
+    slice.label,
+    gettext("from {from} {end}", {from: timeText(slice.from), end}),
+    slice.failed && "failed",
+  ];
   return html`
-    <span class=${`slice ${lane.look}${slice.failed ? " x" : ""}`} title=${words.filter(Boolean).join(", ")}
+    <span class=${`slice ${lane.look}${slice.failed ? " x" : ""}`} title=${listed(words.filter(Boolean))}
       style=${`left:${percent(place.left)};width:${percent(place.width)}`}>${hasRoom(slice.label, place) && html`<b>${slice.label}</b>`}</span>`;
 }
 

@@ -1,6 +1,7 @@
 import {useEffect, useMemo, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {attemptName} from "../../model/pods/evidence.js";
 import {
   ORDERS,
@@ -56,20 +57,20 @@ export function Matrix({evidence, zoneOf, pod, binding}) {
           },
     );
   return html`
-    <section class="filtering" aria-label="Filters">
-      <div class="sechead"><h2>Filters</h2><span class="note">${matrixNote(evidence)}</span>
-        <div class="end">${small.columns.length < whole.columns.length && html`<${FoldButton} small=${small} unfolded=${unfolded} turn=${setUnfolded} />`}<div class="seg" role="group" aria-label="Order of the nodes">${Object.entries(
+    <section class="filtering" aria-label=${gettext("Filters")}>
+      <div class="sechead"><h2>${gettext("Filters")}</h2><span class="note">${matrixNote(evidence)}</span>
+        <div class="end">${small.columns.length < whole.columns.length && html`<${FoldButton} small=${small} unfolded=${unfolded} turn=${setUnfolded} />`}<div class="seg" role="group" aria-label=${gettext("Order of the nodes")}>${Object.entries(
           ORDERS,
         ).map(
           ([key, words]) => html`
           <button key=${key} aria-pressed=${String(key === order)} onClick=${() => setOrder(key)}>${words}</button>`,
         )}</div></div></div>
       <div class="matrixbox" ref=${box} onKeyDown=${(event) => event.key === "Escape" && setOpen(null)}>
-        <div class="scroll-x" tabindex="0" role="region" aria-label="Verdict matrix">
+        <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Verdict matrix")}>
           <table class="mx" style=${`min-width:${widths.reduce((sum, width) => sum + width, NAMES)}px`}><colgroup><col style=${`width:${NAMES}px`} />${columns.map(({name}, i) => html`<col key=${name} style=${`width:${widths[i]}px`} />`)}</colgroup>
-            <thead><tr><th scope="col">${order === "closest" ? "closest first" : "node"}</th>${columns.map(
+            <thead><tr><th scope="col">${order === "closest" ? gettext("closest first") : gettext("node")}</th>${columns.map(
               ({name, skipped, folded}) => html`
-              <th key=${name} scope="col" class=${skipped ? "sk" : ""} title=${folded?.join(", ")}>${broken(name)}</th>`,
+              <th key=${name} scope="col" class=${skipped ? "sk" : ""} title=${listed(folded)}>${broken(name)}</th>`,
             )}</tr></thead>
             <tbody>${rows.slice(0, shown).map(
               (row) => html`
@@ -81,8 +82,7 @@ export function Matrix({evidence, zoneOf, pod, binding}) {
       </div>
       ${
         rows.length > shown &&
-        html`<p class="small mute after">${count(rows.length - shown)} more nodes
-        <button class="btn" onClick=${() => setShown(shown + 5 * ROWS)}>Show more</button></p>`
+        html`<p class="small mute after">${gettext("{count} more nodes<button>Show more</button>", {count: count(rows.length - shown), button: (inner) => html`<button class="btn" onClick=${() => setShown(shown + 5 * ROWS)}>${inner}</button>`})}</p>`
       }
       <${Key} />
     </section>`;
@@ -91,22 +91,22 @@ export function Matrix({evidence, zoneOf, pod, binding}) {
 /** Shows the filters that skipped the pod, each in a column, or folds them into one. */
 function FoldButton({small, unfolded, turn}) {
   const names = small.columns.at(-1).folded;
-  return html`<button class="btn" aria-pressed=${String(unfolded)} title=${names.join(", ")} onClick=${() => turn(!unfolded)}>${names.length} skipped filters</button>`;
+  return html`<button class="btn" aria-pressed=${String(unfolded)} title=${listed(names)} onClick=${() => turn(!unfolded)}>${gettext("{count} skipped filters", {count: names.length})}</button>`;
 }
 
 /** A PreFilter plugin rejected the pod before any node was evaluated. */
 function Refused({evidence}) {
   return html`
-    <section class="filtering" aria-label="Filters">
-      <div class="sechead"><h2>Filters</h2><span class="note">${attemptName(evidence)} · rejected in PreFilter</span></div>
+    <section class="filtering" aria-label=${gettext("Filters")}>
+      <div class="sechead"><h2>${gettext("Filters")}</h2><span class="note">${gettext("{attempt} · rejected in PreFilter", {attempt: attemptName(evidence)})}</span></div>
       <dl class="kv"><dt>${evidence.prefilter.plugin}</dt><dd>${reasonWords(evidence.prefilter)}</dd></dl>
     </section>`;
 }
 
 function Row({row, columns, open, choose, binds}) {
-  const head = html`<th scope="row" title=${[row.name, row.zone].filter(Boolean).join(", ")}><span class="who"><${Name} name=${row.name} untitled /><span class="z">${row.zone}</span></span></th>`;
+  const head = html`<th scope="row" title=${listed([row.name, row.zone].filter(Boolean))}><span class="who"><${Name} name=${row.name} untitled /><span class="z">${row.zone}</span></span></th>`;
   if (!row.cells) {
-    return html`<tr>${head}<td class="ne" colspan=${columns.length}><span>not evaluated in this attempt</span></td></tr>`;
+    return html`<tr>${head}<td class="ne" colspan=${columns.length}><span>${gettext("not evaluated in this attempt")}</span></td></tr>`;
   }
   return html`
     <tr class=${row.kind === "chosen" ? "won" : row.kind}>${head}${row.cells.map(
@@ -117,14 +117,14 @@ function Row({row, columns, open, choose, binds}) {
 }
 
 function Verdict({cell, node, plugin, expanded, choose, asks}) {
-  if (cell.kind === "skip") return html`<td class="sk" title="skipped">–</td>`;
+  if (cell.kind === "skip") return html`<td class="sk" title=${gettext("skipped")}>–</td>`;
   if (cell.kind === "ok" && asks)
-    return html`<td class="ok"><button aria-expanded=${String(expanded)} aria-label=${`${node}, ${plugin}: passes, candidate volumes`}
-      title="Candidate volumes" onClick=${(event) => choose(event.currentTarget, node, plugin, null)}><${Icon} name="ok" /></button></td>`;
+    return html`<td class="ok"><button aria-expanded=${String(expanded)} aria-label=${gettext("{node}, {plugin}: passes, candidate volumes", {node, plugin})}
+      title=${gettext("Candidate volumes")} onClick=${(event) => choose(event.currentTarget, node, plugin, null)}><${Icon} name="ok" /></button></td>`;
   if (cell.kind === "ok")
-    return html`<td class="ok"><span role="img" aria-label=${`${node}, ${plugin}: passes`}><${Icon} name="ok" /></span></td>`;
+    return html`<td class="ok"><span role="img" aria-label=${gettext("{node}, {plugin}: passes", {node, plugin})}><${Icon} name="ok" /></span></td>`;
   const words = cellWords(cell.verdict);
-  const says = cell.kind === "bad" ? "fails" : "would also fail";
+  const says = cell.kind === "bad" ? "fails" : gettext("would also fail");
   return html`
     <td class=${cell.kind}><button aria-expanded=${String(expanded)} aria-label=${`${node}, ${plugin}: ${says}, ${words}`}
       title=${`${words}: ${cell.verdict.text}`} onClick=${(event) => choose(event.currentTarget, node, plugin, cell.verdict)}>
@@ -144,10 +144,10 @@ function Cell({open, pod, binding, close}) {
   const rows = verdict ? numbersOf(verdict, pod) : [];
   const box = useInSight(open);
   return html`
-    <div class="pop" id="cell" ref=${box} role="dialog" aria-label=${`Evidence: ${node}, ${plugin}`}
+    <div class="pop" id="cell" ref=${box} role="dialog" aria-label=${gettext("Evidence: {node}, {plugin}", {node, plugin})}
       style=${`left:${left}px;top:${top}px`}>
       <h3>${verdict ? html`<${Mark} name="unschedulable" family="stuck" />` : html`<${Mark} name="ok" family="settled" />`}${node} · ${plugin}
-        <button class="btn icon plain close" aria-label="Close" onClick=${close}><${Icon} name="no" /></button></h3>
+        <button class="btn icon plain close" aria-label=${gettext("Close")} onClick=${close}><${Icon} name="no" /></button></h3>
       ${verdict && html`<p class="soft">${reasonWords(verdict)}</p>`}
       ${verdict?.text && rows.every(({look}) => !look) && html`<p class="strong said">${verdict.text}</p>`}
       ${
@@ -175,10 +175,10 @@ function ForNode({claim, node, read}) {
   }, [claim, node]);
   const {status, answer, message} = held;
   return html`
-    <h4 class="forclaim">Volumes for ${claim}</h4>
-    ${status === "loading" && html`<p class="small mute" role="status">Evaluating candidates…</p>`}
+    <h4 class="forclaim">${gettext("Volumes for {claim}", {claim})}</h4>
+    ${status === "loading" && html`<p class="small mute" role="status">${gettext("Evaluating candidates…")}</p>`}
     ${status === "failed" && html`<p class="small" role="alert">${message}</p>`}
-    ${answer?.volumes === 0 && html`<p class="small mute">The cluster had no volume.</p>`}
+    ${answer?.volumes === 0 && html`<p class="small mute">${gettext("The cluster had no volume.")}</p>`}
     ${
       answer &&
       html`<ul class="forvolumes">${answer.candidates.slice(0, CANDIDATES).map(({volume, verdict, text}) => {
@@ -186,17 +186,17 @@ function ForNode({claim, node, read}) {
         return html`<li key=${volume}><${Mark} name=${mark} family=${family} /><b>${volume}</b> <span class="soft">${words}: ${text}</span></li>`;
       })}</ul>`
     }
-    ${answer?.volumes > CANDIDATES && html`<p class="micro mute">${count(answer.volumes - CANDIDATES)} more</p>`}`;
+    ${answer?.volumes > CANDIDATES && html`<p class="micro mute">${gettext("{volumes} more", {volumes: count(answer.volumes - CANDIDATES)})}</p>`}`;
 }
 
 function Key() {
   return html`
     <ul class="legend keyline">
-      <li><span class="box bad"><${Icon} name="no" /></span>fails, the scheduler stops here</li>
-      <li><span class="box also"></span>would also fail</li>
-      <li><span class="box"><${Icon} name="ok" /></span>passes</li>
-      <li><span class="box sk">–</span>skipped (PreFilter Skip)</li>
-      <li><span class="box ne"></span>not evaluated</li></ul>`;
+      <li><span class="box bad"><${Icon} name="no" /></span>${gettext("fails, the scheduler stops here")}</li>
+      <li><span class="box also"></span>${gettext("would also fail")}</li>
+      <li><span class="box"><${Icon} name="ok" /></span>${gettext("passes")}</li>
+      <li><span class="box sk">–</span>${gettext("skipped (PreFilter Skip)")}</li>
+      <li><span class="box ne"></span>${gettext("not evaluated")}</li></ul>`;
 }
 
 /** A plugin's name with a possible line break before each word. */

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {isShadow, sinceWords} from "../../model/pods/evidence.js";
 import {choiceOf} from "../../model/pods/scores.js";
 import {bestFirst, closestFirst, isOnlyFeasible} from "../../model/pods/verdict.js";
@@ -15,8 +16,8 @@ export function WhyNot({model, pod, evidence}) {
   if (rows.length === 0) return null;
   const skipped = (evidence.not_evaluated ?? []).length;
   return html`
-    <section><h3>Why nodes do not fit<span>${noted("closest first", evidence, model)}</span></h3>
-      <${Table} nodes=${nodes} heads=${["First failing plugin", "By how much"]} rows=${rows.slice(0, ROWS).map(unfitRow(pod))} />
+    <section><h3>${gettext("Why nodes do not fit{noted}", {noted: html`<span>${noted(gettext("closest first"), evidence, model)}</span>`})}</h3>
+      <${Table} nodes=${nodes} heads=${[gettext("First failing plugin"), gettext("By how much")]} rows=${rows.slice(0, ROWS).map(unfitRow(pod))} />
       <${More} count=${rows.length - ROWS} skipped=${skipped} />
     </section>`;
 }
@@ -27,7 +28,7 @@ export function WhyHere({model, pod, evidence}) {
   const rows = bestFirst(evidence);
   if (rows.length === 0 || !(pod.node || pod.assumed)) return null;
   return html`
-    <section><h3>${isShadow(evidence) ? "What kscope would have chosen" : "Why this node"}<span>${noted(isOnlyFeasible(evidence) ? "the only node that fits, hypothetical score" : "highest score first", evidence, model)}</span></h3>
+    <section><h3>${isShadow(evidence) ? gettext("What kscope would have chosen") : gettext("Why this node")}<span>${noted(isOnlyFeasible(evidence) ? gettext("the only node that fits, hypothetical score") : gettext("highest score first"), evidence, model)}</span></h3>
       <${Table} nodes=${nodes} heads=${["Verdict", "Score"]} rows=${rows.slice(0, ROWS).map(fitRow(evidence))} />
       <${More} count=${rows.length - ROWS} skipped=${0} />
     </section>`;
@@ -35,13 +36,13 @@ export function WhyHere({model, pod, evidence}) {
 
 /** The note of a table, and how much has happened since its attempt. */
 function noted(words, evidence, model) {
-  return [words, sinceWords(evidence, model)].filter(Boolean).join(", ");
+  return listed([words, sinceWords(evidence, model)].filter(Boolean));
 }
 
 /** A PreFilter plugin rejected the pod before any node was evaluated. */
 function Refused({prefilter, since}) {
   return html`
-    <section><h3>Rejected in PreFilter<span>${since}</span></h3>
+    <section><h3>${gettext("Rejected in PreFilter{since}", {since: html`<span>${since}</span>`})}</h3>
       <dl class="kv"><dt>${prefilter.plugin}</dt><dd>${prefilter.reasons.join("; ")}</dd></dl></section>`;
 }
 
@@ -59,11 +60,13 @@ const fitRow =
   (evidence) =>
   ([name, score]) => ({
     name,
-    look: name === evidence.node ? "hit won" : "",
+    look: name === evidence.node ? gettext("hit won") : "",
     middle: fitWords(evidence, name),
     end: isOnlyFeasible(evidence) ? `(${score.total})` : score.total,
     title: [
-      isOnlyFeasible(evidence) ? `(${score.total}) is hypothetical: scoring was skipped` : String(score.total),
+      isOnlyFeasible(evidence)
+        ? gettext("({total}) is hypothetical: scoring was skipped", {total: score.total})
+        : String(score.total),
       ...Object.entries(score.plugins ?? {}).map(([plugin, parts]) => `${plugin} ${parts.join(" → ")}`),
     ].join("\n"),
   });
@@ -79,7 +82,7 @@ function Table({nodes, heads, rows}) {
   return html`
     <table class="vt">
       <colgroup><col style=${`width:${width}px`} /><col style="width:118px" /><col /></colgroup>
-      <thead class="vh"><tr><th>Node</th>${heads.map((head) => html`<th key=${head}>${head}</th>`)}</tr></thead>
+      <thead class="vh"><tr><th>${gettext("Node")}</th>${heads.map((head) => html`<th key=${head}>${head}</th>`)}</tr></thead>
       <tbody>${rows.map(
         ({name, look, middle, end, title}) => html`
         <tr key=${name} class=${look}><th scope="row" class="cut" title=${name}>${nodes.label(name)}</th>
@@ -89,6 +92,9 @@ function Table({nodes, heads, rows}) {
 }
 
 function More({count, skipped}) {
-  const parts = [count > 0 && `${count} more`, skipped > 0 && `${skipped} not evaluated`].filter(Boolean);
+  const parts = [
+    count > 0 && gettext("{count} more", {count}),
+    skipped > 0 && gettext("{skipped} not evaluated", {skipped}),
+  ].filter(Boolean);
   return parts.length > 0 && html`<p class="micro mute after">${parts.join(" and ")}</p>`;
 }

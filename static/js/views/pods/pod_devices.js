@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed, ngettext} from "../../lib/words.js";
 import {placeOf} from "../../model/nodes/nodes.js";
 import {deviceVerdicts, resourceClaimsOf} from "../../model/pods/pod_devices.js";
 import {healthOf} from "../../model/run/health_of.js";
@@ -15,8 +16,8 @@ export function PodDevices({session, id, pod, evidence}) {
   const hasAll = claims.every(({devices}) => devices.length > 0);
   const verdicts = hasAll ? [] : deviceVerdicts(evidence);
   return html`
-    <section class="sec devices" aria-label="Devices"><div class="sechead"><h2>Devices</h2>
-        <span class="note">of ${claims.length === 1 ? "1 resource claim" : `${count(claims.length)} resource claims`}</span></div>
+    <section class="sec devices" aria-label=${gettext("Devices")}><div class="sechead"><h2>${gettext("Devices")}</h2>
+        <span class="note">${gettext("of {count}", {count: ngettext("{count} resource claim", "{count} resource claims", claims.length)})}</span></div>
       <ul class="chains">${claims.map((claim) => html`<${Chain} key=${claim.id} session=${session} id=${id} node=${placeOf(pod)} claim=${claim} />`)}</ul>
       ${verdicts.length > 0 && html`<${Verdicts} session=${session} rows=${verdicts} />`}
     </section>`;
@@ -31,24 +32,24 @@ function Chain({session, id, node, claim}) {
     <li><span>${parseId(id).name}</span> <span class="mute">→</span> ${
       requests
         ? html`<${ClaimLink} session=${session} id=${claim.id} />`
-        : html`${claim.name} <span class="mute">does not exist</span>`
+        : html`${claim.name} <span class="mute">${gettext("does not exist")}</span>`
     } <span class="mute">→</span> ${
       devices.length > 0
-        ? html`<${Mark} name=${mark} family=${family} />${devices.map(({driver, pool, device}) => `${driver}/${pool}/${device}`).join(", ")}`
+        ? html`<${Mark} name=${mark} family=${family} />${listed(devices.map(({driver, pool, device}) => `${driver}/${pool}/${device}`))}`
         : requests && html`<${Mark} name=${mark} family=${family} /><span class="soft" title=${detail}>${words}</span>`
     }${devices.length > 0 && state !== "well" && html` <span class="soft" title=${detail}>${words}</span>`}${node && devices.length > 0 && html` <span class="mute">→</span> <${NodeLink} session=${session} name=${node} />`}
-    ${others.length > 0 && html`<span class="small mute"> also used by ${others.join(", ")}</span>`}</li>`;
+    ${others.length > 0 && html`<span class="small mute"> ${gettext("also used by {others}", {others: listed(others)})}</span>`}</li>`;
 }
 
 function Verdicts({session, rows}) {
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="What kept the pod from each device, table"><table class="tbl">
-      <caption class="small soft">What kept the pod from each device in its newest attempt</caption>
-      <thead><tr><th scope="col">Node</th><th scope="col">Request</th><th scope="col">Device</th><th scope="col">Why not</th></tr></thead>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("What kept the pod from each device, table")}><table class="tbl">
+      <caption class="small soft">${gettext("What kept the pod from each device in its newest attempt")}</caption>
+      <thead><tr><th scope="col">${gettext("Node")}</th><th scope="col">${gettext("Request")}</th><th scope="col">${gettext("Device")}</th><th scope="col">${gettext("Why not")}</th></tr></thead>
       <tbody>${rows.slice(0, VERDICTS).map(
         ({node, slice, device, request, mark, family, text}) => html`
         <tr key=${`${node} ${request} ${slice} ${device}`}><th scope="row"><${NodeLink} session=${session} name=${node} /></th><td>${request}</td>
           <td><${ObjectLink} session=${session} id=${slice}>${device}<//></td><td><${Mark} name=${mark} family=${family} />${text}</td></tr>`,
       )}</tbody></table></div>
-    ${rows.length > VERDICTS && html`<p class="small mute after">Showing ${VERDICTS} of ${count(rows.length)}.</p>`}`;
+    ${rows.length > VERDICTS && html`<p class="small mute after">${gettext("Showing {VERDICTS} of {count}.", {VERDICTS, count: count(rows.length)})}</p>`}`;
 }

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {brief, podHealth} from "../../model/health/pod.js";
 import {PLACES, listPods} from "../../model/pods/pod.js";
 import {count, parseId} from "../../model/shared/format.js";
@@ -15,21 +16,23 @@ export function PodListPage({session, filters}) {
 
 function Body({session, filters}) {
   if (isWaiting(session)) {
-    return html`<main class="page"><h1>Pods</h1><${Reading} session=${session} /></main>`;
+    return html`<main class="page"><h1>${gettext("Pods")}</h1><${Reading} session=${session} /></main>`;
   }
   const {name: text, state} = filters.values.value;
   const place = PLACES.some(([key]) => key === state) ? state : "";
   const {pods, counts, found} = listPods(session.model, {text, place}, ROWS);
   return html`
-    <main class="page"><div class="pagehead"><h1>Pods</h1><span class="micro mute" role="status">${count(found)} found</span></div>
-      <div class="formgrid filters"><label class="input">Name<input value=${text} placeholder="shop/web" onInput=${(event) => filters.set({name: event.target.value})} /></label>
-        <label class="input">State<select value=${place} onChange=${(event) => filters.set({state: event.target.value})}>
-          <option value="">all</option>${PLACES.map(([key, words]) => html`<option key=${key} value=${key} selected=${key === place}>${words} (${count(counts.get(key))})</option>`)}</select></label></div>
+    <main class="page"><div class="pagehead"><h1>${gettext("Pods")}</h1><span class="micro mute" role="status">${gettext("{found} found", {found: count(found)})}</span></div>
+      <div class="formgrid filters"><label class="input">${gettext("Name")}<input value=${text} placeholder=${gettext("shop/web")} onInput=${(event) => filters.set({name: event.target.value})} /></label>
+        <label class="input">${gettext("State{PLACES}", {
+          PLACES: html`<select value=${place} onChange=${(event) => filters.set({state: event.target.value})}>
+          <option value="">${gettext("all")}</option>${PLACES.map(([key, words]) => html`<option key=${key} value=${key} selected=${key === place}>${words} (${count(counts.get(key))})</option>`)}</select>`,
+        })}</label></div>
       <table class="tbl pods"><colgroup><col style="width:26%" /><col style="width:24%" /><col style="width:72px" /><col style="width:80px" /><col /></colgroup>
-        <thead><tr><th>Pod</th><th>State</th><th class="right">Priority</th><th class="right">Attempts</th><th>Blocked by</th></tr></thead>
+        <thead><tr><th>${gettext("Pod")}</th><th>${gettext("State")}</th><th class="right">${gettext("Priority")}</th><th class="right">${gettext("Attempts")}</th><th>${gettext("Blocked by")}</th></tr></thead>
         <tbody>${pods.map(([id, pod]) => html`<${Row} key=${id} id=${id} pod=${pod} health=${podHealth(id, pod, session.model)} href=${podHref(session, parseId(id).key)} />`)}</tbody></table>
-      ${found > pods.length && html`<p class="small mute after">The first ${count(pods.length)} of ${count(found)}; narrow the search to see the others.</p>`}
-      ${found === 0 && html`<p class="empty">No pod matches.</p>`}
+      ${found > pods.length && html`<p class="small mute after">${gettext("The first {count} of {found}; narrow the search to see the others.", {count: count(pods.length), found: count(found)})}</p>`}
+      ${found === 0 && html`<p class="empty">${gettext("No pod matches.")}</p>`}
     </main>`;
 }
 

@@ -1,9 +1,10 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {placeOf} from "../../model/nodes/nodes.js";
 import {podStates} from "../../model/health/pod.js";
 import {ageWords} from "../../model/pods/blocker.js";
 import {sinceWords} from "../../model/pods/evidence.js";
-import {moment, parseId} from "../../model/shared/format.js";
+import {parseId, timeText} from "../../model/shared/format.js";
 import {ChangeMenu} from "../run/change_menu.js";
 import {Failures} from "../run/failures.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
@@ -48,7 +49,7 @@ function Body({session, id, record}) {
 /** The parts that depend on loaded data. They come at once, so that nothing moves away from under the pointer. */
 function Details({session, id, pod, record}) {
   if (!record.isOpen.value)
-    return html`<p class="small soft evidencestate" role="status">Reading its attempts and events…</p>`;
+    return html`<p class="small soft evidencestate" role="status">${gettext("Reading its attempts and events…")}</p>`;
   const held = record.held.value;
   return html`
     <${EvidenceState} reading=${record.reading.value} retry=${() => record.retry()} />
@@ -93,8 +94,8 @@ function Head({session, id, pod}) {
         ([mark, family, text]) => html`
         <span class="state" key=${text}><${Mark} name=${mark} family=${family} /><${Stated} session=${session} pod=${pod} text=${text} /></span>`,
       )}</p>
-      <div class="end"><a class="btn" href=${session.href("board", {pod: id})}>On the board</a>
-        <a class="btn" href=${session.href("machines", {pod: id})}>State machines</a>
+      <div class="end"><a class="btn" href=${session.href("board", {pod: id})}>${gettext("On the board")}</a>
+        <a class="btn" href=${session.href("machines", {pod: id})}>${gettext("State machines")}</a>
         <${InsideLink} session=${session} id=${id} />
         ${pod && html`<${Failures} session=${session} id=${id} /><${ChangeMenu} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} />`}</div></div>`;
 }
@@ -109,7 +110,7 @@ function Stated({session, pod, text}) {
 /** What blocks the pod, what would help, and the facts about the pod. */
 function Answer({session, id, pod, record, newest}) {
   if (!pod)
-    return html`<div class="answer"><p class="small soft">This pod is not in the cluster at ${moment(session.model.at)} s.</p>
+    return html`<div class="answer"><p class="small soft">${gettext("This pod is not in the cluster at {at}.", {at: timeText(session.model.at)})}</p>
       <${Why} session=${session} id=${id} level="h2" /></div>`;
   return html`
     <div class="answer">
@@ -137,14 +138,14 @@ function Attempts({session, record, address}) {
     address.write({attempt: chosen});
   };
   return html`
-    <section class="attempts" aria-label="Attempts"><h2>Attempts</h2>
+    <section class="attempts" aria-label=${gettext("Attempts")}><h2>${gettext("Attempts")}</h2>
       <ol>${attempts.map(({id, number, at, seq, result, node, pod, cycle}) => {
         const [mark, family] = RESULT_LOOK[result] ?? ["failed", "stuck"];
         return html`
           <li key=${id}><button aria-pressed=${String(id === shown)} onClick=${() => pick(number)}>
-            <span class="row1"><${Mark} name=${mark} family=${family} />${number}<span class="num">${moment(at)} s</span></span>
+            <span class="row1"><${Mark} name=${mark} family=${family} />${number}<span class="num">${timeText(at)}</span></span>
             <span class="row2">${outcome(result, node, messages.get(seq))}</span></button>
-            ${cycle > 0 && html`<p class="micro inside-link"><${CycleLink} session=${session} cycle=${cycle} pod=${`pod/${pod}`}>Inside of cycle ${cycle}<//> · <${FilmLink} session=${session} cycle=${cycle} pod=${`pod/${pod}`} /></p>`}</li>`;
+            ${cycle > 0 && html`<p class="micro inside-link"><${CycleLink} session=${session} cycle=${cycle} pod=${`pod/${pod}`}>${gettext("Inside of cycle {cycle}", {cycle})}<//> · <${FilmLink} session=${session} cycle=${cycle} pod=${`pod/${pod}`} /></p>`}</li>`;
       })}</ol></section>`;
 }
 
@@ -159,7 +160,7 @@ function OwnPlugins({held}) {
   const points = Object.entries(held?.evidence.extension_points ?? {});
   if (points.length === 0) return null;
   return html`
-    <section class="sec" aria-label="Extension points"><div class="sechead"><h2>Extension points</h2><span class="note">custom plugins</span></div>
+    <section class="sec" aria-label=${gettext("Extension points")}><div class="sechead"><h2>${gettext("Extension points")}</h2><span class="note">${gettext("custom plugins")}</span></div>
       <dl class="kv">${points.map(([point, answers]) =>
         answers.map(
           ({plugin, code, reasons}, i) => html`

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed, ngettext} from "../../lib/words.js";
 import {attemptName} from "../../model/pods/evidence.js";
 import {CRITERIA, nodesWithoutHelp, preemptionNote, candidatesOf} from "../../model/pods/preemption.js";
 import {parseId} from "../../model/shared/format.js";
@@ -11,10 +12,10 @@ export function Preemption({evidence}) {
   if (!preemption) return null;
   const {rows, left} = candidatesOf(preemption);
   return html`
-    <section aria-label="Preemption">
-      <div class="sechead"><h2>Preemption</h2><span class="note">${attemptName(evidence)} · ${preemptionNote(preemption)}</span></div>
+    <section aria-label=${gettext("Preemption")}>
+      <div class="sechead"><h2>${gettext("Preemption")}</h2><span class="note">${attemptName(evidence)} · ${preemptionNote(preemption)}</span></div>
       ${rows.length > 0 && html`<${Table} rows=${rows} left=${left} />`}
-      ${rows.length > CANDIDATES && html`<p class="micro mute after">${rows.length - CANDIDATES} more candidates</p>`}
+      ${rows.length > CANDIDATES && html`<p class="micro mute after">${gettext("{count} more candidates", {count: rows.length - CANDIDATES})}</p>`}
       ${preemption.message && html`<p class="small soft after">${preemption.message}</p>`}
       <${WithoutHelp} preemption=${preemption} />
     </section>`;
@@ -22,20 +23,22 @@ export function Preemption({evidence}) {
 
 function Table({rows, left}) {
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Preemption candidates">
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Preemption candidates")}>
       <table class="tbl preemption">
         <colgroup><col style="width:84px" /><col style="width:150px" /><col style="width:76px" /><col style="width:76px" /><col style="width:120px" /><col style="width:60px" /><col /></colgroup>
-        <thead><tr><th scope="col">Candidate</th><th scope="col">Victims</th>${Object.values(CRITERIA).map(
+        <thead><tr><th scope="col">${gettext("Candidate")}</th><th scope="col">${gettext("Victims")}</th>${Object.values(
+          CRITERIA,
+        ).map(
           (words, i) => html`
           <th key=${words} scope="col"><i>${i + 1}</i>${words}</th>`,
         )}</tr></thead>
         <tbody>${rows.slice(0, CANDIDATES).map(
           ({node, victims, reprieved, chosen, cells}) => html`
           <tr key=${node} class=${chosen ? "win" : ""}><th scope="row" class="mono cut" title=${node}>${node}</th>
-            <td title=${who(victims, reprieved)}>${names(victims)}${reprieved.length > 0 && html` <span class="micro mute">${reprieved.length} reprieved</span>`}</td>
-            ${cells.map(({text, state}, i) => html`<td key=${i} class=${state} aria-label=${state === "gone" ? "eliminated earlier" : undefined}>${text}</td>`)}</tr>`,
+            <td title=${who(victims, reprieved)}>${names(victims)}${reprieved.length > 0 && html` <span class="micro mute">${gettext("{count} reprieved", {count: reprieved.length})}</span>`}</td>
+            ${cells.map(({text, state}, i) => html`<td key=${i} class=${state} aria-label=${state === "gone" ? gettext("eliminated earlier") : undefined}>${text}</td>`)}</tr>`,
         )}</tbody>
-        <tfoot><tr><th scope="row" colspan="2">candidates left</th>${left.map((many, i) => html`<td key=${i}>${many ?? ""}</td>`)}</tr></tfoot>
+        <tfoot><tr><th scope="row" colspan="2">${gettext("candidates left")}</th>${left.map((many, i) => html`<td key=${i}>${many ?? ""}</td>`)}</tr></tfoot>
       </table></div>`;
 }
 
@@ -43,18 +46,18 @@ function WithoutHelp({preemption}) {
   const found = nodesWithoutHelp(preemption);
   if (found.length === 0) return null;
   return html`
-    <h3 class="after">Nodes where preemption cannot help</h3>
+    <h3 class="after">${gettext("Nodes where preemption cannot help")}</h3>
     <dl class="kv">${found.map(
       ([reason, nodes]) => html`
-      <dt key=${reason}>${nodes} ${nodes === 1 ? "node" : "nodes"}</dt><dd>${reason}</dd>`,
+      <dt key=${reason}>${nodes} ${ngettext("node", "nodes", nodes)}</dt><dd>${reason}</dd>`,
     )}</dl>`;
 }
 
 function names(keys) {
-  return keys.map((key) => parseId(`pod/${key}`).name).join(", ") || "none";
+  return listed(keys.map((key) => parseId(`pod/${key}`).name)) || "none";
 }
 
 function who(victims, reprieved) {
-  const kept = reprieved.length > 0 ? `\nReprieved: ${reprieved.join(", ")}` : "";
-  return `Victims: ${victims.join(", ") || "none"}${kept}`;
+  const kept = reprieved.length > 0 ? gettext("\nReprieved: {reprieved}", {reprieved: listed(reprieved)}) : "";
+  return gettext("Victims: {victims}{kept}", {victims: listed(victims) || "none", kept});
 }

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed, ngettext} from "../../lib/words.js";
 import {attemptName} from "../../model/pods/evidence.js";
 import {scoresOf} from "../../model/pods/scores.js";
 import {isOnlyFeasible} from "../../model/pods/verdict.js";
@@ -10,27 +11,28 @@ const NODES = 4;
 export function Scores({evidence}) {
   const scores = scoresOf(evidence, NODES);
   return html`
-    <section aria-label="Scores">
-      <div class="sechead"><h2>Scores</h2><span class="note">${scores ? `${attemptName(evidence)} · raw → normalised × weight` : ""}</span></div>
-      ${scores && isOnlyFeasible(evidence) && html`<p class="small soft">Single feasible node: scoring was skipped; the scores below are hypothetical.</p>`}
+    <section aria-label=${gettext("Scores")}>
+      <div class="sechead"><h2>${gettext("Scores")}</h2><span class="note">${scores ? gettext("{attempt} · raw → normalised × weight", {attempt: attemptName(evidence)}) : ""}</span></div>
+      ${scores && isOnlyFeasible(evidence) && html`<p class="small soft">${gettext("Single feasible node: scoring was skipped; the scores below are hypothetical.")}</p>`}
       ${scores ? html`<${Table} scores=${scores} />` : html`<p class="small soft">${nothing(evidence)}</p>`}
     </section>`;
 }
 
 function nothing(evidence) {
   const name = attemptName(evidence);
-  if (evidence.feasible === 0 || !evidence.node) return `No feasible node in ${name}, so nothing was scored.`;
-  return `Scoring was skipped in ${name}: there was only one feasible node.`;
+  if (evidence.feasible === 0 || !evidence.node)
+    return gettext("No feasible node in {name}, so nothing was scored.", {name});
+  return gettext("Scoring was skipped in {name}: there was only one feasible node.", {name});
 }
 
 function Table({scores: {rows, nodes, ahead, others, unscored, choice}}) {
-  const lead = ahead > 0 ? `${ahead} ahead` : choice;
+  const lead = ahead > 0 ? gettext("{ahead} ahead", {ahead}) : choice;
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Score table">
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Score table")}>
       <table class="tbl score"><colgroup><col style="width:152px" /></colgroup>
-        <thead><tr><th scope="col">Plugin</th>${nodes.map(
+        <thead><tr><th scope="col">${gettext("Plugin")}</th>${nodes.map(
           ({name, chosen}) => html`
-          <th key=${name} scope="col">${name}${chosen && html` <span class="mute">chosen</span>`}</th>`,
+          <th key=${name} scope="col">${name}${chosen && html` <span class="mute">${gettext("chosen")}</span>`}</th>`,
         )}</tr></thead>
         <tbody>${rows.map(
           ({plugin, parts}) => html`
@@ -41,15 +43,15 @@ function Table({scores: {rows, nodes, ahead, others, unscored, choice}}) {
         )}
           ${
             unscored.length > 0 &&
-            html`<tr><th scope="row" class="mute">${unscored.length} ${unscored.length === 1 ? "plugin" : "plugins"}</th>
-            <td colspan=${nodes.length} class="mute">${unscored.join(", ")}: scoring skipped</td></tr>`
+            html`<tr><th scope="row" class="mute">${unscored.length} ${ngettext("plugin", "plugins", unscored.length)}</th>
+            <td colspan=${nodes.length} class="mute">${gettext("{unscored}: scoring skipped", {unscored: listed(unscored)})}</td></tr>`
           }</tbody>
-        <tfoot><tr><th scope="row">Sum</th>${nodes.map(
+        <tfoot><tr><th scope="row">${gettext("Sum")}</th>${nodes.map(
           ({name, total, chosen}) => html`
           <td key=${name} class=${chosen ? "win" : ""}><b>${total}</b>${chosen && lead && html` <span class="tinted f-settled">${lead}</span>`}</td>`,
         )}</tr></tfoot>
       </table></div>
-      ${others > 0 && html`<p class="micro mute after">${others} more ${others === 1 ? "node" : "nodes"} with lower or equal scores</p>`}`;
+      ${others > 0 && html`<p class="micro mute after">${ngettext("{count} more node with lower or equal scores", "{count} more nodes with lower or equal scores", others)}</p>`}`;
 }
 
 function Part({part: {raw, normalized, weight, weighted, share}, wins}) {

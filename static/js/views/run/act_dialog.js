@@ -1,6 +1,7 @@
 import {useLayoutEffect, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {consentFor} from "../../model/run/consent.js";
 import {NO_FORK, READ_ONLY} from "../../model/shared/rights.js";
 
@@ -37,12 +38,12 @@ export function ActDialog({session, title, order, commands, problem = "", shows 
         <h2 id="act-title">${title}</h2>
         ${children}
         ${mayHere && lines.length > 0 && html`<div class="small soft lines">${lines.map((line) => html`<p key=${line}>${line}</p>`)}</div>`}
-        ${past && html`<p class="small soft">The past cannot be changed; a fork begins here.</p>`}
+        ${past && html`<p class="small soft">${gettext("The past cannot be changed; a fork begins here.")}</p>`}
         <p class="small tinted f-stuck" role="alert">${refusal || problem}</p>
-        <div class="does"><button class="btn" type="button" onClick=${() => dialog.current.close()}>Cancel</button>
-          <button class="btn" type="button" disabled=${isBarred || !session.mayFork} title=${session.mayFork ? "Forks the run at the event shown and plays the fork" : NO_FORK}
-            onClick=${() => act("fork")}>${busy === "fork" ? "Forking…" : "In a fork"}</button>
+        <div class="does"><button class="btn" type="button" onClick=${() => dialog.current.close()}>${gettext("Cancel")}</button>
+          <button class="btn" type="button" disabled=${isBarred || !session.mayFork} title=${session.mayFork ? gettext("Forks the run at the event shown and plays the fork") : NO_FORK}
+            onClick=${() => act("fork")}>${busy === "fork" ? gettext("Forking…") : gettext("In a fork")}</button>
           <button class="btn primary" type="button" disabled=${isBarred || !mayHere} title=${session.mayChange ? undefined : READ_ONLY}
-            onClick=${() => act("here")}>In this run</button></div>
+            onClick=${() => act("here")}>${gettext("In this run")}</button></div>
       </form></dialog>`;
 }

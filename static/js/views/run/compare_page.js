@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {
   MEASURES,
   alikeText,
@@ -17,7 +18,7 @@ import {cutName} from "../../model/run/two_boards.js";
 import {pageHref} from "../../model/run/place.js";
 import {partOf, ticks} from "../../model/run/timeline.js";
 import {eventText} from "../../model/shared/event_words.js";
-import {count, moment, parseId, tick as tickText} from "../../model/shared/format.js";
+import {count, moment, parseId, tick as tickText, timeText} from "../../model/shared/format.js";
 import {NO_FORK} from "../../model/shared/rights.js";
 import {Mark, Name} from "../shared/mark.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
@@ -47,12 +48,12 @@ function Body({session, comparison, others, versions}) {
 function Head({session, comparison, others, versions}) {
   const run = session.run.value;
   return html`
-    <div class="pagehead"><h1>Compare <span class="ns">#${run.id} with</span></h1>
-      <select class="against" aria-label="The run to compare with" value=${String(comparison.other ?? "")}
+    <div class="pagehead"><h1>${gettext("Compare {id}", {id: html`<span class="ns">#${gettext("{id} with", {id: run.id})}</span>`})}</h1>
+      <select class="against" aria-label=${gettext("The run to compare with")} value=${String(comparison.other ?? "")}
         onChange=${(event) => {
           session.address.open(session.href("compare", {with: event.target.value}));
         }}>
-        <option value="" disabled>choose a run</option>
+        <option value="" disabled>${gettext("choose a run")}</option>
         ${grouped(others).map(
           ([title, runs]) =>
             html`<optgroup key=${title} label=${title}>${runs.map(
@@ -60,11 +61,11 @@ function Head({session, comparison, others, versions}) {
           <option key=${each.id} value=${String(each.id)}>${runLine(each)}</option>`,
             )}</optgroup>`,
         )}</select>
-      <div class="end"><span class="small mute">Replay with <a href="/versions/">version</a></span>${versions
+      <div class="end"><span class="small mute">${gettext("Replay with <link>version</link>", {link: (inner) => html`<a href="/versions/">${inner}</a>`})}</span>${versions
         .filter(({name}) => name !== run.profile)
         .map(
           ({name, summary}) => html`
-        <button key=${name} class="btn" disabled=${!session.mayFork} title=${session.mayFork ? summary : NO_FORK} aria-label=${`Replay with version ${name} and compare`}
+        <button key=${name} class="btn" disabled=${!session.mayFork} title=${session.mayFork ? summary : NO_FORK} aria-label=${gettext("Replay with version {name} and compare", {name})}
           onClick=${() => comparison.withProfile(name)}>${name}</button>`,
         )}</div></div>`;
 }
@@ -72,28 +73,28 @@ function Head({session, comparison, others, versions}) {
 /** The runs to choose from. */
 function Choice({session, others}) {
   return html`
-    <p class="soft lead">Choose a run to compare with this one, or replay the same scenario and commands with another version of Kubernetes, up to the same time.</p>
+    <p class="soft lead">${gettext("Choose a run to compare with this one, or replay the same scenario and commands with another version of Kubernetes, up to the same time.")}</p>
     ${grouped(others).map(
       ([title, runs]) => html`
       <section class="sec" key=${title} aria-label=${title}><div class="sechead"><h2>${title[0].toUpperCase()}${title.slice(1)}</h2></div>
         <ul class="choice">${runs.map(
           (run) => html`<li key=${run.id}><a href=${session.href("compare", {with: run.id})}>${runLine(run)}</a>
-          <span class="mute">${count(run.head)} events, ${moment(run.head_at)} s</span></li>`,
+          <span class="mute">${gettext("{head} events, {head_at}", {head: count(run.head), head_at: timeText(run.head_at)})}</span></li>`,
         )}</ul></section>`,
     )}
-    ${others.length === 0 && html`<p class="empty">There is no other run yet. Fork this one, or replay it with another version.</p>`}`;
+    ${others.length === 0 && html`<p class="empty">${gettext("There is no other run yet. Fork this one, or replay it with another version.")}</p>`}`;
 }
 
 function Result({session, comparison, result}) {
   const late = shortfall(result);
   return html`
-    <section class=${`blocker parting f-${result.divergence ? "held" : "settled"}`} aria-label="First difference">
+    <section class=${`blocker parting f-${result.divergence ? "held" : "settled"}`} aria-label=${gettext("First difference")}>
       ${result.sentence && html`<h2 class="say">${result.sentence}</h2>`}
       <p class=${result.sentence ? "" : "say"}>${result.parting}</p>
       <p>${result.placing}</p>
       <${Causes} result=${result} />
       <${Calculation} result=${result} />
-      ${result.version_change && !result.rule && html`<p>${result.version_change.words} <a href=${`/versions/#${result.version_change.anchor}`}>See the rule</a></p>`}
+      ${result.version_change && !result.rule && html`<p>${result.version_change.words} <a href=${`/versions/#${result.version_change.anchor}`}>${gettext("See the rule")}</a></p>`}
       ${late && html`<p class="small soft">${late}</p>`}
       <${Jumps} session=${session} comparison=${comparison} result=${result} /></section>
     <${Boards} session=${session} result=${result} />
@@ -109,11 +110,11 @@ function Jumps({session, comparison, result}) {
   const {divergence, decision, a, b} = result;
   if (a.id === b.id) return null;
   return html`
-    <p class="does">${decision && html`<button class="btn primary" aria-keyshortcuts="f" onClick=${() => comparison.toFirst()}>Show the parting</button>`}
-      ${result.partings.length > 0 && html`<button class="btn" aria-keyshortcuts="n" onClick=${() => comparison.toNext()}>Next difference</button>`}
-      ${divergence && html`<button class="btn" onClick=${() => session.playhead.seek({seq: divergence.seq}, {isJump: true})}>Jump to the first difference</button>`}
-      ${divergence && html`<a class="btn" href=${pageHref(b.id, "board", {seq: divergence.seq})}>Show it in #${b.id}</a>`}
-      <a class="btn" href=${pageHref(b.id, "compare", {with: a.id, seq: session.playhead.past.value ? b.seq : null})}>Swap</a></p>`;
+    <p class="does">${decision && html`<button class="btn primary" aria-keyshortcuts="f" onClick=${() => comparison.toFirst()}>${gettext("Show the parting")}</button>`}
+      ${result.partings.length > 0 && html`<button class="btn" aria-keyshortcuts="n" onClick=${() => comparison.toNext()}>${gettext("Next difference")}</button>`}
+      ${divergence && html`<button class="btn" onClick=${() => session.playhead.seek({seq: divergence.seq}, {isJump: true})}>${gettext("Jump to the first difference")}</button>`}
+      ${divergence && html`<a class="btn" href=${pageHref(b.id, "board", {seq: divergence.seq})}>${gettext("Show it in #{id}", {id: b.id})}</a>`}
+      <a class="btn" href=${pageHref(b.id, "compare", {with: a.id, seq: session.playhead.past.value ? b.seq : null})}>${gettext("Swap")}</a></p>`;
 }
 
 /** Both histories on one axis of time; the line marks the first difference. */
@@ -121,8 +122,8 @@ function Histories({result}) {
   const {axis, divergence} = result;
   const parted = divergence && percent(partOf(divergence.at, axis.to));
   return html`
-    <section class="sec histories" aria-label="Histories">
-      <div class="sechead"><h2>Histories</h2><span class="note">events over time, both on one axis${divergence ? `; they diverge at ${moment(divergence.at)} s` : ""}</span></div>
+    <section class="sec histories" aria-label=${gettext("Histories")}>
+      <div class="sechead"><h2>${gettext("Histories")}</h2><span class="note">${gettext("events over time, both on one axis{divergence}", {divergence: divergence ? gettext("; they diverge at {at}", {at: timeText(divergence.at)}) : ""})}</span></div>
       ${["a", "b"].map((side) => html`<${History} key=${side} run=${result[side]} axis=${axis} counts=${axis[side]} parted=${parted} />`)}
       <div class="axis">${ticks(axis.to).map(({at, part}, i) => html`<span key=${at} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${percent(part)}`}>${tickText(at, axis.to)}</span>`)}</div>
     </section>`;
@@ -130,7 +131,7 @@ function Histories({result}) {
 
 function History({run, axis, counts, parted}) {
   return html`
-    <div class="history"><span class="cut"><a href=${pageHref(run.id, "board", {seq: run.at < run.head_at ? run.seq : null})}>#${run.id}</a> <span class="mute">${run.profile}, seed ${run.seed}</span></span>
+    <div class="history"><span class="cut"><a href=${pageHref(run.id, "board", {seq: run.at < run.head_at ? run.seq : null})}>#${run.id}</a> <span class="mute">${gettext("{profile}, seed {seed}", {profile: run.profile, seed: run.seed})}</span></span>
       <div class="lane"><svg class="hist" viewBox="0 0 600 20" preserveAspectRatio="none" aria-hidden="true">
         ${barsOn({to: axis.to, counts}).map(
           ({x, width, height, start}) => html`<rect key=${start} class=${start <= run.at ? "past" : "ahead"}
@@ -139,7 +140,7 @@ function History({run, axis, counts, parted}) {
         <span class="reach" style=${`width:${percent(partOf(run.head_at, axis.to))}`}></span>
         ${parted && html`<span class="parted" style=${`left:${parted}`}></span>`}
         <span class="at" style=${`left:${percent(partOf(run.at, axis.to))}`}></span></div>
-      <span class="num">${count(run.head)} events, ${moment(run.head_at)} s</span></div>`;
+      <span class="num">${gettext("{head} events, {head_at}", {head: count(run.head), head_at: timeText(run.head_at)})}</span></div>`;
 }
 
 function percent(part) {
@@ -149,8 +150,8 @@ function percent(part) {
 function Numbers({result}) {
   const {a, b, measures} = result;
   return html`
-    <section aria-label="Numbers"><div class="sechead"><h2>Numbers</h2><span class="note">${momentOf(result)}</span></div>
-      <table class="tbl"><thead><tr><th scope="col">Figure</th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
+    <section aria-label=${gettext("Numbers")}><div class="sechead"><h2>${gettext("Numbers")}</h2><span class="note">${momentOf(result)}</span></div>
+      <table class="tbl"><thead><tr><th scope="col">${gettext("Figure")}</th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
         <tbody>${measures.map(
           (row) => html`<tr key=${row.key}><th scope="row">${MEASURES[row.key] ?? row.key}</th>
           <td class="right">${figure(row.a, row.unit)}</td><td class="right">${figure(row.b, row.unit)}</td>
@@ -159,39 +160,41 @@ function Numbers({result}) {
 }
 
 function momentOf({a, b}) {
-  return a.at === b.at ? `at ${moment(a.at)} s` : `#${a.id} at ${moment(a.at)} s, #${b.id} at ${moment(b.at)} s`;
+  return a.at === b.at
+    ? gettext("at {at}", {at: timeText(a.at)})
+    : gettext("#{id} at {at}, #{id2} at {at2}", {id: a.id, at: timeText(a.at), id2: b.id, at2: timeText(b.at)});
 }
 
 function Use({result}) {
   const {a, b, utilisation} = result;
   return html`
-    <section aria-label="Utilisation"><div class="sechead"><h2>Utilisation</h2><span class="note">requested / allocatable, all nodes</span></div>
-      <table class="tbl"><thead><tr><th scope="col">Resource</th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
+    <section aria-label=${gettext("Utilisation")}><div class="sechead"><h2>${gettext("Utilisation")}</h2><span class="note">${gettext("requested / allocatable, all nodes")}</span></div>
+      <table class="tbl"><thead><tr><th scope="col">${gettext("Resource")}</th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
         <tbody>${utilisation.map(
           (row) => html`<tr key=${row.resource}><th scope="row">${row.resource}</th>
           <td class="right">${shareText(row.resource, row.a)}</td><td class="right">${shareText(row.resource, row.b)}</td>
           <td class="right">${shareDifference(row)}</td></tr>`,
         )}</tbody></table>
-      ${utilisation.length === 0 && html`<p class="empty">Neither run has a node.</p>`}</section>`;
+      ${utilisation.length === 0 && html`<p class="empty">${gettext("Neither run has a node.")}</p>`}</section>`;
 }
 
 function Elsewhere({result}) {
   const {a, b, placements} = result;
   const {rows} = placements;
   return html`
-    <section class="sec" aria-label="Placement differences"><div class="sechead"><h2>Placement differences</h2>
-        <span class="note">${placements.count === 0 ? "none" : `${count(placements.count)} ${placements.count === 1 ? "pod" : "pods"}, earliest difference first`}</span></div>
+    <section class="sec" aria-label=${gettext("Placement differences")}><div class="sechead"><h2>${gettext("Placement differences")}</h2>
+        <span class="note">${placements.count === 0 ? gettext("none") : ngettext("{count} pod, earliest difference first", "{count} pods, earliest difference first", placements.count)}</span></div>
       ${
         rows.length > 0 &&
-        html`<div class="scroll-x" tabindex="0" role="region" aria-label="Table of placement differences"><table class="tbl elsewhere">
-        <thead><tr><th scope="col">Pod</th><th scope="col">Since</th><th scope="col">In #${a.id}</th><th scope="col">In #${b.id}</th></tr></thead>
+        html`<div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Table of placement differences")}><table class="tbl elsewhere">
+        <thead><tr><th scope="col">${gettext("Pod")}</th><th scope="col">${gettext("Since")}</th><th scope="col">${gettext("In #{id}", {id: a.id})}</th><th scope="col">${gettext("In #{id}", {id: b.id})}</th></tr></thead>
         <tbody>${rows.map(
           (row) => html`<tr key=${row.pod}><th scope="row" title=${parseId(row.pod).key}><${Named} id=${row.pod} /></th>
-          <td class="num">${row.at === null ? "" : `${moment(row.at)} s`}</td>
+          <td class="num">${row.at === null ? "" : `${timeText(row.at)}`}</td>
           <td><${Place} run=${a} pod=${row.pod} spot=${row.a} /></td><td><${Place} run=${b} pod=${row.pod} spot=${row.b} /></td></tr>`,
         )}</tbody></table></div>`
       }
-      ${placements.count > rows.length && html`<p class="small mute after">The first ${count(rows.length)} of ${count(placements.count)}.</p>`}
+      ${placements.count > rows.length && html`<p class="small mute after">${gettext("The first {count} of {count2}.", {count: count(rows.length), count2: count(placements.count)})}</p>`}
     </section>`;
 }
 
@@ -208,7 +211,7 @@ function Place({run, pod, spot}) {
     ${
       spot.seq !== null &&
       html`<a class="small mute nowrap" href=${pageHref(run.id, "pod", {of: key, seq: spot.seq})}
-      aria-label=${`${key} in #${run.id} at ${moment(spot.at)} s`}>${moment(spot.at)} s</a>`
+      aria-label=${gettext("{key} in #{id} at {at}", {key, id: run.id, at: timeText(spot.at)})}>${timeText(spot.at)}</a>`
     }</span>`;
 }
 
@@ -217,16 +220,16 @@ function Beside({comparison, result}) {
   const rows = comparison.rows.value;
   if (rows.length === 0) return null;
   return html`
-    <section class="sec" aria-label="Events side by side"><div class="sechead"><h2>Events</h2>
-        <span class="note">${divergence ? "from the first difference on, by time" : "that only one of the runs has so far"}</span></div>
-      <div class="scroll-x" tabindex="0" role="region" aria-label="Table of events side by side"><table class="tbl beside"><colgroup><col style="width:84px" /><col /><col /></colgroup>
-        <thead><tr><th scope="col">Time, s</th><th scope="col">#${a.id}</th><th scope="col">#${b.id}</th></tr></thead>
+    <section class="sec" aria-label=${gettext("Events side by side")}><div class="sechead"><h2>${gettext("Events")}</h2>
+        <span class="note">${divergence ? gettext("from the first difference on, by time") : gettext("that only one of the runs has so far")}</span></div>
+      <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Table of events side by side")}><table class="tbl beside"><colgroup><col style="width:84px" /><col /><col /></colgroup>
+        <thead><tr><th scope="col">${gettext("Time, s")}</th><th scope="col">#${a.id}</th><th scope="col">#${b.id}</th></tr></thead>
         <tbody>${foldedRows(rows).map((each) =>
           each.alike
             ? html`<tr class="alike" key=${`=${each.alike[0].a.seq}`}><td colspan="3">${alikeText(each.alike)}</td></tr>`
             : html`<${Pair} key=${`${each.row.a?.seq}|${each.row.b?.seq}`} row=${each.row} a=${a} b=${b} />`,
         )}</tbody></table></div>
-      <div class="listfoot">${comparison.next.value && html`<button class="btn" onClick=${() => comparison.more()}>Show more</button>`}</div>
+      <div class="listfoot">${comparison.next.value && html`<button class="btn" onClick=${() => comparison.more()}>${gettext("Show more")}</button>`}</div>
     </section>`;
 }
 
@@ -238,13 +241,13 @@ function Pair({row, a, b}) {
 /** What differs in a row with equal messages. */
 function otherThanWords({a, b, same, differs = []}) {
   if (same || !a || !b || a.message !== b.message || differs.length === 0) return null;
-  return html`<p class="micro mute">same message, different ${differs.join(" and ")}</p>`;
+  return html`<p class="micro mute">${gettext("same message, different {differs}", {differs: differs.join(" and ")})}</p>`;
 }
 
 /** An event of one run, or a dash. */
 function Cell({run, event}) {
   if (!event)
-    return html`<span class="mute" title=${`no event in #${run.id}`}><span aria-hidden="true">–</span><span class="vh">no event in #${run.id}</span></span>`;
+    return html`<span class="mute" title=${gettext("no event in #{id}", {id: run.id})}><span aria-hidden="true">–</span><span class="vh">${gettext("no event in #{id}", {id: run.id})}</span></span>`;
   const {name} = parseId(event.object ?? "");
   return html`<span class="eventcell"><a class="mono mute" href=${pageHref(run.id, "board", {seq: event.seq})}>${event.seq}</a>
     <span><b class="kind">${event.kind}</b> <span title=${event.object}>${name}</span> <span class="soft">${eventText(event)}</span></span></span>`;

@@ -1,6 +1,7 @@
 import {useEffect, useLayoutEffect, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {drainLines} from "../../model/run/consent.js";
 
 /** The dialog that confirms commands that delete something or resume a finished run. */
@@ -21,14 +22,16 @@ function Question({session, question}) {
         <h2 id="consent-title">${title}</h2>
         <div id="consent-lines" class="small soft lines">${drains && html`<${Drain} session=${session} node=${drains} />`}
           ${lines.map((line) => html`<p key=${line}>${line}</p>`)}</div>
-        <div class="does"><button class="btn" type="button" autofocus onClick=${() => dialog.current.close()}>Cancel</button>
+        <div class="does"><button class="btn" type="button" autofocus onClick=${() => dialog.current.close()}>${gettext("Cancel")}</button>
           <button class="btn primary">${button}</button></div>
       </form></dialog>`;
 }
 
 /** How many pods a drain evicts and which budgets protect some, as the server counts them now. */
 function Drain({session, node}) {
-  const [counted, setCounted] = useState({lines: [`Cordons ${node} and evicts its pods. Counting the pods…`]});
+  const [counted, setCounted] = useState({
+    lines: [gettext("Cordons {node} and evicts its pods. Counting the pods…", {node})],
+  });
   useEffect(() => {
     const leaving = new AbortController();
     session.api
@@ -37,7 +40,10 @@ function Drain({session, node}) {
       .catch((error) => {
         if (error.name !== "AbortError")
           setCounted({
-            lines: [`Cordons ${node} and evicts its pods.`, `The pods could not be counted. ${error.message}`],
+            lines: [
+              gettext("Cordons {node} and evicts its pods.", {node}),
+              gettext("The pods could not be counted. {message}", {message: error.message}),
+            ],
           });
       });
     return () => leaving.abort();

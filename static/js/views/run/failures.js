@@ -1,6 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {commandOf, failuresOf} from "../../model/run/failures.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 
@@ -12,9 +13,9 @@ export function Failures({session, id}) {
   const choice = choices.find(({text}) => text === chosen);
   return html`
     <span class="fails">
-      <select class="pick" aria-label="Let something fail" value=${choice ? chosen : ""} disabled=${!session.mayChange}
+      <select class="pick" aria-label=${gettext("Let something fail")} value=${choice ? chosen : ""} disabled=${!session.mayChange}
         title=${session.mayChange ? undefined : READ_ONLY} onChange=${(event) => choose(event.target.value)}>
-        <option value="">Let fail…</option>
+        <option value="">${gettext("Let fail…")}</option>
         ${choices.map(({text}) => html`<option key=${text} value=${text}>${text}</option>`)}</select>
       ${choice && html`<${Rest} key=${chosen} session=${session} choice=${choice} done=${() => choose("")} />`}</span>`;
 }
@@ -31,5 +32,5 @@ function Rest({session, choice, done}) {
   return html`
     <form class="fails" onSubmit=${send}>
       ${asks && html`<label class="small soft">${asks.label} <input class="pick" type=${asks.type} min="1" required value=${value} onInput=${(event) => setValue(event.target.value)} /></label>`}
-      <button class="btn" disabled=${!command} aria-haspopup="dialog">Inject…</button></form>`;
+      <button class="btn" disabled=${!command} aria-haspopup="dialog">${gettext("Inject…")}</button></form>`;
 }

@@ -2,6 +2,7 @@ import {useEffect, useState} from "preact/hooks";
 
 import {readJson} from "../../lib/api.js";
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {faultCommand, fittingFaults, offeredFor, valuesFor} from "../../model/acting/faults.js";
 import {ActDialog} from "./act_dialog.js";
 
@@ -21,12 +22,14 @@ export function FaultDialog({session, id = "", close}) {
   };
   const {command, problem} = form ? faultCommand(form, values) : {command: null, problem: ""};
   return html`
-    <${ActDialog} session=${session} title="Inject a fault" order=${`fault ${chosen}`} shows=${id} close=${close}
+    <${ActDialog} session=${session} title=${gettext("Inject a fault")} order=${gettext("fault {chosen}", {chosen})} shows=${id} close=${close}
       commands=${command && [command]} problem=${problem}>
-      ${forms?.length === 0 && html`<p class="small" role="alert">The faults could not be read, or none can name ${id}.</p>`}
-      <label class="input">Fault<select value=${chosen} onChange=${(event) => pick(event.target.value)}>
-        <option value="">Choose…</option>
-        ${forms?.map(({kind}) => html`<option key=${kind} value=${kind}>${kind}</option>`)}</select></label>
+      ${forms?.length === 0 && html`<p class="small" role="alert">${gettext("The faults could not be read, or none can name {id}.", {id})}</p>`}
+      <label class="input">${gettext("Fault{forms}", {
+        forms: html`<select value=${chosen} onChange=${(event) => pick(event.target.value)}>
+        <option value="">${gettext("Choose…")}</option>
+        ${forms?.map(({kind}) => html`<option key=${kind} value=${kind}>${kind}</option>`)}</select>`,
+      })}</label>
       ${form && html`<p class="small soft">${form.does}</p>`}
       ${form?.fields.map(
         (
@@ -44,7 +47,7 @@ function Field({session, field, value, write}) {
   if (!open) {
     return html`
       <label class="input">${label}<select value=${value} onChange=${(event) => write(event.target.value)}>
-        <option value="">${required ? "Choose…" : "not set"}</option>
+        <option value="">${required ? gettext("Choose…") : gettext("not set")}</option>
         ${offered.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label>`;
   }
   const list = offered.length > 0 ? `fault-${name}` : undefined;

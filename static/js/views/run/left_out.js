@@ -1,5 +1,6 @@
 import {element} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {Mark} from "../shared/mark.js";
 
 /** Shown when a run has used up a part of its budget. */
@@ -8,7 +9,7 @@ export function StopBanner({session}) {
   if (!part) return null;
   return html`
     <div class="past-banner" role="status"><${Mark} name="gated" family="held" /><span>${reason}</span>
-      ${mayChange !== false && html`<button class="btn" onClick=${openBudget}>Change the budget</button>`}</div>`;
+      ${mayChange !== false && html`<button class="btn" onClick=${openBudget}>${gettext("Change the budget")}</button>`}</div>`;
 }
 
 function openBudget() {
@@ -19,9 +20,9 @@ function openBudget() {
 export function LeftOut({session}) {
   const left = session.run.value.not_modelled ?? [];
   if (left.length === 0) return null;
-  const names = left.map(({kind}) => kind).join(", ");
+  const names = listed(left.map(({kind}) => kind));
   return html`
-    <details class="leftout small mute"><summary>Not simulated: ${names}</summary>
+    <details class="leftout small mute"><summary>${gettext("Not simulated: {names}", {names})}</summary>
       <ul>${left.map(
         ({kind, group, count: number, note}) => html`
         <li key=${`${group}/${kind}`}><b>${number} ${kind}</b>: ${note}</li>`,

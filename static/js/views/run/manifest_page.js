@@ -1,7 +1,8 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {count, moment, parseId} from "../../model/shared/format.js";
+import {gettext} from "../../lib/words.js";
+import {count, parseId, timeText} from "../../model/shared/format.js";
 import {quotasShown} from "../../model/why/quotas.js";
 import {Held} from "../why/held.js";
 import {Quotas} from "../why/quotas.js";
@@ -11,7 +12,12 @@ import {ChangeMenu} from "./change_menu.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
 /** The pages of objects that have one of their own. */
-const OWN_PAGES = {pod: "Pod page", node: "Node page", claim: "Volumes page", volume: "Volumes page"};
+const OWN_PAGES = {
+  pod: gettext("Pod page"),
+  node: gettext("Node page"),
+  claim: gettext("Volumes page"),
+  volume: gettext("Volumes page"),
+};
 
 /** The manifest of one object as the simulated API server holds it at the event shown. */
 export function ManifestPage({session, manifest}) {
@@ -27,12 +33,12 @@ function Body({session, manifest}) {
   return html`
     <main class="page manifestpage">
       <div class="pagehead"><h1>${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h1><span class="badge">${kind}</span>
-        <span class="small mute" role="status">manifest ${when(session)}</span>
+        <span class="small mute" role="status">${gettext("manifest {when}", {when: when(session)})}</span>
         <div class="end">${OWN_PAGES[kind] && html`<a class="btn" href=${session.hrefOf(manifest.id)}>${OWN_PAGES[kind]}</a>`}
           <${ChangeMenu} session=${session} id=${manifest.id} />
-          <a class="btn" href=${session.href("timeline", {object: manifest.id})}>Events</a>
+          <a class="btn" href=${session.href("timeline", {object: manifest.id})}>${gettext("Events")}</a>
           ${reading.text && html`<${Copy} text=${reading.text} />`}
-          <a class="btn" href=${manifest.url("yaml")}>YAML</a><a class="btn" href=${manifest.url("json")}>JSON</a></div></div>
+          <a class="btn" href=${manifest.url("yaml")}>${gettext("YAML")}</a><a class="btn" href=${manifest.url("json")}>${gettext("JSON")}</a></div></div>
       <div class="whyof"><${Held} session=${session} id=${manifest.id} /><${Trial} session=${session} id=${manifest.id} /><${Why} session=${session} id=${manifest.id} level="h2" />
         <${Quotas} session=${session} ids=${quotasShown(manifest.id, session.model.entities)} /></div>
       <${Text} reading=${reading} id=${manifest.id} retry=${() => manifest.retry()} session=${session} />
@@ -41,16 +47,18 @@ function Body({session, manifest}) {
 
 function when(session) {
   const {seq, past} = session.place;
-  return past ? `after event ${count(seq)}, at ${moment(session.model.at)} s` : "as it is now";
+  return past
+    ? gettext("after event {seq}, at {at}", {seq: count(seq), at: timeText(session.model.at)})
+    : gettext("as it is now");
 }
 
 function Text({session, reading: {status, text, message}, id, retry}) {
   if (status === "ready")
-    return html`<pre class="manifest" tabindex="0" aria-label=${`Manifest of ${id}`}>${text}</pre>`;
+    return html`<pre class="manifest" tabindex="0" aria-label=${gettext("Manifest of {id}", {id})}>${text}</pre>`;
   if (status === "missing")
-    return html`<p class="small soft">${id} is not in the cluster ${session.place.past ? `at ${moment(session.model.at)} s` : "now"}.</p>`;
-  if (status === "loading") return html`<p class="small mute" role="status">Reading the manifest…</p>`;
-  return html`<p class="small tinted f-stuck" role="alert">${message} <button class="btn" onClick=${retry}>Try again</button></p>`;
+    return html`<p class="small soft">${gettext("{id} is not in the cluster {past}.", {id, past: session.place.past ? gettext("at {at}", {at: timeText(session.model.at)}) : "now"})}</p>`;
+  if (status === "loading") return html`<p class="small mute" role="status">${gettext("Reading the manifest…")}</p>`;
+  return html`<p class="small tinted f-stuck" role="alert">${message} <button class="btn" onClick=${retry}>${gettext("Try again")}</button></p>`;
 }
 
 function Copy({text}) {
@@ -61,6 +69,7 @@ function Copy({text}) {
   };
   // Browsers offer the clipboard only to secure origins.
   return (
-    navigator.clipboard && html`<button class="btn" onClick=${copy}>${copied === text ? "Copied" : "Copy"}</button>`
+    navigator.clipboard &&
+    html`<button class="btn" onClick=${copy}>${copied === text ? gettext("Copied") : gettext("Copy")}</button>`
   );
 }

@@ -1,6 +1,7 @@
 import {useEffect, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {EFFECTS, labelPatch, labelRows, marksCommand, taintPatch, taintRows} from "../../model/acting/node_marks.js";
 import {parseId} from "../../model/shared/format.js";
 import {ActDialog} from "./act_dialog.js";
@@ -32,10 +33,10 @@ export function MarksDialog({session, id, close}) {
       isNode ? taintPatch(manifest.spec?.taints, taints) : null,
     );
   return html`
-    <${ActDialog} session=${session} title=${isNode ? `Taints and labels of ${name}` : `Labels of ${name}`} order=${`mark ${name}`}
+    <${ActDialog} session=${session} title=${isNode ? gettext("Taints and labels of {name}", {name}) : gettext("Labels of {name}", {name})} order=${gettext("mark {name}", {name})}
       shows=${id} close=${close} commands=${command && [command]} problem=${problem}>
-      ${isNode && html`<${Rows} title="Taints" rows=${taints} write=${setTaints} fresh=${{key: "", value: "", effect: EFFECTS[0]}} />`}
-      <${Rows} title="Labels" rows=${labels} write=${setLabels} fresh=${{key: "", value: ""}} />
+      ${isNode && html`<${Rows} title=${gettext("Taints")} rows=${taints} write=${setTaints} fresh=${{key: "", value: "", effect: EFFECTS[0]}} />`}
+      <${Rows} title=${gettext("Labels")} rows=${labels} write=${setLabels} fresh=${{key: "", value: ""}} />
     <//>`;
 }
 
@@ -46,15 +47,15 @@ function Rows({title, rows, write, fresh}) {
       ${rows.map(
         (row, place) => html`
         <div class="markrow" key=${place}>
-          <input aria-label=${`${title}, key ${place + 1}`} placeholder="key" value=${row.key} onInput=${(event) => put(place, {key: event.target.value})} />
-          <input aria-label=${`${title}, value ${place + 1}`} placeholder="value" value=${row.value} onInput=${(event) => put(place, {value: event.target.value})} />
+          <input aria-label=${gettext("{title}, key {place}", {title, place: place + 1})} placeholder=${gettext("key")} value=${row.key} onInput=${(event) => put(place, {key: event.target.value})} />
+          <input aria-label=${gettext("{title}, value {place}", {title, place: place + 1})} placeholder=${gettext("value")} value=${row.value} onInput=${(event) => put(place, {value: event.target.value})} />
           ${
             row.effect &&
-            html`<select aria-label=${`Effect ${place + 1}`} value=${row.effect} onChange=${(event) => put(place, {effect: event.target.value})}>
+            html`<select aria-label=${gettext("Effect {place}", {place: place + 1})} value=${row.effect} onChange=${(event) => put(place, {effect: event.target.value})}>
             ${EFFECTS.map((one) => html`<option key=${one}>${one}</option>`)}</select>`
           }
-          <button class="btn icon" type="button" aria-label=${`Remove ${row.key || "this row"}`} onClick=${() => write(rows.filter((_, at) => at !== place))}>×</button>
+          <button class="btn icon" type="button" aria-label=${gettext("Remove {key}", {key: row.key || gettext("this row")})} onClick=${() => write(rows.filter((_, at) => at !== place))}>×</button>
         </div>`,
       )}
-      <button class="btn" type="button" onClick=${() => write([...rows, fresh])}>Add</button></fieldset>`;
+      <button class="btn" type="button" onClick=${() => write([...rows, fresh])}>${gettext("Add")}</button></fieldset>`;
 }

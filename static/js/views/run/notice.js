@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 
 /** The last error, until a request succeeds; with "Try again" if repeating the request is safe. */
 export function Notice({session}) {
@@ -14,7 +15,7 @@ export function Notice({session}) {
   return html`<div class="notice" role="alert" hidden=${!text}><span>${text}</span>
     ${
       text &&
-      html`<span class="does">${again?.message === text && html`<button class="btn plain" onClick=${retry}>Try again</button>`}
-      <button class="btn plain" onClick=${dismiss}>Dismiss</button></span>`
+      html`<span class="does">${again?.message === text && html`<button class="btn plain" onClick=${retry}>${gettext("Try again")}</button>`}
+      <button class="btn plain" onClick=${dismiss}>${gettext("Dismiss")}</button></span>`
     }</div>`;
 }

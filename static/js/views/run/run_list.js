@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {statusLook, trendBars} from "../../model/run/run_list.js";
 import {Mark} from "../shared/mark.js";
 
@@ -7,7 +8,7 @@ const TREND = {width: 160, height: 20};
 /** The status of a run: its mark and the word, and whether it waits for a worker. */
 export function RunStatus({status, worker}) {
   const [mark, family] = statusLook(status);
-  const words = worker === "waiting" ? `${status}, waiting for a worker` : status;
+  const words = worker === "waiting" ? gettext("{status}, waiting for a worker", {status}) : status;
   return html`<span class="state"><${Mark} name=${mark} family=${family} />${words}</span>`;
 }
 

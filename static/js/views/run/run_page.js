@@ -1,5 +1,6 @@
 import {html} from "../../lib/html.js";
-import {count, moment} from "../../model/shared/format.js";
+import {gettext} from "../../lib/words.js";
+import {count, timeText} from "../../model/shared/format.js";
 import {NO_FORK} from "../../model/shared/rights.js";
 import {Mark} from "../shared/mark.js";
 import {Consent} from "./consent.js";
@@ -28,8 +29,8 @@ function ForkBanner({session}) {
   const {goal_at: goal} = session.run.value;
   if (goal === null || goal === undefined || session.run.value.status === "failed") return null;
   return html`
-    <div class="past-banner" role="status"><${Mark} name="in-flight" family="working" /><b>Catching up</b>
-      <span>to ${moment(goal)} s, where this fork begins. Your commands take effect after that.</span></div>`;
+    <div class="past-banner" role="status"><${Mark} name="in-flight" family="working" /><b>${gettext("Catching up")}</b>
+      <span>${gettext("to {goal}, where this fork begins. Your commands take effect after that.", {goal: timeText(goal)})}</span></div>`;
 }
 
 /** Shown for a run that another version of kscope recorded and that this version decides differently. */
@@ -37,9 +38,9 @@ function OtherVersionBanner({session}) {
   const {differs_from: seq} = session.run.value;
   if (seq === null || seq === undefined) return null;
   return html`
-    <div class="past-banner long" role="status"><${Mark} name="gated" family="held" /><b>Read only</b>
-      <span>Recorded by another version of kscope. From event ${count(seq)} on, this version decides differently.</span>
-      <button class="btn" disabled=${!session.mayFork} title=${session.mayFork ? undefined : NO_FORK} onClick=${() => session.commands.repeat()}>Run again with this version</button></div>`;
+    <div class="past-banner long" role="status"><${Mark} name="gated" family="held" /><b>${gettext("Read only")}</b>
+      <span>${gettext("Recorded by another version of kscope. From event {seq} on, this version decides differently.", {seq: count(seq)})}</span>
+      <button class="btn" disabled=${!session.mayFork} title=${session.mayFork ? undefined : NO_FORK} onClick=${() => session.commands.repeat()}>${gettext("Run again with this version")}</button></div>`;
 }
 
 /** Whether the state to show is not loaded yet. */
@@ -50,10 +51,11 @@ export function isWaiting(session) {
 /** Shown until the state is loaded, or the reason why it cannot be. */
 export function Reading({session}) {
   const opening = session?.playhead.opening.value;
-  if (!opening) return html`<p class="small mute" role="status">Reading the state of the run…</p>`;
-  if (!opening.problem) return html`<p class="small mute" role="status">Reading event ${count(opening.seq)}…</p>`;
+  if (!opening) return html`<p class="small mute" role="status">${gettext("Reading the state of the run…")}</p>`;
+  if (!opening.problem)
+    return html`<p class="small mute" role="status">${gettext("Reading event {seq}", {seq: count(opening.seq)})}…</p>`;
   return html`
-    <div class="unread" role="alert"><p class="small">Event ${count(opening.seq)} cannot be shown. ${opening.problem}</p>
-      <p class="does"><button class="btn primary" onClick=${() => session.playhead.open()}>Try again</button>
-        <button class="btn" onClick=${() => session.playhead.jumpToNewest()}>Show the newest event</button></p></div>`;
+    <div class="unread" role="alert"><p class="small">${gettext("Event {seq} cannot be shown. {problem}", {seq: count(opening.seq), problem: opening.problem})}</p>
+      <p class="does"><button class="btn primary" onClick=${() => session.playhead.open()}>${gettext("Try again")}</button>
+        <button class="btn" onClick=${() => session.playhead.jumpToNewest()}>${gettext("Show the newest event")}</button></p></div>`;
 }

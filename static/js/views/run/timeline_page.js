@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {COMPONENTS, NO_FILTERS, idsLike} from "../../model/run/timeline_filters.js";
 import {eventText} from "../../model/shared/event_words.js";
 import {count, moment, parseId} from "../../model/shared/format.js";
@@ -10,7 +11,7 @@ import {Reading, isWaiting} from "./run_page.js";
 /** The events of a run up to the one shown as a table, each with a link to it. */
 export function TablePage({session, events, podPath, onLanes}) {
   if (isWaiting(session)) {
-    return html`<main class="page"><h1>Timeline</h1><${Reading} session=${session} /></main>`;
+    return html`<main class="page"><h1>${gettext("Timeline")}</h1><${Reading} session=${session} /></main>`;
   }
   const rows = events.shown.value;
   return html`
@@ -20,7 +21,7 @@ export function TablePage({session, events, podPath, onLanes}) {
       <${Filters} session=${session} events=${events} />
       <${Later} session=${session} events=${events} />
       <table class="tbl timeline"><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>
-        <thead><tr><th><${Term} word="seq">Seq<//></th><th>Time, s</th><th>Component</th><th>Object</th><th>What happened</th></tr></thead>
+        <thead><tr><th><${Term} word="seq">${gettext("Seq")}<//></th><th>${gettext("Time, s")}</th><th>${gettext("Component")}</th><th>${gettext("Object")}</th><th>${gettext("What happened")}</th></tr></thead>
         <tbody>${rows.map((row) => html`<${Row} key=${row.event.seq} session=${session} row=${row} />`)}</tbody></table>
       <${Foot} session=${session} events=${events} rows=${rows} />
     </main>`;
@@ -29,13 +30,13 @@ export function TablePage({session, events, podPath, onLanes}) {
 function Head({session, events, onLanes}) {
   const {seq, past} = session.place;
   const extent = past
-    ? `up to event ${count(seq)} of ${count(session.live.head.seq)}`
-    : `${count(session.live.head.seq)} events in all`;
+    ? gettext("up to event {seq} of {seq2}", {seq: count(seq), seq2: count(session.live.head.seq)})
+    : gettext("{seq} events in all", {seq: count(session.live.head.seq)});
   return html`
-    <div class="pagehead"><h1>Timeline</h1><span class="micro mute" role="status">${extent}</span>
-      <div class="end"><button class="btn" onClick=${onLanes}>As lanes</button>${["ndjson", "csv"].map(
+    <div class="pagehead"><h1>${gettext("Timeline")}</h1><span class="micro mute" role="status">${extent}</span>
+      <div class="end"><button class="btn" onClick=${onLanes}>${gettext("As lanes")}</button>${["ndjson", "csv"].map(
         (format) => html`
-        <a key=${format} class="btn" download href=${events.exportUrl(format)} title=${`These events as ${format.toUpperCase()}`}>${format.toUpperCase()}</a>`,
+        <a key=${format} class="btn" download href=${events.exportUrl(format)} title=${gettext("These events as {toUpperCase}", {toUpperCase: format.toUpperCase()})}>${format.toUpperCase()}</a>`,
       )}</div></div>`;
 }
 
@@ -48,29 +49,33 @@ function Filters({session, events}) {
   };
   // Filters from a link or the back button need a new form.
   return html`
-    <form key=${JSON.stringify(filters)} class="filters formgrid" aria-label="Filter events" onSubmit=${submit}>
-      <label class="input">Kind<input name="kind" defaultValue=${filters.kind} placeholder="PodBound" /></label>
-      <label class="input">Object<input name="object" defaultValue=${filters.object} placeholder="pod/shop/web-1" size="28" list="objects" autocomplete="off"
+    <form key=${JSON.stringify(filters)} class="filters formgrid" aria-label=${gettext("Filter events")} onSubmit=${submit}>
+      <label class="input">${gettext("Kind")}<input name="kind" defaultValue=${filters.kind} placeholder=${gettext("PodBound")} /></label>
+      <label class="input">${gettext("Object{object}{session}", {
+        object: html`<input name="object" defaultValue=${filters.object} placeholder=${gettext("pod/shop/web-1")} size="28" list="objects" autocomplete="off"
         onInput=${(input) => {
           events.typed.value = input.currentTarget.value;
-        }} /><${Objects} session=${session} events=${events} /></label>
-      <label class="input">Component<input name="component" defaultValue=${filters.component} placeholder="scheduler" list="components" size="16" />
-        <datalist id="components">${COMPONENTS.map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>
-      <label class="input">From, s<input name="from" defaultValue=${filters.from} inputmode="decimal" size="8" /></label>
-      <label class="input">To, s<input name="to" defaultValue=${filters.to} inputmode="decimal" size="8" /></label>
-      <label class="input">Order<select name="order"><option value="desc" selected=${filters.order === "desc"}>newest first</option>
-        <option value="asc" selected=${filters.order === "asc"}>oldest first</option></select></label>
+        }} />`,
+        session: html`<${Objects} session=${session} events=${events} />`,
+      })}</label>
+      <label class="input">${gettext("Component{component}{COMPONENTS}", {component: html`<input name="component" defaultValue=${filters.component} placeholder=${gettext("scheduler")} list="components" size="16" />`, COMPONENTS: html`<datalist id="components">${COMPONENTS.map((name) => html`<option key=${name} value=${name} />`)}</datalist>`})}</label>
+      <label class="input">${gettext("From, s")}<input name="from" defaultValue=${filters.from} inputmode="decimal" size="8" /></label>
+      <label class="input">${gettext("To, s")}<input name="to" defaultValue=${filters.to} inputmode="decimal" size="8" /></label>
+      <label class="input">${gettext("Order{select}", {
+        select: html`<select name="order"><option value="desc" selected=${filters.order === "desc"}>${gettext("newest first")}</option>
+        <option value="asc" selected=${filters.order === "asc"}>${gettext("oldest first")}</option></select>`,
+      })}</label>
       <label class="check small"><input type="checkbox" name="kubernetes" value="1" defaultChecked=${filters.kubernetes === "1"}
-        onChange=${(input) => events.filter({kubernetes: input.currentTarget.checked ? "1" : ""})} /> Only Kubernetes Events</label>
-      <button class="btn primary">Apply filters</button>
+        onChange=${(input) => events.filter({kubernetes: input.currentTarget.checked ? "1" : ""})} /> ${gettext("Only Kubernetes Events")}</label>
+      <button class="btn primary">${gettext("Apply filters")}</button>
       ${session
         .selectedIds()
         .filter((id) => id !== filters.object)
         .map(
           (id) => html`
-        <button type="button" key=${id} class="btn plain" title=${`Only events about ${id}`} onClick=${() => events.filter({object: id})}>Only ${parseId(id).name}</button>`,
+        <button type="button" key=${id} class="btn plain" title=${gettext("Only events about {id}", {id})} onClick=${() => events.filter({object: id})}>${gettext("Only {name}", {name: parseId(id).name})}</button>`,
         )}
-      <button type="button" class="btn plain" onClick=${() => events.filter(NO_FILTERS)}>Clear filters</button>
+      <button type="button" class="btn plain" onClick=${() => events.filter(NO_FILTERS)}>${gettext("Clear filters")}</button>
     </form>`;
 }
 
@@ -80,8 +85,8 @@ function Objects({session, events}) {
   const isPrefix = typed.endsWith("/") || typed.endsWith("*");
   const found = typed ? idsLike(session.model.entities.keys(), typed.replace(/\*$/, "")) : [];
   return html`<datalist id="objects">${found.map((id) => html`<option key=${id} value=${id} />`)}</datalist>
-    ${typed && found.length === 0 && html`<span class="micro tinted f-clock" role="status">No object at this instant has “${typed}” in its name.</span>`}
-    ${found.length > 0 && !isPrefix && !found.includes(typed) && html`<span class="micro mute" role="status">${`Not a whole name; it is in ${found[0]}${found.length > 1 ? " and others" : ""}.`}</span>`}`;
+    ${typed && found.length === 0 && html`<span class="micro tinted f-clock" role="status">${gettext("No object at this instant has “{typed}” in its name.", {typed})}</span>`}
+    ${found.length > 0 && !isPrefix && !found.includes(typed) && html`<span class="micro mute" role="status">${ngettext("Not a whole name; it is in {value}.", "Not a whole name; it is in {value} and others.", found.length, {value: found[0]})}</span>`}`;
 }
 
 /** Says how many events come after the one shown, and can list them. */
@@ -94,13 +99,13 @@ function Later({session, events}) {
     <p class="small soft laterline">${laterWords(later, isShown)}
       ${" "}<button class="btn" aria-pressed=${String(isShown)} onClick=${() => {
         events.withLater.value = !isShown;
-      }}>${isShown ? "Hide later events" : "Show later events"}</button></p>`;
+      }}>${isShown ? gettext("Hide later events") : gettext("Show later events")}</button></p>`;
 }
 
 function laterWords(number, isShown) {
-  const events = `${count(number)} later ${number === 1 ? "event" : "events"}`;
-  if (isShown) return `${events}; the next ones are listed in grey.`;
-  return `${events} ${number === 1 ? "is" : "are"} not shown.`;
+  const events = ngettext("{count} later event", "{count} later events", number);
+  if (isShown) return gettext("{events}; the next ones are listed in grey.", {events});
+  return ngettext("{events} is not shown.", "{events} are not shown.", number, {events});
 }
 
 function Row({session, row: {event, isLater}}) {
@@ -119,7 +124,7 @@ const PAGES = {pod: "pod", node: "node"};
 function About({session, event: {object, seq}}) {
   const {kind, key} = parseId(object ?? "");
   if (!PAGES[kind] || !key) return object ?? "";
-  return html`<a href=${session.href(PAGES[kind], {of: key, seq})} title=${`Open ${key} at event ${seq}`}>${object}</a>`;
+  return html`<a href=${session.href(PAGES[kind], {of: key, seq})} title=${gettext("Open {key} at event {seq}", {key, seq})}>${object}</a>`;
 }
 
 function Foot({session, events, rows}) {
@@ -128,12 +133,17 @@ function Foot({session, events, rows}) {
   const {next} = events.held.value;
   if (problem) {
     return html`<div class="listfoot" role="alert"><span class="small tinted f-stuck">${problem}</span>
-      <button class="btn" onClick=${() => events.retry()}>Try again</button></div>`;
+      <button class="btn" onClick=${() => events.retry()}>${gettext("Try again")}</button></div>`;
   }
-  const none = session.place.past ? "No event up to this one matches." : "No event matches.";
+  const none = session.place.past ? gettext("No event up to this one matches.") : gettext("No event matches.");
   const listed = rows.filter(({isLater}) => !isLater).length;
-  const words = status === "loading" ? "Reading events…" : listed > 0 ? `${count(listed)} shown` : none;
+  const words =
+    status === "loading"
+      ? gettext("Reading events…")
+      : listed > 0
+        ? gettext("{listed} shown", {listed: count(listed)})
+        : none;
   return html`
-    <div class="listfoot">${next !== null && html`<button class="btn" onClick=${() => events.more()}>Show more</button>`}
+    <div class="listfoot">${next !== null && html`<button class="btn" onClick=${() => events.more()}>${gettext("Show more")}</button>`}
       <span class="small mute" role="status">${words}</span></div>`;
 }

@@ -1,8 +1,9 @@
 import {useRef} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {markLook, parseMoment, parseSeq, partOf, ticks} from "../../model/run/timeline.js";
-import {count, moment, tick as tickText} from "../../model/shared/format.js";
+import {count, moment, tick as tickText, timeText} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 import {Icon, Mark} from "../shared/mark.js";
 import {ChangeMenu} from "./change_menu.js";
@@ -28,20 +29,20 @@ export function Transport({session}) {
   // Replaying recorded events needs no right to change the run.
   const failed = !past && (run.status === "failed" || !session.mayChange);
   const barred = past || session.mayChange ? null : READ_ONLY;
-  const verb = playing ? "Pause" : past ? "Replay from here" : "Play";
+  const verb = playing ? "Pause" : past ? gettext("Replay from here") : "Play";
   return html`
-    <section class="transport" aria-label="Playback">
+    <section class="transport" aria-label=${gettext("Playback")}>
       <div class="keys">
-        <button class="btn icon" aria-label="Step one event back" title="Step one event back (key: ,)"
+        <button class="btn icon" aria-label=${gettext("Step one event back")} title=${gettext("Step one event back (key: ,)")}
           disabled=${waits || session.model.seq <= 0} onClick=${() => session.playhead.stepBack()}><${Icon} name="back" /></button>
         <button class="btn icon primary" aria-label=${spoken(verb, run, past)}
-          title=${barred ?? `${verb} (key: Space)`} disabled=${waits || failed} onClick=${() => session.playhead.togglePlay()}>
+          title=${barred ?? gettext("{verb} (key: Space)", {verb})} disabled=${waits || failed} onClick=${() => session.playhead.togglePlay()}>
           <${Icon} name=${playing ? "pause" : "play"} /></button>
-        <button class="btn" aria-label="Step one event" title=${barred ?? "Step one event (key: .)"} disabled=${waits || failed}
-          onClick=${() => session.playhead.stepEvent()}><${Icon} name="step" /><span class="lbl">Event</span></button>
-        <button class="btn" aria-label="Step one scheduling cycle" title=${barred ?? "Step one scheduling cycle (keys: Shift .)"}
-          disabled=${waits || failed} onClick=${() => session.playhead.stepCycle()}><${Icon} name="cycle" /><span class="lbl">Cycle</span></button>
-        <div class="seg" role="group" aria-label="Speed">
+        <button class="btn" aria-label=${gettext("Step one event")} title=${barred ?? gettext("Step one event (key: .)")} disabled=${waits || failed}
+          onClick=${() => session.playhead.stepEvent()}><${Icon} name="step" /><span class="lbl">${gettext("Event")}</span></button>
+        <button class="btn" aria-label=${gettext("Step one scheduling cycle")} title=${barred ?? gettext("Step one scheduling cycle (keys: Shift .)")}
+          disabled=${waits || failed} onClick=${() => session.playhead.stepCycle()}><${Icon} name="cycle" /><span class="lbl">${gettext("Cycle")}</span></button>
+        <div class="seg" role="group" aria-label=${gettext("Speed")}>
           ${SPEEDS.map(
             ([
               speed,
@@ -62,16 +63,16 @@ export function Transport({session}) {
 /** The number of events, or the event that is being loaded. */
 function Tail({session}) {
   const aim = session.playhead.aim.value;
-  const end = session.run.value.status === "finished" ? "events, finished" : "events";
+  const end = session.run.value.status === "finished" ? gettext("events, finished") : "events";
   const [first, second] = aim
-    ? ["reading", aim.seq === undefined ? `${moment(aim.at)} s…` : `event ${count(aim.seq)}…`]
+    ? ["reading", aim.seq === undefined ? `${timeText(aim.at)}…` : gettext("event {seq}…", {seq: count(aim.seq)})]
     : [count(session.live.head.seq), end];
   return html`<div class="tail micro mute right" role=${aim ? "status" : undefined}>${first}<br />${second}</div>`;
 }
 
 /** A finished run can be played: a change may have given it more to do. */
 function spoken(verb, run, past) {
-  return !past && run.status === "finished" ? `${verb}, the run is finished` : verb;
+  return !past && run.status === "finished" ? gettext("{verb}, the run is finished", {verb}) : verb;
 }
 
 /** The event shown, {seq, at}; null for what is not known yet. */
@@ -84,12 +85,12 @@ function Readout({session}) {
   const {seq, at} = readout(session);
   return html`
     <div class="readout">
-      <label class="field" title="Virtual time. Type a time and press Enter: 42.35 or 5m30s."><span>t</span><${Typed} id="time" value=${at === null ? UNKNOWN : moment(at)} mode="decimal"
-        label="Virtual time in seconds" parse=${parseMoment} take=${(value) => session.playhead.seek({at: value}, {isJump: true})}
-        refuse=${(text) => session.notices.say(`“${text}” is not a time. Type seconds, such as 42.35, or 5m30s.`)} /><span>s</span></label>
-      <label class="field" title="Number of the event shown. Type a number and press Enter."><span>seq</span><${Typed} id="seq" value=${seq === null ? UNKNOWN : String(seq)} mode="numeric"
-        label="Sequence number" short parse=${parseSeq} take=${(value) => session.playhead.seek({seq: value}, {isJump: true})}
-        refuse=${(text) => session.notices.say(`“${text}” is not the number of an event, such as 812.`)} /></label>
+      <label class="field" title=${gettext("Virtual time. Type a time and press Enter: 42.35 or 5m30s.")}><span>${gettext("t")}</span><${Typed} id="time" value=${at === null ? UNKNOWN : moment(at)} mode="decimal"
+        label=${gettext("Virtual time in seconds")} parse=${parseMoment} take=${(value) => session.playhead.seek({at: value}, {isJump: true})}
+        refuse=${(text) => session.notices.say(gettext("“{text}” is not a time. Type seconds, such as 42.35, or 5m30s.", {text}))} /><span>${gettext("s")}</span></label>
+      <label class="field" title=${gettext("Number of the event shown. Type a number and press Enter.")}><span>${gettext("seq")}</span><${Typed} id="seq" value=${seq === null ? UNKNOWN : String(seq)} mode="numeric"
+        label=${gettext("Sequence number")} short parse=${parseSeq} take=${(value) => session.playhead.seek({seq: value}, {isJump: true})}
+        refuse=${(text) => session.notices.say(gettext("“{text}” is not the number of an event, such as 812.", {text}))} /></label>
     </div>`;
 }
 
@@ -139,17 +140,19 @@ function Scrubber({session}) {
       )}
       ${shown !== null && html`<span class="head" style=${`left:${(partOf(shown, end) * 100).toFixed(2)}%`}></span>`}
       <input type="range" min="0" max=${Math.max(1, Math.round(end / 1e6))} step="1" value=${Math.round((shown ?? 0) / 1e6)} disabled=${shown === null}
-        aria-label="Position in the run"
+        aria-label=${gettext("Position in the run")}
         aria-valuetext=${valueText(session, shown)}
         onInput=${(event) => session.playhead.scrub(scrubbed(event.target, end))} />
     </div>`;
 }
 
 function valueText(session, shown) {
-  if (shown === null) return "not read yet";
+  if (shown === null) return gettext("not read yet");
   // The event at a dragged position is not known yet.
-  const event = session.playhead.aim.value ? "" : `, event ${session.model.seq} of ${session.live.head.seq}`;
-  return `${moment(shown)} seconds${event}`;
+  const event = session.playhead.aim.value
+    ? ""
+    : gettext(", event {seq} of {seq2}", {seq: session.model.seq, seq2: session.live.head.seq});
+  return gettext("{shown} seconds{event}", {shown: moment(shown), event});
 }
 
 /** The time of a position; the right end is exactly the end of the run. */
@@ -178,7 +181,7 @@ export function Bars({histogram, shown}) {
 function EventMark({mark, end}) {
   const {mark: shape, family} = markLook(mark.kind);
   return html`<span class=${`mark f-${family}`} style=${`left:${(partOf(mark.at, end) * 100).toFixed(2)}%`}
-    title=${`${moment(mark.at)} s  ${mark.kind}${mark.object ? `, ${mark.object}` : ""}`}><${Icon} name=${shape} /></span>`;
+    title=${`${timeText(mark.at)}  ${mark.kind}${mark.object ? `, ${mark.object}` : ""}`}><${Icon} name=${shape} /></span>`;
 }
 
 /** Says that an older event is shown, and how far back it is. */
@@ -189,7 +192,7 @@ export function PastBanner({session}) {
   const behind = head.seq - seq;
   const goesOn = session.run.value.status === "playing";
   return html`
-    <div class="past-banner" role="status"><${Mark} name="backoff" family="clock" /><b>Viewing the past</b>
-      <span>${moment(head.at - at)} s behind<span class="opt">, ${count(behind)} ${behind === 1 ? "event" : "events"} before the newest${goesOn ? ". New events are still being recorded." : ""}</span></span>
-      <button class="btn" onClick=${() => session.playhead.jumpToNewest({isJump: true})}>Jump to newest <kbd>End</kbd></button></div>`;
+    <div class="past-banner" role="status"><${Mark} name="backoff" family="clock" /><b>${gettext("Viewing the past")}</b>
+      <span>${gettext("{at} behind{behind}", {at: timeText(head.at - at), behind: html`<span class="opt">${ngettext(", {count} event before the newest{goesOn}", ", {count} events before the newest{goesOn}", behind, {goesOn: goesOn ? gettext(". New events are still being recorded.") : ""})}</span>`})}</span>
+      <button class="btn" onClick=${() => session.playhead.jumpToNewest({isJump: true})}>${gettext("Jump to newest")} <kbd>End</kbd></button></div>`;
 }

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {
   cutName,
   inputWords,
@@ -12,7 +13,7 @@ import {
   zonesOf,
 } from "../../model/run/two_boards.js";
 import {partOf, ticks} from "../../model/run/timeline.js";
-import {count, duration, moment, parseId, tick as tickText} from "../../model/shared/format.js";
+import {count, duration, parseId, tick as tickText, timeText} from "../../model/shared/format.js";
 import {Name} from "../shared/mark.js";
 
 const SIDES = ["a", "b"];
@@ -22,8 +23,8 @@ const SHOWN = 8;
 export function Causes({result}) {
   const {inputs, rule} = result;
   return html`
-    ${inputs.length > 0 && html`<p class="causes">Given differently: ${inputs.slice(0, SHOWN).map((each) => html`<${Given} key=${each.what} given=${each} />`)}${inputs.length > SHOWN && html`<span>${count(inputs.length - SHOWN)} more</span>`}</p>`}
-    ${rule && html`<p>${rule.words} <a href=${`/versions/#${rule.anchor}`}>See the rule</a></p>`}`;
+    ${inputs.length > 0 && html`<p class="causes">${gettext("Given differently:")} ${inputs.slice(0, SHOWN).map((each) => html`<${Given} key=${each.what} given=${each} />`)}${inputs.length > SHOWN && html`<span>${gettext("{count} more", {count: count(inputs.length - SHOWN)})}</span>`}</p>`}
+    ${rule && html`<p>${rule.words} <a href=${`/versions/#${rule.anchor}`}>${gettext("See the rule")}</a></p>`}`;
 }
 
 function Given({given}) {
@@ -38,8 +39,8 @@ export function Calculation({result}) {
   if (!told) return null;
   const best = (side) => Math.max(...told.rows.map((row) => row[side].total));
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Calculation of both runs"><table class="tbl calc">
-      <thead><tr><th scope="col">2 of ${count(told.fit)} nodes that fit</th><th scope="col">#${a.id}</th><th scope="col">#${b.id}</th></tr></thead>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Calculation of both runs")}><table class="tbl calc">
+      <thead><tr><th scope="col">${gettext("2 of {fit} nodes that fit", {fit: count(told.fit)})}</th><th scope="col">#${a.id}</th><th scope="col">#${b.id}</th></tr></thead>
       <tbody>${told.rows.map(
         (row) => html`<tr key=${row.node}><th scope="row" class="mono" title=${row.node}>${cutName(row.node)}</th>
         ${SIDES.map((side) => html`<td key=${side} class="mono"><${Sum} side=${row[side]} changed=${told.changed} won=${row[side].total === best(side)} /></td>`)}</tr>`,
@@ -51,7 +52,7 @@ function Sum({side, changed, won}) {
   if (apart.length === 0) return html`<b class=${won ? "won" : ""}>${side.total}</b>`;
   return html`${rest}${apart.map(
     ({plugin, score, weight}) =>
-      html` + <span key=${plugin} title=${`${plugin}: score ${score}, weight ${weight ?? 1}`}><b class="changed">${score}·${weight ?? 1}</b></span>`,
+      html` + <span key=${plugin} title=${gettext("{plugin}: score {score}, weight {weight}", {plugin, score, weight: weight ?? 1})}><b class="changed">${score}·${weight ?? 1}</b></span>`,
   )} = <b class=${won ? "won" : ""}>${side.total}</b>`;
 }
 
@@ -60,9 +61,9 @@ export function Waits({session, result}) {
   const {waits, a, b} = result;
   if (waits.count === 0) return null;
   return html`
-    <section class="sec" aria-label="Time to bind"><div class="sechead"><h2>Time to bind</h2><span class="note">differs for ${count(waits.count)} ${waits.count === 1 ? "pod" : "pods"}, the largest difference first</span></div>
-      <div class="scroll-x" tabindex="0" role="region" aria-label="Table of times to bind"><table class="tbl">
-        <thead><tr><th scope="col">Pod</th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">Ratio</th></tr></thead>
+    <section class="sec" aria-label=${gettext("Time to bind")}><div class="sechead"><h2>${gettext("Time to bind")}</h2><span class="note">${ngettext("differs for {count} pod, the largest difference first", "differs for {count} pods, the largest difference first", waits.count)}</span></div>
+      <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Table of times to bind")}><table class="tbl">
+        <thead><tr><th scope="col">${gettext("Pod")}</th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">${gettext("Ratio")}</th></tr></thead>
         <tbody>${waits.rows.slice(0, SHOWN).map(
           (
             row,
@@ -83,10 +84,10 @@ function toggle(session, pod) {
 /** Both clusters at the same moment; one board where they are the same. */
 export function Boards({session, result}) {
   if (isShared(result)) {
-    return html`<section class="boards one" aria-label="The board of both"><${Board} session=${session} letter="A = B" run=${result.a} other=${result.b} board=${result.boards.a} />
+    return html`<section class="boards one" aria-label=${gettext("The board of both")}><${Board} session=${session} letter="A = B" run=${result.a} other=${result.b} board=${result.boards.a} />
       <p class="small soft">${sharedWords(result)}</p></section>`;
   }
-  return html`<section class="boards" aria-label="Both boards">${SIDES.map(
+  return html`<section class="boards" aria-label=${gettext("Both boards")}>${SIDES.map(
     (side) =>
       html`<${Board} key=${side} session=${session} letter=${side.toUpperCase()} run=${result[side]} board=${result.boards[side]} />`,
   )}</section>`;
@@ -95,15 +96,15 @@ export function Boards({session, result}) {
 function Board({session, letter, run, other, board}) {
   const picked = session.selection.pod.value;
   const Zone = isStrip(board) ? Strip : Cards;
-  const names = other ? `#${run.id} and #${other.id}` : `#${run.id}`;
+  const names = other ? gettext("#{id} and #{id2}", {id: run.id, id2: other.id}) : `#${run.id}`;
   return html`
-    <article class="oneboard" aria-label=${`Board of ${names}`}>
-      <header><b class="letter">${letter}</b><b>${names}</b><span class="mute cut" title=${run.name}>${cutName(run.name)}, ${run.profile}</span><span class="end small mute">${count(placedCount(board))} on nodes</span></header>
+    <article class="oneboard" aria-label=${gettext("Board of {names}", {names})}>
+      <header><b class="letter">${letter}</b><b>${names}</b><span class="mute cut" title=${run.name}>${cutName(run.name)}, ${run.profile}</span><span class="end small mute">${gettext("{placedCount} on nodes", {placedCount: count(placedCount(board))})}</span></header>
       ${zonesOf(board).map(
         ([zone, nodes]) => html`<div class="zonerow" key=${zone}><span class="zname" title=${zone}>${zone}</span>
         <${Zone} session=${session} nodes=${nodes} picked=${picked} /></div>`,
       )}
-      <div class="waits"><span class="small"><b>${count(board.waits.length)}</b> wait</span>
+      <div class="waits"><span class="small">${gettext("{count} wait", {count: html`<b>${count(board.waits.length)}</b>`})}</span>
         <div class="tiles">${board.waits.map((pod) => html`<${Tile} key=${pod.pod} session=${session} pod=${pod} picked=${picked} waits=${true} />`)}</div></div>
     </article>`;
 }
@@ -122,7 +123,7 @@ function Strip({nodes, picked}) {
   return html`<div class="cells strip">${nodes.map(({name, pods}) => {
     const elsewhere = pods.filter((pod) => pod.elsewhere).length;
     const held = pods.some(({pod}) => pod === picked);
-    return html`<i key=${name} class=${`${elsewhere > 0 ? "elsewhere" : ""}${held ? " held" : ""}`} title=${`${name}: ${count(pods.length)} pods, ${count(elsewhere)} elsewhere`}></i>`;
+    return html`<i key=${name} class=${`${elsewhere > 0 ? "elsewhere" : ""}${held ? " held" : ""}`} title=${gettext("{name}: {count} pods, {elsewhere} elsewhere", {name, count: count(pods.length), elsewhere: count(elsewhere)})}></i>`;
   })}</div>`;
 }
 
@@ -141,10 +142,10 @@ export function WaitingLines({result}) {
   const upright = (at, name) =>
     html`<line class=${name} x1=${partOf(at, axis.to) * 600} x2=${partOf(at, axis.to) * 600} y1="0" y2="100" />`;
   return html`
-    <section class="waitinglines" aria-label="Pods that wait"><div class="sechead"><h2>Pods that wait</h2><span class="note"><i class="key la"></i>#${a.id} <i class="key lb"></i>#${b.id}, at most ${count(most)}</span></div>
-      <svg viewBox="0 0 600 100" preserveAspectRatio="none" role="img" aria-label="Waiting pods over time in both runs">
+    <section class="waitinglines" aria-label=${gettext("Pods that wait")}><div class="sechead"><h2>${gettext("Pods that wait")}</h2><span class="note"><i class="key la"></i>#${gettext("{id} {i}#{id2}, at most {most}", {id: a.id, i: html`<i class="key lb"></i>`, id2: b.id, most: count(most)})}</span></div>
+      <svg viewBox="0 0 600 100" preserveAspectRatio="none" role="img" aria-label=${gettext("Waiting pods over time in both runs")}>
         ${SIDES.map((side) => html`<path key=${side} class=${`l${side}`} d=${linePath(axis.waiting[side], box)} />`)}
         ${parted !== null && upright(parted, "part")}${upright(a.at, "head")}</svg>
       <div class="axis">${ticks(axis.to).map(({at, part}, i) => html`<span key=${at} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>${tickText(at, axis.to)}</span>`)}</div>
-      ${parted !== null && html`<p class="small mute after">They part at ${moment(parted)} s.</p>`}</section>`;
+      ${parted !== null && html`<p class="small mute after">${gettext("They part at {parted}.", {parted: timeText(parted)})}</p>`}</section>`;
 }

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
 import {nodesTitle} from "../../model/triage/words.js";
 
@@ -11,18 +12,18 @@ export function NodeAccount({group, all}) {
   if (found.length === 0) return null;
   const shown = found.length > MOST_REASONS ? found.slice(0, MOST_REASONS - 1) : found;
   const left = found.slice(shown.length);
-  const pod = group.workload_counts.length > 1 && found[0].pod ? `, as for ${found[0].pod}` : "";
+  const pod = group.workload_counts.length > 1 && found[0].pod ? gettext(", as for {pod}", {pod: found[0].pod}) : "";
   const parts = shown.length + (left.length > 0 ? 1 : 0);
   return html`
-    <ul class=${`acct${parts === 1 ? " one" : ""}`} style=${`--rest:${Math.max(parts - 1, 1)}`} aria-label=${`Why each of the ${count(all)} nodes refuses these pods${pod}`}>
+    <ul class=${`acct${parts === 1 ? " one" : ""}`} style=${`--rest:${Math.max(parts - 1, 1)}`} aria-label=${gettext("Why each of the {all} nodes refuses these pods{pod}", {all: count(all), pod})}>
       ${shown.map((each) => html`<${Nodes} key=${each.nodes[0]} found=${each} />`)}
-      ${left.length > 0 && html`<li><b>${count(left.reduce((sum, each) => sum + each.count, 0))} others</b><span>for ${left.length} other sets of reasons</span></li>`}</ul>`;
+      ${left.length > 0 && html`<li><b>${gettext("{reduce} others", {reduce: count(left.reduce((sum, each) => sum + each.count, 0))})}</b><span>${gettext("for {count} other sets of reasons", {count: left.length})}</span></li>`}</ul>`;
 }
 
 function Nodes({found}) {
   const {count: number, reason, detail, is_closest: closest, check, nodes} = found;
   return html`
-    <li class=${closest ? "close" : ""} title=${nodes.join(", ")}>
+    <li class=${closest ? "close" : ""} title=${listed(nodes)}>
       ${number <= MOST_SQUARES && html`<span class="nds" aria-hidden="true">${nodes.map((name) => html`<i key=${name}></i>`)}</span>`}<b>${nodesTitle(found)}</b>
       <span>${closest ? html`<b class="sh">${reason}</b>` : reason}${detail && `; ${detail}`}</span>${check?.allocatable > 0 && html`<${Meter} check=${check} />`}</li>`;
 }
@@ -41,9 +42,11 @@ function Meter({check: {free, allocatable, requested}}) {
 export function NodeBar({group, all}) {
   const {nodes_by_reason: found} = group;
   if (found.length === 0) return html`<span class="cb mute"></span>`;
-  const words = found.map(({count: number, reason}) => `${count(number)} nodes: ${reason}`);
+  const words = found.map(({count: number, reason}) =>
+    gettext("{number} nodes: {reason}", {number: count(number), reason}),
+  );
   return html`
-    <span class="cb"><span class="nbar" role="img" aria-label=${words.slice(0, MOST_REASONS).join(", ")}>${found.map(
+    <span class="cb"><span class="nbar" role="img" aria-label=${listed(words.slice(0, MOST_REASONS))}>${found.map(
       (each, i) =>
         html`<i key=${each.nodes[0]} class=${each.is_closest ? "close" : ""} style=${`width:${((100 * each.count) / all).toFixed(1)}%`} title=${words[i]}></i>`,
     )}</span><span>${nodesTitle(found[0])}: ${found[0].reason}</span></span>`;

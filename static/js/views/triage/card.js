@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
 import {lookNext} from "../../model/triage/look_next.js";
 import {heldIds} from "../../model/run/superseded.js";
@@ -49,13 +50,13 @@ function Because({sentences: told}) {
     html`<ul class="small because">${found.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`;
   const rest = told.slice(SHOWN_SENTENCES);
   return html`${list(told.slice(0, SHOWN_SENTENCES))}
-    ${rest.length > 0 && html`<details class="small"><summary>${count(rest.length)} more</summary>${list(rest)}</details>`}`;
+    ${rest.length > 0 && html`<details class="small"><summary>${gettext("{count} more", {count: count(rest.length)})}</summary>${list(rest)}</details>`}`;
 }
 
 function Since({group, instant}) {
   const minutes = minutesBetween(group.since, instant);
-  if (!group.since) return html`<span>since when is not in the files</span>`;
-  return html`<span>since <time datetime=${group.since}>${clock(group.since, instant)}</time>${minutes !== null && `, ${age(minutes)}`}</span>`;
+  if (!group.since) return html`<span>${gettext("since when is not in the files")}</span>`;
+  return html`<span>${gettext("since {since}{minutes}", {since: html`<time datetime=${group.since}>${clock(group.since, instant)}</time>`, minutes: minutes !== null && `, ${age(minutes)}`})}</span>`;
 }
 
 /** The object behind it; a link to its page, or to what it is behind as well. */
@@ -63,8 +64,8 @@ function Behind({session, answer, group}) {
   const shared = (answer.shared_causes ?? []).findIndex(({groups}) => groups.includes(group.place));
   const id = pageId(group.by);
   const name = id ? objectName(group.by) : group.by;
-  return html`<span>by ${id ? html`<a class="named" href=${session.hrefOf(id)}>${name}</a>` : name}</span>
-    ${shared >= 0 && html`<a class="root" href=${`#shared-${shared}`}><${Mark} name="lost" family="stuck" />${objectName(answer.shared_causes[shared].object)} is behind others as well</a>`}`;
+  return html`<span>${gettext("by")} ${id ? html`<a class="named" href=${session.hrefOf(id)}>${name}</a>` : name}</span>
+    ${shared >= 0 && html`<a class="root" href=${`#shared-${shared}`}><${Mark} name="lost" family="stuck" />${gettext("{object} is behind others as well", {object: objectName(answer.shared_causes[shared].object)})}</a>`}`;
 }
 
 function Workloads({session, group}) {
@@ -73,8 +74,8 @@ function Workloads({session, group}) {
   const left = counts.slice(MOST_WORKLOADS);
   const waiting = left.reduce((sum, each) => sum + each.waiting, 0);
   return html`
-    <ul class="wls" aria-label="Workloads">${counts.slice(0, MOST_WORKLOADS).map((each) => html`<${Workload} key=${each.workload} session=${session} counts=${each} kind=${kind} />`)}
-      ${left.length > 0 && html`<li><span class="mute">and ${count(left.length)} more</span><span></span><span class="num"><b>${count(waiting)}</b> ${holdVerb(kind, waiting)}</span></li>`}</ul>`;
+    <ul class="wls" aria-label=${gettext("Workloads")}>${counts.slice(0, MOST_WORKLOADS).map((each) => html`<${Workload} key=${each.workload} session=${session} counts=${each} kind=${kind} />`)}
+      ${left.length > 0 && html`<li><span class="mute">${gettext("and {count} more", {count: count(left.length)})}</span><span></span><span class="num"><b>${count(waiting)}</b> ${holdVerb(kind, waiting)}</span></li>`}</ul>`;
 }
 
 function Workload({session, counts, kind}) {
@@ -85,7 +86,7 @@ function Workload({session, counts, kind}) {
   return html`
     <li>${id ? html`<a class="named" href=${session.hrefOf(id)}>${words}</a>` : html`<span>${words}</span>`}
       ${of <= MOST_DOTS ? html`<${Dots} running=${running} waiting=${waiting} rest=${of - running - waiting} />` : html`<span class="wbar" aria-hidden="true"><i style=${`flex:${running}`}></i><i class="w" style=${`flex:${waiting}`}></i><i class="o" style=${`flex:${of - running - waiting}`}></i></span>`}
-      <span class="num"><b>${count(waiting)}</b> of ${count(of)} ${verb}</span></li>`;
+      <span class="num">${gettext("{waiting} of {of} {verb}", {waiting: html`<b>${count(waiting)}</b>`, of: count(of), verb})}</span></li>`;
 }
 
 /** A square for each pod that runs, a dot for each that this cause holds, a ring for the others. */
@@ -100,11 +101,11 @@ function Others({group}) {
   const names = [...group.claims, ...group.namespaces, ...group.objects, ...group.nodes];
   if (names.length === 0) return null;
   const [shown, left] = [names.slice(0, 6), names.length - 6];
-  return html`<p class="small soft names">${shown.join(", ")}${left > 0 && ` and ${count(left)} more`}</p>`;
+  return html`<p class="small soft names">${listed(shown)}${left > 0 && gettext(" and {left} more", {left: count(left)})}</p>`;
 }
 
 function LookNext({session, answer, group}) {
   const places = lookNext(group, answer);
   if (places.length === 0) return null;
-  return html`<p class="look"><span class="mute">Look next</span>${places.map(({id, text}) => html`<a key=${text} href=${session.hrefOf(id)}>${text}</a>`)}</p>`;
+  return html`<p class="look"><span class="mute">${gettext("Look next")}</span>${places.map(({id, text}) => html`<a key=${text} href=${session.hrefOf(id)}>${text}</a>`)}</p>`;
 }

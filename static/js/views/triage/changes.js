@@ -1,6 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {NO_FORK} from "../../model/shared/rights.js";
 import {trialState} from "../../model/triage/answer.js";
 import {byClass, changeLook, commandsOf, placesAll, proofWords} from "../../model/triage/changes.js";
@@ -15,13 +16,13 @@ export function Changes({session, triage, group, status}) {
   const list = (changes, first = false) =>
     html`<ol>${changes.map((change) => html`<${Change} key=${change.text} session=${session} change=${change} isFirst=${first} />`)}</ol>`;
   return html`
-    <section class="fxs" aria-label=${`What would help: ${group.cause}`}>
-      ${best && html`<h4>${best.places === null ? "What would help" : "Best change"}</h4>${list([best], true)}`}
-      ${others.length > 0 && html`<h4>Or</h4>${list(others)}`}
-      ${smaller.length > 0 && html`<h4>Smaller, not enough</h4>${list(smaller)}`}
-      ${group.changes.length === 0 && html`<p class="small soft">${group.conclusion || "No change is offered for this."}</p>`}
-      ${shared.length > 0 && html`<details class="risky"><summary>Touches a shared policy <span class="num">${shared.length}</span></summary>${list(shared)}</details>`}
-      ${loses.length > 0 && html`<details class="risky loses"><summary>May lose something <span class="num">${loses.length}</span></summary>${list(loses)}</details>`}
+    <section class="fxs" aria-label=${gettext("What would help: {cause}", {cause: group.cause})}>
+      ${best && html`<h4>${best.places === null ? gettext("What would help") : gettext("Best change")}</h4>${list([best], true)}`}
+      ${others.length > 0 && html`<h4>${gettext("Or")}</h4>${list(others)}`}
+      ${smaller.length > 0 && html`<h4>${gettext("Smaller, not enough")}</h4>${list(smaller)}`}
+      ${group.changes.length === 0 && html`<p class="small soft">${group.conclusion || gettext("No change is offered for this.")}</p>`}
+      ${shared.length > 0 && html`<details class="risky"><summary>${gettext("Touches a shared policy {count}", {count: html`<span class="num">${shared.length}</span>`})}</summary>${list(shared)}</details>`}
+      ${loses.length > 0 && html`<details class="risky loses"><summary>${gettext("May lose something {count}", {count: html`<span class="num">${loses.length}</span>`})}</summary>${list(loses)}</details>`}
       ${group.changes.length > 0 && group.conclusion && html`<p class="small soft">${group.conclusion}</p>`}
     </section>`;
 }
@@ -29,17 +30,17 @@ export function Changes({session, triage, group, status}) {
 /** It keeps the height of an answer, so that nothing moves when that comes. */
 function NotTried({triage, group, state}) {
   if (state === "waits") {
-    return html`<section class="trystate" aria-label=${`What would help: ${group.cause}`}><${Mark} name="in-flight" family="working" /><span><b>Changes are being tried</b><br /><span class="mute">the cause above is already certain</span></span></section>`;
+    return html`<section class="trystate" aria-label=${gettext("What would help: {cause}", {cause: group.cause})}><${Mark} name="in-flight" family="working" /><span><b>${gettext("Changes are being tried")}</b><br /><span class="mute">${gettext("the cause above is already certain")}</span></span></section>`;
   }
   return html`
-    <section class="trystate" aria-label=${`What would help: ${group.cause}`}><${Mark} name="failed" family="stuck" /><span><b>Not tried</b><br /><span class="mute">the answer ended before; the cause above stands</span></span>
-      <button class="btn" onClick=${() => triage.ask()}>Try again</button></section>`;
+    <section class="trystate" aria-label=${gettext("What would help: {cause}", {cause: group.cause})}><${Mark} name="failed" family="stuck" /><span><b>${gettext("Not tried")}</b><br /><span class="mute">${gettext("the answer ended before; the cause above stands")}</span></span>
+      <button class="btn" onClick=${() => triage.ask()}>${gettext("Try again")}</button></section>`;
 }
 
 function Change({session, change, isFirst}) {
   const {mark, family, look} = changeLook(change);
   const {text, note, shared, loses} = change;
-  const notes = [loses && `Loses ${loses}.`, shared && sentence(shared), note].filter(Boolean);
+  const notes = [loses && gettext("Loses {loses}.", {loses}), shared && sentence(shared), note].filter(Boolean);
   return html`
     <li class=${`fx ${look}`}><${Mark} name=${mark} family=${family} />
       <div><p class="ft"><${Amounts} text=${text} /></p><p class="fp">${proofWords(change)}</p>${notes.map((each) => html`<span key=${each} class="fnote">${each}</span>`)}</div>
@@ -51,7 +52,7 @@ function sentence(text) {
 }
 
 /** A button that makes a fork with the change and opens its board. */
-export function OpenFork({session, order, commands, isPrimary, words = "Open fork"}) {
+export function OpenFork({session, order, commands, isPrimary, words = gettext("Open fork")}) {
   const [busy, setBusy] = useState(false);
   const go = async () => {
     setBusy(true);
@@ -59,5 +60,5 @@ export function OpenFork({session, order, commands, isPrimary, words = "Open for
     setBusy(false);
   };
   return html`<button class=${`btn${isPrimary ? " primary" : ""}`} disabled=${busy || !session.mayFork} title=${session.mayFork ? undefined : NO_FORK} aria-label=${`${words}: ${order}`} onClick=${go}>
-    ${words === "Open fork" ? null : html`<${Icon} name="fork" />`}${busy ? "Forking…" : words}</button>`;
+    ${words === "Open fork" ? null : html`<${Icon} name="fork" />`}${busy ? gettext("Forking…") : words}</button>`;
 }

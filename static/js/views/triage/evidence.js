@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {marked, observation, verdict} from "../../model/triage/words.js";
 import {Icon} from "../shared/mark.js";
 
@@ -6,16 +7,16 @@ import {Icon} from "../shared/mark.js";
 export function Evidence({group}) {
   const {sign, look, words} = verdict(group);
   return html`
-    <div class=${`ev ${look}`}><div class="obs"><h4><${Icon} name="eye" />Observed in your cluster</h4><${Observed} group=${group} /></div>
+    <div class=${`ev ${look}`}><div class="obs"><h4><${Icon} name="eye" />${gettext("Observed in your cluster")}</h4><${Observed} group=${group} /></div>
       <div class="vs" title=${words}><b aria-hidden="true">${sign}</b></div>
-      <div class="pred"><h4><${Icon} name="model" />The model says</h4><p>${group.predicted || "Nothing: it plays no such objects."}</p></div>
+      <div class="pred"><h4><${Icon} name="model" />${gettext("The model says")}</h4><p>${group.predicted || gettext("Nothing: it plays no such objects.")}</p></div>
       <p class="evv">${words}</p></div>`;
 }
 
 function Observed({group}) {
   const {source, message} = observation(group.observed);
   if (!group.observed) {
-    return html`<p>Nothing about it is in the files: they have no Events. Bring them with <code>kubectl get events -A -o yaml</code>.</p>`;
+    return html`<p>${gettext("Nothing about it is in the files: they have no Events. Bring them with {kubectl_get_events_A_o_yaml}.", {kubectl_get_events_A_o_yaml: html`<code>kubectl get events -A -o yaml</code>`})}</p>`;
   }
   const [before, words, after] = marked(message, group);
   if (!source) return html`<p>${message}</p>`;

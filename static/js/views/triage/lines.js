@@ -1,6 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
 import {MOST_LINES} from "../../model/triage/answer.js";
 import {age, clock, heldWords, minutesBetween} from "../../model/triage/words.js";
@@ -19,9 +20,9 @@ export function Lines({groups, ...parts}) {
   const hasNodes = groups.some(({nodes_by_reason: nodes}) => nodes.length > 0);
   if (groups.length === 0) return null;
   return html`
-    ${hasNodes && html`<div class="lhead micro mute" aria-hidden="true"><span>Holds</span><span>What holds them</span><span>${count(answer.looked_at.node)} nodes, by why they refuse; the closest is filled</span><span class="right">Waiting</span><span>Best change</span></div>`}
+    ${hasNodes && html`<div class="lhead micro mute" aria-hidden="true"><span>${gettext("Holds")}</span><span>${gettext("What holds them")}</span><span>${gettext("{node} nodes, by why they refuse; the closest is filled", {node: count(answer.looked_at.node)})}</span><span class="right">${gettext("Waiting")}</span><span>${gettext("Best change")}</span></div>`}
     <ol class="crows">${shown.map((group) => html`<${Line} key=${group.place} ...${parts} group=${group} />`)}
-      ${left.length > 0 && html`<li class="crow"><button type="button" onClick=${() => setAll(true)}><span class="cn num">${count(left.length)}</span><span class="cs"><b>and ${count(left.length)} more hold ${count(held)} pods</b></span></button></li>`}</ol>`;
+      ${left.length > 0 && html`<li class="crow"><button type="button" onClick=${() => setAll(true)}><span class="cn num">${count(left.length)}</span><span class="cs"><b>${gettext("and {count} more hold {held} pods", {count: count(left.length), held: count(held)})}</b></span></button></li>`}</ol>`;
 }
 
 function Line({group, ...parts}) {
@@ -32,7 +33,7 @@ function Line({group, ...parts}) {
   return html`
     <li class="crow"><button type="button" aria-expanded=${String(isOpen)} onClick=${() => triage.toggle(group.place)}><b class="num cn">${count(number)}<span class="vh"> ${what}</span></b>
         <span class="cs"><b>${group.short}</b><span>${whom(group)}</span></span><${NodeBar} group=${group} all=${answer.looked_at.node} />
-        <span class="ct num">${minutes === null ? "–" : age(minutes)}${group.since && html`<span>since ${clock(group.since, answer.instant)}</span>`}</span>
+        <span class="ct num">${minutes === null ? "–" : age(minutes)}${group.since && html`<span>${gettext("since {since}", {since: clock(group.since, answer.instant)})}</span>`}</span>
         <${BestLine} group=${group} status=${status} /><i class="tri"></i></button>
       ${isOpen && html`<${Card} ...${parts} group=${group} />`}</li>`;
 }
@@ -42,5 +43,8 @@ function whom({workload_counts: counts, by}) {
   if (counts.length === 0) return by;
   if (counts.length === 1) return counts[0].workload.replace("/", " ");
   const spaces = new Set(counts.map(({workload}) => workload.split("/")[1]));
-  return `${count(counts.length)} workloads in ${spaces.size === 1 ? [...spaces][0] : `${count(spaces.size)} namespaces`}`;
+  return gettext("{count} workloads in {size}", {
+    count: count(counts.length),
+    size: spaces.size === 1 ? [...spaces][0] : gettext("{size} namespaces", {size: count(spaces.size)}),
+  });
 }

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {weakSpots} from "../../model/triage/weak_spots.js";
 import {Mark} from "../shared/mark.js";
 import {OpenFork} from "./changes.js";
@@ -8,15 +9,15 @@ export function Nothing({session, answer}) {
   const {looked_for: rows = [], instant} = answer;
   const spots = session.isWaiting ? [] : weakSpots(session.model);
   return html`
-    <div class="nothing"><div class="nhead"><${Mark} name="vbound" family="settled" /><div><h1>Nothing is stuck.</h1>
-        <p class="soft">${answer.headline}${instant && ` Read at ${instant.slice(11, 19)} UTC.`}</p></div></div>
-      <div class="ngrid"><section><h2>What was looked at</h2><ul class="nchecks">${rows.map(
+    <div class="nothing"><div class="nhead"><${Mark} name="vbound" family="settled" /><div><h1>${gettext("Nothing is stuck.")}</h1>
+        <p class="soft">${answer.headline}${instant && gettext(" Read at {instant} UTC.", {instant: instant.slice(11, 19)})}</p></div></div>
+      <div class="ngrid"><section><h2>${gettext("What was looked at")}</h2><ul class="nchecks">${rows.map(
         ({what, found}) =>
           html`<li key=${what}><${Mark} ...${isAll(found) ? {name: "ok", family: "settled"} : {name: "half", family: "held"}} /><span>${what}</span><span class="num mute">${found}</span></li>`,
-      )}</ul><p class="small mute">Not looked at: image registries, network policies, what runs inside containers. They are outside the model.</p></section>
-        <section><h2>What would get stuck first?</h2><p class="small soft">Each is tried in a fork of your cluster. Nothing is touched.</p>
+      )}</ul><p class="small mute">${gettext("Not looked at: image registries, network policies, what runs inside containers. They are outside the model.")}</p></section>
+        <section><h2>${gettext("What would get stuck first?")}</h2><p class="small soft">${gettext("Each is tried in a fork of your cluster. Nothing is touched.")}</p>
           <ul class="nask">${spots.map(({text, about, commands}) => html`<li key=${text}><${OpenFork} session=${session} order=${text} commands=${commands} words=${text} /><span>${about}</span></li>`)}
-            <li><a class="btn" href=${session.href("compare")}>Compare versions</a><span>schedule every pod again under other rules</span></li></ul></section></div></div>`;
+            <li><a class="btn" href=${session.href("compare")}>${gettext("Compare versions")}</a><span>${gettext("schedule every pod again under other rules")}</span></li></ul></section></div></div>`;
 }
 
 /** Whether "11 of 11 are ready" is about all. */

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
 import {trialState} from "../../model/triage/answer.js";
 import {changeLook, firstChange, shortChange} from "../../model/triage/changes.js";
@@ -14,7 +15,7 @@ export function Overview({answer, pending, status}) {
     <div class=${`over${pending.length === 0 || !onset(answer) ? " one" : ""}`}>
       ${
         pending.length > 0 &&
-        html`<figure class="strip"><figcaption><b>What holds the ${count(held)} pending ${held === 1 ? "pod" : "pods"}</b> <span class="mute">and the best change that was tried for each</span></figcaption>
+        html`<figure class="strip"><figcaption><b>${ngettext("What holds the {count} pending pod", "What holds the {count} pending pods", held)}</b> <span class="mute">${gettext("and the best change that was tried for each")}</span></figcaption>
         <div class=${`sgroups${pending.length > 4 ? " many" : ""}`} style=${pending.length > 4 ? undefined : `grid-template-columns:${columns(pending)}`}>${pending.map((group) => html`<${Held} key=${group.place} group=${group} status=${status} />`)}</div></figure>`
       }
       <${Onset} answer=${answer} /></div>`;
@@ -37,16 +38,19 @@ export function BestLine({group, status}) {
   const state = trialState(group, status);
   if (state !== "tried") {
     const [mark, family, words] =
-      state === "waits" ? ["in-flight", "working", "changes are being tried"] : ["failed", "stuck", "not tried"];
+      state === "waits"
+        ? ["in-flight", "working", gettext("changes are being tried")]
+        : ["failed", "stuck", gettext("not tried")];
     return html`<span class="sgp"><${Mark} name=${mark} family=${family} /><span>${words}</span></span>`;
   }
   const change = firstChange(group);
   if (!change)
-    return html`<span class="sgp"><${Mark} name="outside" family="held" /><span>no change is offered</span></span>`;
+    return html`<span class="sgp"><${Mark} name="outside" family="held" /><span>${gettext("no change is offered")}</span></span>`;
   const {mark, family, look} = changeLook(change);
   return html`
     <span class=${`sgp ${look}`}><${Mark} name=${mark} family=${family} /><span title=${change.text}>${shortChange(change)}${
-      change.places !== null && html`: <b class="nowrap">${count(change.places)} of ${count(change.of)}</b>`
+      change.places !== null &&
+      html`: <b class="nowrap">${gettext("{places} of {of}", {places: count(change.places), of: count(change.of)})}</b>`
     }</span></span>`;
 }
 
@@ -55,18 +59,18 @@ export function Share({triage, pending}) {
   const [shown, rest] = [pending.slice(0, 5), pending.slice(5)];
   const left = rest.reduce((sum, {pods}) => sum + pods.length, 0);
   return html`
-    <nav class="share" aria-label="Pending pods by cause">${shown.map(
+    <nav class="share" aria-label=${gettext("Pending pods by cause")}>${shown.map(
       ({place, pods, short}) => html`
-      <a key=${place} href=${`#cause-${place}`} title=${short} style=${`flex:${pods.length}`} onClick=${() => triage.choose(place)}><i></i><span class="num">${count(pods.length)}</span><span class="vh"> pods: ${short}</span></a>`,
-    )}${rest.length > 0 && html`<a class="rest" href=${`#cause-${rest[0].place}`} style=${`flex:${left}`}><i></i><span class="num">${rest.length} more</span></a>`}</nav>`;
+      <a key=${place} href=${`#cause-${place}`} title=${short} style=${`flex:${pods.length}`} onClick=${() => triage.choose(place)}><i></i><span class="num">${count(pods.length)}</span><span class="vh"> ${gettext("pods: {short}", {short})}</span></a>`,
+    )}${rest.length > 0 && html`<a class="rest" href=${`#cause-${rest[0].place}`} style=${`flex:${left}`}><i></i><span class="num">${gettext("{count} more", {count: rest.length})}</span></a>`}</nav>`;
 }
 
 /** The start of the oldest wait of each group, beside what happened about then. */
 function Onset({answer}) {
   const found = onset(answer);
-  const caption = html`<figcaption><b>When each began</b> <span class="mute">${found ? "and what the files say happened then" : ""}</span></figcaption>`;
+  const caption = html`<figcaption><b>${gettext("When each began")}</b> <span class="mute">${found ? gettext("and what the files say happened then") : ""}</span></figcaption>`;
   if (!found) {
-    return html`<figure class="onset">${caption}<p class="small soft">The files name no times: they have no Events and no conditions with times.</p></figure>`;
+    return html`<figure class="onset">${caption}<p class="small soft">${gettext("The files name no times: they have no Events and no conditions with times.")}</p></figure>`;
   }
   const {rows, marks, ticks} = found;
   const height = `height:${rows.length * 16 + 20}px`;

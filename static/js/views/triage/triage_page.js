@@ -2,6 +2,7 @@ import {useEffect, useRef} from "preact/hooks";
 
 import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {isLarge, split} from "../../model/triage/answer.js";
 import {age, minutesBetween} from "../../model/triage/words.js";
 import {count} from "../../model/shared/format.js";
@@ -43,11 +44,11 @@ function useChosen(triage) {
 
 function Waiting({triage, status, message}) {
   if (status !== "failed") {
-    return html`<h1>Triage</h1><p class="small soft" role="status">Looking for what is stuck: every pod, claim and node of the files…</p>`;
+    return html`<h1>${gettext("Triage")}</h1><p class="small soft" role="status">${gettext("Looking for what is stuck: every pod, claim and node of the files…")}</p>`;
   }
   return html`
-    <h1>Triage</h1><div class="unread" role="alert"><p class="small">What is stuck cannot be said. ${message}</p>
-      <p class="does"><button class="btn primary" onClick=${() => triage.ask()}>Try again</button></p></div>`;
+    <h1>${gettext("Triage")}</h1><div class="unread" role="alert"><p class="small">${gettext("What is stuck cannot be said. {message}", {message})}</p>
+      <p class="does"><button class="btn primary" onClick=${() => triage.ask()}>${gettext("Try again")}</button></p></div>`;
 }
 
 function Some({session, triage, answer, status}) {
@@ -59,9 +60,9 @@ function Some({session, triage, answer, status}) {
     <${Progress} triage=${triage} answer=${answer} status=${status} />
     ${large ? pending.length > 1 && html`<${Share} triage=${triage} pending=${pending} />` : html`<${Overview} answer=${answer} pending=${pending} status=${status} />`}
     <div class=${`tcols${large ? " whole" : ""}`}><div class="tmain">
-      ${pending.length > 0 && html`<h2 class="th2">Pending pods <span class="note">by what holds them, most pods first</span></h2>`}
+      ${pending.length > 0 && html`<h2 class="th2">${gettext("Pending pods <span>by what holds them, most pods first</span>", {span: (inner) => html`<span class="note">${inner}</span>`})}</h2>`}
       ${large ? html`<${Lines} ...${parts} groups=${pending} />` : pending.map((group) => html`<${Card} key=${group.place} ...${parts} group=${group} />`)}
-      ${others.length > 0 && html`<h2 class="th2">Stuck, but not pending <span class="note">what no count of pending pods shows</span></h2>`}
+      ${others.length > 0 && html`<h2 class="th2">${gettext("Stuck, but not pending <span>what no count of pending pods shows</span>", {span: (inner) => html`<span class="note">${inner}</span>`})}</h2>`}
       ${large ? html`<${Lines} ...${parts} groups=${others} />` : html`<div class="things">${others.map((group) => html`<${Card} key=${group.place} ...${parts} group=${group} isSmall />`)}</div>`}
       </div>
       <${Plan} ...${parts} /></div>`;
@@ -73,8 +74,8 @@ function Head({triage, answer, others}) {
     if (event.key === "Enter") triage.find(event.target.value);
   };
   return html`
-    <div class="thead"><h1>${answer.headline}.${others.length > 0 && others.length < answer.groups.length && html`<span> ${count(others.length)} of them without a pod that waits for a node.</span>`}</h1>
-      <div class="end"><label class="find"><${Icon} name="search" /><input id="find" aria-keyshortcuts="/" placeholder="find a pod, claim, node" aria-label="Find the cause of a pod, claim or node" onKeyDown=${find} /><kbd aria-hidden="true">/</kbd></label>
+    <div class="thead"><h1>${answer.headline}.${others.length > 0 && others.length < answer.groups.length && html`<span> ${gettext("{count} of them without a pod that waits for a node.", {count: count(others.length)})}</span>`}</h1>
+      <div class="end"><label class="find"><${Icon} name="search" /><input id="find" aria-keyshortcuts="/" placeholder=${gettext("find a pod, claim, node")} aria-label=${gettext("Find the cause of a pod, claim or node")} onKeyDown=${find} /><kbd aria-hidden="true">/</kbd></label>
         <p class="micro f-stuck tinted" role="status">${triage.found.value}</p></div></div>`;
 }
 
@@ -86,13 +87,13 @@ function Progress({triage, answer, status}) {
   return html`
     <div class="tsub"><span role="status">${
       status === "trying" || status === "loading"
-        ? html`<${Mark} name="in-flight" family="working" /><b>Trying changes</b> <span class="num">${done} of ${groups.length} causes</span><progress class="tbar" max=${groups.length} value=${done} aria-hidden="true"></progress>`
+        ? html`<${Mark} name="in-flight" family="working" /><b>${gettext("Trying changes")}</b> <span class="num">${gettext("{done} of {count} causes", {done, count: groups.length})}</span><progress class="tbar" max=${groups.length} value=${done} aria-hidden="true"></progress>`
         : status === "failed"
-          ? html`<${Mark} name="failed" family="stuck" /><b>Not all changes were tried.</b> ${triage.held.value.message} <button class="btn" onClick=${() => triage.ask()}>Try again</button>`
-          : html`<${Mark} name="ok" family="settled" /><b>Changes were tried</b> on what the schedulers decide; nothing was played`
+          ? html`<${Mark} name="failed" family="stuck" /><b>${gettext("Not all changes were tried.")}</b> ${triage.held.value.message} <button class="btn" onClick=${() => triage.ask()}>${gettext("Try again")}</button>`
+          : html`<${Mark} name="ok" family="settled" />${gettext("<b>Changes were tried</b> on what the schedulers decide; nothing was played", {b: (inner) => html`<b>${inner}</b>`})}`
     }</span>
       <span class="mute num">${Object.entries(seen)
         .map(([kind, number]) => `${count(number)} ${kind}${number === 1 ? "" : "s"}`)
         .join(" · ")}</span>
-      ${waits.length > 0 && html`<span class="mute">longest wait ${age(Math.max(...waits))}</span>`}</div>`;
+      ${waits.length > 0 && html`<span class="mute">${gettext("longest wait {age}", {age: age(Math.max(...waits))})}</span>`}</div>`;
 }

@@ -1,6 +1,7 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {ledByHealth} from "../../model/run/health_of.js";
-import {accessModes, bytes, moment, parseId} from "../../model/shared/format.js";
+import {accessModes, bytes, parseId, timeText} from "../../model/shared/format.js";
 import {stepsOf} from "../../model/volumes/binding_steps.js";
 import {nearestOf} from "../../model/volumes/candidates.js";
 import {claimAnswer} from "../../model/volumes/claim_answer.js";
@@ -42,14 +43,14 @@ function Binding({session, id, binding, isOpen, nearest}) {
   const ofClaim = id.startsWith("claim/");
   const object = ofClaim ? binding.claim : binding.volume;
   return html`
-    <section aria-label=${`Binding of ${name}`}>
+    <section aria-label=${gettext("Binding of {name}", {name})}>
       <div class="sechead"><h2 class="own">${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h2>
         <span class="note">${about(object, ofClaim)}</span>
          <div class="end">${object && html`<${Failures} key=${id} session=${session} id=${id} />${ofClaim && html`<${ClaimFilmLink} session=${session} id=${id} />`}<${InsideLink} session=${session} id=${id} /><${ChangeMenu} session=${session} id=${id} /><${ManifestLink} session=${session} id=${id} />`}</div></div>
       ${
         isOpen
           ? html`<${Progress} session=${session} id=${id} binding=${binding} answer=${ledByHealth(id, session.model, ofClaim ? claimAnswer(binding, nearest) : volumeAnswer(binding))} />`
-          : html`<p class="small soft" role="status">Reading its events…</p>`
+          : html`<p class="small soft" role="status">${gettext("Reading its events…")}</p>`
       }
     </section>`;
 }
@@ -72,9 +73,14 @@ function isAnswered(session, id) {
 }
 
 function about(object, ofClaim) {
-  if (!object) return "not in the cluster at this moment";
+  if (!object) return gettext("not in the cluster at this moment");
   const size = ofClaim ? object.request : object.capacity;
-  return [size && bytes(size), accessModes(object.modes), object.class ?? "no class", !ofClaim && object.affinity]
+  return [
+    size && bytes(size),
+    accessModes(object.modes),
+    object.class ?? gettext("no class"),
+    !ofClaim && object.affinity,
+  ]
     .filter(Boolean)
     .join(" · ");
 }
@@ -89,6 +95,6 @@ function Step({session, step}) {
 }
 
 function Row({session, step: {name, mark, family, what, times = 1, at, seq, kind}}) {
-  return html`<${Mark} name=${mark} family=${family} /><b>${name}</b><span class="what" title=${kind ? `${kind}: ${what}` : what}>${times > 1 && html`<b>${times} times</b> `}${what}</span>
-    <span class="t">${seq !== undefined && html`<${EventLink} session=${session} seq=${seq}>${moment(at)} s<//>`}</span>`;
+  return html`<${Mark} name=${mark} family=${family} /><b>${name}</b><span class="what" title=${kind ? `${kind}: ${what}` : what}>${times > 1 && html`<b>${gettext("{times} times", {times})}</b> `}${what}</span>
+    <span class="t">${seq !== undefined && html`<${EventLink} session=${session} seq=${seq}>${timeText(at)}<//>`}</span>`;
 }

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {brief} from "../../model/health/pod.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {accessModes, bytes, parseId} from "../../model/shared/format.js";
@@ -14,7 +15,7 @@ export function Volumes({session, id, pod}) {
   const names = pod.claims ?? [];
   if (names.length === 0) return null;
   return html`
-    <section><h3>Volumes</h3>
+    <section><h3>${gettext("Volumes")}</h3>
       ${names.map((name) => {
         const claimId = `claim/${namespace}/${name}`;
         // The version draws the claim again when only its volume has changed.
@@ -36,12 +37,12 @@ function Claim({id, href, name, claim, model, at}) {
   return html`
     <dl class="kv">
       <${Own} name=${name} href=${href} health=${health} />
-      <dt>Class</dt><dd>${about(claim)}</dd>
-      ${mode && html`<dt>Mode</dt><dd>${mode}</dd>`}
+      <dt>${gettext("Class")}</dt><dd>${about(claim)}</dd>
+      ${mode && html`<dt>${gettext("Mode")}</dt><dd>${mode}</dd>`}
       ${
         (claim.selected_node || waits) &&
-        html`<dt>Selected node</dt>
-        <dd>${claim.selected_node ?? html`<span class="mute">none</span>`}</dd>`
+        html`<dt>${gettext("Selected node")}</dt>
+        <dd>${claim.selected_node ?? html`<span class="mute">${gettext("none")}</span>`}</dd>`
       }
     </dl>
     ${isTerminating(claim) && html`<p class="small f-stuck tinted held">${terminatingWords(claim, {users, at})}</p>`}
@@ -54,7 +55,13 @@ function Claim({id, href, name, claim, model, at}) {
 }
 
 /** The health of a claim that a pod names and that does not exist. */
-const MISSING = {state: "stuck", mark: "lost", family: "stuck", words: "does not exist", detail: "does not exist"};
+const MISSING = {
+  state: "stuck",
+  mark: "lost",
+  family: "stuck",
+  words: gettext("does not exist"),
+  detail: gettext("does not exist"),
+};
 
 function Own({name, href, health}) {
   const {mark, family, detail} = health;
@@ -65,7 +72,7 @@ function Own({name, href, health}) {
 
 function about(claim) {
   const size = claim.request && bytes(claim.request);
-  return [claim.class ?? "no class", size, accessModes(claim.modes)].filter(Boolean).join(" · ");
+  return [claim.class ?? gettext("no class"), size, accessModes(claim.modes)].filter(Boolean).join(" · ");
 }
 
 /** The two references of a binding, if at least one of them is set. */
@@ -81,16 +88,16 @@ export function Sides({claim, claimKey, volume, volumeName}) {
 function Halves({named, ref, agreed, isEnding, claimGone, volumeGone}) {
   const side = agreed ? "both" : named && ref ? "apart" : ref ? "right" : "left";
   const words =
-    {both: "claim and volume refer to each other", apart: "they do not refer to each other"}[side] ??
-    "only one reference is set";
+    {both: gettext("claim and volume refer to each other"), apart: gettext("they do not refer to each other")}[side] ??
+    gettext("only one reference is set");
   return html`
     <div class="halves">
-      <${Half} label="claim spec.volumeName" value=${named} gone=${claimGone} />
+      <${Half} label=${gettext("claim spec.volumeName")} value=${named} gone=${claimGone} />
       <span class=${`join ${isEnding && agreed ? "ending" : side}`} role="img" aria-label=${words}></span>
-      <${Half} label="volume spec.claimRef" value=${ref} gone=${volumeGone} />
+      <${Half} label=${gettext("volume spec.claimRef")} value=${ref} gone=${volumeGone} />
     </div>`;
 }
 
 function Half({label, value, gone}) {
-  return html`<div class=${`h${value ? "" : " bad"}`}>${label}<code title=${value}>${value ?? (gone ? "deleted" : "empty")}</code></div>`;
+  return html`<div class=${`h${value ? "" : " bad"}`}>${label}<code title=${value}>${value ?? (gone ? gettext("deleted") : gettext("empty"))}</code></div>`;
 }

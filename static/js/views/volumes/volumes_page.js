@@ -1,6 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext, listed} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {podHealth} from "../../model/health/pod.js";
 import {bytes, count, parseId} from "../../model/shared/format.js";
@@ -33,7 +34,7 @@ function Body({session, chosen, candidates, filters}) {
   const [all] = useState(() => new Chains());
   const [page, setPage] = useState(/** @type {number | null} */ (null));
   if (isWaiting(session)) {
-    return html`<main class="page"><h1>Volumes</h1><${Reading} session=${session} /></main>`;
+    return html`<main class="page"><h1>${gettext("Volumes")}</h1><${Reading} session=${session} /></main>`;
   }
   const {claims, entities} = session.model;
   const {counts} = all.of(claims, entities);
@@ -51,13 +52,13 @@ function Body({session, chosen, candidates, filters}) {
   };
   return html`
     <main class="page volumespage">
-      <div class="pagehead"><h1>Volumes</h1><span class="small mute num" role="status">${shownWords(shown, counts.get(""))}</span>
+      <div class="pagehead"><h1>${gettext("Volumes")}</h1><span class="small mute num" role="status">${shownWords(shown, counts.get(""))}</span>
         <ul class="legend">${LEGEND.map(([mark, family, words]) => html`<li key=${words}><${Mark} name=${mark} family=${family} />${words === "half-bound" ? html`<${Term} word="half-bound">${words}<//>` : words}</li>`)}</ul>
-        <div class="seg" role="group" aria-label="Rows to show">${KINDS.map(
+        <div class="seg" role="group" aria-label=${gettext("Rows to show")}>${KINDS.map(
           ([key, words]) => html`
           <button key=${key} aria-pressed=${String(kind === key)} onClick=${() => filter({rows: key}, null)}>${words} ${count(counts.get(key))}</button>`,
         )}</div>
-        <input class="pick" type="search" aria-label="Name of a claim, volume or class" placeholder="find" value=${text}
+        <input class="pick" type="search" aria-label=${gettext("Name of a claim, volume or class")} placeholder=${gettext("find")} value=${text}
           onInput=${(event) => filter({find: event.target.value}, 0)} /></div>
       ${shown.rows.length > 0 && html`<${Table} session=${session} rows=${shown.rows} id=${id} pick=${pick} />`}
       ${shown.rows.length === 0 && html`<p class="small mute">${nothing(counts.get(""), {kind, text})}</p>`}
@@ -69,31 +70,39 @@ function Body({session, chosen, candidates, filters}) {
 function shownWords({rows, found, page, pages}, total) {
   const words = found === 1 ? "row" : "rows";
   if (pages > 1)
-    return `${count(rows.length)} of ${count(found)} ${words} shown, page ${count(page + 1)} of ${count(pages)}`;
-  return found === total ? `${count(found)} ${words}` : `${count(found)} of ${count(total)} rows`;
+    return gettext("{count} of {found} {words} shown, page {page} of {pages}", {
+      count: count(rows.length),
+      found: count(found),
+      words,
+      page: count(page + 1),
+      pages: count(pages),
+    });
+  return found === total
+    ? `${count(found)} ${words}`
+    : gettext("{found} of {total} rows", {found: count(found), total: count(total)});
 }
 
 function nothing(total, {kind, text}) {
-  if (total === 0) return "The cluster has no claim and no volume at this moment.";
-  return text ? "No name contains this text." : `No claim or volume is ${kind}.`;
+  if (total === 0) return gettext("The cluster has no claim and no volume at this moment.");
+  return text ? gettext("No name contains this text.") : gettext("No claim or volume is {kind}.", {kind});
 }
 
 function Pager({shown: {page, pages}, go}) {
   return html`
-    <nav class="listfoot" aria-label="Pages of the table">
-      <button class="btn" disabled=${page === 0} onClick=${() => go(page - 1)}>Previous</button>
-      <span class="small mute num">page ${count(page + 1)} of ${count(pages)}</span>
-      <button class="btn" disabled=${page + 1 >= pages} onClick=${() => go(page + 1)}>Next</button></nav>`;
+    <nav class="listfoot" aria-label=${gettext("Pages of the table")}>
+      <button class="btn" disabled=${page === 0} onClick=${() => go(page - 1)}>${gettext("Previous")}</button>
+      <span class="small mute num">${gettext("page {page} of {pages}", {page: count(page + 1), pages: count(pages)})}</span>
+      <button class="btn" disabled=${page + 1 >= pages} onClick=${() => go(page + 1)}>${gettext("Next")}</button></nav>`;
 }
 
 function Table({session, rows, id, pick}) {
   const lengths = spans(rows);
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Claims and volumes">
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Claims and volumes")}>
       <table class="chain"><colgroup><col style="width:19%" /><col style="width:3.4%" /><col style="width:19%" /><col style="width:6.6%" />
           <col style="width:20%" /><col style="width:3.4%" /><col style="width:13%" /><col style="width:3.4%" /><col /></colgroup>
-        <thead><tr><th scope="col">Pod</th><td></td><th scope="col">Claim</th><td></td><th scope="col">Volume</th><td></td>
-          <th scope="col">Class</th><td></td><th scope="col">Node</th></tr></thead>
+        <thead><tr><th scope="col">${gettext("Pod")}</th><td></td><th scope="col">${gettext("Claim")}</th><td></td><th scope="col">${gettext("Volume")}</th><td></td>
+          <th scope="col">${gettext("Class")}</th><td></td><th scope="col">${gettext("Node")}</th></tr></thead>
         <tbody>${rows.map((row, i) => html`<${Chain} key=${row.key} session=${session} row=${row} span=${lengths[i]} selected=${isOf(row, id)} pick=${pick} />`)}</tbody>
       </table></div>`;
 }
@@ -122,17 +131,22 @@ function Chain({session, row, span, selected, pick}) {
 
 /** The pod that uses a claim; of several, see userOf. */
 function User({session, users}) {
-  if (users.length === 0) return html`<span class="cellbox empty"><span class="cut">no pod uses it</span></span>`;
+  if (users.length === 0)
+    return html`<span class="cellbox empty"><span class="cut">${gettext("no pod uses it")}</span></span>`;
   const [id, pod] = userOf(users);
   const {namespace, name} = parseId(id);
   const {mark, family, detail} = podHealth(id, pod, session.model);
-  const label = [`${namespace}/${name}`, users.length > 1 && `and ${count(users.length - 1)} more`, detail]
-    .filter(Boolean)
-    .join(", ");
+  const label = listed(
+    [
+      `${namespace}/${name}`,
+      users.length > 1 && gettext("and {count} more", {count: count(users.length - 1)}),
+      detail,
+    ].filter(Boolean),
+  );
   return html`
     <a class="cellbox" href=${podHref(session, `${namespace}/${name}`)} aria-label=${label} title=${label}><${Mark} name=${mark} family=${family} />
       <${Name} namespace=${namespace} name=${name} untitled />${" "}
-      ${users.length > 1 && html`<span class="val">and ${count(users.length - 1)} more</span>`}</a>`;
+      ${users.length > 1 && html`<span class="val">${gettext("and {count} more", {count: count(users.length - 1)})}</span>`}</a>`;
 }
 
 /** A claim or volume that can be selected, or the text in its place. */
@@ -141,7 +155,7 @@ function Side({session, id, ghost, size, selected, pick}) {
     return ghost ? html`<span class="cellbox empty" title=${ghost}><span class="cut">${ghost}</span></span>` : null;
   const {namespace, name} = parseId(id);
   const {mark, family, detail} = healthOf(id, session.model);
-  const words = [parseId(id).key, size && bytes(size), detail].filter(Boolean).join(", ");
+  const words = listed([parseId(id).key, size && bytes(size), detail].filter(Boolean));
   return html`
     <button class="cellbox" aria-pressed=${String(selected)} aria-label=${words} title=${words} onClick=${() => pick(id)}>
       <${Mark} name=${mark} family=${family} /><${Name} namespace=${namespace} name=${name} untitled />${" "}
@@ -156,10 +170,10 @@ function Line({look, words}) {
 
 /** A class beside its rows; the fewer rows, the less text fits. */
 function ClassBox({name, found, span}) {
-  if (!name) return html`<div class="classbox"><span class="mute">no class</span></div>`;
+  if (!name) return html`<div class="classbox"><span class="mute">${gettext("no class")}</span></div>`;
   const facts = found
     ? [found.binding_mode, [found.reclaim, provisionerWords(found.provisioner)].filter(Boolean).join(" · ")]
-    : ["does not exist"];
+    : [gettext("does not exist")];
   const lines = span > 2 ? facts : [facts.join(" · ")];
   return html`
     <div class=${`classbox${span === 1 ? " one" : ""}`} title=${[name, facts.join(" · ")].join("\n")}><b class="cut">${name}</b>
@@ -167,7 +181,7 @@ function ClassBox({name, found, span}) {
 }
 
 function provisionerWords(provisioner) {
-  return provisioner === "kubernetes.io/no-provisioner" ? "no provisioner" : provisioner;
+  return provisioner === "kubernetes.io/no-provisioner" ? gettext("no provisioner") : provisioner;
 }
 
 function Place({place}) {

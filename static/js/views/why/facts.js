@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {factParts} from "../../model/why/facts.js";
 import {ObjectLink} from "../shared/links.js";
 
@@ -8,7 +9,7 @@ import {ObjectLink} from "../shared/links.js";
  */
 export function Facts({session, facts, said, isOpen, seq}) {
   return html`
-    <details class="facts" open=${isOpen}><summary class="micro soft">${facts.length === 1 ? "1 fact" : `${facts.length} facts`}</summary>
+    <details class="facts" open=${isOpen}><summary class="micro soft">${ngettext("{count} fact", "{count} facts", facts.length)}</summary>
       <ul class="micro">${facts.map((fact, place) => html`<${Fact} key=${place} session=${session} fact=${fact} isSaid=${said.includes(fact.text)} seq=${seq} />`)}</ul></details>`;
 }
 
@@ -17,7 +18,7 @@ function Fact({session, fact, isSaid, seq}) {
   return html`
     <li>${!isSaid && fact.text}
       <span class="where"><${ObjectLink} session=${session} id=${object} seq=${seq}>${name}<//> <code>${field}</code> = <${Value} value=${value} />${
-        compared && html`<span class="mute"> compared with </span><${Value} value=${compared} />`
+        compared && html`<span class="mute"> ${gettext("compared with")} </span><${Value} value=${compared} />`
       }</span></li>`;
 }
 

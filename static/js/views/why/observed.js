@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {observedOf} from "../../model/why/answer.js";
 
 /** What the files of a cluster say of the object, beside what the model predicts; where they contradict, the files win. */
@@ -7,14 +8,14 @@ export function Observed({diagnosis}) {
   if (!known) return null;
   return html`
     <dl class="observed small">
-      <div><dt>Observed <span class="mute">${known.since}</span></dt>
+      <div><dt>${gettext("Observed {since}", {since: html`<span class="mute">${known.since}</span>`})}</dt>
         ${known.facts.map((fact, place) => html`<${Fact} key=${place} fact=${fact} />`)}</div>
       ${
         known.predicted &&
-        html`<div><dt>The model predicts <span class="mute">${known.horizon}</span></dt>
+        html`<div><dt>${gettext("The model predicts {horizon}", {horizon: html`<span class="mute">${known.horizon}</span>`})}</dt>
         <dd>${known.predicted}</dd></div>`
       }
-      ${known.contradiction && html`<div><dt>They contradict each other</dt><dd>${known.contradiction}</dd></div>`}
+      ${known.contradiction && html`<div><dt>${gettext("They contradict each other")}</dt><dd>${known.contradiction}</dd></div>`}
     </dl>`;
 }
 

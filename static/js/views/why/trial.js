@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {answerFor} from "../../model/why/answer.js";
 import {trialOutcome} from "../../model/why/trial.js";
 import {Mark} from "../shared/mark.js";
@@ -11,8 +12,8 @@ export function Trial({session, id, events = []}) {
   const outcome = trialOutcome(run, id, {pod: entities.get(id), events, answer, seq, at});
   if (!outcome) return null;
   return html`
-    <section class=${`trial f-${outcome.family}`} aria-label="Tried change">
-      <p class="small"><span class="soft">Tried in this fork: </span><b class="strong">${run.trial.order}</b></p>
+    <section class=${`trial f-${outcome.family}`} aria-label=${gettext("Tried change")}>
+      <p class="small"><span class="soft">${gettext("Tried in this fork:")} </span><b class="strong">${run.trial.order}</b></p>
       <p class="state" role="status"><${Mark} name=${outcome.mark} family=${outcome.family} />${outcome.words}</p>
     </section>`;
 }

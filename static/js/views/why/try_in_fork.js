@@ -1,6 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {NO_FORK} from "../../model/shared/rights.js";
 
 /**
@@ -14,6 +15,6 @@ export function TryInFork({session, id, commands, seq, trial}) {
     await session.commands.tryInFork(id, commands, seq, trial);
     setBusy(false);
   };
-  return html`<button class="btn" disabled=${busy || !session.mayFork} title=${session.mayFork ? undefined : NO_FORK} aria-label=${`Try in a fork: ${trial.order}`} onClick=${go}>
-    ${busy ? "Forking…" : "Try in a fork"}</button>`;
+  return html`<button class="btn" disabled=${busy || !session.mayFork} title=${session.mayFork ? undefined : NO_FORK} aria-label=${gettext("Try in a fork: {order}", {order: trial.order})} onClick=${go}>
+    ${busy ? gettext("Forking…") : gettext("Try in a fork")}</button>`;
 }

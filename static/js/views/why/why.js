@@ -1,5 +1,6 @@
 import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 import {
   answerFor,
@@ -37,11 +38,11 @@ export function Why({session, id, level = "h3"}) {
   const diagnosis = answer?.diagnosis ?? null;
   return html`
     <section class="why" aria-labelledby="why">
-      <div class="whyhead"><${level} id="why" tabindex="-1">Why, and what would fix it<//>${diagnosis && html`<span class="note">${triedWords(diagnosis)}</span>`}</div>
+      <div class="whyhead"><${level} id="why" tabindex="-1">${gettext("Why, and what would fix it")}<//>${diagnosis && html`<span class="note">${triedWords(diagnosis)}</span>`}</div>
       <div role="status">${diagnosis && html`<p class="sentence">${diagnosis.sentence}</p>`}
-        ${answer?.status === "loading" && html`<p class="small soft">${diagnosis ? `${staleWords(diagnosis, session.model.at)} Asking again…` : "Looking for causes…"}</p>`}</div>
+        ${answer?.status === "loading" && html`<p class="small soft">${diagnosis ? gettext("{stale} Asking again…", {stale: staleWords(diagnosis, session.model.at)}) : gettext("Looking for causes…")}</p>`}</div>
       ${diagnosis && html`<${Answer} session=${session} id=${id} diagnosis=${diagnosis} isPartial=${answer.status === "trying"} />`}
-      <div role="status">${answer?.status === "trying" && html`<p class="small soft">Looking for what would help: changes are tried in forks…</p>`}</div>
+      <div role="status">${answer?.status === "trying" && html`<p class="small soft">${gettext("Looking for what would help: changes are tried in forks…")}</p>`}</div>
       ${answer?.status === "failed" && html`<p class="small tinted f-stuck" role="alert">${answer.message}</p>`}
       <${Ask} session=${session} answer=${answer} />
     </section>`;
@@ -63,10 +64,10 @@ function Ask({session, answer}) {
       isOlder
         ? staleWords(answer.diagnosis, session.model.at)
         : answer?.status !== "failed" &&
-          html`Names the causes, and tries changes in <${Term} word="fork">forks<//> of this run, the smallest first.`
+          html`${gettext("Names the causes, and tries changes in <term>forks</term> of this run, the smallest first.", {term: (inner) => html`<${Term} word="fork">${inner}<//>`})}`
     }</span>
       <button class="btn" aria-keyshortcuts="w" onClick=${ask}>
-        ${again || answer ? "Try again" : "Ask why"} <kbd>w</kbd></button></p>`;
+        ${again || answer ? gettext("Try again") : gettext("Ask why")} <kbd>w</kbd></button></p>`;
 }
 
 /** `isPartial` is whether more fixes may come. */
@@ -89,7 +90,7 @@ function Answer({session, id, diagnosis, isPartial}) {
       )}</div>`
     }
     ${conclusion && html`<p class="small">${conclusion}</p>`}
-    ${causes.length > 0 && fixes.length === 0 && !conclusion && !isPartial && html`<p class="small soft">No change is offered for this.</p>`}`;
+    ${causes.length > 0 && fixes.length === 0 && !conclusion && !isPartial && html`<p class="small soft">${gettext("No change is offered for this.")}</p>`}`;
 }
 
 function Cause({session, cause, lead, first, seq}) {
@@ -121,7 +122,7 @@ function Fix({session, id, seq, fix, first}) {
           seq === session.place.seq &&
           html`<button class=${`btn${first ? " primary" : ""}`} disabled=${!session.mayChange}
           title=${session.mayChange ? commands.map(commandWords).join(", then ") : READ_ONLY}
-          aria-label=${`Apply: ${order}`} onClick=${() => session.commands.sendAll(commands)}>${commands.length > 1 ? (commands.length === 2 ? "Apply both" : "Apply all") : "Apply"}</button>`
+          aria-label=${gettext("Apply: {order}", {order})} onClick=${() => session.commands.sendAll(commands)}>${commands.length > 1 ? (commands.length === 2 ? gettext("Apply both") : gettext("Apply all")) : gettext("Apply")}</button>`
         }
         <${TryInFork} session=${session} id=${id} commands=${commands} seq=${seq} trial=${trial} /></span>`
       }</div>`;
