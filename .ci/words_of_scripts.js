@@ -3,13 +3,20 @@ import {readFileSync, readdirSync} from "node:fs";
 
 import * as espree from "espree";
 
-const MESSAGES = {gettext: 1, ngettext: 2};
+const MESSAGES = {gettext: 1, gettextNoop: 1, ngettext: 2};
 const NOTE = /^\s*Translators:/;
 
 const found = [];
 for (const path of listed("static/js")) {
-  const ast = espree.parse(readFileSync(path, "utf8"), {ecmaVersion: "latest", sourceType: "module", loc: true, comment: true});
-  const notes = new Map(ast.comments.filter(({value}) => NOTE.test(value)).map(({loc, value}) => [loc.end.line, value.trim()]));
+  const ast = espree.parse(readFileSync(path, "utf8"), {
+    ecmaVersion: "latest",
+    sourceType: "module",
+    loc: true,
+    comment: true,
+  });
+  const notes = new Map(
+    ast.comments.filter(({value}) => NOTE.test(value)).map(({loc, value}) => [loc.end.line, value.trim()]),
+  );
   visit(ast, (call) => take(path, call, notes));
 }
 process.stdout.write(JSON.stringify(found));

@@ -1,5 +1,5 @@
 /** The REST interface of one run. Paths are relative to /api/runs/<id>/. */
-import {gettext} from "./words.js";
+import {gettext, labelled} from "./words.js";
 import {failureOf} from "../model/shared/failure.js";
 
 /** After this time no response will come: the connection may be dead at the other end. */
@@ -159,7 +159,7 @@ async function refusal(response) {
 }
 
 function fieldWords(fields) {
-  return Object.entries(fields ?? {}).map(([name, problems]) => `${name}: ${[problems].flat().join(" ")}`);
+  return Object.entries(fields ?? {}).map(([name, problems]) => labelled(name, [problems].flat().join(" ")));
 }
 
 function csrfToken() {

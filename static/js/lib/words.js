@@ -65,27 +65,54 @@ export function ngettext(one, many, number, places) {
   return filled(message, {...count, ...places});
 }
 
+/**
+ * Marks a sentence for the catalogue where it stands in a table, to be filled later by `gettextOf`.
+ *
+ * @param {string} message
+ */
+export function gettextNoop(message) {
+  return message;
+}
+
+/**
+ * A sentence that `gettextNoop` has marked, with those of the facts that it has places for.
+ *
+ * @param {string} message
+ * @param {Record<string, string | number>} facts
+ */
+export function gettextOf(message, facts) {
+  const names = [...message.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  // eslint-disable-next-line words/whole -- it was a literal where it was marked
+  return message && gettext(message, Object.fromEntries(names.map((name) => [name, facts[name]])));
+}
+
 /** Texts in a row: "a, b, c". @param {Iterable<string | number>} texts @returns {string} */
-export function listed(texts) {
+export function listText(texts) {
   // Translators: Stands between the members of a list.
   return [...texts].join(gettext(", "));
 }
 
-/** Nodes of a page in a row, as `listed`. @param {any[]} nodes @returns {any[]} */
-export function listedNodes(nodes) {
+/** Nodes of a page in a row, as `listText`. @param {any[]} nodes @returns {any[]} */
+export function listNodes(nodes) {
   return nodes.flatMap((node, i) => (i === 0 ? [node] : [gettext(", "), node]));
 }
 
-/** Sentences in a row, of which some may be "". @param {Iterable<string>} sentences @returns {string} */
-export function sentences(sentences) {
+/** Whole sentences in a row, of which some may be missing. @param {Iterable<any>} texts @returns {string} */
+export function sentences(texts) {
   // Translators: Stands between two sentences.
-  return [...sentences].filter(Boolean).join(gettext(" "));
+  return [...texts].filter(Boolean).join(gettext(" "));
 }
 
-/** Texts of which each goes on after the one before: "a; b". @param {Iterable<string>} texts @returns {string} */
+/** Texts in a row of which each could be a sentence: "a; b". @param {Iterable<any>} texts @returns {string} */
 export function clauses(texts) {
   // Translators: Stands between two parts of a sentence of which each could be one.
   return [...texts].filter(Boolean).join(gettext("; "));
+}
+
+/** A text with the name of what it is about: "web: no node fits"; the name alone where there is no text. */
+export function labelled(name, text) {
+  // Translators: A name, and what is said of it.
+  return text || text === 0 ? gettext("{name}: {text}", {name, text}) : name;
 }
 
 function filled(message, places = {}) {
@@ -103,7 +130,10 @@ function filledParts(message, places) {
   let end = 0;
   for (const found of message.matchAll(PLACE)) {
     const [whole, name, element, inner] = found;
-    parts.push(message.slice(end, found.index), element ? elementOf(whole, places[element], inner, places) : places[name]);
+    parts.push(
+      message.slice(end, found.index),
+      element ? elementOf(whole, places[element], inner, places) : places[name],
+    );
     end = found.index + whole.length;
   }
   return [...parts, message.slice(end)].filter((part) => part !== "");
@@ -118,5 +148,6 @@ function check(message, places) {
   const names = new Set([...message.matchAll(/\{(\w+)\}|<(\w+)>/g)].map(([, place, element]) => place ?? element));
   for (const name of names)
     if (places[name] === undefined || places[name] === null) throw new Error(`"${message}" has no value for ${name}`);
-  for (const name of Object.keys(places)) if (!names.has(name)) throw new Error(`"${message}" has no place for ${name}`);
+  for (const name of Object.keys(places))
+    if (!names.has(name)) throw new Error(`"${message}" has no place for ${name}`);
 }

@@ -1,6 +1,6 @@
 import {computed, effect, signal} from "@preact/signals";
 
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {Schema, newText} from "../../model/acting/schema.js";
 import {lineOf, pathIn, placeAt, readPath} from "../../model/acting/yaml_place.js";
 
@@ -200,7 +200,7 @@ export class Editing {
 const SHORT = {PersistentVolumeClaim: "claim", PersistentVolume: "volume", StorageClass: "class"};
 
 function remark({line, field, message}, severity) {
-  return {line, message: field ? `${field}: ${message}` : message, severity};
+  return {line, message: field ? labelled(field, message) : message, severity};
 }
 
 function fieldOptions(schema, path) {

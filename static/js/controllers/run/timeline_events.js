@@ -3,7 +3,7 @@ import {computed, effect, signal} from "@preact/signals";
 import {NO_FILTERS, filterChanges, filterQuery, filtersIn, shownRows} from "../../model/run/timeline_filters.js";
 
 const PAGE = 200;
-/** How many of the events after the one shown are listed, greyed. */
+/** How many of the events after the one shown are listText, greyed. */
 const LATER = 20;
 /** The most that the server gives at once. */
 const MOST = 1000;

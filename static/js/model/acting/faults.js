@@ -63,11 +63,10 @@ export function faultCommand(form, values) {
     if (type !== "text" && (Number.isNaN(value) || (type === "integer" && !Number.isInteger(value)))) {
       return {
         command: null,
-        problem: gettext("{name} is “{text}”, which is no {type}", {
-          name,
-          text,
-          type: type === "integer" ? gettext("whole number") : "number",
-        }),
+        problem:
+          type === "integer"
+            ? gettext("{name} is “{text}”, which is no whole number", {name, text})
+            : gettext("{name} is “{text}”, which is no number", {name, text}),
       };
     }
     patch[name] = value;

@@ -103,8 +103,8 @@ export function valuesIn(description) {
 
 /** The text with which a new object of a kind begins. `schema` may be null while it is not known. */
 export function newText({api_version: version, kind, namespaced}, schema) {
-  const head = [gettext("apiVersion: {version}", {version}), gettext("kind: {kind}", {kind}), "metadata:", "  name: "];
-  if (namespaced) head.push(gettext("  namespace: default"));
+  const head = [`apiVersion: ${version}`, `kind: ${kind}`, "metadata:", "  name: "];
+  if (namespaced) head.push("  namespace: default");
   if (!schema?.at(["spec"])) return `${head.join("\n")}\n`;
   const lines = schema.requiredLines();
   return `${[...head, "spec:", ...(lines.length > 0 ? lines : ["  "])].join("\n")}\n`;

@@ -1,5 +1,5 @@
 /** A first look at files that were brought: what the server found, in rows and sentences. */
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext, sentences} from "../../lib/words.js";
 import {bytes, count} from "../shared/format.js";
 
 /** From so many nodes on, a zone is a strip of cells. */
@@ -13,13 +13,13 @@ const DECISIONS = {
   placements: gettext("running pods: the model accepts the node that they are on"),
 };
 const COUNTED = [
-  ["Node", "node"],
-  ["Pod", "pod"],
-  ["PersistentVolumeClaim", "claim"],
+  ["Node", (number) => ngettext("{count} node", "{count} nodes", number)],
+  ["Pod", (number) => ngettext("{count} pod", "{count} pods", number)],
+  ["PersistentVolumeClaim", (number) => ngettext("{count} claim", "{count} claims", number)],
 ];
 const REMOVED = {
   what: gettext("Data of Secrets, values of environment variables, arguments"),
-  number: "all",
+  number: gettext("all"),
   effect: gettext("removed before anything was stored"),
   may: false,
 };
@@ -37,8 +37,8 @@ export function isWhole(look) {
 /** "11 nodes, 78 pods, 10 claims": how much was read. */
 export function sizeWords({read}) {
   const numbers = new Map(read.map(({kind, number}) => [kind, number]));
-  const parts = COUNTED.filter(([kind]) => numbers.has(kind)).map(([kind, word]) => many(numbers.get(kind), word));
-  return parts.length > 0 ? `${listed(parts)}.` : "";
+  const parts = COUNTED.filter(([kind]) => numbers.has(kind)).map(([kind, textOf]) => textOf(numbers.get(kind)));
+  return parts.length > 0 ? gettext("{words}.", {words: listText(parts)}) : "";
 }
 
 /** Facts about the reading: files with their size, objects used and left aside. */
@@ -51,7 +51,10 @@ export function readingFacts({read, report}) {
   ];
   if (!report) return facts;
   const size = sum(report.files.map((file) => file.bytes ?? 0));
-  return [`${many(report.files.length, "file")}, ${bytes(size)}B`, ...facts];
+  const files = ngettext("{count} file, {size}", "{count} files, {size}", report.files.length, {
+    size: `${bytes(size)}B`,
+  });
+  return [files, ...facts];
 }
 
 /**
@@ -76,7 +79,7 @@ export function asideRows({report}) {
     byNote.set(key, {...row, kinds: [...row.kinds, kindName(each)], number: row.number + each.count});
   }
   const rows = [...byNote.values()].map(({kinds, number, ...row}) => ({
-    what: listed(kinds),
+    what: listText(kinds),
     number: count(number),
     ...row,
   }));
@@ -85,18 +88,19 @@ export function asideRows({report}) {
 
 /** The three ways on: {explain, play}. `explain` is null for files with steps, which do not stand still. */
 export function actsOf({causes, headline, instant}, {as_brought: asBrought, standing, profile}) {
-  const from = instant ? gettext("from {clockTime}, ", {clockTime: clockTime(instant)}) : "";
-  const play =
-    standing || !asBrought
-      ? gettext("{from}under the rules of {profile}", {from, profile})
-      : gettext("it was played or changed already");
-  const title = asBrought ? gettext("Play on") : "Play";
+  const play = standing || !asBrought ? rulesWords(instant, profile) : gettext("it was played or changed already");
+  const title = asBrought ? gettext("Play on") : gettext("Play");
   if (!asBrought) return {explain: null, play: {title, words: play}};
   const isStuck = causes.length > 0;
   const explain = isStuck
     ? {number: count(causes.length), title: gettext("Explain what is stuck"), words: headline, isMain: true}
     : {number: "", title: gettext("Nothing is stuck"), words: gettext("see what was looked at"), isMain: false};
   return {explain, play: {title, words: play}};
+}
+
+function rulesWords(instant, profile) {
+  if (!instant) return gettext("under the rules of {profile}", {profile});
+  return gettext("from {time}, under the rules of {profile}", {time: clockTime(instant), profile});
 }
 
 /** The causes that are shown, the largest first, and how many more there are: {shown, more}. */
@@ -116,8 +120,9 @@ export function trustRows({trust}) {
       );
       return {same: count(same), of: count(of), words, isLow: false};
     }
-    const rest = all > of ? gettext(" (of {all}, {of} were looked at)", {all: count(all), of: count(of)}) : "";
-    return {same: count(same), of: count(of), words: `${DECISIONS[subject]}${rest}`, isLow: isLow({same, of})};
+    const facts = {all: count(all), of: count(of)};
+    const rest = all > of && gettext("(of {all}, {of} were looked at)", facts);
+    return {same: count(same), of: count(of), words: sentences([DECISIONS[subject], rest]), isLow: isLow({same, of})};
   });
 }
 
@@ -139,7 +144,7 @@ export function nodeLook({state, note}) {
 
 /** "02:31:08 UTC" of an RFC 3339 time in UTC. */
 export function clockTime(instant) {
-  return `${instant.slice(11, 19)} UTC`;
+  return gettext("{time} UTC", {time: instant.slice(11, 19)});
 }
 
 /** What was read, without the kinds that are left aside. */
@@ -169,10 +174,6 @@ function effectOf({is_neutral: isNeutral, note}) {
 
 function isLow({same, of}) {
   return same * 100 < of * ENOUGH;
-}
-
-function many(number, word) {
-  return `${count(number)} ${word}${number === 1 ? "" : "s"}`;
 }
 
 function sum(numbers) {

@@ -3,23 +3,72 @@ import {byName, duration, timeText} from "../shared/format.js";
 
 /** Operations by the engine's name: title, verb, mark and family. */
 const OPERATIONS = {
-  volume_attach: {title: gettext("Attach"), doing: "attaching", mark: "attach", family: "ready"},
-  volume_detach: {title: gettext("Detach"), doing: "detaching", mark: "detach", family: "held"},
-  verify_controller_attached_volume: {
-    title: gettext("Verify attachment"),
-    doing: gettext("waits for attach"),
+  volume_attach: {
+    title: gettext("Attach"),
+    doing: gettext("attaching"),
+    during: (time) => gettext("attaching {time}", {time}),
     mark: "attach",
     family: "ready",
   },
-  volume_mount: {title: gettext("Mount"), doing: "mounting", mark: "mount", family: "working"},
-  map_volume: {title: gettext("Map"), doing: "mapping", mark: "mount", family: "working"},
-  volume_fs_resize: {title: gettext("Resize"), doing: "resizing", mark: "mount", family: "working"},
-  volume_unmount: {title: gettext("Unmount"), doing: "unmounting", mark: "unmount", family: "held"},
-  unmount_device: {title: gettext("Unmount device"), doing: "unmounting", mark: "unmount", family: "held"},
+  volume_detach: {
+    title: gettext("Detach"),
+    doing: gettext("detaching"),
+    during: (time) => gettext("detaching {time}", {time}),
+    mark: "detach",
+    family: "held",
+  },
+  verify_controller_attached_volume: {
+    title: gettext("Verify attachment"),
+    doing: gettext("waits for attach"),
+    during: (time) => gettext("waits for attach {time}", {time}),
+    mark: "attach",
+    family: "ready",
+  },
+  volume_mount: {
+    title: gettext("Mount"),
+    doing: gettext("mounting"),
+    during: (time) => gettext("mounting {time}", {time}),
+    mark: "mount",
+    family: "working",
+  },
+  map_volume: {
+    title: gettext("Map"),
+    doing: gettext("mapping"),
+    during: (time) => gettext("mapping {time}", {time}),
+    mark: "mount",
+    family: "working",
+  },
+  volume_fs_resize: {
+    title: gettext("Resize"),
+    doing: gettext("resizing"),
+    during: (time) => gettext("resizing {time}", {time}),
+    mark: "mount",
+    family: "working",
+  },
+  volume_unmount: {
+    title: gettext("Unmount"),
+    doing: gettext("unmounting"),
+    during: (time) => gettext("unmounting {time}", {time}),
+    mark: "unmount",
+    family: "held",
+  },
+  unmount_device: {
+    title: gettext("Unmount device"),
+    doing: gettext("unmounting"),
+    during: (time) => gettext("unmounting {time}", {time}),
+    mark: "unmount",
+    family: "held",
+  },
 };
 
 const VERIFY = "verify_controller_attached_volume";
-const FALLBACK = {title: gettext("Operation"), doing: "running", mark: "in-flight", family: "working"};
+const FALLBACK = {
+  title: gettext("Operation"),
+  doing: gettext("running"),
+  during: (time) => gettext("running {time}", {time}),
+  mark: "in-flight",
+  family: "working",
+};
 
 /** Title, verb, mark and family of an operation. */
 export function operationLook({name}) {
@@ -130,12 +179,12 @@ export function attachedState(row, at) {
   const {controller, kubelet} = row;
   const own = row.operations.find(({name}) => name === "volume_attach" || name === "volume_detach");
   if (own) return runningState(own, at);
-  if (controller?.attached) return ["ok", "settled", "attached"];
-  if (controller?.uncertain) return ["in-flight", "clock", "uncertain"];
+  if (controller?.attached) return ["ok", "settled", gettext("attached")];
+  if (controller?.uncertain) return ["in-flight", "clock", gettext("uncertain")];
   if (!row.attachable) return [null, "", gettext("not attachable")];
   if (isRefused(controller)) return ["no", "stuck", gettext("rejected: attached to another node")];
-  if (kubelet?.attached) return ["ok", "settled", "attached"];
-  return [null, "", "no"];
+  if (kubelet?.attached) return ["ok", "settled", gettext("attached")];
+  return [null, "", gettext("no")];
 }
 
 /** The cell of the column Device. */
@@ -144,10 +193,10 @@ export function deviceState(row, at) {
   const own = row.operations.find(({name}) => name === "unmount_device");
   if (own) return runningState(own, at);
   const mount = row.operations.find(({name}) => name === "volume_mount" || name === "map_volume");
-  if (kubelet?.device === "DeviceGloballyMounted") return ["ok", "settled", "mounted"];
+  if (kubelet?.device === "DeviceGloballyMounted") return ["ok", "settled", gettext("mounted")];
   if (mount && (kubelet?.device_mountable || mount.failures)) return runningState(mount, at);
-  if (kubelet?.device === "DeviceMountUncertain") return ["in-flight", "clock", "uncertain"];
-  return [null, "", kubelet && !kubelet.device_mountable && kubelet.desired ? gettext("no device") : "no"];
+  if (kubelet?.device === "DeviceMountUncertain") return ["in-flight", "clock", gettext("uncertain")];
+  return [null, "", kubelet && !kubelet.device_mountable && kubelet.desired ? gettext("no device") : gettext("no")];
 }
 
 /** The cell of the column Mounted for: [mark, family, words, pod] for each pod, and for a running mount. */
@@ -155,18 +204,18 @@ export function mountStates(row, at) {
   const found = row.mounts.map(([pod, state]) => {
     const own = row.operations.find(({name, pod: whose}) => name === "volume_unmount" && whose === pod);
     if (own) return [...runningState(own, at), pod];
-    return state === "VolumeMounted" ? ["ok", "settled", "", pod] : ["in-flight", "clock", "uncertain,", pod];
+    return state === "VolumeMounted" ? ["ok", "settled", "", pod] : ["in-flight", "clock", gettext("uncertain,"), pod];
   });
   const mount = row.operations.find(({name}) => name === "volume_mount" || name === "map_volume");
   if (mount && row.kubelet?.device !== undefined) found.push([...runningState(mount, at), null]);
   else if (mount && !row.kubelet?.device_mountable) found.push([...runningState(mount, at), null]);
-  return found.length > 0 ? found : [[null, "", "no", null]];
+  return found.length > 0 ? found : [[null, "", gettext("no"), null]];
 }
 
 /** An operation as a state: "mounting 0.25 s", "4 failures". */
 function runningState(operation, at) {
-  const {mark, family, doing} = operationLook(operation);
-  if (operation.started !== undefined) return [mark, family, `${doing} ${duration(at - operation.started)}`];
+  const {mark, family, doing, during} = operationLook(operation);
+  if (operation.started !== undefined) return [mark, family, during(duration(at - operation.started))];
   if (operation.failures) return ["backoff", "clock", failureWords(operation.failures)];
   return [mark, family, doing];
 }
@@ -179,17 +228,17 @@ function failureWords(number) {
 export function nextStep(row, at) {
   const {controller, kubelet, trouble} = row;
   if (trouble && trouble.retry_at !== undefined)
-    return gettext("{call} again at {retry_at}", {call: callOf(trouble), retry_at: timeText(trouble.retry_at)});
+    return gettext("{call} again at {time}", {call: callOf(trouble), time: timeText(trouble.retry_at)});
   const running = row.operations.find(({started}) => started !== undefined);
   if (row.desired.length === 0) return endOf(row, running, at);
   if (isRefused(controller)) return gettext("waits for the other node to detach it");
   if (running) return afterOf(running, row);
   if (!kubelet && controller.attached && row.started.length === row.desired.length)
     return gettext("nothing: no container mounts it");
-  if (row.sign === "=" && kubelet) return "nothing";
+  if (row.sign === "=" && kubelet) return gettext("nothing");
   if (kubelet && !kubelet.attached && row.attachable) return waitOf(row);
-  if (!kubelet) return controller?.attached ? gettext("waits for the kubelet") : "attach";
-  return row.sign === "+" ? "mount" : "unmount";
+  if (!kubelet) return controller?.attached ? gettext("waits for the kubelet") : gettext("attach");
+  return row.sign === "+" ? gettext("mount") : gettext("unmount");
 }
 
 /** What a mount waits for. */
@@ -212,14 +261,14 @@ function endOf({kubelet, controller, mounts}, running, at) {
   if (running?.name === "volume_detach") return gettext("nothing after this");
   if (running?.name === "volume_unmount" && kubelet?.device) return gettext("then unmount the device");
   if (running) return controller ? gettext("then detach") : gettext("nothing after this");
-  if (mounts.length > 0) return "unmount";
+  if (mounts.length > 0) return gettext("unmount");
   if (kubelet?.device) return gettext("unmount the device");
   if (controller?.deadline !== undefined && controller.mounted_by_node) {
     return gettext("waits for volumesInUse; force-detach in {deadline}", {
       deadline: duration(controller.deadline - at),
     });
   }
-  return controller ? "detach" : "nothing";
+  return controller ? gettext("detach") : gettext("nothing");
 }
 
 /** The call that failed, such as "MountDevice" or "SetUp", else the title of the operation. */

@@ -1,4 +1,4 @@
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {healthIs} from "./health.js";
 import {duration, timeText} from "../shared/format.js";
 import {callOf, isRefused, shortError, volumesOf} from "./node_volumes.js";
@@ -41,54 +41,73 @@ const rank = ({trouble, refused}) => (trouble ? 0 : refused ? 1 : 2);
 /** "MountDevice of disk-1 failed 4 times, next try at 10.100 s": what fails, how often, and when it is tried again. */
 export function failureWords(name, trouble) {
   const {failures, started, retry_at: again} = trouble;
-  const times = ngettext("once", "{count} times", failures);
-  const then =
-    started === undefined
-      ? gettext("next try at {again}", {again: timeText(again)})
-      : gettext("tried again since {started}", {started: timeText(started)});
-  return gettext("{call} of {name} failed {times}, {then}", {call: callOf(trouble), name, times, then});
+  const call = callOf(trouble);
+  if (started === undefined)
+    return ngettext(
+      "{call} of {name} failed once, next try at {time}",
+      "{call} of {name} failed {count} times, next try at {time}",
+      failures,
+      {call, name, time: timeText(again)},
+    );
+  return ngettext(
+    "{call} of {name} failed once, tried again since {time}",
+    "{call} of {name} failed {count} times, tried again since {time}",
+    failures,
+    {call, name, time: timeText(started)},
+  );
 }
 
-/** What an object's `trouble` is called, by the reason of its Events. */
+/** What is said of an object's `trouble`, by the reason of its Events. */
 const TROUBLES = {
-  ProvisioningFailed: "provisioning",
-  VolumeFailedDelete: "deletion",
-  VolumeFailedRecycle: "recycling",
-  VolumeResizeFailed: "expansion",
-  VolumeModifyFailed: "modification",
-  FailedCreate: gettext("creation of its pods"),
-  FailedPrepareDynamicResources: gettext("preparation of its devices"),
+  ProvisioningFailed: (times) => ngettext("provisioning failed once", "provisioning failed {count} times", times),
+  VolumeFailedDelete: (times) => ngettext("deletion failed once", "deletion failed {count} times", times),
+  VolumeFailedRecycle: (times) => ngettext("recycling failed once", "recycling failed {count} times", times),
+  VolumeResizeFailed: (times) => ngettext("expansion failed once", "expansion failed {count} times", times),
+  VolumeModifyFailed: (times) => ngettext("modification failed once", "modification failed {count} times", times),
+  FailedCreate: (times) =>
+    ngettext("creation of its pods failed once", "creation of its pods failed {count} times", times),
+  FailedPrepareDynamicResources: (times) =>
+    ngettext("preparation of its devices failed once", "preparation of its devices failed {count} times", times),
   // Of these only the files of a cluster tell: in a run, the node of the pod shows what fails of its volumes.
-  FailedAttachVolume: gettext("attachment of a volume"),
-  FailedMount: gettext("mount of a volume"),
-  FailedMapVolume: gettext("mapping of a volume"),
-  FailedCreatePodSandBox: gettext("creation of its sandbox"),
-  FailedPostStartHook: gettext("postStart hook"),
-  InspectFailed: gettext("inspection of an image"),
-  ErrImageNeverPull: gettext("look for an image"),
-  BackOff: gettext("start of a container"),
-  Failed: gettext("start of a container"),
+  FailedAttachVolume: (times) =>
+    ngettext("attachment of a volume failed once", "attachment of a volume failed {count} times", times),
+  FailedMount: (times) => ngettext("mount of a volume failed once", "mount of a volume failed {count} times", times),
+  FailedMapVolume: (times) =>
+    ngettext("mapping of a volume failed once", "mapping of a volume failed {count} times", times),
+  FailedCreatePodSandBox: (times) =>
+    ngettext("creation of its sandbox failed once", "creation of its sandbox failed {count} times", times),
+  FailedPostStartHook: (times) => ngettext("postStart hook failed once", "postStart hook failed {count} times", times),
+  InspectFailed: (times) =>
+    ngettext("inspection of an image failed once", "inspection of an image failed {count} times", times),
+  ErrImageNeverPull: (times) =>
+    ngettext("look for an image failed once", "look for an image failed {count} times", times),
+  BackOff: (times) => ngettext("start of a container failed once", "start of a container failed {count} times", times),
+  Failed: (times) => ngettext("start of a container failed once", "start of a container failed {count} times", times),
 };
+
+function troubleWords(name, failures) {
+  const wordsOf = TROUBLES[name];
+  return wordsOf ? wordsOf(failures) : ngettext("{name} failed once", "{name} failed {count} times", failures, {name});
+}
 
 /** The health of an object of which an operation fails and is tried again; null where none does. */
 export function troubleHealth({trouble}) {
   if (!trouble) return null;
   const {failures, started, retry_at: again, failed, error} = trouble;
-  const times = ngettext("once", "{count} times", failures);
   // What the files tell of a cluster was before its run began.
   const last =
     failed < 0
-      ? gettext("last {failed} before the start", {failed: duration(-failed)})
-      : gettext("last at {failed}", {failed: timeText(failed)});
-  const tried = started === undefined ? last : gettext("tried again since {started}", {started: timeText(started)});
-  const next = again === undefined ? tried : gettext("next try at {again}", {again: timeText(again)});
-  const words = gettext("{value} failed {times}, {next}", {value: TROUBLES[trouble.name] ?? trouble.name, times, next});
-  return healthIs("failing", "failing", ["backoff", "stuck", words], `${words}: ${error}`);
+      ? gettext("last {time} before the start", {time: duration(-failed)})
+      : gettext("last at {time}", {time: timeText(failed)});
+  const tried = started === undefined ? last : gettext("tried again since {time}", {time: timeText(started)});
+  const next = again === undefined ? tried : gettext("next try at {time}", {time: timeText(again)});
+  const words = listText([troubleWords(trouble.name, failures), next]);
+  return healthIs("failing", "failing", ["backoff", "stuck", words], labelled(words, error));
 }
 
 /** The same, with what the driver said. */
 export function failureSentence(name, trouble) {
-  return `${failureWords(name, trouble)}: ${shortError(trouble.error)}`;
+  return labelled(failureWords(name, trouble), shortError(trouble.error));
 }
 
 const failing = new WeakMap();

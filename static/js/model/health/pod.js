@@ -1,4 +1,4 @@
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {clauses, gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {duration, parseId, timeText} from "../shared/format.js";
 import {isFinished, isTerminating, podTerminatingWords} from "../shared/terminating.js";
 import {healthIs} from "./health.js";
@@ -38,7 +38,7 @@ function isAlike(one, other) {
 function terminating(pod, {entities, at}) {
   const node = entities.get(`node/${pod.node}`);
   const isHeld = pod.finalizers?.length > 0 || (pod.node && !node?.ready);
-  const look = ["victim", "stuck", "terminating"];
+  const look = ["victim", "stuck", gettext("terminating")];
   return healthIs(isHeld ? "stuck" : "waiting", "terminating", look, podTerminatingWords(pod, {node, at}));
 }
 
@@ -48,7 +48,7 @@ function unplaced(id, pod, model) {
   const found = pod.assumed ? assumed(pod) : pod.nominated ? nominated(id, pod, model) : queued(pod, model);
   if (!refused) return found;
   const [name, {words, detail, mark, family}] = refused;
-  return healthIs("failing", found.place, [mark, family, `${name}: ${words}`], `${name}: ${detail}`);
+  return healthIs("failing", found.place, [mark, family, labelled(name, words)], labelled(name, detail));
 }
 
 function refusedClaim(id, {claims = []}, {entities}) {
@@ -71,10 +71,9 @@ function nominated(id, pod, {entities, nodes, at}) {
   const place = queue ?? "other";
   const node = entities.get(`node/${name}`);
   if (!node?.ready) {
-    const words = gettext("nominated to {name}, which {node}", {
-      name,
-      node: node ? gettext("is NotReady") : gettext("does not exist"),
-    });
+    const words = node
+      ? gettext("nominated to {name}, which is NotReady", {name})
+      : gettext("nominated to {name}, which does not exist", {name});
     return healthIs("stuck", place, look(words));
   }
   const victims = [...(nodes.pods.get(name) ?? [])].filter(
@@ -82,15 +81,22 @@ function nominated(id, pod, {entities, nodes, at}) {
   );
   if (victims.length === 0) return healthIs("waiting", place, look(gettext("nominated to {name}", {name})));
   const first = parseId(victims[0][0]).name;
-  const who = victims.length === 1 ? first : gettext("{first} and {count} more", {first, count: victims.length - 1});
-  const words = gettext("waits for {who} to end on {name}", {who, name});
+  const words =
+    victims.length === 1
+      ? gettext("waits for {pod} to end on {name}", {pod: first, name})
+      : ngettext(
+          "waits for {pod} and {count} more to end on {name}",
+          "waits for {pod} and {count} more to end on {name}",
+          victims.length - 1,
+          {pod: first, name},
+        );
   const left = Math.max(...victims.map(([, {deleting}]) => deleting)) - at;
-  const grace = left > 0 ? gettext("{left} of grace left", {left: duration(left)}) : gettext("their grace is over");
+  const grace = left > 0 ? gettext("{time} of grace left", {time: duration(left)}) : gettext("their grace is over");
   return healthIs(
     "waiting",
     place,
     look(words),
-    gettext("nominated to {name}: {words}, {grace}", {name, words, grace}),
+    labelled(gettext("nominated to {name}", {name}), listText([words, grace])),
   );
 }
 
@@ -104,7 +110,7 @@ function placed(id, pod, node) {
       "stuck",
       "stuck",
       ["no", "stuck", words],
-      gettext("{words}: the pod garbage collector deletes the pod", {words}),
+      labelled(words, gettext("the pod garbage collector deletes the pod")),
     );
   }
   if (!node.ready) {
@@ -113,7 +119,7 @@ function placed(id, pod, node) {
       "stuck",
       "stuck",
       ["no", "stuck", words],
-      gettext("{words}: no kubelet reports how the pod is", {words}),
+      labelled(words, gettext("no kubelet reports how the pod is")),
     );
   }
   if (phase === "Running")
@@ -130,23 +136,30 @@ function toldHealth(pod) {
   const {told, node} = pod;
   if (!told) return null;
   const {container, reason, message, restarts, is_fault: isFault, since} = told;
-  const often = restarts
-    ? gettext(", restarted {restarts}", {restarts: ngettext("once", "{count} times", restarts)})
-    : "";
+  const often = restarts ? ngettext("restarted once", "restarted {count} times", restarts) : "";
   if (isFault) {
     const trouble = troubleHealth(pod);
-    const words = `${container}: ${reason}${often}${trouble ? `; ${trouble.words}` : ""}`;
+    const facts = listText([reason, often].filter(Boolean));
+    const words = labelled(container, clauses([facts, trouble?.words]));
     const said = message ?? pod.trouble?.error;
-    return healthIs("failing", "failing", ["backoff", "stuck", words], said ? `${words}: ${said}` : words);
+    return healthIs("failing", "failing", ["backoff", "stuck", words], labelled(words, said));
   }
   const isLate = since < -PATIENCE;
-  const long = since < 0 ? gettext(" since {since} before the start", {since: duration(-since)}) : "";
-  const words = container
-    ? gettext("{reason} on {node}{long}", {reason, node, long})
-    : gettext("runs on {node} and is not ready{long}: {reason}", {node, long, reason});
+  const words = container ? reasonWords(reason, node, since) : notReadyWords(reason, node, since);
   const look = isLate ? ["no", "stuck"] : ["in-flight", "working"];
   const place = isLate ? "stuck" : "starting";
-  return healthIs(isLate ? "stuck" : "waiting", place, [...look, words], message ? `${words}: ${message}` : words);
+  return healthIs(isLate ? "stuck" : "waiting", place, [...look, words], labelled(words, message));
+}
+
+function reasonWords(reason, node, since) {
+  if (since >= 0) return gettext("{reason} on {node}", {reason, node});
+  return gettext("{reason} on {node} since {time} before the start", {reason, node, time: duration(-since)});
+}
+
+function notReadyWords(reason, node, since) {
+  if (since >= 0) return gettext("runs on {node} and is not ready: {reason}", {node, reason});
+  const time = duration(-since);
+  return gettext("runs on {node} and is not ready since {time} before the start: {reason}", {node, time, reason});
 }
 
 function starting(pod, awaited) {
@@ -166,19 +179,23 @@ function starting(pod, awaited) {
       "stuck",
       "stuck",
       ["no", "stuck", words],
-      gettext("{words}, and only one node may have it attached", {words}),
+      gettext("{volume} is attached to another node, and only one node may have it attached", {volume}),
     );
   }
   const look = step === "attach" ? ["attach", "ready"] : ["mount", "working"];
-  return healthIs("waiting", "starting", [...look, gettext("waits for the {step} of {volume}", {step, volume})]);
+  const words =
+    step === "attach"
+      ? gettext("waits for the attach of {volume}", {volume})
+      : gettext("waits for the mount of {volume}", {volume});
+  return healthIs("waiting", "starting", [...look, words]);
 }
 
 const QUEUE_LOOK = {
   in_flight: ["in-flight", "working", gettext("in flight")],
-  active: ["active", "ready", "active"],
+  active: ["active", "ready", gettext("active")],
   backoff: ["backoff", "clock", gettext("in backoff")],
-  unschedulable: ["unschedulable", "stuck", "unschedulable"],
-  gated: ["gated", "held", "gated"],
+  unschedulable: ["unschedulable", "stuck", gettext("unschedulable")],
+  gated: ["gated", "held", gettext("gated")],
 };
 
 function queued(pod, model) {
@@ -186,17 +203,14 @@ function queued(pod, model) {
   const look = QUEUE_LOOK[queue];
   if (queue === "unschedulable") return healthIs("stuck", queue, look, blockerWords(pod) || look[2]);
   if (queue === "backoff") {
-    const when = until === undefined ? "" : gettext(" until {until}", {until: timeText(until)});
-    return healthIs("waiting", queue, look, [blockerWords(pod), `${look[2]}${when}`].filter(Boolean).join("; "));
+    const words = until === undefined ? look[2] : gettext("in backoff until {time}", {time: timeText(until)});
+    return healthIs("waiting", queue, look, clauses([blockerWords(pod), words]));
   }
   if (queue === "gated") {
-    const several = gates.length === 1 ? "gate" : "gates";
-    return healthIs(
-      "waiting",
-      queue,
-      look,
-      gates.length > 0 ? gettext("scheduling {several} {gates}", {several, gates: listed(gates)}) : look[2],
-    );
+    const words = ngettext("scheduling gate {gates}", "scheduling gates {gates}", gates.length, {
+      gates: listText(gates),
+    });
+    return healthIs("waiting", queue, look, gates.length > 0 ? words : look[2]);
   }
   if (queue) return healthIs("waiting", queue, look);
   if (isFinished(pod)) return healthIs("well", "finished", ["vbound", "held", phase]);

@@ -1,5 +1,5 @@
 /** The binding of a cycle in time. */
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 
 /** When the n-th thing of a kind was told, in ns. */
@@ -45,7 +45,7 @@ export function bindingMoments(answer, events) {
 function lookMoments({is_bound: isBound, caches}, at) {
   const versions = caches.map(({latest_version: version}) => version).filter(Boolean);
   const text = isBound
-    ? gettext("looks: bound, rv {versions}", {versions: listed(versions)})
+    ? gettext("looks: bound, rv {versions}", {versions: listText(versions)})
     : gettext("looks: not yet");
   return [{at, lane: "scheduler", family: isBound ? "settled" : "clock", text}];
 }
@@ -62,7 +62,7 @@ function otherMoments({volumes}, events) {
     at,
     lane: OTHERS[component],
     family: "settled",
-    text: listed(kinds),
+    text: listText(kinds),
   }));
 }
 

@@ -1,5 +1,5 @@
 /** The searches of a cycle's Filter, node by node. */
-import {listed} from "../../lib/words.js";
+import {listText} from "../../lib/words.js";
 
 /** More nodes than this are shown by reason. */
 export const MOST_ROWS = 60;
@@ -28,7 +28,7 @@ export function groupsOf(search) {
 /** Why a node was refused: [arithmetic, its result], as ["4000 − 3900 − 1000:", "cpu 900m short"]. */
 export function whyOf({refusal, text, unit, numbers}) {
   const amounts = numbers?.[unit];
-  const result = text || listed(refusal.reasons);
+  const result = text || listText(refusal.reasons);
   if (amounts?.allocatable === undefined || amounts.used === undefined) return ["", result];
   return [`${amounts.allocatable} − ${amounts.used} − ${amounts.requested}:`, result];
 }

@@ -1,5 +1,5 @@
 /** What the scheduler holds while a cycle runs, as the cycle itself tells it. */
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {parseId, timeText} from "../shared/format.js";
 import {hasBindQueue, stepOfTold} from "./cycle.js";
 
@@ -31,10 +31,10 @@ function stepPlace(steps, id) {
 function groupsOf(answer) {
   /** @type {[string, any[]][]} */
   const groups = [
-    ["Queue", queueRows(answer)],
+    [gettext("Queue"), queueRows(answer)],
     [gettext("Snapshot of this cycle"), snapshotRows(answer)],
   ];
-  if (answer.assume) groups.push([`Cache, ${answer.assume.assumed.node}`, nodeRows(answer)]);
+  if (answer.assume) groups.push([gettext("Cache, {node}", {node: answer.assume.assumed.node}), nodeRows(answer)]);
   if (answer.volumes) groups.push([gettext("Volumes and claims"), volumeRows(answer)]);
   return groups;
 }
@@ -74,7 +74,7 @@ function queueRows({pod, pop, queue, steps}) {
 }
 
 function names(keys) {
-  return listed(keys.map((key) => parseId(`pod/${key}`).name)) || "–";
+  return listText(keys.map((key) => parseId(`pod/${key}`).name)) || "–";
 }
 
 function snapshotRows({snapshot, order, filter, version}) {

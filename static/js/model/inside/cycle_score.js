@@ -1,6 +1,6 @@
 /** The scores of a cycle: bars, and the arithmetic of each plugin on each node. */
 import {gettext} from "../../lib/words.js";
-import {bytes} from "../shared/format.js";
+import {bytes, fixed} from "../shared/format.js";
 
 const MOST_NODES = 10;
 /** A part that is the same for all nodes is drawn at most so many times as long as what differs. */
@@ -58,12 +58,13 @@ export function barsOf({nodes, plugins, same}) {
  */
 export function linesOf({shown, raw, normalized, weighted}, {weight, normalizes}) {
   const terms = termLines(shown?.terms ?? []);
-  const rawLine = normalizes || terms.length === 0 ? [["raw", String(raw)]] : [];
+  const rawLine = normalizes || terms.length === 0 ? [[gettext("raw"), String(raw)]] : [];
   const last = normalizes ? gettext("normalised {normalized}, × {weight}", {normalized, weight}) : `${raw} × ${weight}`;
   return [...terms, ...rawLine, [last, String(weighted)]];
 }
 
-const USED = gettext(" used with the pod");
+// eslint-disable-next-line words/catalogue -- what the engine calls a term
+const USED = " used with the pod";
 
 /** A resource's use, allocatable and score are one line: "cpu 2950m / 4000m", 26. */
 function termLines(terms) {
@@ -72,8 +73,8 @@ function termLines(terms) {
     const {name, value, unit} = terms[place];
     const resource = name.endsWith(USED) ? name.slice(0, -USED.length) : "";
     const [whole, score] = terms.slice(place + 1, place + 3);
-    if (resource && whole?.name === gettext("{resource} allocatable", {resource})) {
-      const scores = score?.name === gettext("{resource} score", {resource});
+    if (resource && whole?.name === `${resource} allocatable`) {
+      const scores = score?.name === `${resource} score`;
       const part = `${resource} ${amountOf(resource, value, unit)} / ${amountOf(resource, whole.value, unit)}`;
       lines.push([part, scores ? String(score.value) : shareOf(value, whole.value)]);
       place += scores ? 2 : 1;
@@ -85,7 +86,7 @@ function termLines(terms) {
 }
 
 function shareOf(part, whole) {
-  return whole === 0 ? "–" : (part / whole).toFixed(4);
+  return whole === 0 ? "–" : fixed(part / whole, 4);
 }
 
 function amountOf(name, value, unit) {

@@ -1,14 +1,9 @@
 /** The words of a scheduling cycle: what came out of each step, and what it means. */
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {clauses, gettext, listText, ngettext, sentences} from "../../lib/words.js";
 import {count, duration, parseId, timeText} from "../shared/format.js";
 import {hasBindQueue} from "./cycle.js";
 import {fittingOf, groupsOf, mainSearch} from "./cycle_filter.js";
 import {scoresOf} from "./cycle_score.js";
-
-/** "1 node", "3 nodes". */
-export function many(number, one, several = `${one}s`) {
-  return `${count(number)} ${number === 1 ? one : several}`;
-}
 
 /** The zone of the node tree without its region: "eu-1:\0:eu-1a" → "eu-1a". */
 export function zoneName(zone) {
@@ -21,7 +16,7 @@ function podName({pod}) {
 
 /** What came out of a step, in a few words. */
 export function outcomeOf({id, state}, answer) {
-  if (state === "ahead") return "ahead";
+  if (state === "ahead") return gettext("ahead");
   if (state === "off") return gettext("not reached");
   return OUTCOMES[id](answer);
 }
@@ -30,16 +25,17 @@ const OUTCOMES = {
   pop: ({pop}) => (pop.event === "Pop" ? gettext("first of activeQ") : pop.event),
   snapshot: ({snapshot}) => {
     const {copied, kept} = snapshot.taken;
-    return ngettext("{count} of {count} node copied", "{count} of {count} nodes copied", copied.length + kept, {
-      count: copied.length,
+    return ngettext("{copied} of {count} node copied", "{copied} of {count} nodes copied", copied.length + kept, {
+      copied: count(copied.length),
     });
   },
   order: ({order}) => gettext("starts at index {start}", {start: order.searched.start}),
   prefilter: ({pre_filter: answers}) => {
     const refuses = answers.find(({way}) => way === "refuses" || way === "fails");
-    if (refuses) return `${refuses.plugin} ${refuses.way}`;
-    return ngettext("{count} of {count} plugin skip", "{count} of {count} plugins skip", answers.length, {
-      count: answers.filter(({way}) => way === "skip").length,
+    if (refuses?.way === "fails") return gettext("{plugin} fails", {plugin: refuses.plugin});
+    if (refuses) return gettext("{plugin} refuses", {plugin: refuses.plugin});
+    return ngettext("{skips} of {count} plugin skip", "{skips} of {count} plugins skip", answers.length, {
+      skips: answers.filter(({way}) => way === "skip").length,
     });
   },
   filter: ({filter}) => {
@@ -61,7 +57,7 @@ const OUTCOMES = {
   },
   host: ({host}) =>
     host.tied.length > 1
-      ? gettext("{node}, one of {count} tied", {node: host.node, count: host.tied.length})
+      ? gettext("{node}, one of {tied} tied", {node: host.node, tied: count(host.tied.length)})
       : host.node,
   bindqueue: ({rounds}) => {
     const ended = rounds.find(({what}) => what === "ended");
@@ -71,7 +67,7 @@ const OUTCOMES = {
   assume: ({assume, volumes}) => {
     const bound = volumes?.assumed.at(-1)?.bind.map(({volume}) => volume) ?? [];
     if (assume.forgotten) return gettext("forgotten again");
-    return bound.length > 0 ? gettext("pod, then {bound}", {bound: listed(bound)}) : gettext("the pod alone");
+    return bound.length > 0 ? gettext("pod, then {bound}", {bound: listText(bound)}) : gettext("the pod alone");
   },
   permit: (answer) => pointWords(pointOf(answer, "Permit"), gettext("no plugin waits")),
   prebind: (answer) => {
@@ -90,7 +86,7 @@ export function pointOf({points}, name) {
 function pointWords(point, empty) {
   if (!point) return empty;
   return point.code === "Success"
-    ? many(point.answers.length, gettext("plugin says Success"), gettext("plugins say Success"))
+    ? ngettext("{count} plugin says Success", "{count} plugins say Success", point.answers.length)
     : point.code;
 }
 
@@ -124,27 +120,31 @@ const SENTENCES = {
     const {copied, kept} = snapshot.taken;
     if (copied.length === 0) return gettext("Nothing changed since the last snapshot, so no node is copied.");
     return ngettext(
-      "Only what changed since the last snapshot is copied: {count} of {count} node.",
-      "Only what changed since the last snapshot is copied: {count} of {count} nodes.",
+      "Only what changed since the last snapshot is copied: {copied} of {count} node.",
+      "Only what changed since the last snapshot is copied: {copied} of {count} nodes.",
       copied.length + kept,
-      {count: count(copied.length)},
+      {copied: count(copied.length)},
     );
   },
   order: ({order, version}) => {
-    const where =
-      version === "v1.11"
-        ? gettext("from the first node")
-        : gettext("from index {start}", {start: order.searched.start});
-    return order.tree.zones.length > 1
-      ? gettext("One node from each zone in turn, {where}, so that the first nodes looked at are spread.", {where})
-      : gettext("All nodes are in one zone. They are looked at in order, {where}.", {where});
+    const {start} = order.searched;
+    const isSpread = order.tree.zones.length > 1;
+    if (version === "v1.11")
+      return isSpread
+        ? gettext("One node from each zone in turn, from the first node, so that the first nodes looked at are spread.")
+        : gettext("All nodes are in one zone. They are looked at in order, from the first node.");
+    return isSpread
+      ? gettext("One node from each zone in turn, from index {start}, so that the first nodes looked at are spread.", {
+          start,
+        })
+      : gettext("All nodes are in one zone. They are looked at in order, from index {start}.", {start});
   },
   prefilter: ({pre_filter: answers}) => {
     const refuses = answers.find(({way}) => way === "refuses" || way === "fails");
     if (refuses)
       return gettext("{plugin} ends the cycle before a node is looked at: {reasons}.", {
         plugin: refuses.plugin,
-        reasons: listed(refuses.reasons),
+        reasons: listText(refuses.reasons),
       });
     const skips = answers.filter(({way}) => way === "skip").length;
     if (skips === 0) return gettext("Each plugin reads the pod once. All of them have something to check.");
@@ -158,22 +158,30 @@ const SENTENCES = {
     const search = mainSearch(filter);
     const fitting = fittingOf(search);
     if (fitting === 0) return blockerOf(search);
-    return gettext("A node is dropped at its first refusal. {calls} of {many} are made; {many2}.", {
-      calls: count(search.calls),
-      many: many(search.calls_at_most, "call"),
-      many2: many(fitting, gettext("node passes"), gettext("nodes pass")),
-    });
+    return sentences([
+      gettext("A node is dropped at its first refusal."),
+      sentence(
+        clauses([
+          ngettext("{calls} of {count} call are made", "{calls} of {count} calls are made", search.calls_at_most, {
+            calls: count(search.calls),
+          }),
+          ngettext("{count} node passes", "{count} nodes pass", fitting),
+        ]),
+      ),
+    ]);
   },
   postfilter: ({post_filter: {outcome}, filter}) => {
     if (!outcome.node) return outcome.message || gettext("Preemption finds no node where evictions would help.");
     const chosen = outcome.candidates.find(({node}) => node === outcome.node);
-    const gone = chosen ? many(chosen.victims.length, "pod") : gettext("no pod");
-    return ngettext(
-      "{filter}On {node} there is room once {gone} of lower priority is gone: the pod is nominated there, and will be tried again.",
-      "{filter}On {node} there is room once {gone} of lower priority are gone: the pod is nominated there, and will be tried again.",
-      chosen?.victims.length,
-      {filter: filter ? gettext("No node passes. ") : "", node: outcome.node, gone},
-    );
+    return sentences([
+      filter && gettext("No node passes."),
+      ngettext(
+        "On {node} there is room once {count} pod of lower priority is gone: the pod is nominated there, and will be tried again.",
+        "On {node} there is room once {count} pods of lower priority are gone: the pod is nominated there, and will be tried again.",
+        chosen?.victims.length ?? 0,
+        {node: outcome.node},
+      ),
+    ]);
   },
   score: (answer) => {
     if (!answer.score.is_compared) return gettext("Only one node fits, so nothing is scored.");
@@ -181,14 +189,21 @@ const SENTENCES = {
     const totals = nodes
       .slice(0, 3)
       .map(({node, total}) => gettext("{node} gets {total}", {node, total: count(total)}));
-    return `${listed(totals)}. ${same > 0 ? gettext("{same} points of each are the same.", {same: count(same)}) : gettext("Each plugin tells the nodes apart.")}`;
+    return sentences([
+      sentence(listText(totals)),
+      same > 0
+        ? gettext("{same} points of each are the same.", {same: count(same)})
+        : gettext("Each plugin tells the nodes apart."),
+    ]);
   },
   host: ({host}) => {
     if (host.tied.length < 2) return gettext("{node} has the highest score.", {node: host.node});
-    return ngettext("{count} node have {total}. {value}", "{count} nodes have {total}. {value}", host.tied.length, {
-      total: count(host.total),
-      value: TIES[host.way]?.(host.node) ?? gettext("{node} is taken.", {node: host.node}),
-    });
+    return sentences([
+      ngettext("{count} node have {total}.", "{count} nodes have {total}.", host.tied.length, {
+        total: count(host.total),
+      }),
+      TIES[host.way]?.(host.node) ?? gettext("{node} is taken.", {node: host.node}),
+    ]);
   },
   bindqueue: ({rounds}) =>
     rounds.length === 0
@@ -199,17 +214,16 @@ const SENTENCES = {
   assume: (answer) => {
     const {assume, volumes} = answer;
     const bound = volumes?.assumed.at(-1)?.bind.map(({volume}) => volume) ?? [];
-    const too = bound.length > 0 ? gettext(" and {bound} as taken", {bound: listed(bound)}) : "";
-    const known =
-      bound.length > 0
-        ? gettext("though the API server knows neither")
-        : gettext("though the API server does not know it yet");
-    return gettext("From here the scheduler counts {pod} on {node}{too}, {known}.", {
-      pod: podName(answer),
-      node: assume.assumed.node,
-      too,
-      known,
-    });
+    const facts = {pod: podName(answer), node: assume.assumed.node};
+    if (bound.length === 0)
+      return gettext(
+        "From here the scheduler counts {pod} on {node}, though the API server does not know it yet.",
+        facts,
+      );
+    return gettext(
+      "From here the scheduler counts {pod} on {node} and {volumes} as taken, though the API server knows neither.",
+      {...facts, volumes: listText(bound)},
+    );
   },
   permit: (answer) => {
     const point = pointOf(answer, "Permit");
@@ -217,7 +231,7 @@ const SENTENCES = {
       return gettext(
         "No plugin of this profile asks to wait. The loop is free: the next cycle may start while this pod binds.",
       );
-    return `${listed(point.answers.map(({plugin, code}) => gettext("{plugin} says {code}", {plugin, code})))}.`;
+    return sentence(listText(point.answers.map(({plugin, code}) => gettext("{plugin} says {code}", {plugin, code}))));
   },
   prebind: ({volumes}) => {
     const {written = [], looks = []} = volumes ?? {};
@@ -235,7 +249,7 @@ const SENTENCES = {
       ? gettext("One write to pods/{name}/binding. When the watch brings it back, the assumption becomes a fact.", {
           name: parseId(`pod/${pod}`).name,
         })
-      : gettext("The write fails: {reasons}.", {reasons: listed(bind.reasons) || bind.code}),
+      : gettext("The write fails: {reasons}.", {reasons: listText(bind.reasons) || bind.code}),
 };
 
 const TIES = {
@@ -248,26 +262,23 @@ const TIES = {
 export function blockerOf(search) {
   const reasons = groupsOf(search)
     .slice(0, 3)
-    .map((group) => `${count(group.many)} × ${listed(group.reasons) || group.plugin}`);
-  const absent =
-    search.absent > 0
-      ? ngettext(
-          " {count} node was left out by PreFilter.",
-          " {count} nodes were left out by PreFilter.",
-          search.absent,
-        )
-      : "";
-  return ngettext(
-    "None of {count} node fits: {reasons}.{absent}",
-    "None of {count} nodes fits: {reasons}.{absent}",
-    search.nodes.length,
-    {reasons: reasons.join("; "), absent},
-  );
+    .map((group) => `${count(group.many)} × ${listText(group.reasons) || group.plugin}`);
+  return sentences([
+    ngettext("None of {count} node fits: {reasons}.", "None of {count} nodes fits: {reasons}.", search.nodes.length, {
+      reasons: clauses(reasons),
+    }),
+    search.absent > 0 &&
+      ngettext("{count} node was left out by PreFilter.", "{count} nodes were left out by PreFilter.", search.absent),
+  ]);
+}
+
+function sentence(words) {
+  return gettext("{words}.", {words});
 }
 
 /** How long a band took, as the engine tells it: "serial · 162 ms". */
 export function bandWords(band, {began, ended}) {
-  const kind = band === "binding" ? "async" : "serial";
+  const kind = band === "binding" ? gettext("async") : gettext("serial");
   return began === null || ended === null || ended === began ? kind : `${kind} · ${duration(ended - began)}`;
 }
 
@@ -275,7 +286,7 @@ export function bandWords(band, {began, ended}) {
 export function cycleWords(answer) {
   const {bind, queue} = answer;
   if (bind?.code === "Success") return gettext("bound to {node}", {node: bind.node});
-  if (queue.requeued) return gettext("back to {value}", {value: PLACES[queue.requeued.place] ?? queue.requeued.place});
+  if (queue.requeued) return gettext("back to {place}", {place: PLACES[queue.requeued.place] ?? queue.requeued.place});
   return answer.assume
     ? gettext("assumed on {node}", {node: answer.assume.assumed.node})
     : hasBindQueue(answer)
@@ -311,21 +322,16 @@ export function requeuedWords({place, judged_by: judge, missed, pod_scheduling_c
 
 /** How a backoff came about. */
 export function backoffWords({failures, initial, maximum, duration: length, ends, over_at: over}) {
-  const grown =
+  const facts = {initial: duration(initial), length: duration(length), end: timeText(ends)};
+  return sentences([
     failures > 1
       ? ngettext(
-          ", doubled {count} time, at most {maximum}",
-          ", doubled {count} times, at most {maximum}",
+          "Backoff: {initial}, doubled {count} time, at most {maximum}: {length}, until {end}.",
+          "Backoff: {initial}, doubled {count} times, at most {maximum}: {length}, until {end}.",
           failures - 1,
-          {maximum: duration(maximum)},
+          {...facts, maximum: duration(maximum)},
         )
-      : "";
-  const flush = over > ends ? gettext(" It may be tried from {over} on.", {over: timeText(over)}) : "";
-  return gettext("Backoff: {initial}{grown}: {length}, until {ends}.{flush}", {
-    initial: duration(initial),
-    grown,
-    length: duration(length),
-    ends: timeText(ends),
-    flush,
-  });
+      : gettext("Backoff: {initial}: {length}, until {end}.", facts),
+    over > ends && gettext("It may be tried from {time} on.", {time: timeText(over)}),
+  ]);
 }

@@ -1,5 +1,5 @@
 /** What a cycle would have decided, had its pod asked for another amount, as lines over the amounts. */
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {amount as amountText, count, parseId} from "../shared/format.js";
 
 const LINES = 3;
@@ -67,24 +67,29 @@ export function scalesOf({supposed}, {lowest, highest}, {left, width, top, heigh
 /** What would have come of the amount, in a sentence. */
 export function supposedWords({tied, fits, refused}) {
   if (fits === 0)
-    return gettext("No node would fit: {refused}.", {refused: listed(refused) || gettext("none is left")});
-  if (fits === 1) return gettext("Only {value} would fit, so nothing would be scored.", {value: tied[0]});
+    return refused.length > 0
+      ? gettext("No node would fit: {reasons}.", {reasons: listText(refused)})
+      : gettext("No node would fit: none is left.");
+  if (fits === 1) return gettext("Only {node} would fit, so nothing would be scored.", {node: tied[0]});
   if (tied.length > 1)
-    return gettext("{tied} would tie, of {fits} that fit.", {tied: listed(tied.slice(0, LINES)), fits: count(fits)});
-  return gettext("{value} would win, of {fits} that fit.", {value: tied[0], fits: count(fits)});
+    return gettext("{nodes} would tie, of {fits} that fit.", {
+      nodes: listText(tied.slice(0, LINES)),
+      fits: count(fits),
+    });
+  return gettext("{node} would win, of {fits} that fit.", {node: tied[0], fits: count(fits)});
 }
 
 /** How a fork tries the amount: {id, commands, trial}, or null where no node would fit. */
 export function trialOf({pod, resource, asked}, {amount, tied, fields}) {
   if (tied.length === 0) return null;
   const id = `pod/${pod}`;
-  const order = gettext("{name} asks for {amount} instead of {amount2}", {
+  const order = gettext("{name} asks for {amount} instead of {before}", {
     name: parseId(id).name,
     amount: amountText(resource, amount),
-    amount2: amountText(resource, asked),
+    before: amountText(resource, asked),
   });
-  const end =
-    tied.length === 1 ? {node: tied[0]} : {outcome: gettext("it is bound to {tied}", {tied: tied.join(" or ")})};
+  // eslint-disable-next-line words/catalogue, words/whole -- kept in the run, and compared with what the engine says
+  const end = tied.length === 1 ? {node: tied[0]} : {outcome: `it is bound to ${tied.join(" or ")}`};
   return {id, commands: [{verb: "patch", object: id, patch: {spec: fields}}], trial: {order, at: null, ...end}};
 }
 

@@ -1,4 +1,4 @@
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {gettext, gettextOf, ngettext} from "../../lib/words.js";
 import {callOf, operationLook, volumesOf} from "../health/node_volumes.js";
 import {duration, moment, parseId, timeText} from "../shared/format.js";
 import {ATTACHING, BINDING, DELETIONS, ENDS, SYNCS, TICKS} from "./sentences.js";
@@ -10,7 +10,7 @@ const UNKNOWN = ["", ""];
 /** A step in words: {title, outcome, sentence}. */
 export function wordsOf(step) {
   const [[outcome, sentence], facts] = saidOf(step);
-  return {title: titleOf(step), outcome: filled(outcome, facts), sentence: filled(sentence, facts)};
+  return {title: titleOf(step), outcome: gettextOf(outcome, facts), sentence: gettextOf(sentence, facts)};
 }
 
 function saidOf(step) {
@@ -43,10 +43,9 @@ function foundBy({taken}) {
 
 function bindingSaid({function: name, outcome, says, writes, entity}) {
   const facts = {...says, pod: says.pod ? parseId(`pod/${says.pod}`).name : "", claim: nameOf(entity)};
-  if (name === "AssumePodVolumes") return [BINDING[says.volume ? "assumed" : gettext("assumed node")], facts];
+  if (name === "AssumePodVolumes") return [BINDING[says.volume ? "assumed" : "assumed node"], facts];
   if (name === "BindPodVolumes" && outcome === "written") return [BINDING[writes[0].kind], facts];
-  if (outcome === "fails")
-    return [BINDING[name === "checkBindings" ? gettext("check fails") : gettext("provisioning fails")], facts];
+  if (outcome === "fails") return [BINDING[name === "checkBindings" ? "check fails" : "provisioning fails"], facts];
   return [BINDING[outcome] ?? UNKNOWN, facts];
 }
 
@@ -74,7 +73,8 @@ function tickSaid({pods, asked, volumes, before}) {
 /** ["web", "api", "shop"] → "web and 2 more". */
 function listed(names) {
   const [first = "", ...others] = new Set(names);
-  return others.length === 0 ? first : gettext("{first} and {count} more", {first, count: others.length});
+  if (others.length === 0) return first;
+  return ngettext("{first} and {count} more", "{first} and {count} more", others.length, {first});
 }
 
 function endSaid({outcome, error, tick}) {
@@ -85,9 +85,9 @@ function endSaid({outcome, error, tick}) {
     delay: duration(ended.delay),
     retry: moment(ended.retry_at ?? 0),
   };
-  if (error === "") return [ENDS[isEqual(ended.volume, tick) ? "succeeds" : gettext("succeeds, more to do")], facts];
-  if (ended.operation === VERIFY) return [ENDS[gettext("verify fails")], facts];
-  return [ENDS[ended.failures === 1 ? gettext("fails once") : outcome] ?? UNKNOWN, facts];
+  if (error === "") return [ENDS[isEqual(ended.volume, tick) ? "succeeds" : "succeeds, more to do"], facts];
+  if (ended.operation === VERIFY) return [ENDS["verify fails"], facts];
+  return [ENDS[ended.failures === 1 ? "fails once" : outcome] ?? UNKNOWN, facts];
 }
 
 /** Whether the two states agree on a volume, which neither has when it is gone. */
@@ -102,13 +102,13 @@ export function volumeName(unique, ...states) {
   return shortName(unique);
 }
 
-function filled(text, facts) {
-  return text.replaceAll(/\{(\w+)\}/g, (place, name) => facts[name] ?? place);
-}
-
 /** The sentence for a step that was repeated: how often, and until when. */
 export function repeatedWords({repeated, last_at: last}) {
   if (repeated === 0) return "";
-  const times = ngettext("once more", "{count} times more", repeated);
-  return gettext("The same happened {times}, until {last}.", {times, last: timeText(last)});
+  return ngettext(
+    "The same happened once more, until {last}.",
+    "The same happened {count} times more, until {last}.",
+    repeated,
+    {last: timeText(last)},
+  );
 }

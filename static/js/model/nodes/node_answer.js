@@ -1,14 +1,26 @@
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, labelled, ngettext, sentences} from "../../lib/words.js";
 import {moment, parseId} from "../shared/format.js";
 import {isTerminating, terminatingWords} from "../shared/terminating.js";
 import {failureSentence, failureWords} from "../health/operations.js";
 import {isRefused, volumesOf} from "../health/node_volumes.js";
 
 const PRESSURE = {
-  "node.kubernetes.io/memory-pressure": gettext("is short of memory"),
-  "node.kubernetes.io/disk-pressure": gettext("is short of disk"),
-  "node.kubernetes.io/pid-pressure": gettext("is short of process ids"),
-  "node.kubernetes.io/network-unavailable": gettext("has no network"),
+  "node.kubernetes.io/memory-pressure": {
+    words: gettext("is short of memory"),
+    sentence: (name) => gettext("{name} is short of memory", {name}),
+  },
+  "node.kubernetes.io/disk-pressure": {
+    words: gettext("is short of disk"),
+    sentence: (name) => gettext("{name} is short of disk", {name}),
+  },
+  "node.kubernetes.io/pid-pressure": {
+    words: gettext("is short of process ids"),
+    sentence: (name) => gettext("{name} is short of process ids", {name}),
+  },
+  "node.kubernetes.io/network-unavailable": {
+    words: gettext("has no network"),
+    sentence: (name) => gettext("{name} has no network", {name}),
+  },
 };
 
 const STUCK = /** @type {const} */ ({state: "stuck", mark: "no", family: "stuck"});
@@ -54,7 +66,7 @@ function terminating(name, node, at) {
     words: gettext("terminating"),
     pod: null,
     figure: null,
-    sentence: gettext("{name} is being deleted. {terminating}", {name, terminating: terminatingWords(node, {at})}),
+    sentence: sentences([gettext("{name} is being deleted.", {name}), terminatingWords(node, {at})]),
   };
 }
 
@@ -80,10 +92,10 @@ function failing(name, rows, at) {
   const [waits] = failed.waiting[0] ?? [];
   const [wants] = failed.desired[0] ?? [];
   const sentence = waits
-    ? gettext("{key} cannot start: {what}", {key: parseId(waits).key || waits, what})
+    ? labelled(gettext("{pod} cannot start", {pod: parseId(waits).key || waits}), what)
     : wants
-      ? gettext("{wants} needs it: {what}", {wants, what})
-      : gettext("{name} stays on {name2}: {what}", {name: failed.name, name2: name, what});
+      ? labelled(gettext("{pod} needs it", {pod: wants}), what)
+      : labelled(gettext("{volume} stays on {node}", {volume: failed.name, node: name}), what);
   return {
     state: /** @type {const} */ ("failing"),
     mark: "backoff",
@@ -115,10 +127,15 @@ function refused(rows) {
     figure: null,
     since,
     volume: row.unique,
-    sentence: gettext(
-      "{name} cannot be attached for {pod}: it is attached to another node, and only one node may have it attached.",
-      {name: row.name, pod: pod ?? "a pod"},
-    ),
+    sentence: pod
+      ? gettext(
+          "{name} cannot be attached for {pod}: it is attached to another node, and only one node may have it attached.",
+          {name: row.name, pod},
+        )
+      : gettext(
+          "{name} cannot be attached for a pod: it is attached to another node, and only one node may have it attached.",
+          {name: row.name},
+        ),
   };
 }
 
@@ -149,14 +166,13 @@ function pressed(name, node) {
   if (!taint) return null;
   return {
     ...STUCK,
-    words: PRESSURE[taint.key],
+    words: PRESSURE[taint.key].words,
     pod: null,
     figure: null,
-    sentence: gettext("{name} {value}: only pods that tolerate {key} are scheduled here.", {
-      name,
-      value: PRESSURE[taint.key],
-      key: taint.key,
-    }),
+    sentence: labelled(
+      PRESSURE[taint.key].sentence(name),
+      gettext("only pods that tolerate {key} are scheduled here.", {key: taint.key}),
+    ),
   };
 }
 
@@ -166,13 +182,21 @@ function waiting(rows, at) {
   const first = waits.sort((a, b) => a.since - b.since)[0];
   const pods = new Set(waits.map(({pod}) => pod));
   const others = pods.size - 1;
-  const and =
-    others === 0 ? "" : ngettext(", and one more pod for its own", ", and {count} more pods for theirs", others);
+  const facts = {pod: first.pod, volume: first.row.name};
+  const sentence =
+    others === 0
+      ? gettext("{pod} waits for {volume}.", facts)
+      : ngettext(
+          "{pod} waits for {volume}, and one more pod for its own.",
+          "{pod} waits for {volume}, and {count} more pods for theirs.",
+          others,
+          facts,
+        );
   return {
     ...WAITING,
     words: gettext("Ready"),
     pod: `pod/${first.pod}`,
-    sentence: gettext("{pod} waits for {name}{and}.", {pod: first.pod, name: first.row.name, and}),
+    sentence,
     figure: {value: moment(at - first.since), words: gettext("s so far")},
   };
 }
@@ -214,34 +238,33 @@ function calm(rows) {
       ...WELL,
       pod: null,
       figure: null,
-      sentence: gettext("Nothing is stuck here; {name} is mounted again for {value}, which runs.", {
+      sentence: gettext("Nothing is stuck here; {name} is mounted again for {pod}, which runs.", {
         name: again.name,
-        value: again.desired[0][0],
+        pod: again.desired[0][0],
       }),
     };
   }
   const going = rows.filter(({sign}) => sign !== "=");
   if (going.length > 0) {
-    const some = going.length === 1 ? going[0].name : gettext("{count} volumes", {count: going.length});
     return {
       ...WELL,
       pod: null,
       figure: null,
       sentence: ngettext(
-        "Nothing is stuck here; {some} is being removed.",
-        "Nothing is stuck here; {some} are being removed.",
+        "Nothing is stuck here; {name} is being removed.",
+        "Nothing is stuck here; {count} volumes are being removed.",
         going.length,
-        {some},
+        going.length === 1 ? {name: going[0].name} : {},
       ),
     };
   }
   const sentence =
     rows.length === 0
       ? gettext("Nothing is stuck here; no volume is desired or attached.")
-      : gettext("Nothing is stuck here; every volume that a pod needs is {every}.", {
-          every: rows.every(({kubelet}) => kubelet)
-            ? gettext("mounted for it")
-            : gettext("attached, and mounted if a container mounts it"),
-        });
+      : rows.every(({kubelet}) => kubelet)
+        ? gettext("Nothing is stuck here; every volume that a pod needs is mounted for it.")
+        : gettext(
+            "Nothing is stuck here; every volume that a pod needs is attached, and mounted if a container mounts it.",
+          );
   return {...WELL, pod: null, figure: null, sentence};
 }

@@ -1,8 +1,9 @@
+import {gettext} from "../../lib/words.js";
 import {podHealth} from "../health/pod.js";
 import {byName} from "../shared/format.js";
 import {placeOf} from "./nodes.js";
 
-const ORDER = ["failing", "stuck", "starting", "terminating", "assumed", "other", "bound", "finished"];
+const ORDER = ["failing", "stuck", gettext("starting"), "terminating", "assumed", "other", "bound", "finished"];
 
 /** The pods bound, assumed or nominated to a node as {id, pod, health}, those that wait first. */
 export function podsOf(name, pods, model) {

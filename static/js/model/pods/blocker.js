@@ -1,4 +1,4 @@
-import {gettext} from "../../lib/words.js";
+import {clauses, gettext} from "../../lib/words.js";
 import {count, duration} from "../shared/format.js";
 import {sinceWords} from "./evidence.js";
 
@@ -15,11 +15,11 @@ export function instantWords(blocker, attempt, model) {
 
 /** "As of attempt 3, 3.82 s ago, event 660; 140 events since then." for what an attempt decided. */
 export function ageWords(attempt, {seq, at}) {
-  const words = gettext("As of attempt {number}, {at} ago, event {seq}", {
+  const words = gettext("As of attempt {number}, {time} ago, event {seq}", {
     number: count(attempt.number),
-    at: duration(at - attempt.at),
+    time: duration(at - attempt.at),
     seq: count(attempt.seq),
   });
   const since = sinceWords(attempt, {seq});
-  return since ? `${words}; ${since}.` : `${words}.`;
+  return gettext("{words}.", {words: clauses([words, since])});
 }

@@ -1,5 +1,4 @@
-import {gettext, ngettext} from "../../lib/words.js";
-import {count} from "../shared/format.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 
 /** The evidence of a pod's newest attempt at the event shown, and the state of loading it. */
 
@@ -35,7 +34,8 @@ export function isShadow({cycle}) {
 
 /** What a piece of evidence is of: "attempt 2". */
 export function attemptName(evidence) {
-  return `${isShadow(evidence) ? gettext("shadow decision") : "attempt"} ${evidence.number}`;
+  const {number} = evidence;
+  return isShadow(evidence) ? gettext("shadow decision {number}", {number}) : gettext("attempt {number}", {number});
 }
 
 /** "4 events since then", "" if nothing has happened since an attempt that ended at *seq*; `now` is the event shown. */
@@ -47,7 +47,7 @@ export function sinceWords({seq}, {seq: now}) {
 
 /** The state of the evidence of pod *name* in words. */
 export function evidenceWords({status, evidence}, name) {
-  if (evidence) return gettext("filter results for {name}, {attempt}", {name, attempt: attemptName(evidence)});
+  if (evidence) return listText([gettext("filter results for {name}", {name}), attemptName(evidence)]);
   if (status === "unneeded") return gettext("{name} was bound without a scheduling attempt", {name});
   if (status === "none") return gettext("{name} has had no scheduling attempt yet", {name});
   if (status === "loading") return gettext("loading {name}'s attempt…", {name});

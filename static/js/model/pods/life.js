@@ -1,4 +1,4 @@
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled, ngettext} from "../../lib/words.js";
 import {awaitedOn} from "../health/operations.js";
 import {mergePatch} from "../shared/fold.js";
 import {duration} from "../shared/format.js";
@@ -195,7 +195,7 @@ function awaits(step) {
     if (!isStarting(pod) || awaited?.step !== step) return null;
     const {name, trouble} = awaited;
     if (!trouble) return name;
-    return `${name}: ${trouble.failures} ${trouble.failures === 1 ? "failure" : "failures"}`;
+    return labelled(name, ngettext("{count} failure", "{count} failures", trouble.failures));
   };
 }
 

@@ -1,4 +1,4 @@
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {clauses, gettext, listText, ngettext, sentences} from "../../lib/words.js";
 import {amount, byName, count} from "../shared/format.js";
 import {attemptName} from "./evidence.js";
 import {bestFirst, closestFirst, verdictOf} from "./verdict.js";
@@ -63,17 +63,14 @@ export function matrixNote(evidence) {
   }
   const most = [...reasons].sort(([a, left], [b, right]) => right - left || byName(a, b));
   const named = most.slice(0, 3).map(([reason, nodes]) => `${count(nodes)} ${reason}`);
-  if (most.length > 3)
-    named.push(
-      gettext("{count} other {count2}", {count: most.length - 3, count2: most.length === 4 ? "reason" : "reasons"}),
-    );
+  if (most.length > 3) named.push(ngettext("{count} other reason", "{count} other reasons", most.length - 3));
   const fits = ngettext(
     "{feasible} of {count} node feasible",
     "{feasible} of {count} nodes feasible",
     evidence.evaluated,
     {feasible: count(evidence.feasible)},
   );
-  return [attemptName(evidence), fits, listed(named)].filter(Boolean).join(" · ");
+  return [attemptName(evidence), fits, listText(named)].filter(Boolean).join(" · ");
 }
 
 /** The short text of a cell: "cpu −250m", "dedicated", "skew 2 > 1". */
@@ -110,8 +107,8 @@ const EFFECT = {
 
 /** Upstream's reasons as a sentence, and whether preemption may help. */
 export function reasonWords({reasons, code, text}) {
-  const said = reasons?.length > 0 ? reasons.join("; ") : text;
-  return [`${said.replace(/\.$/, "")}.`, EFFECT[code]].filter(Boolean).join(" ");
+  const said = reasons?.length > 0 ? clauses(reasons) : text;
+  return sentences([`${said.replace(/\.$/, "")}.`, EFFECT[code]]);
 }
 
 function filtersOf(evidence) {
@@ -173,7 +170,7 @@ function bare(resource, value) {
 
 function plain(value) {
   if (value === null || value === undefined) return "";
-  if (Array.isArray(value)) return listed(value);
+  if (Array.isArray(value)) return listText(value);
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 

@@ -1,4 +1,4 @@
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {byName, timeText} from "../shared/format.js";
 
 const OFFSET = 2 ** 31;
@@ -8,7 +8,7 @@ export const CRITERIA = {
   "fewest PDB violations": gettext("PDB violations"),
   "lowest highest priority": gettext("Highest priority"),
   "smallest priority sum": gettext("Sum of priorities"),
-  "fewest victims": "Victims",
+  "fewest victims": gettext("Victims"),
   "latest start time": gettext("Latest start"),
 };
 
@@ -40,22 +40,27 @@ export function preemptionNote({candidates, rungs: all, node}) {
   const several = Object.keys(candidates ?? {}).length;
   const rungs = (all ?? []).filter(({rung}) => rung !== BY_EXTENDERS);
   const lost = several - ((all ?? []).find(({rung}) => rung === BY_EXTENDERS)?.left.length ?? several);
-  const gone = lost > 0 ? gettext(", {lost} taken out by an extender", {lost}) : "";
-  const found = `${several} ${several === 1 ? "candidate" : "candidates"}${gone}`;
-  if (!node) return found;
-  if (several - lost === 1) return gettext("{found}, {node} chosen", {found, node});
-  const decided = rungs.findIndex(({left}) => left.length === 1);
-  if (rungs[0]?.rung === "no victims") return gettext("{found}, {node} needs no evictions", {found, node});
+  return listText([
+    ngettext("{count} candidate", "{count} candidates", several),
+    ...(lost > 0 ? [gettext("{lost} taken out by an extender", {lost})] : []),
+    ...(node ? [choiceWords(node, rungs, several - lost)] : []),
+  ]);
+}
+
+function choiceWords(node, rungs, left) {
+  if (left === 1) return gettext("{node} chosen", {node});
+  if (rungs[0]?.rung === "no victims") return gettext("{node} needs no evictions", {node});
+  const decided = rungs.findIndex((rung) => rung.left.length === 1);
   return decided < 0
-    ? gettext("{found}, {node} chosen first of equal candidates", {found, node})
-    : gettext("{found}, {node} chosen by criterion {decided}", {found, node, decided: decided + 1});
+    ? gettext("{node} chosen first of equal candidates", {node})
+    : gettext("{node} chosen by criterion {number}", {node, number: decided + 1});
 }
 
 /** Why preemption cannot help on the other nodes: [reason, number of nodes], the most frequent first. */
 export function nodesWithoutHelp({hopeless}) {
   const counts = new Map();
   for (const reasons of Object.values(hopeless ?? {})) {
-    const words = listed(reasons);
+    const words = listText(reasons);
     counts.set(words, (counts.get(words) ?? 0) + 1);
   }
   return [...counts].sort(([a, left], [b, right]) => right - left || byName(a, b));
@@ -92,5 +97,5 @@ function sumWords(sum) {
 
 /** Pods of an imported cluster started before the run. */
 function startWords(at) {
-  return at < 0 ? gettext("before the run") : `${timeText(at)}`;
+  return at < 0 ? gettext("before the run") : timeText(at);
 }

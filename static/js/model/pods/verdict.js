@@ -1,6 +1,6 @@
-import {gettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {byName, bytes, cpu} from "../shared/format.js";
-import {attemptName, isShadow} from "./evidence.js";
+import {isShadow} from "./evidence.js";
 
 /**
  * The verdict of an attempt on one node: {kind, text, …} with kind chosen, fits, unfit or skipped (not
@@ -11,18 +11,21 @@ export function verdictOf(evidence, name) {
   const verdict = evidence.verdicts?.[name];
   if (verdict) return {kind: "unfit", ...verdict};
   if (!wasEvaluated(evidence, name)) {
-    return {kind: "skipped", text: gettext("not evaluated in {attempt}", {attempt: attemptName(evidence)})};
+    return {kind: "skipped", text: skippedText(evidence)};
   }
   const score = evidence.scores?.[name]?.total;
-  const points = score === undefined ? "" : gettext(", score {score}", {score});
-  if (evidence.node === name) {
-    const chosen = isShadow(evidence) ? gettext("would be chosen") : "chosen";
-    return {
-      kind: "chosen",
-      text: `${chosen}${isOnlyFeasible(evidence) ? gettext(", the only node that fits") : points}`,
-    };
-  }
-  return {kind: "fits", text: gettext("fits{points}", {points})};
+  const points = score === undefined ? [] : [gettext("score {score}", {score})];
+  if (evidence.node !== name) return {kind: "fits", text: listText([gettext("fits"), ...points])};
+  const chosen = isShadow(evidence) ? gettext("would be chosen") : gettext("chosen");
+  const more = isOnlyFeasible(evidence) ? [gettext("the only node that fits")] : points;
+  return {kind: "chosen", text: listText([chosen, ...more])};
+}
+
+function skippedText(evidence) {
+  const {number} = evidence;
+  return isShadow(evidence)
+    ? gettext("not evaluated in shadow decision {number}", {number})
+    : gettext("not evaluated in attempt {number}", {number});
 }
 
 /** Whether only one node was feasible; the scheduler then skips scoring. */
@@ -71,6 +74,8 @@ export function bestFirst(evidence) {
   );
 }
 
+const BYTES = new Set(["memory", "ephemeral-storage"]);
+
 const NUMBER = /(?<![\w-])\d\S*( (Ki|Mi|Gi|Ti))?( short| of \d+| [<>] \S+)?/;
 
 const LAST_OF_FEW = /(?<=^(\S+ ){0,2})\S+$/;
@@ -82,18 +87,31 @@ export function emphasise(text) {
   return [text.slice(0, found.index), found[0], text.slice(found.index + found[0].length)];
 }
 
+/** What a blocker measured, by its unit: without and with the name of a node. */
+const MEASURED = {
+  cpu: [() => gettext("CPU short"), (_, node) => gettext("CPU short on {node}", {node})],
+  pods: [
+    (many) => ngettext("pod too many", "pods too many", many),
+    (many, node) => ngettext("pod too many on {node}", "pods too many on {node}", many, {node}),
+  ],
+  volumes: [
+    (many) => ngettext("volume too many", "volumes too many", many),
+    (many, node) => ngettext("volume too many on {node}", "volumes too many on {node}", many, {node}),
+  ],
+  skew: [() => gettext("over the allowed skew"), (_, node) => gettext("over the allowed skew on {node}", {node})],
+};
+
 /** The number of a blocker as {value, words}, or null if nothing was measured. */
 export function figureOf({value, unit, node}) {
   if (typeof value !== "number") return null;
-  const on = node ? gettext(" on {node}", {node}) : "";
-  const several = value === 1 ? "" : "s";
-  if (unit === "cpu") return {value: cpu(value), words: gettext("CPU short{on}", {on})};
-  if (unit === "memory" || unit === "ephemeral-storage")
-    return {value: bytes(value), words: gettext("{unit} short{on}", {unit, on})};
-  if (unit === "pods") return {value: String(value), words: gettext("pod{several} too many{on}", {several, on})};
-  if (unit === "volumes") return {value: String(value), words: gettext("volume{several} too many{on}", {several, on})};
-  if (unit === "skew") return {value: String(value), words: gettext("over the allowed skew{on}", {on})};
-  return {value: String(value), words: gettext("{unit} short{on}", {unit: unit ?? "", on}).trim()};
+  const text = unit === "cpu" ? cpu(value) : BYTES.has(unit) ? bytes(value) : String(value);
+  const [here, there] = MEASURED[unit] ?? shortOf(unit ?? "");
+  return {value: text, words: node ? there(value, node) : here(value)};
+}
+
+function shortOf(unit) {
+  if (unit === "") return [() => gettext("short"), (_, node) => gettext("short on {node}", {node})];
+  return [() => gettext("{unit} short", {unit}), (_, node) => gettext("{unit} short on {node}", {unit, node})];
 }
 
 /** Mark and family of a verdict. */

@@ -1,6 +1,6 @@
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText, ngettext, sentences} from "../../lib/words.js";
 import {podHealth} from "../health/pod.js";
-import {count, duration, moment, ratio, timeText} from "../shared/format.js";
+import {count, duration, fixed, moment, ratio, timeText} from "../shared/format.js";
 import {gatesText} from "./gates.js";
 import {Histogram} from "./timeline.js";
 
@@ -33,7 +33,7 @@ export function differenceText({difference, unit}) {
 
 /** "40.9 / 52 = 78.7 %". */
 export function shareText(resource, [part, whole]) {
-  if (whole === 0) return "none";
+  if (whole === 0) return gettext("none");
   return `${ratio(resource, part, whole)} = ${percent(part, whole)} %`;
 }
 
@@ -42,11 +42,11 @@ export function shareDifference({a, b}) {
   if (a[1] === 0 || b[1] === 0) return "";
   const points = Math.round((b[0] / b[1] - a[0] / a[1]) * 1000) / 10;
   if (points === 0) return "0";
-  return gettext("{points}{points2} points", {points: points > 0 ? "+" : "−", points2: Math.abs(points).toFixed(1)});
+  return gettext("{points} points", {points: `${points > 0 ? "+" : "−"}${fixed(Math.abs(points), 1)}`});
 }
 
 function percent(part, whole) {
-  return ((part / whole) * 100).toFixed(1);
+  return fixed((part / whole) * 100, 1);
 }
 
 /** Rows of events side by side; two or more identical events in a row become one row. */
@@ -63,11 +63,19 @@ export function foldedRows(rows) {
 /** The text of several identical events. */
 export function alikeText(rows) {
   const [first, last] = [rows[0].at, rows.at(-1).at];
-  const when =
-    first === last
-      ? gettext("at {first}", {first: timeText(first)})
-      : gettext("from {first} to {last}", {first: moment(first), last: timeText(last)});
-  return gettext("{count} identical events in both runs, {when}", {count: count(rows.length), when});
+  if (first === last)
+    return ngettext(
+      "{count} identical event in both runs, at {time}",
+      "{count} identical events in both runs, at {time}",
+      rows.length,
+      {time: timeText(first)},
+    );
+  return ngettext(
+    "{count} identical event in both runs, from {from} to {to}",
+    "{count} identical events in both runs, from {from} to {to}",
+    rows.length,
+    {from: moment(first), to: timeText(last)},
+  );
 }
 
 /**
@@ -114,21 +122,18 @@ export function runLine(run) {
     gatesText(run.feature_gates),
     run.external_scheduler ? gettext("external scheduler") : "",
     gettext("seed {seed}", {seed}),
-    isFork ? gettext("fork of #{parent} at {forked}", {parent, forked: timeText(forked)}) : "",
+    isFork ? gettext("fork of #{parent} at {time}", {parent, time: timeText(forked)}) : "",
   ];
-  return listed(parts.filter(Boolean));
+  return listText(parts.filter(Boolean));
 }
 
 /** A sentence about runs that have not reached the moment shown, or "". */
 export function shortfall({at, reached, a, b}) {
   if (at === null || at <= reached) return "";
   const late = [a, b].filter((run) => run.head_at < at && run.status !== "finished");
-  return late
-    .map((run) =>
-      gettext("#{id} has only reached {head_at} and is compared at that time.", {
-        id: run.id,
-        head_at: timeText(run.head_at),
-      }),
-    )
-    .join(" ");
+  return sentences(
+    late.map(({id, head_at: head}) =>
+      gettext("#{id} has only reached {time} and is compared at that time.", {id, time: timeText(head)}),
+    ),
+  );
 }

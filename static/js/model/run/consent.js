@@ -1,29 +1,31 @@
 /** The question to confirm before a change that deletes something or resumes a finished run. */
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, gettextNoop, gettextOf, ngettext} from "../../lib/words.js";
 import {count, parseId, timeText} from "../shared/format.js";
-import {faultWords} from "./failures.js";
+import {faultText} from "./failures.js";
 
-/** Commands whose effect cannot simply be undone, and what each does. */
-const DESTRUCTIVE = {
-  delete: "Deletes",
-  delete_pods: gettext("Deletes the pods on"),
-  evict: "Evicts",
-  evict_pods: gettext("Evicts the pods on"),
-  replace: gettext("Deletes and recreates"),
-  stop_kubelet: gettext("Stops the kubelet of"),
-  stop_scheduler: "Stops",
-  fault: gettext("Injects a fault"),
-};
+/** Commands whose effect cannot simply be undone. */
+const DESTRUCTIVE = new Set([
+  ...["delete", "delete_pods", "evict", "evict_pods", "replace", "stop_kubelet", "stop_scheduler", "fault"],
+]);
 
-const HARMLESS = {
-  cordon: "Cordons",
-  uncordon: "Uncordons",
-  patch: "Changes",
-  resize: "Resizes",
-  apply: "Applies",
-  create: "Creates",
-  start_kubelet: gettext("Starts the kubelet of"),
-  start_scheduler: "Starts",
+/** What each command does, and the question whether it may. @type {Record<string, [string, string]>} */
+const SAID = {
+  delete: [gettextNoop("Deletes {object}."), gettextNoop("Delete {object}?")],
+  delete_pods: [gettextNoop("Deletes the pods on {object}."), gettextNoop("Delete the pods on {object}?")],
+  evict: [gettextNoop("Evicts {object}."), gettextNoop("Evict {object}?")],
+  evict_pods: [gettextNoop("Evicts the pods on {object}."), gettextNoop("Evict the pods on {object}?")],
+  replace: [gettextNoop("Deletes and recreates {object}."), gettextNoop("Delete and recreate {object}?")],
+  stop_kubelet: [gettextNoop("Stops the kubelet of {object}."), gettextNoop("Stop the kubelet of {object}?")],
+  stop_scheduler: [gettextNoop("Stops {object}."), gettextNoop("Stop {object}?")],
+  cordon: [gettextNoop("Cordons {object}."), gettextNoop("Cordon {object}?")],
+  uncordon: [gettextNoop("Uncordons {object}."), gettextNoop("Uncordon {object}?")],
+  patch: [gettextNoop("Changes {object}."), gettextNoop("Change {object}?")],
+  resize: [gettextNoop("Resizes {object}."), gettextNoop("Resize {object}?")],
+  apply: [gettextNoop("Applies {object}."), gettextNoop("Apply {object}?")],
+  create: [gettextNoop("Creates {object}."), gettextNoop("Create {object}?")],
+  start_kubelet: [gettextNoop("Starts the kubelet of {object}."), gettextNoop("Start the kubelet of {object}?")],
+  start_scheduler: [gettextNoop("Starts {object}."), gettextNoop("Start {object}?")],
+  fault: [gettextNoop("Injects a fault: {object}."), gettextNoop("Inject a fault: {object}?")],
 };
 
 /**
@@ -32,13 +34,13 @@ const HARMLESS = {
  */
 export function consentFor(run, bodies) {
   const isFinished = run.status === "finished";
-  if (!isFinished && !bodies.some(({verb}) => verb in DESTRUCTIVE)) return null;
+  if (!isFinished && !bodies.some(({verb}) => DESTRUCTIVE.has(verb))) return null;
   const drains = drained(bodies);
   const lines = drains ? [] : bodies.map(commandLine);
   if (isFinished)
     lines.push(
-      gettext("The run is finished. This resumes it at {head_at}, until nothing is left to do.", {
-        head_at: timeText(run.head_at ?? 0),
+      gettext("The run is finished. This resumes it at {time}, until nothing is left to do.", {
+        time: timeText(run.head_at ?? 0),
       }),
     );
   return {
@@ -55,15 +57,20 @@ function drained(bodies) {
   return evicting ? parseId(evicting.object).name : null;
 }
 
-function commandLine({verb, object, manifest, patch}) {
-  if (verb === "fault") return gettext("Injects a fault: {fault}.", {fault: faultWords(patch)});
+function commandLine(body) {
+  return said(body, 0);
+}
+
+/** What a command does (`form` 0), or the question whether it may (1). */
+function said({verb, object, manifest, patch}, form) {
   const subject = object ? parseId(object).key : (manifest?.metadata?.name ?? "");
-  return `${DESTRUCTIVE[verb] ?? HARMLESS[verb] ?? verb} ${subject}`.trim().concat(".");
+  const what = verb === "fault" ? faultText(patch) : subject;
+  return SAID[verb] ? gettextOf(SAID[verb][form], {object: what}) : `${verb} ${subject}`;
 }
 
 function titleOf(bodies) {
-  if (bodies.length > 1) return gettext("Send these {count} changes?", {count: bodies.length});
-  return `${commandLine(bodies[0]).slice(0, -1)}?`.replace(/^(\w+?)s\b/, (_, verb) => verb);
+  if (bodies.length === 1) return said(bodies[0], 1);
+  return ngettext("Send this {count} change?", "Send these {count} changes?", bodies.length);
 }
 
 const BUTTONS = {
@@ -80,31 +87,27 @@ const BUTTONS = {
 };
 
 function buttonOf(bodies) {
-  return bodies.length === 1 ? (BUTTONS[bodies[0].verb] ?? "Send") : "Send";
+  return bodies.length === 1 ? (BUTTONS[bodies[0].verb] ?? gettext("Send")) : gettext("Send");
 }
 
 /** What draining a node does, from what the server counts: {evicted, daemon, budgets: [{name, pods, allowed}]}. */
 export function drainLines(node, {evicted, daemon, budgets}) {
-  const lines = [gettext("Cordons {node}, then evicts {pods}.", {node, pods: pods(evicted)})];
-  if (daemon > 0)
-    lines.push(ngettext("{pods} of DaemonSets stays.", "{pods} of DaemonSets stay.", daemon, {pods: pods(daemon)}));
-  for (const {name, pods: covered, allowed} of budgets) {
-    const refused = Math.max(0, covered - allowed);
-    const outcome =
-      refused === 0
-        ? gettext("allows all of them")
-        : gettext("allows {allowed}: {pods} may stay", {allowed: count(allowed), pods: pods(refused)});
-    lines.push(
-      gettext("The disruption budget {name} covers {covered} of them and {outcome}.", {
-        name,
-        covered: count(covered),
-        outcome,
-      }),
-    );
-  }
-  return lines;
+  const lines = [
+    ngettext("Cordons {node}, then evicts {count} pod.", "Cordons {node}, then evicts {count} pods.", evicted, {node}),
+  ];
+  if (daemon > 0) lines.push(ngettext("{count} pod of DaemonSets stays.", "{count} pods of DaemonSets stay.", daemon));
+  return [...lines, ...budgets.map(budgetLine)];
 }
 
-function pods(number) {
-  return `${count(number)} ${number === 1 ? "pod" : "pods"}`;
+function budgetLine({name, pods, allowed}) {
+  const facts = {name, covered: count(pods)};
+  const refused = Math.max(0, pods - allowed);
+  if (refused === 0)
+    return gettext("The disruption budget {name} covers {covered} of them and allows all of them.", facts);
+  return ngettext(
+    "The disruption budget {name} covers {covered} of them and allows {allowed}: {count} pod may stay.",
+    "The disruption budget {name} covers {covered} of them and allows {allowed}: {count} pods may stay.",
+    refused,
+    {...facts, allowed: count(allowed)},
+  );
 }

@@ -1,6 +1,5 @@
 /** The question to confirm before a run is deleted. */
 import {gettext, ngettext} from "../../lib/words.js";
-import {count} from "../shared/format.js";
 
 /** The question about *run*, as /api/runs/ID/ describes it: {title, lines}. */
 export function deletionOf(run) {
@@ -12,17 +11,10 @@ export function deletionOf(run) {
     ),
   ];
   if (run.status === "playing") lines.push(gettext("It is playing and is stopped first."));
-  if (run.forks === 1) lines.push(gettext("Its fork keeps its own history."));
-  if (run.forks > 1)
-    lines.push(
-      ngettext("Its {count} fork keep their own history.", "Its {count} forks keep their own history.", run.forks),
-    );
+  if (run.forks > 0)
+    lines.push(ngettext("Its fork keeps its own history.", "Its {count} forks keep their own history.", run.forks));
   return {
     title: gettext("Delete run {name} #{id}?", {name: run.name, id: run.id}),
     lines: [...lines, gettext("This cannot be undone.")],
   };
-}
-
-function things(number, name) {
-  return `${count(number)} ${name}${number === 1 ? "" : "s"}`;
 }

@@ -1,5 +1,5 @@
 /** What can be let fail on purpose, from the page of an object: the same faults as those of scenarios and commands. */
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 
 const ATTACHES = [
@@ -102,6 +102,6 @@ export function commandOf({body, asks}, value) {
 }
 
 /** A fault in words, as its event has them: "unregister csi.example.com, node n1". */
-export function faultWords(patch) {
-  return listed(Object.entries(patch ?? {}).map(([name, value]) => `${name} ${value}`));
+export function faultText(patch) {
+  return listText(Object.entries(patch ?? {}).map(([name, value]) => `${name} ${value}`));
 }

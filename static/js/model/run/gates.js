@@ -1,4 +1,4 @@
-import {listed} from "../../lib/words.js";
+import {listText} from "../../lib/words.js";
 
 /** Feature gates as the flag --feature-gates lists them: "A=true, B=false". Throws an Error naming an entry that is not one. */
 export function parseGates(text) {
@@ -18,5 +18,5 @@ function parseEntry(entry) {
 
 /** Feature gates in one text: "A=true, B=false". */
 export function gatesText(gates) {
-  return listed(Object.entries(gates ?? {}).map(([name, value]) => `${name}=${value}`));
+  return listText(Object.entries(gates ?? {}).map(([name, value]) => `${name}=${value}`));
 }

@@ -1,4 +1,4 @@
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, labelled, ngettext, sentences} from "../../lib/words.js";
 import {volumeLook} from "../machines/machines.js";
 import {nodeAnswer} from "../nodes/node_answer.js";
 import {parseId} from "../shared/format.js";
@@ -8,6 +8,13 @@ import {healthIs} from "../health/health.js";
 import {failureSentence, failureWords, troubleHealth} from "../health/operations.js";
 import {podHealth} from "../health/pod.js";
 
+/** How many pods of a workload are in a state. @type {Record<string, (alike: number, all: number) => string>} */
+const WORDS = {
+  stuck: (alike, all) => ngettext("{alike} of {count} pod stuck", "{alike} of {count} pods stuck", all, {alike}),
+  failing: (alike, all) => ngettext("{alike} of {count} pod failing", "{alike} of {count} pods failing", all, {alike}),
+  waiting: (alike, all) => ngettext("{alike} of {count} pod waiting", "{alike} of {count} pods waiting", all, {alike}),
+  well: (alike, all) => ngettext("{alike} of {count} pod well", "{alike} of {count} pods well", all, {alike}),
+};
 const WORST = ["stuck", "failing", "waiting", "well"];
 
 /** The one health of an object (see healthIs); `model` is the RunModel of the state that is shown. */
@@ -28,7 +35,7 @@ export function ledByHealth(id, model, answer) {
   const {state, family, detail} = healthOf(id, model);
   if (state !== "failing" || answer.family === "stuck") return answer;
   const failure = detail[0].toUpperCase() + detail.slice(1).replace(/\.$/, "");
-  return {...answer, family, sentence: `${failure}. ${answer.sentence}`};
+  return {...answer, family, sentence: sentences([gettext("{words}.", {words: failure}), answer.sentence])};
 }
 
 function nodeHealth(name, node, {nodes, at}) {
@@ -81,7 +88,7 @@ function resourceClaimHealth(id, claim, model) {
   }
   const stuck = users.map(([other, pod]) => podHealth(other, pod, model)).find(({state}) => state === "stuck");
   const text = gettext("no device yet");
-  if (stuck) return looked("stuck", {mark: "no", family: "stuck", text}, `${text}: ${stuck.detail}`);
+  if (stuck) return looked("stuck", {mark: "no", family: "stuck", text}, labelled(text, stuck.detail));
   return looked("waiting", {mark: "in-flight", family: "clock", text});
 }
 
@@ -111,9 +118,6 @@ function workloadHealth(id, model) {
   const worst = pods.sort((a, b) => WORST.indexOf(a.state) - WORST.indexOf(b.state))[0];
   if (!worst) return healthIs("well", "", ["expired", "held", gettext("no pods")]);
   const alike = pods.filter(({state}) => state === worst.state).length;
-  const number = ngettext("{alike} of {count} pod {state}", "{alike} of {count} pods {state}", pods.length, {
-    alike,
-    state: worst.state,
-  });
-  return healthIs(worst.state, "", [worst.mark, worst.family, number], `${number}: ${worst.detail}`);
+  const number = WORDS[worst.state](alike, pods.length);
+  return healthIs(worst.state, "", [worst.mark, worst.family, number], labelled(number, worst.detail));
 }

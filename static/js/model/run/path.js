@@ -1,5 +1,5 @@
 /** The critical path of a pod in words and as parts of a strip; docs/timeline.md has the names of its steps. */
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {duration, parseId, timeText} from "../shared/format.js";
 
 const TITLES = {
@@ -21,11 +21,11 @@ const TITLES = {
 
 const STEPS = {
   attempt: ({attempt}) => gettext("attempt {attempt}", {attempt}),
-  grace: ({objects}) => gettext("grace of {objects}", {objects: listed(objects.map(nameOf))}),
+  grace: ({objects}) => gettext("grace of {objects}", {objects: listText(objects.map(nameOf))}),
   overtaken: ({object}) => gettext("overtaken by {object}", {object: nameOf(object)}),
   room: ({object}) => gettext("until {object} left", {object: nameOf(object)}),
   attach: ({object}) =>
-    object.startsWith("node/") ? gettext("attach to {object}", {object: nameOf(object)}) : "attach",
+    object.startsWith("node/") ? gettext("attach to {object}", {object: nameOf(object)}) : gettext("attach"),
 };
 
 /** "overtaken by payments-5": one step. */
@@ -48,11 +48,8 @@ export function pathTitle({pod, from, to, open}) {
 
 /** From when to when it goes. */
 export function pathExtent({from, to, open}) {
-  return gettext("created {from} → {open} {to}", {
-    from: timeText(from),
-    open: open ? "now" : gettext("running or ended"),
-    to: timeText(to),
-  });
+  const times = {from: timeText(from), to: timeText(to)};
+  return open ? gettext("created {from} → now {to}", times) : gettext("created {from} → running or ended {to}", times);
 }
 
 /** The steps with the place of each on a strip, as percent of the whole. */

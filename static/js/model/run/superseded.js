@@ -1,8 +1,40 @@
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {clauses, gettext, listText, ngettext} from "../../lib/words.js";
 import {healthOf} from "./health_of.js";
 import {count, duration} from "../shared/format.js";
 
-const NAMES = {pod: "pod", claim: "claim", node: "node"};
+/** How many objects of a kind go on, and how many are gone, of all that a cause names. */
+const SAID = {
+  pod: {
+    well: (well, all) =>
+      all === 1
+        ? gettext("1 of 1 pod goes on")
+        : ngettext("{count} of {all} pods goes on", "{count} of {all} pods go on", well, {all: count(all)}),
+    gone: (gone, all) =>
+      all === 1
+        ? gettext("1 of 1 pod is gone")
+        : ngettext("{count} of {all} pods is gone", "{count} of {all} pods are gone", gone, {all: count(all)}),
+  },
+  claim: {
+    well: (well, all) =>
+      all === 1
+        ? gettext("1 of 1 claim goes on")
+        : ngettext("{count} of {all} claims goes on", "{count} of {all} claims go on", well, {all: count(all)}),
+    gone: (gone, all) =>
+      all === 1
+        ? gettext("1 of 1 claim is gone")
+        : ngettext("{count} of {all} claims is gone", "{count} of {all} claims are gone", gone, {all: count(all)}),
+  },
+  node: {
+    well: (well, all) =>
+      all === 1
+        ? gettext("1 of 1 node goes on")
+        : ngettext("{count} of {all} nodes goes on", "{count} of {all} nodes go on", well, {all: count(all)}),
+    gone: (gone, all) =>
+      all === 1
+        ? gettext("1 of 1 node is gone")
+        : ngettext("{count} of {all} nodes is gone", "{count} of {all} nodes are gone", gone, {all: count(all)}),
+  },
+};
 
 /** The ids of the objects that a group holds and that a run plays. */
 export function heldIds({pods, claims, nodes}) {
@@ -19,37 +51,22 @@ export function heldIds({pods, claims, nodes}) {
  */
 export function supersededWords(ids, model) {
   if (model.at <= 0 || model.entities.size === 0) return "";
-  const parts = Object.entries(NAMES).map(([kind, name]) =>
+  const parts = Object.entries(SAID).map(([kind, said]) =>
     partOf(
       ids.filter((id) => id.startsWith(`${kind}/`)),
-      name,
+      said,
       model,
     ),
   );
-  const told = parts.filter(Boolean);
-  return told.length > 0
-    ? gettext("superseded in this run at {at}: {told}", {at: duration(model.at), told: told.join("; ")})
-    : "";
+  const told = clauses(parts);
+  return told && gettext("superseded in this run at {time}: {told}", {time: duration(model.at), told});
 }
 
-function partOf(ids, name, model) {
+function partOf(ids, said, model) {
   const gone = ids.filter((id) => !model.entities.has(id)).length;
   const well = ids.filter((id) => model.entities.has(id) && healthOf(id, model).state === "well").length;
-  const several = `${name}${ids.length === 1 ? "" : "s"}`;
-  const parts = [];
-  if (well > 0)
-    parts.push(
-      ngettext("{count} of {count} {several} goes on", "{count} of {count} {several} go on", well, {
-        count: count(ids.length),
-        several,
-      }),
-    );
-  if (gone > 0)
-    parts.push(
-      ngettext("{count} of {count} {several} is gone", "{count} of {count} {several} are gone", gone, {
-        count: count(ids.length),
-        several,
-      }),
-    );
-  return listed(parts);
+  return listText([
+    ...(well > 0 ? [said.well(well, ids.length)] : []),
+    ...(gone > 0 ? [said.gone(gone, ids.length)] : []),
+  ]);
 }

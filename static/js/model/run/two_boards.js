@@ -1,4 +1,4 @@
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {count, parseId} from "../shared/format.js";
 
 /** Above this many nodes a zone is a strip of one cell per node. */
@@ -25,10 +25,9 @@ export function isShared({a, b, shared}) {
 export function sharedWords({a, b, shared, divergence}) {
   if (divergence === null && a.head === b.head)
     return gettext("Equal in all {shared} events: one board shows both.", {shared: count(shared)});
-  const until = gettext("the same until event {shared}", {shared: count(shared)});
   return a.parent === b.id || b.parent === a.id
-    ? gettext("The shared past: {until}.", {until})
-    : gettext("Both are {until}: one board shows both.", {until});
+    ? gettext("The shared past: the same until event {shared}.", {shared: count(shared)})
+    : gettext("Both are the same until event {shared}: one board shows both.", {shared: count(shared)});
 }
 
 /** How many pods of a board have a node. */
@@ -65,7 +64,7 @@ export function tileTitle({pod, elsewhere, assumed}) {
     assumed ? gettext("assumed, not bound yet") : "",
     elsewhere ? gettext("not on the same node in the other run") : "",
   ];
-  return listed(parts.filter(Boolean));
+  return listText(parts.filter(Boolean));
 }
 
 /** The factors of one node in one run, as {text, changed}, the changed ones apart from what all others add up to. */

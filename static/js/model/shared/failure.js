@@ -1,6 +1,5 @@
 /** Failed requests in words, and whether they can be repeated safely. */
-import {gettext, ngettext} from "../../lib/words.js";
-
+import {gettext, ngettext, sentences} from "../../lib/words.js";
 
 /**
  * A failed request: {message, status, again}. `status` is 0 without a response.
@@ -18,19 +17,27 @@ import {gettext, ngettext} from "../../lib/words.js";
 export function failureOf({status = 0, message = "", retryAfter = null, isTimeout = false, isRepeatable = false}) {
   if (status === 0) return {status, again: isRepeatable, message: noAnswer(isTimeout, isRepeatable)};
   const wait = waitWords(retryAfter);
-  if (status === 429) return {status, again: true, message: sentence(message || gettext("Too many requests"), wait)};
+  if (status === 429) return {status, again: true, message: sentence(message || gettext("Too many requests."), wait)};
   if (status === 502 || status === 503 || status === 504) {
     // Only 503 is sent before the request is processed.
     return {
       status,
       again: status === 503 || isRepeatable,
-      message: sentence(message || gettext("kscope is starting or overloaded ({status})", {status}), wait || gettext("Try again in a moment.")),
+      message: sentence(
+        message || gettext("kscope is starting or overloaded ({status}).", {status}),
+        wait || gettext("Try again in a moment."),
+      ),
     };
   }
   if (status === 401)
-    return {status, again: false, message: sentence(message || gettext("You are not logged in"), gettext("Log in and try again."))};
+    return {
+      status,
+      again: false,
+      message: sentence(message || gettext("You are not logged in."), gettext("Log in and try again.")),
+    };
   if (status === 403) return {status, again: false, message: forbidden(message)};
-  if (status === 404) return {status, again: false, message: message || gettext("Not found; it may have been deleted.")};
+  if (status === 404)
+    return {status, again: false, message: message || gettext("Not found; it may have been deleted.")};
   if (status >= 500)
     return {
       status,
@@ -44,12 +51,14 @@ function noAnswer(isTimeout, isRepeatable) {
   const what = isTimeout
     ? gettext("The server did not answer in time.")
     : gettext("The server could not be reached: the network is down, or kscope has stopped.");
-  return isRepeatable ? what : gettext("{what} The request may have been processed: check before you send it again.", {what});
+  const doubt = gettext("The request may have been processed: check before you send it again.");
+  return sentences([what, !isRepeatable && doubt]);
 }
 
 function forbidden(message) {
-  if (message.startsWith("CSRF")) return gettext("The server did not accept this page any more. Reload it and try again.");
-  return sentence(message || gettext("You are not allowed to do this"), "");
+  if (message.startsWith("CSRF"))
+    return gettext("The server did not accept this page any more. Reload it and try again.");
+  return sentence(message || gettext("You are not allowed to do this."), "");
 }
 
 function waitWords(retryAfter) {
@@ -60,5 +69,5 @@ function waitWords(retryAfter) {
 
 function sentence(text, then) {
   const ended = /[.!?]$/.test(text) ? text : `${text}.`;
-  return then ? `${ended} ${then}` : ended;
+  return sentences([ended, then]);
 }

@@ -1,8 +1,8 @@
 /** Numbers for people. Inputs are the engine's integers: nanoseconds, milli CPU, bytes. */
-import {gettext, listed} from "../../lib/words.js";
-
+import {gettext, language, listText} from "../../lib/words.js";
 
 export const SECOND = 1e9;
+const COUNT = new Intl.NumberFormat(language);
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /** 1250 → "1250m", 2000 → "2". */
@@ -38,7 +38,7 @@ export function ratio(resource, part, whole) {
 
 /** An amount of a resource in words: "1500m CPU", "3 Gi", "2 nvidia.com/gpu". */
 export function amount(resource, value) {
-  if (resource === "cpu") return `${cpu(value)} CPU`;
+  if (resource === "cpu") return gettext("{cpu} CPU", {cpu: cpu(value)});
   if (resource === "memory") return bytes(value);
   if (isBytes(resource)) return `${bytes(value)} ${resource}`;
   return `${value} ${resource}`;
@@ -46,24 +46,24 @@ export function amount(resource, value) {
 
 /** A moment, in seconds with milliseconds: 42350000000 → "42.350". */
 export function moment(at) {
-  return (at / SECOND).toFixed(3);
+  return fixed(at / SECOND, 3);
 }
 
 /** A moment with its unit: 42350000000 → "42.350 s". */
 export function timeText(at) {
-  return gettext("{seconds} s", {seconds: moment(at)});
+  return gettext("{number} s", {number: moment(at)});
 }
 
 /** A duration: "3 ms", "0.65 s", "24.10 s", "12 min 04 s", "3 h 05 min". */
 export function duration(ns) {
   const seconds = Math.max(0, ns) / SECOND;
-  if (seconds === 0) return "0 s";
-  if (seconds < 0.001) return `${Math.max(1, Math.round(seconds * 1e6))} µs`;
-  if (seconds < 0.1) return gettext("{seconds} ms", {seconds: Math.round(seconds * 1000)});
-  if (seconds < 600) return `${seconds.toFixed(2)} s`;
+  if (seconds === 0) return gettext("{number} s", {number: 0});
+  if (seconds < 0.001) return gettext("{number} µs", {number: Math.max(1, Math.round(seconds * 1e6))});
+  if (seconds < 0.1) return gettext("{number} ms", {number: Math.round(seconds * 1000)});
+  if (seconds < 600) return gettext("{number} s", {number: fixed(seconds, 2)});
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 180) return gettext("{minutes} min {pad} s", {minutes, pad: pad(Math.floor(seconds % 60))});
-  return gettext("{minutes} h {pad} min", {minutes: Math.floor(minutes / 60), pad: pad(minutes % 60)});
+  if (minutes < 180) return gettext("{minutes} min {seconds} s", {minutes, seconds: pad(Math.floor(seconds % 60))});
+  return gettext("{hours} h {minutes} min", {hours: Math.floor(minutes / 60), minutes: pad(minutes % 60)});
 }
 
 /**
@@ -71,20 +71,21 @@ export function duration(ns) {
  * "12 min 4 s", "3 h". A short axis gets more digits, so that its labels differ.
  */
 export function tick(ns, end, from = 0) {
-  if (ns === 0) return "0 s";
+  if (ns === 0) return gettext("{number} s", {number: 0});
   const length = end - from;
-  if (end < SECOND) return gettext("{trim} ms", {trim: trim(ns / 1e6, length < SECOND / 100 ? 2 : 0)});
-  if (end < 600 * SECOND || length < 60 * SECOND) return `${trim(ns / SECOND, digitsFor(length))} s`;
+  if (end < SECOND) return gettext("{number} ms", {number: trim(ns / 1e6, length < SECOND / 100 ? 2 : 0)});
+  if (end < 600 * SECOND || length < 60 * SECOND)
+    return gettext("{number} s", {number: trim(ns / SECOND, digitsFor(length))});
   const seconds = Math.round(ns / SECOND);
   if (end < 6 * 3600 * SECOND)
     return joined([
-      [Math.floor(seconds / 60), "min"],
-      [seconds % 60, "s"],
+      [Math.floor(seconds / 60), (number) => gettext("{number} min", {number})],
+      [seconds % 60, (number) => gettext("{number} s", {number})],
     ]);
   const minutes = Math.round(seconds / 60);
   return joined([
-    [Math.floor(minutes / 60), "h"],
-    [minutes % 60, "min"],
+    [Math.floor(minutes / 60), (number) => gettext("{number} h", {number})],
+    [minutes % 60, (number) => gettext("{number} min", {number})],
   ]);
 }
 
@@ -97,13 +98,13 @@ function digitsFor(length) {
 function joined(parts) {
   return parts
     .filter(([value]) => value > 0)
-    .map(([value, unit]) => `${value} ${unit}`)
+    .map(([value, textOf]) => textOf(value))
     .join(" ");
 }
 
 /** 2016 → "2,016". */
 export function count(value) {
-  return value.toLocaleString("en-US");
+  return COUNT.format(value);
 }
 
 /** "pod/shop/web-3" → {kind: "pod", namespace: "shop", name: "web-3", key: "shop/web-3"}. */
@@ -129,7 +130,7 @@ export function accessModes(modes) {
     ReadWriteMany: "RWX",
     ReadWriteOncePod: "RWOP",
   };
-  return listed((modes ?? []).map((mode) => short[mode] ?? mode));
+  return listText((modes ?? []).map((mode) => short[mode] ?? mode));
 }
 
 /** Shorter names have room everywhere, and stay in one piece. */
@@ -143,7 +144,7 @@ export function nameEnds(name) {
   return at < 0 ? [name, ""] : [name.slice(0, at), name.slice(at)];
 }
 
-const collator = new Intl.Collator("en", {numeric: true});
+const collator = new Intl.Collator(language, {numeric: true});
 
 /** The natural order of names: node-2 before node-10. */
 export const byName = collator.compare;
@@ -165,6 +166,15 @@ function scaleBytes(value) {
 
 function trim(value, digits) {
   return String(Number(value.toFixed(digits)));
+}
+
+const FIXED = new Map();
+
+/** A number with so many digits after the point: 0.5 → "0.500". It is not grouped, so that it can be typed again. */
+export function fixed(value, digits) {
+  const options = {minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false};
+  if (!FIXED.has(digits)) FIXED.set(digits, new Intl.NumberFormat(language, options));
+  return FIXED.get(digits).format(value);
 }
 
 function pad(value) {

@@ -1,4 +1,4 @@
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {clauses, gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {parseId, timeText} from "./format.js";
 
 const CLAIM_PROTECTION = "kubernetes.io/pvc-protection";
@@ -39,32 +39,41 @@ export function holdWords(id, {entities, claims, at}) {
  */
 export function terminatingWords(object, {users = [], claimKey = "", at}) {
   const finalizers = object.finalizers ?? [];
-  if (finalizers.length === 0) return gettext("{since}: no finalizer is left.", {since: sinceWords(object, at)});
+  const since = sinceOf(object, at);
+  if (finalizers.length === 0) return labelled(since, gettext("no finalizer is left."));
   const held = finalizers.map((finalizer) =>
-    listed([finalizer, reasonOf(finalizer, users, claimKey)].filter(Boolean)),
+    listText([finalizer, reasonOf(finalizer, users, claimKey)].filter(Boolean)),
   );
-  return ngettext("{since}: blocked by the finalizer {held}.", "{since}: blocked by the finalizers {held}.", held.length, {since: sinceWords(object, at), held: held.join("; and ")});
+  if (held.length === 1) return labelled(since, gettext("blocked by the finalizer {finalizer}.", {finalizer: held[0]}));
+  return labelled(since, gettext("blocked by the finalizers {finalizers}.", {finalizers: clauses(held)}));
 }
 
 /** As `holdWords`, for a pod on *node*, which is undefined if it does not exist. */
 export function podTerminatingWords(pod, {node, at}) {
   if (pod.finalizers?.length > 0 || !pod.node) return terminatingWords(pod, {at});
-  const since = sinceWords(pod, at);
-  const unconfirmed = gettext("so no kubelet confirms that its containers have ended");
-  if (!node) return gettext("{since}: node {node} does not exist, {unconfirmed}.", {since, node: pod.node, unconfirmed});
-  if (!node.ready) return gettext("{since}: node {node} is NotReady, {unconfirmed}.", {since, node: pod.node, unconfirmed});
-  return gettext("{since}: the kubelet of {node} ends its containers within the grace period.", {since, node: pod.node});
+  return labelled(sinceOf(pod, at), endingWords(pod.node, node));
 }
 
-function sinceWords({deleting}, at) {
-  if (deleting > at) return gettext("Terminating, its grace ends at {deleting}", {deleting: timeText(deleting)});
-  return deleting > 0 ? gettext("Terminating since {deleting}", {deleting: timeText(deleting)}) : "Terminating";
+function endingWords(name, node) {
+  if (!node)
+    return gettext("node {name} does not exist, so no kubelet confirms that its containers have ended.", {name});
+  if (!node.ready)
+    return gettext("node {name} is NotReady, so no kubelet confirms that its containers have ended.", {name});
+  return gettext("the kubelet of {name} ends its containers within the grace period.", {name});
+}
+
+/** The beginning of what is said of a terminating object. */
+function sinceOf({deleting}, at) {
+  if (deleting > at) return gettext("Terminating, its grace ends at {time}", {time: timeText(deleting)});
+  return deleting > 0 ? gettext("Terminating since {time}", {time: timeText(deleting)}) : "Terminating";
 }
 
 function reasonOf(finalizer, users, claimKey) {
   if (finalizer === CLAIM_PROTECTION) return usedBy(users);
   if (finalizer === VOLUME_PROTECTION)
-    return claimKey ? gettext("because it is bound to {claimKey}", {claimKey}) : gettext("although no claim is bound to it any more");
+    return claimKey
+      ? gettext("because it is bound to {claimKey}", {claimKey})
+      : gettext("although no claim is bound to it any more");
   return finalizer.startsWith(ATTACHER) ? gettext("until no node has it attached") : "";
 }
 

@@ -1,6 +1,6 @@
 /** What is being done with files that are uploaded, in words. */
 import {gettext} from "../../lib/words.js";
-
+import {fixed} from "./format.js";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -8,13 +8,16 @@ const MEBIBYTE = 1024 * 1024;
 export function whyTooMuch(sizes, most) {
   const total = sizes.reduce((sum, size) => sum + size, 0);
   if (!(total > most)) return "";
-  return gettext("The files have {mebibytes} MiB; an upload may hold {most} MiB in all.", {mebibytes: mebibytes(total), most: Math.floor(most / MEBIBYTE)});
+  return gettext("The files have {total} MiB; an upload may hold {most} MiB in all.", {
+    total: mebibytes(total),
+    most: Math.floor(most / MEBIBYTE),
+  });
 }
 
 /** How much of the upload has been sent. */
 export function sentWords(sent, total) {
   if (sent >= total) return gettext("Waiting for the server…");
-  return gettext("Sending: {mebibytes} of {mebibytes2} MiB…", {mebibytes: mebibytes(sent), mebibytes2: mebibytes(total)});
+  return gettext("Sending: {sent} of {total} MiB…", {sent: mebibytes(sent), total: mebibytes(total)});
 }
 
 /** What the server does, from a line that it sends meanwhile. */
@@ -23,7 +26,9 @@ export function doingWords({doing, file, number, of}) {
     case "waiting":
       return gettext("Waiting until other questions are answered…");
     case "reading":
-      return of > 1 ? gettext("Reading {file} ({number} of {of})…", {file, number, of}) : gettext("Reading {file}…", {file});
+      return of > 1
+        ? gettext("Reading {file} ({number} of {of})…", {file, number, of})
+        : gettext("Reading {file}…", {file});
     case "checking":
       return gettext("Checking what belongs together…");
     default:
@@ -32,5 +37,5 @@ export function doingWords({doing, file, number, of}) {
 }
 
 function mebibytes(bytes) {
-  return (bytes / MEBIBYTE).toFixed(1);
+  return fixed(bytes / MEBIBYTE, 1);
 }

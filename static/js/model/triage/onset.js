@@ -1,5 +1,6 @@
 /** When each group began, on one axis that ends at the instant of the files. */
-import {age, clock, heldWords, minutesBetween} from "./words.js";
+import {listText} from "../../lib/words.js";
+import {age, clock, heldText, minutesBetween} from "./words.js";
 
 const TICKS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 14_400, 43_200];
 const MOST_TICKS = 4;
@@ -33,8 +34,7 @@ export function onset({groups, instant, happened = []}) {
 }
 
 function rowLabel(group) {
-  const {number, what} = heldWords(group);
-  return `${number} ${what}, ${group.short}`;
+  return listText([heldText(group), group.short]);
 }
 
 function marks(happened, instant, length, left) {
@@ -48,7 +48,7 @@ function marks(happened, instant, length, left) {
       const begins = turned ? place - LABEL : place;
       const fits = begins >= end;
       if (fits) end = begins + LABEL;
-      return {left: place, label: fits ? shortText(text) : "", title: `${text}, ${clock(at, instant)}`, turned};
+      return {left: place, label: fits ? shortText(text) : "", title: listText([text, clock(at, instant)]), turned};
     });
 }
 

@@ -1,5 +1,5 @@
 /** What one might try in a cluster where nothing is stuck: where would it get stuck first? */
-import {gettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 
 const MOST_NODES = 50;
@@ -23,7 +23,7 @@ function lostZone(nodes) {
   const pods = names.reduce((sum, name) => sum + podsOn(nodes, name), 0);
   return {
     text: gettext("Lose zone {zone}", {zone}),
-    about: `${counted(names.length, "node")}, ${counted(pods, "pod")}`,
+    about: listText([ngettext("{count} node", "{count} nodes", names.length), podsText(pods)]),
     commands: names.map((name) => ({verb: "stop_kubelet", object: `node/${name}`})),
   };
 }
@@ -33,7 +33,7 @@ function drainedNode(nodes) {
   if (!name || podsOn(nodes, name) === 0) return null;
   return {
     text: gettext("Drain {name}", {name}),
-    about: counted(podsOn(nodes, name), "pod"),
+    about: podsText(podsOn(nodes, name)),
     commands: [
       {verb: "cordon", object: `node/${name}`},
       {verb: "evict_pods", object: `node/${name}`},
@@ -63,6 +63,6 @@ function scalable(entities, namespace, owner) {
   return ids.find((id) => entities.has(id)) ?? null;
 }
 
-function counted(number, what) {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
+function podsText(number) {
+  return ngettext("{count} pod", "{count} pods", number);
 }

@@ -1,5 +1,5 @@
 /** A triage in words: sentences in parts, times, names of nodes and workloads. */
-import {gettext} from "../../lib/words.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {byName, count, parseId} from "../shared/format.js";
 
 const KINDS = {
@@ -9,8 +9,8 @@ const KINDS = {
   replicaset: "ReplicaSet",
   replicationcontroller: "ReplicationController",
   cronjob: "CronJob",
-  persistentvolumeclaim: "Claim",
-  persistentvolume: "Volume",
+  persistentvolumeclaim: gettext("Claim"),
+  persistentvolume: gettext("Volume"),
   resourcequota: "ResourceQuota",
   storageclass: "StorageClass",
   resourceclaim: "ResourceClaim",
@@ -64,7 +64,7 @@ export function marked(message, {nodes_by_reason: nodes}) {
   const closest = nodes.find((each) => each.is_closest);
   const unit = closest?.check?.unit;
   const taint = closest?.reason.match(/^taint ([^;]+)/)?.[1];
-  const wanted = unit ? `\\d+ Insufficient ${escaped(unit)}` : taint ? `\\{${escaped(taint)}[^}]*\\}` : "";
+  const wanted = unit ? String.raw`\d+ Insufficient ${escaped(unit)}` : taint ? `\\{${escaped(taint)}[^}]*\\}` : "";
   const found = wanted ? message.match(new RegExp(wanted)) : null;
   if (!found) return [message, "", ""];
   return [message.slice(0, found.index), found[0], message.slice(found.index + found[0].length)];
@@ -82,7 +82,7 @@ function shortTimes(text) {
 /** A time of day, with its date where it is not the day of `instant`; "" for no time. */
 export function clock(time, instant) {
   if (!time) return "";
-  const at = `${time.slice(11, 16)} UTC`;
+  const at = gettext("{time} UTC", {time: time.slice(11, 16)});
   return time.slice(0, 10) === instant.slice(0, 10) ? at : `${time.slice(0, 10)} ${at}`;
 }
 
@@ -94,12 +94,12 @@ export function minutesBetween(since, instant) {
 
 /** A length in minutes: "40 s", "47 min", "1 h 19", "3 d 4 h". */
 export function age(minutes) {
-  if (minutes < 1) return `${Math.round(minutes * 60)} s`;
+  if (minutes < 1) return gettext("{number} s", {number: Math.round(minutes * 60)});
   const whole = Math.floor(minutes);
-  if (whole < 60) return gettext("{whole} min", {whole});
+  if (whole < 60) return gettext("{number} min", {number: whole});
   const hours = Math.floor(whole / 60);
-  if (hours < 24) return `${hours} h ${String(whole % 60).padStart(2, "0")}`;
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  if (hours < 24) return gettext("{hours} h {minutes}", {hours, minutes: String(whole % 60).padStart(2, "0")});
+  return gettext("{days} d {hours} h", {days: Math.floor(hours / 24), hours: hours % 24});
 }
 
 /** A few nodes by name, many by how many they are and what their names begin with: "6 general". */
@@ -110,14 +110,14 @@ export function nodesTitle({nodes, count: number}) {
   let same = 0;
   while (same < first.length && first[same] === last[same]) same += 1;
   const prefix = first.slice(0, Math.max(0, first.slice(0, same).search(/[-._][^-._]*$/)));
-  return `${count(number)} ${prefix.length > 1 ? prefix : "nodes"}`;
+  return prefix.length > 1 ? `${count(number)} ${prefix}` : ngettext("{count} node", "{count} nodes", number);
 }
 
 /** A workload as {kind, namespace, name, id}; `id` is that of its page, "" where it has none. */
 export function workloadParts(entity) {
   const {kind, namespace, name} = parseId(entity);
   const several = kind === "pod" && name.endsWith("*");
-  return {kind: several ? "Pods" : kindName(kind), namespace, name, id: several ? "" : pageId(entity)};
+  return {kind: several ? gettext("Pods") : kindName(kind), namespace, name, id: several ? "" : pageId(entity)};
 }
 
 /** The id of the page of an object that triage names "kind/key" or "kind key"; "" where it has none. */
@@ -138,28 +138,63 @@ function kindName(kind) {
   return KINDS[kind] ?? `${kind[0].toUpperCase()}${kind.slice(1)}`;
 }
 
-/** How many of a workload's pods a group of this kind holds, as the verb says. */
+/** What is wrong with as many of a workload's pods as a group of this kind holds. */
 export function holdVerb(kind, number) {
-  const verbs = {
-    pending: ["waits", "wait"],
-    "placed-but-stuck": [gettext("does not run"), gettext("do not run")],
-    "workload-refused": [gettext("was never made"), gettext("were never made")],
-    claim: ["waits", "wait"],
-    node: [gettext("cannot go on"), gettext("cannot go on")],
-    terminating: [gettext("cannot end"), gettext("cannot end")],
-  };
-  return verbs[kind][number === 1 ? 0 : 1];
+  return VERBS[kind](number);
 }
 
-/** "20 pods", "1 claim": the largest number of what a group holds, and what it is. */
-export function heldWords({pods, pods_missing: missing, claims, nodes, namespaces, objects}) {
-  const held = [
-    [pods.length + missing, "pod"],
-    [claims.length, "claim"],
-    [nodes.length, "node"],
-    [namespaces.length, "namespace"],
-    [objects.length, "object"],
-  ];
-  const [number, what] = held.find(([size]) => size > 0) ?? [0, "object"];
-  return {number, what: number === 1 ? what : gettext("{what}s", {what})};
+/** @type {Record<string, (number: number) => string>} */
+const VERBS = {
+  pending: (number) => ngettext("waits", "wait", number),
+  "placed-but-stuck": (number) => ngettext("does not run", "do not run", number),
+  "workload-refused": (number) => ngettext("was never made", "were never made", number),
+  claim: (number) => ngettext("waits", "wait", number),
+  node: (number) => ngettext("cannot go on", "cannot go on", number),
+  terminating: (number) => ngettext("cannot end", "cannot end", number),
+};
+
+/** @type {[string, (number: number) => string, (number: number) => string][]} */
+const HELD = [
+  ["pods", (number) => ngettext("{count} pod", "{count} pods", number), (number) => ngettext("pod", "pods", number)],
+  [
+    "claims",
+    (number) => ngettext("{count} claim", "{count} claims", number),
+    (number) => ngettext("claim", "claims", number),
+  ],
+  [
+    "nodes",
+    (number) => ngettext("{count} node", "{count} nodes", number),
+    (number) => ngettext("node", "nodes", number),
+  ],
+  [
+    "namespaces",
+    (number) => ngettext("{count} namespace", "{count} namespaces", number),
+    (number) => ngettext("namespace", "namespaces", number),
+  ],
+  [
+    "objects",
+    (number) => ngettext("{count} object", "{count} objects", number),
+    (number) => ngettext("object", "objects", number),
+  ],
+];
+
+/** The largest number of what a group holds, and what it is: {number: 20, what: "pods"}. */
+export function heldWords(group) {
+  const [number, , what] = held(group);
+  return {number, what: what(number)};
+}
+
+/** The same as one text: "20 pods". */
+export function heldText(group) {
+  const [number, text] = held(group);
+  return text(number);
+}
+
+/** @returns {[number, (number: number) => string, (number: number) => string]} */
+function held(group) {
+  const sizes = HELD.map(([of, text, what]) => {
+    const size = group[of].length + (of === "pods" ? group.pods_missing : 0);
+    return /** @type {[number, typeof text, typeof what]} */ ([size, text, what]);
+  });
+  return sizes.find(([size]) => size > 0) ?? sizes[sizes.length - 1];
 }

@@ -3,27 +3,27 @@ import {userOf} from "./claims.js";
 
 /** Mark, family and words of a verdict of matching (engine/storage/matching/matching.py names the rules). */
 const LOOK = {
-  chosen: ["ok", "settled", "Chosen"],
-  fits: ["ok", "held", "Fits"],
+  chosen: ["ok", "settled", gettext("Chosen")],
+  fits: ["ok", "held", gettext("Fits")],
   delayed: ["pending", "clock", gettext("Not yet")],
   size: ["no", "stuck", gettext("Too small")],
   "access-modes": ["no", "stuck", gettext("Access mode")],
   "volume-mode": ["no", "stuck", gettext("Volume mode")],
   "node-affinity": ["no", "stuck", gettext("Node affinity")],
-  "attributes-class": ["no", "stuck", "Attributes"],
-  class: ["no", "stuck", "Class"],
-  selector: ["no", "stuck", "Selector"],
-  claimed: ["no", "stuck", "Taken"],
-  phase: ["no", "stuck", "Phase"],
+  "attributes-class": ["no", "stuck", gettext("Attributes")],
+  class: ["no", "stuck", gettext("Class")],
+  selector: ["no", "stuck", gettext("Selector")],
+  claimed: ["no", "stuck", gettext("Taken")],
+  phase: ["no", "stuck", gettext("Phase")],
   deleting: ["no", "stuck", gettext("Being deleted")],
   reserved: ["no", "stuck", gettext("Reserved for another claim")],
   named: ["no", "stuck", gettext("Not the claim's volumeName")],
-  excluded: ["no", "stuck", "Reserved"],
+  excluded: ["no", "stuck", gettext("Reserved")],
 };
 
 /** A verdict as [mark, family, words]. While the claim is `open`, the first volume is "Best", not "Chosen". */
 export function verdictLook(rule, open = false) {
-  if (rule === "chosen" && open) return ["ok", "settled", "Best"];
+  if (rule === "chosen" && open) return ["ok", "settled", gettext("Best")];
   return LOOK[rule] ?? ["no", "stuck", rule];
 }
 
@@ -73,9 +73,9 @@ export function askedWords({asker, node, delayed, fits, volumes, claims}) {
   const who =
     asker === "scheduler"
       ? gettext("as the scheduler checks for {node}", {node})
-      : gettext("as the PV controller matches");
-  const few = delayed && asker !== "scheduler" ? gettext(", no node to check yet") : "";
-  return volumes === 0
-    ? `${who}${few}`
-    : gettext("{who}{few} · {fits} of {volumes} fit · in matching order", {who, few, fits, volumes});
+      : delayed
+        ? gettext("as the PV controller matches, no node to check yet")
+        : gettext("as the PV controller matches");
+  if (volumes === 0) return who;
+  return [who, gettext("{fits} of {volumes} fit", {fits, volumes}), gettext("in matching order")].join(" · ");
 }

@@ -172,15 +172,11 @@ function joint(claim, state, {name, holder, volume}) {
     return result(
       "broken",
       "broken",
-      volume ? "" : gettext("{name} was deleted", {name: name ?? gettext("its volume")}),
+      volume ? "" : name ? gettext("{name} was deleted", {name}) : gettext("its volume was deleted"),
     );
   if (state === "waiting") return result("unbound", "waits", gettext("waits for its first consumer"));
   if (state === "provisioning")
-    return result(
-      "unbound",
-      "waits",
-      gettext("provisioning for {selected_node}", {selected_node: claim.selected_node}),
-    );
+    return result("unbound", "waits", gettext("provisioning for {node}", {node: claim.selected_node}));
   if (state === "pending") return result("unbound", "waits", gettext("no volume fits yet"));
   if (!volume)
     return claim.completed

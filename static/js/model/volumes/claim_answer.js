@@ -1,4 +1,4 @@
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled, sentences} from "../../lib/words.js";
 import {blockerWords} from "../health/pod.js";
 import {bytes, duration, parseId, timeText} from "../shared/format.js";
 import {hasLostVolume} from "./binding.js";
@@ -19,14 +19,14 @@ export function answer(family, sentence, figure = null, fixes = []) {
 
 /**
  * What state a claim is in, why, and since when; see `answer`. `nearest` is the verdict on the volume that
- * comes closest to fitting, or null; `called` is how the sentence calls the claim.
+ * comes closest to fitting, or null; `called` is the name of the claim, "" for "this claim".
  */
-export function claimAnswer(binding, nearest = null, called = gettext("this claim")) {
+export function claimAnswer(binding, nearest = null, called = "") {
   const {state, claim, claimKey, volume, volumeName} = binding;
   if (!claim) return answer("held", gettext("Claim {claimKey} is not in the cluster at this moment.", {claimKey}));
   if (isTerminating(claim)) {
-    const rest = state === "bound" ? gettext(" It is still bound to {volumeName}.", {volumeName}) : "";
-    return answer("stuck", `${terminatingWords(claim, binding)}${rest}`);
+    const rest = state === "bound" && gettext("It is still bound to {volumeName}.", {volumeName});
+    return answer("stuck", sentences([terminatingWords(claim, binding), rest]));
   }
   if (state === "bound")
     return answer(
@@ -43,20 +43,12 @@ export function claimAnswer(binding, nearest = null, called = gettext("this clai
 
 function provisioningAnswer(binding) {
   const {claim, storageClass} = binding;
-  const provisioner = storageClass?.provisioner ?? gettext("its provisioner");
-  const request = gettext("provision {request} for {selected_node}", {
-    request: bytes(claim.request ?? 0),
-    selected_node: claim.selected_node,
-  });
-  return answer(
-    "clock",
-    gettext("Waiting for {provisioner} to {request}{lastFailure}.", {
-      provisioner,
-      request,
-      lastFailure: lastFailure(binding),
-    }),
-    elapsed(binding),
-  );
+  const facts = {request: bytes(claim.request ?? 0), node: claim.selected_node};
+  const provisioner = storageClass?.provisioner;
+  const words = provisioner
+    ? gettext("Waiting for {provisioner} to provision {request} for {node}", {...facts, provisioner})
+    : gettext("Waiting for its provisioner to provision {request} for {node}", facts);
+  return answer("clock", ended(labelled(words, lastFailure(binding))), elapsed(binding));
 }
 
 /** A claim of a class with WaitForFirstConsumer. */
@@ -64,20 +56,15 @@ function waitingAnswer(binding) {
   const {claim, users} = binding;
   const user = userOf(users);
   if (!user) {
-    const rule = gettext("class {class} binds a claim when a pod that uses it is scheduled", {class: claim.class});
-    return answer(
-      "clock",
-      gettext("Waiting for its first consumer: {rule}, and no pod uses this claim.", {rule}),
-      elapsed(binding),
+    const sentence = gettext(
+      "Waiting for its first consumer: class {class} binds a claim when a pod that uses it is scheduled, and no pod uses this claim.",
+      {class: claim.class},
     );
+    return answer("clock", sentence, elapsed(binding));
   }
   const [id, pod] = user;
-  const reason = blockerWords(pod) ? `: ${blockerWords(pod)}` : "";
-  return answer(
-    "clock",
-    gettext("Waiting for pod {name} to be scheduled{reason}.", {name: parseId(id).name, reason}),
-    elapsed(binding),
-  );
+  const words = gettext("Waiting for pod {name} to be scheduled", {name: parseId(id).name});
+  return answer("clock", ended(labelled(words, blockerWords(pod))), elapsed(binding));
 }
 
 function pendingAnswer(binding, nearest) {
@@ -86,13 +73,16 @@ function pendingAnswer(binding, nearest) {
   if (!claim.class)
     return answer("clock", gettext("The claim has no class, and no volume without a class fits."), waited);
   if (!storageClass && !mode) {
-    const reason = gettext("none is provisioned because class {class} does not exist", {class: claim.class});
-    return answer("stuck", gettext("No volume fits, and {reason}.", {reason}), waited);
+    const sentence = gettext("No volume fits, and none is provisioned because class {class} does not exist.", {
+      class: claim.class,
+    });
+    return answer("stuck", sentence, waited);
   }
-  const closest = nearest
-    ? gettext("; the closest is {volume}: {text}", {volume: nearest.volume, text: nearest.text})
-    : "";
-  return answer("clock", gettext("No volume fits{closest}.", {closest: closest || lastFailure(binding)}), waited);
+  if (nearest) {
+    const {volume, text} = nearest;
+    return answer("clock", gettext("No volume fits; the closest is {volume}: {text}.", {volume, text}), waited);
+  }
+  return answer("clock", ended(labelled(gettext("No volume fits"), lastFailure(binding))), waited);
 }
 
 function halfAnswer(binding, called) {
@@ -110,15 +100,13 @@ function halfAnswer(binding, called) {
       waited,
     );
   if (claim.volume && holder !== claim.volume) {
-    const obstacle = volume.claim
-      ? gettext("that volume is reserved for {claim}", {claim: volume.claim})
-      : gettext("the volume's claimRef is not set yet");
-    const sentence = gettext("The claim's volumeName is {volumeName}, but {obstacle}{lastRejection}.", {
-      volumeName,
-      obstacle,
-      lastRejection: lastRejection(binding),
-    });
-    return answer("promised", sentence, waited);
+    const words = volume.claim
+      ? gettext("The claim's volumeName is {volumeName}, but that volume is reserved for {claim}", {
+          volumeName,
+          claim: volume.claim,
+        })
+      : gettext("The claim's volumeName is {volumeName}, but the volume's claimRef is not set yet", {volumeName});
+    return answer("promised", ended(labelled(words, lastRejection(binding))), waited);
   }
   if (!claim.volume) return reservedAnswer(binding, called, waited);
   return unfinishedAnswer(binding, waited);
@@ -129,14 +117,13 @@ function reservedAnswer(binding, called, waited) {
   const {claim, volume, volumeName, volumeId} = binding;
   const [request, capacity] = [claim.request ?? 0, volume.capacity ?? 0];
   if (capacity >= request) {
-    const missing = gettext("the claim's volumeName is not set yet{lastRejection}", {
-      lastRejection: lastRejection(binding),
-    });
-    return answer(
-      "promised",
-      gettext("{volumeName} is reserved for {called}, but {missing}.", {volumeName, called, missing}),
-      waited,
-    );
+    const words = called
+      ? gettext("{volumeName} is reserved for {claim}, but the claim's volumeName is not set yet", {
+          volumeName,
+          claim: called,
+        })
+      : gettext("{volumeName} is reserved for this claim, but the claim's volumeName is not set yet", {volumeName});
+    return answer("promised", ended(labelled(words, lastRejection(binding))), waited);
   }
   const figure = {
     value: bytes(request - capacity),
@@ -150,28 +137,28 @@ function reservedAnswer(binding, called, waited) {
     object: volumeId,
     patch: {spec: {capacity: {storage: String(request)}}},
   };
-  return answer(
-    "promised",
-    gettext("{volumeName} is reserved for {called}, but is too small for it.", {volumeName, called}),
-    figure,
-    [fix],
-  );
+  const sentence = called
+    ? gettext("{volumeName} is reserved for {claim}, but is too small for it.", {volumeName, claim: called})
+    : gettext("{volumeName} is reserved for this claim, but is too small for it.", {volumeName});
+  return answer("promised", sentence, figure, [fix]);
 }
 
 /** Both name each other, and one of them is not Bound. */
 function unfinishedAnswer(binding, waited) {
   const {claim, claimKey, volume, volumeName} = binding;
-  const missing =
+  const words =
     volume.phase === "Bound"
-      ? gettext("the claim's phase is still {phase}", {phase: claim.phase})
-      : gettext("the phase of {volumeName} is still {phase}", {volumeName, phase: volume.phase});
-  const sentence = gettext("{claimKey} and {volumeName} refer to each other, but {missing}{lastRejection}.", {
-    claimKey,
-    volumeName,
-    missing,
-    lastRejection: lastRejection(binding),
-  });
-  return answer("promised", sentence, waited);
+      ? gettext("{claimKey} and {volumeName} refer to each other, but the claim's phase is still {phase}", {
+          claimKey,
+          volumeName,
+          phase: claim.phase,
+        })
+      : gettext("{claimKey} and {volumeName} refer to each other, but the phase of {volumeName} is still {phase}", {
+          claimKey,
+          volumeName,
+          phase: volume.phase,
+        });
+  return answer("promised", ended(labelled(words, lastRejection(binding))), waited);
 }
 
 function lostAnswer(binding) {
@@ -181,64 +168,63 @@ function lostAnswer(binding) {
     text: gettext("Delete and recreate {claimKey}: a Lost claim is never bound to a different volume", {claimKey}),
   };
   if (volume) {
-    const now = volume.claim ? gettext("bound to {claim}", {claim: volume.claim}) : gettext("not bound");
-    return answer(
-      "stuck",
-      gettext("Lost: it was bound to {volumeName}, which is now {now}.", {volumeName, now}),
-      waited,
-      [recreate],
-    );
+    const sentence = volume.claim
+      ? gettext("Lost: it was bound to {volumeName}, which is now bound to {claim}.", {volumeName, claim: volume.claim})
+      : gettext("Lost: it was bound to {volumeName}, which is now not bound.", {volumeName});
+    return answer("stuck", sentence, waited, [recreate]);
   }
   const deletion = events.findLast(({changes}) => changes?.[volumeId] === null);
-  const outcome = deletion
-    ? gettext("was deleted at {at}", {at: timeText(deletion.at)})
-    : gettext("is not in the cluster");
-  const subject = volumeName ? gettext("its volume {volumeName}", {volumeName}) : gettext("its volume");
   const restore = {
     text: gettext("Create {volumeName} again without a claimRef: the claim is then bound to it again", {volumeName}),
   };
-  return answer(
-    "stuck",
-    gettext("Lost: {subject} {outcome}.", {subject, outcome}),
-    waited,
-    volumeName ? [restore, recreate] : [recreate],
-  );
+  const fixes = volumeName ? [restore, recreate] : [recreate];
+  return answer("stuck", goneWords(volumeName, deletion), waited, fixes);
 }
 
-/** ": a write was rejected 3.40 s ago", unless a later write succeeded. */
+function goneWords(volumeName, deletion) {
+  if (volumeName && deletion)
+    return gettext("Lost: its volume {volumeName} was deleted at {time}.", {volumeName, time: timeText(deletion.at)});
+  if (volumeName) return gettext("Lost: its volume {volumeName} is not in the cluster.", {volumeName});
+  if (deletion) return gettext("Lost: its volume was deleted at {time}.", {time: timeText(deletion.at)});
+  return gettext("Lost: its volume is not in the cluster.");
+}
+
+function ended(words) {
+  return gettext("{words}.", {words});
+}
+
+/** "a write was rejected 3.40 s ago", unless a later write succeeded. */
 function lastRejection({events, claimId, volumeId, at}) {
   const last = events.findLast(
     ({kind, object, changes}) => (object === claimId || object === volumeId) && (changes || kind === "WriteRefused"),
   );
-  return last?.kind === "WriteRefused" ? gettext(": a write was rejected {at} ago", {at: duration(at - last.at)}) : "";
+  return last?.kind === "WriteRefused"
+    ? gettext("a write was rejected {time} ago", {time: duration(at - last.at)})
+    : "";
 }
 
-/** ": " and why provisioning failed last, unless the claim's trouble says so already. */
+/** Why provisioning failed last, unless the claim's trouble says so already. */
 function lastFailure({events, claimId, claim}) {
   if (claim?.trouble) return "";
   const failed = events.findLast(({kind, object}) => kind === "ProvisioningFailed" && object === claimId);
-  return failed ? `: ${failed.message}` : "";
+  return failed?.message ?? "";
 }
 
 /** How long the claim has been in its state, as a figure. */
 function elapsed({since, at, state}) {
   if (since === null) return null;
-  const words = {half: "half-bound", lost: gettext("since it became Lost")}[state] ?? "waited";
+  const words = {half: gettext("half-bound"), lost: gettext("since it became Lost")}[state] ?? gettext("waited");
   return {value: duration(at - since), words};
 }
 
 /** The capacity beside the request, as a figure: "20 Gi for a request of 10 Gi, 10 Gi more". */
 function sizes({request}, volume) {
   if (!request || !volume?.capacity) return null;
-  const more = volume.capacity - request;
-  const rest =
-    more > 0
-      ? gettext(", {more} more", {more: bytes(more)})
-      : more < 0
-        ? gettext(", {more} less", {more: bytes(-more)})
-        : "";
-  return {
-    value: bytes(volume.capacity),
-    words: gettext("for a request of {request}{rest}", {request: bytes(request), rest}),
-  };
+  return {value: bytes(volume.capacity), words: sizeWords(bytes(request), volume.capacity - request)};
+}
+
+function sizeWords(request, more) {
+  if (more > 0) return gettext("for a request of {request}, {more} more", {request, more: bytes(more)});
+  if (more < 0) return gettext("for a request of {request}, {less} less", {request, less: bytes(-more)});
+  return gettext("for a request of {request}", {request});
 }

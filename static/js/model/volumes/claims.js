@@ -242,13 +242,13 @@ function move(sets, from, to, member) {
 }
 
 function provisionStep(claim, state, volume) {
-  const step = (status, mark, family, what) => ({name: "Provision", status, mark, family, what});
+  const step = (status, mark, family, what) => ({name: gettext("Provision"), status, mark, family, what});
   if (state === "lost") {
     return step(
       "now",
       "lost",
       "stuck",
-      gettext("{volume} was deleted", {volume: claim.volume ?? gettext("its volume")}),
+      claim.volume ? gettext("{name} was deleted", {name: claim.volume}) : gettext("its volume was deleted"),
     );
   }
   if (volume) return step("done", "vbound", "settled", gettext("{volume} exists", {volume}));
@@ -256,18 +256,13 @@ function provisionStep(claim, state, volume) {
   if (refused) return step("now", refused.mark, refused.family, refused.words);
   if (state === "waiting") return step("now", "pending", "clock", gettext("waits for its first consumer"));
   if (state === "provisioning") {
-    return step(
-      "now",
-      "pending",
-      "clock",
-      gettext("provisioning for {selected_node}", {selected_node: claim.selected_node}),
-    );
+    return step("now", "pending", "clock", gettext("provisioning for {node}", {node: claim.selected_node}));
   }
   return step("now", "pending", "clock", gettext("no volume fits yet"));
 }
 
 function bindStep(claim, state, {name, holder, volume}) {
-  const step = (status, mark, family, what) => ({name: "Bind", status, mark, family, what});
+  const step = (status, mark, family, what) => ({name: gettext("Bind"), status, mark, family, what});
   if (state === "bound") return step("done", "vbound", "settled", gettext("claim and volume refer to each other"));
   if (state === "lost") return step("now", "lost", "stuck", lostWords(name, volume));
   if (!name) return step("todo", "available", "held", gettext("no volume to bind to"));
@@ -281,14 +276,13 @@ function bindStep(claim, state, {name, holder, volume}) {
 /** What became of the volume of a Lost claim. */
 function lostWords(name, volume) {
   if (!volume) return gettext("the volume no longer exists");
-  return gettext("{name} is {claim}", {
-    name,
-    claim: volume.claim ? gettext("bound to {claim}", {claim: volume.claim}) : gettext("not bound"),
-  });
+  return volume.claim
+    ? gettext("{name} is bound to {claim}", {name, claim: volume.claim})
+    : gettext("{name} is not bound", {name});
 }
 
 function useStep(users, {state, volume, model}) {
-  const step = (status, mark, family, what) => ({name: "Use", status, mark, family, what});
+  const step = (status, mark, family, what) => ({name: gettext("Use"), status, mark, family, what});
   if (users.length === 0) return step("todo", "available", "held", gettext("no pod uses it"));
   const [id, pod] = userOf(users);
   const name = id.split("/").pop();

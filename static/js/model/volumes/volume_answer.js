@@ -1,4 +1,4 @@
-import {gettext} from "../../lib/words.js";
+import {gettext, sentences} from "../../lib/words.js";
 import {bytes, duration, timeText} from "../shared/format.js";
 import {answer, claimAnswer} from "./claim_answer.js";
 import {isTerminating, terminatingWords} from "../shared/terminating.js";
@@ -22,16 +22,17 @@ export function volumeAnswer(binding) {
 
 function missingWords({events, volumeId, volumeName}) {
   const deletion = events.findLast(({changes}) => changes?.[volumeId] === null);
-  return `${volumeName} ${deletion ? gettext("was deleted at {at}", {at: timeText(deletion.at)}) : gettext("is not in the cluster at this moment")}.`;
+  return deletion
+    ? gettext("{volumeName} was deleted at {time}.", {volumeName, time: timeText(deletion.at)})
+    : gettext("{volumeName} is not in the cluster at this moment.", {volumeName});
 }
 
 function releasedAnswer(binding) {
   const {volume, volumeName, volumeId, claimKey} = binding;
-  const released = gettext("Released: its claim {claimKey} was deleted", {claimKey});
   if (volume.reclaim !== "Retain")
     return answer(
       "held",
-      gettext("{released}; {reclaim} comes next.", {released, reclaim: volume.reclaim}),
+      gettext("Released: its claim {claimKey} was deleted; {reclaim} comes next.", {claimKey, reclaim: volume.reclaim}),
       elapsed(binding),
     );
   const fix = {
@@ -39,19 +40,25 @@ function releasedAnswer(binding) {
     object: volumeId,
     patch: {spec: {claimRef: null}},
   };
-  const sentence = gettext("{released}; the volume keeps its data and no other claim can bind to it.", {released});
+  const sentence = gettext(
+    "Released: its claim {claimKey} was deleted; the volume keeps its data and no other claim can bind to it.",
+    {claimKey},
+  );
   return answer("held", sentence, elapsed(binding), [fix]);
 }
 
 function freeAnswer({phase, class: className, capacity = 0}) {
-  const who = gettext("any claim of class {className} that requests at most {capacity}", {
-    className: className ?? "none",
-    capacity: bytes(capacity),
-  });
-  return answer("ready", gettext("{phase}: {who} can bind to it.", {phase, who}), {
-    value: bytes(capacity),
-    words: gettext("free"),
-  });
+  const sentence = className
+    ? gettext("{phase}: any claim of class {class} that requests at most {capacity} can bind to it.", {
+        phase,
+        class: className,
+        capacity: bytes(capacity),
+      })
+    : gettext("{phase}: any claim of class none that requests at most {capacity} can bind to it.", {
+        phase,
+        capacity: bytes(capacity),
+      });
+  return answer("ready", sentence, {value: bytes(capacity), words: gettext("free")});
 }
 
 /** The answer about a volume whose claimRef names a claim. */
@@ -77,7 +84,7 @@ function claimedAnswer(binding) {
       phase: volume.phase,
       claimKey,
     });
-    return answer("stuck", `${leaving} ${ofClaim.sentence}`);
+    return answer("stuck", sentences([leaving, ofClaim.sentence]));
   }
   if (state !== "bound") return ofClaim;
   return {...ofClaim, sentence: gettext("Bound to {claimKey}: claim and volume refer to each other.", {claimKey})};
@@ -86,6 +93,7 @@ function claimedAnswer(binding) {
 /** How long the volume has been in its phase, as a figure. */
 function elapsed({volume, since, at}) {
   if (since === null) return null;
-  const words = volume.phase === "Available" ? "reserved" : gettext("since it became {phase}", {phase: volume.phase});
+  const words =
+    volume.phase === "Available" ? gettext("reserved") : gettext("since it became {phase}", {phase: volume.phase});
   return {value: duration(at - since), words};
 }

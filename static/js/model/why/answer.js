@@ -1,4 +1,4 @@
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText, ngettext, sentences} from "../../lib/words.js";
 import {count, duration, timeText} from "../shared/format.js";
 
 /** An answer with one more part of it: the causes first, then each fix, and what is known last. */
@@ -86,12 +86,16 @@ export function observedOf({observed_facts: facts, predicted, is_played: isPlaye
 
 /** A fact as {text, when, mark}: where and when it was seen, and what took its place when the run was played. */
 function factOf({text, at, source, superseded_by: by}) {
-  const when = source === "files" ? "" : listed([source, at].filter(Boolean));
+  const when = source === "files" ? "" : listText([source, at].filter(Boolean));
   return {
     text,
     when,
     mark: by
-      ? gettext("superseded at {t} by event {seq}, {text}", {t: timeText(by.t), seq: count(by.seq), text: by.text})
+      ? gettext("superseded at {time} by event {seq}, {text}", {
+          time: timeText(by.t),
+          seq: count(by.seq),
+          text: by.text,
+        })
       : "",
   };
 }
@@ -104,8 +108,9 @@ export function fixParts({text, places, of, loses, shared}) {
   if (of !== undefined) {
     const counted = places === null ? "" : gettext("Places {places} of {of}.", {places, of});
     const costs = [loses && gettext("Loses {loses}.", {loses}), shared && gettext("Shared: {shared}.", {shared})];
-    return {order: text, outcome: [counted, ...costs].filter(Boolean).join(" ")};
+    return {order: text, outcome: sentences([counted, ...costs])};
   }
+  // eslint-disable-next-line words/catalogue -- how the server puts the two together
   const at = text.lastIndexOf(": it ");
   if (at < 0) return {order: text, outcome: ""};
   const outcome = text.slice(at + 2);
@@ -136,10 +141,9 @@ export function commandWords({verb, object, manifest}) {
 /** The note of the section: how many changes were tried, and at which event. */
 export function triedWords({seq, tried}) {
   const total = Object.values(tried ?? {}).reduce((sum, each) => sum + each, 0);
-  const several = total === 1 ? "change" : "changes";
   return total === 0
     ? gettext("at event {seq}", {seq: count(seq)})
-    : gettext("{total} {several} tried at event {seq}", {total: count(total), several, seq: count(seq)});
+    : ngettext("{count} change tried at event {seq}", "{count} changes tried at event {seq}", total, {seq: count(seq)});
 }
 
 /** Whether the server is still at work on this answer. */

@@ -1,4 +1,4 @@
-import {gettext} from "../../lib/words.js";
+import {gettext, sentences} from "../../lib/words.js";
 import {timeText} from "../shared/format.js";
 
 /** The id of the object that a trial is about. Runs of older versions store a pod. */
@@ -57,24 +57,24 @@ function isPlaying(run) {
 /** What came of a trial that promises what an object becomes. */
 function reachedOutcome(run, answer, at) {
   const {at: by, outcome: promise} = run.trial;
-  const predicted = promise ? gettext(" Predicted: {promise}.", {promise}) : "";
+  const predicted = promise && gettext("Predicted: {promise}.", {promise});
   if (at < by && isPlaying(run))
     return {
       family: "clock",
       mark: "in-flight",
-      words: gettext("Playing up to {by}.{predicted}", {by: timeText(by), predicted}),
+      words: sentences([gettext("Playing up to {time}.", {time: timeText(by)}), predicted]),
     };
   if (at < by && run.status !== "finished")
     return {
       family: "clock",
       mark: "pending",
-      words: gettext("The result is due at {by}.{predicted}", {by: timeText(by), predicted}),
+      words: sentences([gettext("The result is due at {time}.", {time: timeText(by)}), predicted]),
     };
   if (answer?.status === "failed" && !answer.diagnosis)
     return {
       family: "held",
       mark: "expired",
-      words: gettext("The outcome could not be read. {message}", {message: answer.message}),
+      words: sentences([gettext("The outcome could not be read."), answer.message]),
     };
   if (!answer?.diagnosis) return {family: "clock", mark: "in-flight", words: gettext("Reading the outcome…")};
   const {outcome, sentence} = answer.diagnosis;
@@ -82,26 +82,34 @@ function reachedOutcome(run, answer, at) {
     return {
       family: "stuck",
       mark: "no",
-      words: gettext("Not as predicted. {sentence}{predicted}", {sentence, predicted}),
+      words: sentences([gettext("Not as predicted."), sentence, predicted]),
     };
   const reached = `${outcome[0].toUpperCase()}${outcome.slice(1)}`;
   const kept = !promise || outcome === promise;
   return {
     family: "settled",
     mark: "ok",
-    words: kept ? gettext("{reached}, as predicted.", {reached}) : `${reached}.${predicted}`,
+    words: kept
+      ? gettext("{reached}, as predicted.", {reached})
+      : sentences([gettext("{words}.", {words: reached}), predicted]),
   };
 }
 
 function boundWords({node, at}, there, then) {
   const kept = there === node && (at === null || at === then);
-  const promise = at === null ? node : gettext("{node} at {at}", {node, at: timeText(at)});
-  const rest = kept ? gettext(", as predicted") : gettext("; predicted was {promise}", {promise});
-  return {
-    family: "settled",
-    mark: "bound",
-    words: gettext("It was bound to {there} at {then}{node}.", {there, then: timeText(then), node: node ? rest : ""}),
-  };
+  const facts = {node: there, time: timeText(then)};
+  const words = !node
+    ? gettext("It was bound to {node} at {time}.", facts)
+    : kept
+      ? gettext("It was bound to {node} at {time}, as predicted.", facts)
+      : at === null
+        ? gettext("It was bound to {node} at {time}; predicted was {promised}.", {...facts, promised: node})
+        : gettext("It was bound to {node} at {time}; predicted was {promised} at {due}.", {
+            ...facts,
+            promised: node,
+            due: timeText(at),
+          });
+  return {family: "settled", mark: "bound", words};
 }
 
 function playingWords({at, by, node}) {

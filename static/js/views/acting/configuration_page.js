@@ -2,7 +2,7 @@ import {useEffect, useRef, useState} from "preact/hooks";
 
 import {makeEditor} from "../../lib/editor.js";
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {parseGates} from "../../model/run/gates.js";
 import {count, timeText} from "../../model/shared/format.js";
 import {RunPage} from "../run/run_page.js";
@@ -49,12 +49,12 @@ function Scheduler({scheduler}) {
     }),
     ...(replicas > 1 ? [gettext("{replicas} replicas", {replicas: count(replicas)})] : []),
     ...(external ? [gettext("a client of the Kubernetes API decides")] : []),
-    ...(extenders.length > 0 ? [gettext("extenders: {extenders}", {extenders: listed(extenders)})] : []),
+    ...(extenders.length > 0 ? [gettext("extenders: {extenders}", {extenders: listText(extenders)})] : []),
   ];
   return profiles.map(
     (profile) => html`
     <section class="sec" key=${profile.name} aria-label=${gettext("Profile {name}", {name: profile.name})}>
-      <div class="sechead"><h2>${profile.name}</h2><span class="note">${scheduler.version}, ${listed(notes)}${profile.percentage ? gettext(", scores {percentage} % of the nodes", {percentage: profile.percentage}) : ""}</span></div>
+      <div class="sechead"><h2>${profile.name}</h2><span class="note">${scheduler.version}, ${listText(notes)}${profile.percentage ? gettext(", scores {percentage} % of the nodes", {percentage: profile.percentage}) : ""}</span></div>
       ${warnings.map((one) => html`<p class="small f-clock tinted" key=${one}>${one}</p>`)}
       <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Plugins of {name}", {name: profile.name})}><table class="tbl points">
         <thead><tr><th scope="col">${gettext("Extension point")}</th><th scope="col">${gettext("Plugins, in order")}</th></tr></thead>

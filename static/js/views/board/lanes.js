@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {brief, podHealth} from "../../model/health/pod.js";
 import {DRAWN, backoffLeft} from "../../model/pods/lanes.js";
@@ -81,7 +81,7 @@ function valueTitle(lane, pod) {
     return pod.mover
       ? gettext("{mover}, priority {priority}", {mover: pod.mover, priority: pod.priority ?? 0})
       : undefined;
-  return {gated: listed(pod.gates ?? []), unqueued: pod.scheduler}[lane];
+  return {gated: listText(pod.gates ?? []), unqueued: pod.scheduler}[lane];
 }
 
 const VALUES = {
@@ -91,7 +91,7 @@ const VALUES = {
   backoff: ({pod, at}) =>
     html`${duration((pod.backoff_until ?? at) - at)} <span class="mute">· ${pod.attempts ?? 0}</span>`,
   unschedulable: ({pod, at}) => duration(at - (pod.queue_since ?? at)),
-  gated: ({pod}) => html`<span class="micro mute">${listed(pod.gates ?? [])}</span>`,
+  gated: ({pod}) => html`<span class="micro mute">${listText(pod.gates ?? [])}</span>`,
   unqueued: ({pod}) => html`<span class="micro mute">${pod.scheduler ?? ""}</span>`,
 };
 

@@ -51,13 +51,13 @@ function verdictNote({id, reading}, model) {
 }
 
 const LEGEND = {
-  bound: ["bound", "settled", "bound"],
-  assumed: ["assumed", "promised", "assumed"],
-  nominated: ["nominated", "promised", "nominated"],
-  starting: ["in-flight", "working", "starting"],
-  failing: ["backoff", "stuck", "failing"],
-  stuck: ["no", "stuck", "stuck"],
-  terminating: ["victim", "stuck", "terminating"],
+  bound: ["bound", "settled", gettext("bound")],
+  assumed: ["assumed", "promised", gettext("assumed")],
+  nominated: ["nominated", "promised", gettext("nominated")],
+  starting: ["in-flight", "working", gettext("starting")],
+  failing: ["backoff", "stuck", gettext("failing")],
+  stuck: ["no", "stuck", gettext("stuck")],
+  terminating: ["victim", "stuck", gettext("terminating")],
 };
 
 /** The marks of tiles: the first three always, the others while a pod is so. */

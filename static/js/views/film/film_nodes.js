@@ -1,6 +1,7 @@
 import {useEffect, useLayoutEffect, useRef} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {beatMs} from "../../model/film/clock.js";
 import {podHealth} from "../../model/health/pod.js";
 import {hint, meters, wants, zoneLabel, zoneTitle} from "../../model/nodes/nodes.js";
@@ -50,10 +51,10 @@ function useFlip(player) {
 }
 
 const MARKS = [
-  ["bound", "settled", "bound"],
-  ["assumed", "promised", "assumed"],
-  ["nominated", "promised", "nominated"],
-  ["victim", "stuck", "victim"],
+  ["bound", "settled", gettext("bound")],
+  ["assumed", "promised", gettext("assumed")],
+  ["nominated", "promised", gettext("nominated")],
+  ["victim", "stuck", gettext("victim")],
 ];
 const CELLS = [
   ["c-fit", "fits"],

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {
   actsOf,
   asideRows,
@@ -102,7 +102,7 @@ function Read({look}) {
         <tbody>${rows.map(
           ({kinds, numbers, state, files}) => html`
           <tr key=${kinds}><th scope="row">${kinds}</th><td class="right num">${numbers}</td><td>${state}</td>
-            ${hasFiles && html`<td class="mute opt"><code>${listed(files)}</code></td>`}</tr>`,
+            ${hasFiles && html`<td class="mute opt"><code>${listText(files)}</code></td>`}</tr>`,
         )}</tbody></table></div></section>`;
 }
 

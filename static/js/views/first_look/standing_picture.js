@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {nodeLook, pictureOf} from "../../model/first_look/first_look.js";
 import {count} from "../../model/shared/format.js";
 import {NodeLink} from "../shared/links.js";
@@ -58,7 +58,7 @@ function Strip({nodes}) {
 }
 
 function cellTitle({name, note, memory}) {
-  return listed(
+  return listText(
     [name, note, memory === null ? "" : gettext("{memory} % of memory requested", {memory})].filter(Boolean),
   );
 }

@@ -1,7 +1,7 @@
 import {useEffect, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {memoryOf, nameOf, versionsOf, whoOf, writesUpTo} from "../../model/inside/steps.js";
 import {linesOf, readWords} from "../../model/inside/tree.js";
 import {bytes, moment, parseId, timeText} from "../../model/shared/format.js";
@@ -143,7 +143,7 @@ function Attaching({step: {says, entity}}) {
   const facts = [
     ["node", nameOf(entity)],
     ["volume", says.volume],
-    [gettext("attached to"), listed(says.others ?? [])],
+    [gettext("attached to"), listText(says.others ?? [])],
     [gettext("failures in a row"), says.failures ? String(says.failures) : ""],
   ].filter(([, value]) => value);
   return html`<dl class="memory facts">${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd><b>${value}</b></dd></div>`)}</dl>`;

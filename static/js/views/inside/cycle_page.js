@@ -2,7 +2,7 @@ import {useEffect} from "preact/hooks";
 
 import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {spanOf} from "../../model/inside/cycle.js";
 import {heldAfter} from "../../model/inside/cycle_memory.js";
 import {bandWords, cycleWords, outcomeOf, sentenceOf} from "../../model/inside/cycle_words.js";
@@ -55,7 +55,7 @@ function Head({session, cycle, answer}) {
 
 /** What the pod asks for: "1500m CPU, 3 Gi". */
 function asksWords(pod) {
-  return listed(Object.entries(pod?.requests ?? {}).map(([resource, value]) => amount(resource, value)));
+  return listText(Object.entries(pod?.requests ?? {}).map(([resource, value]) => amount(resource, value)));
 }
 
 /** Grey dots, until the cycle is read. */
@@ -167,7 +167,7 @@ function Holds({cycle, answer, steps, place}) {
 }
 
 const ROLES = {
-  leader: ["bound", "settled", "leads"],
+  leader: ["bound", "settled", gettext("leads")],
   standby: ["expired", "held", gettext("stands by")],
   stopped: ["lost", "stuck", gettext("has stopped")],
 };

@@ -2,7 +2,7 @@ import {useEffect} from "preact/hooks";
 
 import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {bandsOf, homeOf, nameOf, whoOf} from "../../model/inside/steps.js";
 import {repeatedWords, wordsOf} from "../../model/inside/words.js";
 import {accessModes, bytes, count, moment} from "../../model/shared/format.js";
@@ -68,7 +68,7 @@ function About({session, inside}) {
 function aboutWords(object, kind) {
   if (!object) return "";
   if (kind === "claim") {
-    return listed(
+    return listText(
       [
         bytes(object.request ?? 0),
         accessModes(object.modes),
@@ -102,7 +102,7 @@ function Spine({inside, steps, place}) {
 }
 
 function earlierWords(leftOut, from) {
-  if (leftOut > 0) return gettext("{leftOut} earlier steps are not listed.", {leftOut: count(leftOut)});
+  if (leftOut > 0) return gettext("{leftOut} earlier steps are not listText.", {leftOut: count(leftOut)});
   return gettext("Played again from event {from} on.", {from: count(from)});
 }
 
@@ -139,7 +139,7 @@ function Nothing({session, inside, held}) {
   if (held?.status !== "ready") {
     return html`<div role="status"><h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Playing the run again, and listening…")}</p></div>`;
   }
-  return html`<h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Nothing was done about it yet. A sync or a tick that does something is listed here.")}</p>`;
+  return html`<h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Nothing was done about it yet. A sync or a tick that does something is listText here.")}</p>`;
 }
 
 function Stage({session, inside, step, place}) {

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {attachedState, deviceState, mountStates, nextStep, volumesOf} from "../../model/health/node_volumes.js";
 import {nameOf} from "../../model/inside/steps.js";
 import {ladderOf} from "../../model/inside/tries.js";
@@ -72,7 +72,7 @@ function isChanged(unique, {volumes, before}) {
 
 function World({row, at, isNew}) {
   const next = nextStep(row, at);
-  const pods = listed(row.desired.map(([pod]) => parseId(`pod/${pod}`).name));
+  const pods = listText(row.desired.map(([pod]) => parseId(`pod/${pod}`).name));
   return html`
     <tr class=${`${row.sign === "=" ? "" : "differs"}${isNew ? " changed" : ""}`}><th scope="row" class="mono" title=${row.unique}>${row.name}</th>
       <td>${pods || html`<span class="mute">${gettext("nobody")}</span>`}</td><td><span class="sign">${row.sign}</span></td>

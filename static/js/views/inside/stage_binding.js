@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {bindingMoments, spentIn} from "../../model/inside/cycle_binding.js";
 import {many, pointOf} from "../../model/inside/cycle_words.js";
 import {duration, moment, parseId, timeText} from "../../model/shared/format.js";
@@ -60,7 +60,7 @@ export function PreBindStage({answer, cycle}) {
   const deadline = written.findLast((each) => each.deadline !== null)?.deadline ?? null;
   return html`
     ${moments.length > 0 && html`<${Lanes} moments=${moments} />`}
-    ${point && html`<ul class="small soft after">${point.answers.map(({plugin, code, reasons}) => html`<li key=${plugin}>${plugin}: ${listed([code, ...reasons])}</li>`)}</ul>`}
+    ${point && html`<ul class="small soft after">${point.answers.map(({plugin, code, reasons}) => html`<li key=${plugin}>${plugin}: ${listText([code, ...reasons])}</li>`)}</ul>`}
     ${
       deadline !== null &&
       html`<${Rule} facts=${[
@@ -90,7 +90,7 @@ function Lanes({moments}) {
   const room = (WIDE - LEFT) / moments.length;
   const x = (place) => LEFT + place * room;
   const y = (lane) => 30 + lanes.indexOf(lane) * STEP;
-  const words = listed(moments.map(({at, lane, text}) => `${timeText(at)} ${lane}: ${text}`));
+  const words = listText(moments.map(({at, lane, text}) => `${timeText(at)} ${lane}: ${text}`));
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Writes and looks")}><svg class="swim" viewBox=${`0 0 ${WIDE} ${lanes.length * STEP}`} role="img" aria-label=${words}>
       ${lanes.map((lane) => html`<g key=${lane}><text x="0" y=${y(lane) + 4} class="lname">${lane}</text><line x1=${LEFT - 8} x2=${WIDE} y1=${y(lane)} y2=${y(lane)} class="lane" /></g>`)}
@@ -131,7 +131,7 @@ export function BindQueueStage({answer, cycle}) {
     ${moments.length > 0 && html`<${Lanes} moments=${moments} />`}
     ${
       answer.rounds.length > 0 &&
-      html`<ol class="small after">${answer.rounds.map(({what, ahead, error}, place) => html`<li key=${place}>${ROUNDS[what]}${ahead.length > 0 && gettext(" behind {ahead}", {ahead: listed(ahead)})}${error && `: ${error}`}.</li>`)}</ol>
+      html`<ol class="small after">${answer.rounds.map(({what, ahead, error}, place) => html`<li key=${place}>${ROUNDS[what]}${ahead.length > 0 && gettext(" behind {ahead}", {ahead: listText(ahead)})}${error && `: ${error}`}.</li>`)}</ol>
       <${Note}>${gettext("The attempt that starts the binding always ends as an error. The pod is not assumed meanwhile: another pod may take its room, and its next attempt is free to choose another node.")}<//>`
     }
     <${Requeued} answer=${answer} />`;
@@ -154,7 +154,7 @@ export function BindStage({answer}) {
     ${
       total > 0 &&
       html`<div class="sechead"><h3>${gettext("Where {total} went", {total: duration(total)})}</h3></div>
-      <div class="spent" role="img" aria-label=${listed(parts.map(({title, ns}) => `${title} ${duration(ns)}`))}>${parts.map(({title, family, ns}) => html`<span key=${title} class=${`f-${family}`} style=${`flex-grow:${Math.max(1, Math.round((ns / total) * 1000))}`} title=${`${title}: ${duration(ns)}`}>${ns / total > 0.12 ? `${title}, ${duration(ns)}` : ""}</span>`)}</div>
+      <div class="spent" role="img" aria-label=${listText(parts.map(({title, ns}) => `${title} ${duration(ns)}`))}>${parts.map(({title, family, ns}) => html`<span key=${title} class=${`f-${family}`} style=${`flex-grow:${Math.max(1, Math.round((ns / total) * 1000))}`} title=${`${title}: ${duration(ns)}`}>${ns / total > 0.12 ? `${title}, ${duration(ns)}` : ""}</span>`)}</div>
       <p class="micro mute">${parts.map(({title, ns}) => `${title} ${duration(ns)}`).join(" · ")}</p>`
     }
     <p class="small machine"><${State} mark="pending" family="held">${gettext("Initial")}<//> → <${State} mark="assumed" family="promised">${gettext("Assumed")}<//> → <${State} mark="bound" family="settled">${gettext("Added")}<//> <span class="mute">${gettext("when the watch brings the pod back with its node")}</span></p>

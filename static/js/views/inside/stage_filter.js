@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {MOST_ROWS, fittingOf, groupsOf, rowsOf, whyOf} from "../../model/inside/cycle_filter.js";
 import {backoffWords, many, requeuedWords} from "../../model/inside/cycle_words.js";
 import {count, parseId, timeText} from "../../model/shared/format.js";
@@ -16,7 +16,7 @@ export function FilterStage({answer}) {
     ${
       passes.length > 0 &&
       html`<div class="sechead"><h3>${gettext("With nominated pods put on the node")}</h3></div>
-      <ul class="small">${passes.map(({node, pods, refused_by: plugin}) => html`<li key=${node}>${gettext("{node} with {pods}: {plugin}", {node: html`<b class="mono">${node}</b>`, pods: listed(pods), plugin: plugin ? gettext("{plugin} refuses it", {plugin}) : "fits"})}</li>`)}</ul>`
+      <ul class="small">${passes.map(({node, pods, refused_by: plugin}) => html`<li key=${node}>${gettext("{node} with {pods}: {plugin}", {node: html`<b class="mono">${node}</b>`, pods: listText(pods), plugin: plugin ? gettext("{plugin} refuses it", {plugin}) : "fits"})}</li>`)}</ul>`
     }
     ${answer.post_filter === null && html`<${Requeued} answer=${answer} />`}`;
 }
@@ -35,7 +35,7 @@ function Search({search, isOnly}) {
       ...(search.unseen > 0 ? [[gettext("not looked at"), count(search.unseen)]] : []),
       ["pass", gettext("{fitting} of {looked}", {fitting: count(fitting), looked: count(looked)})],
     ]} />
-    ${search.skipped.length > 0 && html`<${Note}>${gettext("Left out after Skip at PreFilter: {skipped}.", {skipped: listed(search.skipped)})}<//>`}`;
+    ${search.skipped.length > 0 && html`<${Note}>${gettext("Left out after Skip at PreFilter: {skipped}.", {skipped: listText(search.skipped)})}<//>`}`;
 }
 
 function Passes({search}) {
@@ -60,7 +60,7 @@ function Call({row, place}) {
 function Why({row}) {
   if (!row.refusal) return html`<b>${gettext("fits")}</b>`;
   const [sum, result] = whyOf(row);
-  return html`<span title=${listed(row.refusal.reasons)}>${sum} <b>${result}</b></span>`;
+  return html`<span title=${listText(row.refusal.reasons)}>${sum} <b>${result}</b></span>`;
 }
 
 /** Many nodes, by the reason that stopped them. */
@@ -69,7 +69,7 @@ function Grouped({search}) {
     <table class="tbl"><thead><tr><th scope="col">${gettext("Stopped by")}</th><th scope="col" class="right">${gettext("Nodes")}</th><th scope="col">${gettext("Reason")}</th><th scope="col">${gettext("For example")}</th></tr></thead>
       <tbody>${groupsOf(search).map(
         ({plugin, reasons, many: number, example}) => html`
-        <tr key=${`${plugin} ${reasons}`}><th scope="row">${plugin}</th><td class="right num">${count(number)}</td><td>${listed(reasons)}</td><td><span class="mono">${example.node}</span> ${example.text}</td></tr>`,
+        <tr key=${`${plugin} ${reasons}`}><th scope="row">${plugin}</th><td class="right num">${count(number)}</td><td>${listText(reasons)}</td><td><span class="mono">${example.node}</span> ${example.text}</td></tr>`,
       )}</tbody></table>`;
 }
 
@@ -121,7 +121,7 @@ function DryRuns({found: {ordered, dry_runs: runs}}) {
     <div class="sechead"><h3>${gettext("Dry runs")}</h3><span class="note">${ngettext("{count} node{from}; struck pods would have to go", "{count} nodes{from}; struck pods would have to go", runs.length, {from})}</span></div>
     <table class="tbl dryruns"><tbody>${runs.slice(0, DRAWN_RUNS).map(
       ({node, asked, refused}) => html`
-      <tr key=${node}><th scope="row" class="mono">${node}</th><td>${listed(refused)}${asked.map(
+      <tr key=${node}><th scope="row" class="mono">${node}</th><td>${listText(refused)}${asked.map(
         ({pod, reprieved, violates, reasons}) => {
           const {name} = parseId(`pod/${pod}`);
           const why = [
@@ -129,7 +129,7 @@ function DryRuns({found: {ordered, dry_runs: runs}}) {
             violates && gettext("breaks a budget"),
             ...reasons,
           ].filter(Boolean);
-          return html`<span key=${pod} class=${reprieved ? "stays" : "goes"} title=${`${pod} ${listed(why)}`}>${reprieved ? name : html`<s>${name}</s>`}</span> `;
+          return html`<span key=${pod} class=${reprieved ? "stays" : "goes"} title=${`${pod} ${listText(why)}`}>${reprieved ? name : html`<s>${name}</s>`}</span> `;
         },
       )}</td></tr>`,
     )}</tbody></table>
@@ -144,8 +144,8 @@ export function Requeued({answer}) {
   return html`
     <div class="sechead"><h3>${gettext("Back to the queue")}</h3></div>
     <p class="small">${requeuedWords(requeued)} ${backoff && backoffWords(backoff)}</p>
-    ${by.length > 0 && html`<p class="small soft">${gettext("Rejected by {by}: only events that may help one of them wake the pod.", {by: listed(by)})}</p>`}
-    ${missed.length > 0 && html`<ul class="small soft">${missed.map(({event, asked, strategy}, place) => html`<li key=${place}>${event}: ${listed(asked.map(({plugin, queues}) => `${plugin} ${queues ? "Queue" : "QueueSkip"}`)) || gettext("no plugin asked")} (${strategy})</li>`)}</ul>`}
+    ${by.length > 0 && html`<p class="small soft">${gettext("Rejected by {by}: only events that may help one of them wake the pod.", {by: listText(by)})}</p>`}
+    ${missed.length > 0 && html`<ul class="small soft">${missed.map(({event, asked, strategy}, place) => html`<li key=${place}>${event}: ${listText(asked.map(({plugin, queues}) => `${plugin} ${queues ? "Queue" : "QueueSkip"}`)) || gettext("no plugin asked")} (${strategy})</li>`)}</ul>`}
     ${leftover !== null && html`<p class="micro mute">${gettext("flushUnschedulablePodsLeftover comes next at {leftover}.", {leftover: timeText(leftover)})}</p>`}
     ${
       after.length > 1 &&

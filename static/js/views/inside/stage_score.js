@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {barsOf, linesOf, scoresOf} from "../../model/inside/cycle_score.js";
 import {many} from "../../model/inside/cycle_words.js";
 import {count} from "../../model/shared/format.js";
@@ -53,7 +53,7 @@ function Totals({scores: {nodes, plugins, same}, bars: {differing, rows, isCut}}
         <span class="stackbar" aria-hidden="true">${rows[place].map(({plugin, share}) => html`<i key=${plugin} style=${`width:${(share * 100).toFixed(2)}%;${shadeOf(differing, plugin)}`}></i>`)}</span>
         <b class="num">${count(total)}</b></li>`,
     )}</ul>
-    <p class="legendline micro">${equal.length > 0 && html`<span><i style=${shadeOf(differing, "")}></i>${gettext("{equal}: {same} for all, decides nothing{isCut}", {equal: listed(equal.map(({plugin}) => plugin)), same: count(same), isCut: isCut ? gettext(" (not to scale)") : ""})}</span>`}
+    <p class="legendline micro">${equal.length > 0 && html`<span><i style=${shadeOf(differing, "")}></i>${gettext("{equal}: {same} for all, decides nothing{isCut}", {equal: listText(equal.map(({plugin}) => plugin)), same: count(same), isCut: isCut ? gettext(" (not to scale)") : ""})}</span>`}
       ${differing.map(({plugin}) => html`<span key=${plugin}><i style=${shadeOf(differing, plugin)}></i>${plugin}</span>`)}</p>`;
 }
 
@@ -67,7 +67,7 @@ function Formulas({scores: {nodes, plugins}, answer: {score}}) {
           ${plugin.normalizes && html`<small>${gettext("raw from {lowest} to {highest}", {lowest: count(plugin.lowest), highest: count(plugin.highest)})}</small>`}</th>
           ${nodes.map(({node, scores}) => html`<td key=${node}>${linesOf(scores[plugin.place], plugin).map(([text, value], line) => html`<${Line} key=${line} text=${text} value=${value} />`)}</td>`)}</tr>`,
       )}
-        ${score.not_scored.length > 0 && html`<tr class="mute"><th scope="row">${gettext("Not scored")}</th><td colspan=${nodes.length}>${gettext("{not_scored}: PreScore said Skip", {not_scored: listed(score.not_scored)})}</td></tr>`}</tbody>
+        ${score.not_scored.length > 0 && html`<tr class="mute"><th scope="row">${gettext("Not scored")}</th><td colspan=${nodes.length}>${gettext("{not_scored}: PreScore said Skip", {not_scored: listText(score.not_scored)})}</td></tr>`}</tbody>
       <tfoot><tr><th scope="row">${gettext("Total")}</th>${nodes.map(({node, total, isBest, scores}) => html`<td key=${node} class=${isBest ? "best" : ""}><${Line} text=${scores.map(({weighted}) => weighted).join(" + ")} value=${count(total)} /></td>`)}</tr></tfoot>
     </table></div>`;
 }

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {nextStart} from "../../model/inside/cycle_memory.js";
 import {many, pointOf, zoneName} from "../../model/inside/cycle_words.js";
 import {otherNode} from "../../model/inside/what_if.js";
@@ -84,7 +84,7 @@ function Came({queue: {before, considered}}) {
       html`<table class="tbl"><thead><tr><th>${gettext("Event while it waited")}</th><th>${gettext("Plugins asked for a hint")}</th><th>${gettext("Worth a new attempt")}</th></tr></thead>
         <tbody>${considered.slice(-DRAWN_PODS).map(
           ({event, asked, strategy}, place) => html`
-          <tr key=${place}><th scope="row">${event}</th><td>${listed(asked.map(({plugin, queues}) => `${plugin}: ${queues ? "Queue" : "QueueSkip"}`)) || gettext("none")}</td><td>${STRATEGIES[strategy] ?? strategy}</td></tr>`,
+          <tr key=${place}><th scope="row">${event}</th><td>${listText(asked.map(({plugin, queues}) => `${plugin}: ${queues ? "Queue" : "QueueSkip"}`)) || gettext("none")}</td><td>${STRATEGIES[strategy] ?? strategy}</td></tr>`,
         )}</tbody></table>`
     }`;
 }
@@ -185,7 +185,7 @@ function Tree({tree: {zones}, order}) {
   const places = order.map((node) => at.get(node)).filter(Boolean);
   const [wide, tall] = [zones.length * COLUMN - 20, 24 + high * LINE];
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Node tree")}><svg class="tree" style=${`width:${wide}px`} viewBox=${`0 0 ${wide} ${tall}`} role="img" aria-label=${gettext("Nodes are looked at in this order: {order}", {order: listed(order)})}>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Node tree")}><svg class="tree" style=${`width:${wide}px`} viewBox=${`0 0 ${wide} ${tall}`} role="img" aria-label=${gettext("Nodes are looked at in this order: {order}", {order: listText(order)})}>
       ${zones.map(
         (
           {zone, nodes},
@@ -214,9 +214,9 @@ const MOST_FORKS = 3;
 
 const WAYS = {
   "goes on": ["ok", "settled", gettext("goes on")],
-  skip: ["gated", "held", "Skip"],
-  refuses: ["no", "stuck", "refuses"],
-  fails: ["no", "stuck", "fails"],
+  skip: ["gated", "held", gettext("Skip")],
+  refuses: ["no", "stuck", gettext("refuses")],
+  fails: ["no", "stuck", gettext("fails")],
 };
 
 function PreFilterStage({answer}) {

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
 import {ClaimLink, ObjectLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
@@ -25,8 +25,8 @@ function Device({session, row}) {
   const {slice, driver, pool, name, traits, taints, holders} = row;
   return html`
     <tr><th scope="row"><${ObjectLink} session=${session} id=${slice}>${name}<//></th>
-      <td>${pool} <span class="mute">${driver}</span></td><td class="soft">${listed(traits)}</td>
-      <td>${taints.length > 0 ? html`<${Mark} name="no" family="stuck" />${listed(taints)}` : html`<span class="mute">${gettext("none")}</span>`}</td>
+      <td>${pool} <span class="mute">${driver}</span></td><td class="soft">${listText(traits)}</td>
+      <td>${taints.length > 0 ? html`<${Mark} name="no" family="stuck" />${listText(taints)}` : html`<span class="mute">${gettext("none")}</span>`}</td>
       <td>${
         holders.length > 0
           ? holders.map((id) => html`<${ClaimLink} key=${id} session=${session} id=${id} /> `)

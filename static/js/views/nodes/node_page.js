@@ -23,7 +23,7 @@ import {StateOfWorld} from "./state_of_world.js";
 
 const PODS = 120;
 /** The places of pods that have this node and do not run. */
-const WAITS = ["failing", "stuck", "starting"];
+const WAITS = ["failing", "stuck", gettext("starting")];
 
 /** One node at the event shown, the most important fact first. */
 export function NodePage({session, name, record}) {

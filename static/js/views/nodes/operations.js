@@ -13,11 +13,11 @@ const LANE_WIDTH = 720;
 const LETTER_WIDTH = 5.4;
 
 const LEGEND = [
-  ["attach", "ready", "attach"],
-  ["mount", "working", "mount"],
+  ["attach", "ready", gettext("attach")],
+  ["mount", "working", gettext("mount")],
   ["unmount", "held", gettext("unmount, detach")],
-  ["failed", "stuck", "failed"],
-  ["backoff", "clock", "backoff"],
+  ["failed", "stuck", gettext("failed")],
+  ["backoff", "clock", gettext("backoff")],
 ];
 
 /** The operations on the volumes of a node, one lane per volume, on an axis that reaches to the next retry. */

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {podHealth, podStates} from "../../model/health/pod.js";
 import {ownerOf} from "../../model/pods/pod.js";
@@ -83,7 +83,7 @@ function facts(pod, evidence, at) {
   if (pod.attempts)
     found.push(["Attempts", String(pod.attempts), evidence && gettext("last at {at}", {at: timeText(evidence.at)})]);
   if (pod.mover) found.push([gettext("Last queue event"), pod.mover, pod.flushed && "flushed"]);
-  if (pod.gates?.length) found.push(["Gates", listed(pod.gates)]);
+  if (pod.gates?.length) found.push(["Gates", listText(pod.gates)]);
   if (pod.scheduler) found.push(["Scheduler", pod.scheduler]);
   if (pod.created > 0 && pod.created <= at)
     found.push(["Created", gettext("at {created}", {created: timeText(pod.created)})]);

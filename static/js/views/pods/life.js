@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {axisOf, lifeOf, placeOn, spent} from "../../model/pods/life.js";
 import {ticksBetween} from "../../model/run/timeline.js";
 import {tick, timeText} from "../../model/shared/format.js";
@@ -54,7 +54,7 @@ function Slice({lane, slice, axis, at}) {
     slice.failed && "failed",
   ];
   return html`
-    <span class=${`slice ${lane.look}${slice.failed ? " x" : ""}`} title=${listed(words.filter(Boolean))}
+    <span class=${`slice ${lane.look}${slice.failed ? " x" : ""}`} title=${listText(words.filter(Boolean))}
       style=${`left:${percent(place.left)};width:${percent(place.width)}`}>${hasRoom(slice.label, place) && html`<b>${slice.label}</b>`}</span>`;
 }
 

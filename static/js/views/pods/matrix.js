@@ -1,7 +1,7 @@
 import {useEffect, useMemo, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {attemptName} from "../../model/pods/evidence.js";
 import {
   ORDERS,
@@ -70,7 +70,7 @@ export function Matrix({evidence, zoneOf, pod, binding}) {
           <table class="mx" style=${`min-width:${widths.reduce((sum, width) => sum + width, NAMES)}px`}><colgroup><col style=${`width:${NAMES}px`} />${columns.map(({name}, i) => html`<col key=${name} style=${`width:${widths[i]}px`} />`)}</colgroup>
             <thead><tr><th scope="col">${order === "closest" ? gettext("closest first") : gettext("node")}</th>${columns.map(
               ({name, skipped, folded}) => html`
-              <th key=${name} scope="col" class=${skipped ? "sk" : ""} title=${listed(folded)}>${broken(name)}</th>`,
+              <th key=${name} scope="col" class=${skipped ? "sk" : ""} title=${listText(folded)}>${broken(name)}</th>`,
             )}</tr></thead>
             <tbody>${rows.slice(0, shown).map(
               (row) => html`
@@ -91,7 +91,7 @@ export function Matrix({evidence, zoneOf, pod, binding}) {
 /** Shows the filters that skipped the pod, each in a column, or folds them into one. */
 function FoldButton({small, unfolded, turn}) {
   const names = small.columns.at(-1).folded;
-  return html`<button class="btn" aria-pressed=${String(unfolded)} title=${listed(names)} onClick=${() => turn(!unfolded)}>${gettext("{count} skipped filters", {count: names.length})}</button>`;
+  return html`<button class="btn" aria-pressed=${String(unfolded)} title=${listText(names)} onClick=${() => turn(!unfolded)}>${gettext("{count} skipped filters", {count: names.length})}</button>`;
 }
 
 /** A PreFilter plugin rejected the pod before any node was evaluated. */
@@ -104,7 +104,7 @@ function Refused({evidence}) {
 }
 
 function Row({row, columns, open, choose, binds}) {
-  const head = html`<th scope="row" title=${listed([row.name, row.zone].filter(Boolean))}><span class="who"><${Name} name=${row.name} untitled /><span class="z">${row.zone}</span></span></th>`;
+  const head = html`<th scope="row" title=${listText([row.name, row.zone].filter(Boolean))}><span class="who"><${Name} name=${row.name} untitled /><span class="z">${row.zone}</span></span></th>`;
   if (!row.cells) {
     return html`<tr>${head}<td class="ne" colspan=${columns.length}><span>${gettext("not evaluated in this attempt")}</span></td></tr>`;
   }

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {isShadow, sinceWords} from "../../model/pods/evidence.js";
 import {choiceOf} from "../../model/pods/scores.js";
 import {bestFirst, closestFirst, isOnlyFeasible} from "../../model/pods/verdict.js";
@@ -36,7 +36,7 @@ export function WhyHere({model, pod, evidence}) {
 
 /** The note of a table, and how much has happened since its attempt. */
 function noted(words, evidence, model) {
-  return listed([words, sinceWords(evidence, model)].filter(Boolean));
+  return listText([words, sinceWords(evidence, model)].filter(Boolean));
 }
 
 /** A PreFilter plugin rejected the pod before any node was evaluated. */

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {placeOf} from "../../model/nodes/nodes.js";
 import {deviceVerdicts, resourceClaimsOf} from "../../model/pods/pod_devices.js";
 import {healthOf} from "../../model/run/health_of.js";
@@ -35,10 +35,10 @@ function Chain({session, id, node, claim}) {
         : html`${claim.name} <span class="mute">${gettext("does not exist")}</span>`
     } <span class="mute">→</span> ${
       devices.length > 0
-        ? html`<${Mark} name=${mark} family=${family} />${listed(devices.map(({driver, pool, device}) => `${driver}/${pool}/${device}`))}`
+        ? html`<${Mark} name=${mark} family=${family} />${listText(devices.map(({driver, pool, device}) => `${driver}/${pool}/${device}`))}`
         : requests && html`<${Mark} name=${mark} family=${family} /><span class="soft" title=${detail}>${words}</span>`
     }${devices.length > 0 && state !== "well" && html` <span class="soft" title=${detail}>${words}</span>`}${node && devices.length > 0 && html` <span class="mute">→</span> <${NodeLink} session=${session} name=${node} />`}
-    ${others.length > 0 && html`<span class="small mute"> ${gettext("also used by {others}", {others: listed(others)})}</span>`}</li>`;
+    ${others.length > 0 && html`<span class="small mute"> ${gettext("also used by {others}", {others: listText(others)})}</span>`}</li>`;
 }
 
 function Verdicts({session, rows}) {

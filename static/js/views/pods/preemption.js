@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {attemptName} from "../../model/pods/evidence.js";
 import {CRITERIA, nodesWithoutHelp, preemptionNote, candidatesOf} from "../../model/pods/preemption.js";
 import {parseId} from "../../model/shared/format.js";
@@ -54,10 +54,10 @@ function WithoutHelp({preemption}) {
 }
 
 function names(keys) {
-  return listed(keys.map((key) => parseId(`pod/${key}`).name)) || "none";
+  return listText(keys.map((key) => parseId(`pod/${key}`).name)) || "none";
 }
 
 function who(victims, reprieved) {
-  const kept = reprieved.length > 0 ? gettext("\nReprieved: {reprieved}", {reprieved: listed(reprieved)}) : "";
-  return gettext("Victims: {victims}{kept}", {victims: listed(victims) || "none", kept});
+  const kept = reprieved.length > 0 ? gettext("\nReprieved: {reprieved}", {reprieved: listText(reprieved)}) : "";
+  return gettext("Victims: {victims}{kept}", {victims: listText(victims) || "none", kept});
 }

@@ -1,6 +1,6 @@
 import {element} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {Mark} from "../shared/mark.js";
 
 /** Shown when a run has used up a part of its budget. */
@@ -20,7 +20,7 @@ function openBudget() {
 export function LeftOut({session}) {
   const left = session.run.value.not_modelled ?? [];
   if (left.length === 0) return null;
-  const names = listed(left.map(({kind}) => kind));
+  const names = listText(left.map(({kind}) => kind));
   return html`
     <details class="leftout small mute"><summary>${gettext("Not simulated: {names}", {names})}</summary>
       <ul>${left.map(

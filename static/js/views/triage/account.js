@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
 import {nodesTitle} from "../../model/triage/words.js";
 
@@ -23,7 +23,7 @@ export function NodeAccount({group, all}) {
 function Nodes({found}) {
   const {count: number, reason, detail, is_closest: closest, check, nodes} = found;
   return html`
-    <li class=${closest ? "close" : ""} title=${listed(nodes)}>
+    <li class=${closest ? "close" : ""} title=${listText(nodes)}>
       ${number <= MOST_SQUARES && html`<span class="nds" aria-hidden="true">${nodes.map((name) => html`<i key=${name}></i>`)}</span>`}<b>${nodesTitle(found)}</b>
       <span>${closest ? html`<b class="sh">${reason}</b>` : reason}${detail && `; ${detail}`}</span>${check?.allocatable > 0 && html`<${Meter} check=${check} />`}</li>`;
 }
@@ -46,7 +46,7 @@ export function NodeBar({group, all}) {
     gettext("{number} nodes: {reason}", {number: count(number), reason}),
   );
   return html`
-    <span class="cb"><span class="nbar" role="img" aria-label=${listed(words.slice(0, MOST_REASONS))}>${found.map(
+    <span class="cb"><span class="nbar" role="img" aria-label=${listText(words.slice(0, MOST_REASONS))}>${found.map(
       (each, i) =>
         html`<i key=${each.nodes[0]} class=${each.is_closest ? "close" : ""} style=${`width:${((100 * each.count) / all).toFixed(1)}%`} title=${words[i]}></i>`,
     )}</span><span>${nodesTitle(found[0])}: ${found[0].reason}</span></span>`;

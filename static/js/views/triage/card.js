@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
 import {lookNext} from "../../model/triage/look_next.js";
 import {heldIds} from "../../model/run/superseded.js";
@@ -101,7 +101,7 @@ function Others({group}) {
   const names = [...group.claims, ...group.namespaces, ...group.objects, ...group.nodes];
   if (names.length === 0) return null;
   const [shown, left] = [names.slice(0, 6), names.length - 6];
-  return html`<p class="small soft names">${listed(shown)}${left > 0 && gettext(" and {left} more", {left: count(left)})}</p>`;
+  return html`<p class="small soft names">${listText(shown)}${left > 0 && gettext(" and {left} more", {left: count(left)})}</p>`;
 }
 
 function LookNext({session, answer, group}) {

@@ -1,7 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext, listed} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {podHealth} from "../../model/health/pod.js";
 import {bytes, count, parseId} from "../../model/shared/format.js";
@@ -15,13 +15,13 @@ import {Term} from "../shared/term.js";
 import {Selected} from "./chosen_volume.js";
 
 const LEGEND = [
-  ["available", "ready", "Available"],
-  ["pending", "clock", "Pending"],
-  ["vbound", "settled", "Bound"],
-  ["half", "promised", "half-bound"],
-  ["released", "held", "Released"],
-  ["failed", "stuck", "Failed"],
-  ["lost", "stuck", "Lost"],
+  ["available", "ready", gettext("Available")],
+  ["pending", "clock", gettext("Pending")],
+  ["vbound", "settled", gettext("Bound")],
+  ["half", "promised", gettext("half-bound")],
+  ["released", "held", gettext("Released")],
+  ["failed", "stuck", gettext("Failed")],
+  ["lost", "stuck", gettext("Lost")],
   [TERMINATING.mark, TERMINATING.family, TERMINATING.text],
 ];
 
@@ -136,7 +136,7 @@ function User({session, users}) {
   const [id, pod] = userOf(users);
   const {namespace, name} = parseId(id);
   const {mark, family, detail} = podHealth(id, pod, session.model);
-  const label = listed(
+  const label = listText(
     [
       `${namespace}/${name}`,
       users.length > 1 && gettext("and {count} more", {count: count(users.length - 1)}),
@@ -155,7 +155,7 @@ function Side({session, id, ghost, size, selected, pick}) {
     return ghost ? html`<span class="cellbox empty" title=${ghost}><span class="cut">${ghost}</span></span>` : null;
   const {namespace, name} = parseId(id);
   const {mark, family, detail} = healthOf(id, session.model);
-  const words = listed([parseId(id).key, size && bytes(size), detail].filter(Boolean));
+  const words = listText([parseId(id).key, size && bytes(size), detail].filter(Boolean));
   return html`
     <button class="cellbox" aria-pressed=${String(selected)} aria-label=${words} title=${words} onClick=${() => pick(id)}>
       <${Mark} name=${mark} family=${family} /><${Name} namespace=${namespace} name=${name} untitled />${" "}

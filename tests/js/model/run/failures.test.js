@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {commandOf, failuresOf, faultWords} from "../../../../static/js/model/run/failures.js";
+import {commandOf, failuresOf, faultText} from "../../../../static/js/model/run/failures.js";
 
 const model = (id, object) => ({entities: new Map([[id, object]])});
 const texts = (id, object) => failuresOf(id, model(id, object)).map(({text}) => text);
@@ -59,5 +59,5 @@ test("only a pod with a node can be healed", () => {
 });
 
 test("a fault is asked about in the words of its event", () => {
-  assert.equal(faultWords({unregister: "csi.example.com", node: "n1"}), "unregister csi.example.com, node n1");
+  assert.equal(faultText({unregister: "csi.example.com", node: "n1"}), "unregister csi.example.com, node n1");
 });
