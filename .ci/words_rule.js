@@ -10,6 +10,8 @@
 import {treeOf} from "./htm.js";
 
 const LETTER = /\p{L}/u;
+/** Names as code writes them, which no language changes: ReplicaSet, nodeName, Gate=true, pod/shop/web-1. */
+const NAMES = /\b[\w.-]+[=/][\w./=,-]*|\b[\w-]+(?:\.[\w-]+)+|\b\p{L}\p{Ll}+(?:\p{Lu}\p{Ll}*)+\b/gu;
 /** A word beside another one, or beside a place: not an id, a class or a path. */
 const WORDS = /\p{L}{2,}[,;:.]? (?=\p{L}|$)|^ \p{L}{2,}|\p{L}{2,}[.!?…]$/u;
 /** What stands between two places of a sentence or the members of a list. */
@@ -18,9 +20,21 @@ const BETWEEN = /^[,;:.] $|^; | and | or |^, /;
 const MESSAGES = {gettext: 1, gettextNoop: 1, ngettext: 2};
 /** Attributes that are shown or read out, and properties that hold what is. */
 const TEXT_ATTRIBUTES = new Set(["title", "aria-label", "aria-description", "aria-valuetext", "placeholder", "alt"]);
-const TEXTS = new Set(["words", "text", "title", "label", "detail", "sentence", "note", "heading", "caption", "question"]);
+const TEXTS = new Set([
+  "words",
+  "text",
+  "title",
+  "label",
+  "detail",
+  "sentence",
+  "note",
+  "heading",
+  "caption",
+  "question",
+]);
 /** Attributes, properties and names of variables that hold what is not shown: classes, styles, addresses, paths. */
-const CODE = /^(class|className|style|href|src|id|key|d|for|path|points|transform|viewBox|font|filter|selector|data-.*)$/i;
+const CODE =
+  /^(class|className|style|href|src|id|key|d|for|path|points|transform|viewBox|font|filter|selector|look|data-.*)$/i;
 const CODE_NAMES = /(class|style|font|selector|href|query|path|url|key|id)s?$/i;
 /** Calls of which the arguments are not shown. */
 const CODE_CALLS = new Set([
@@ -29,6 +43,10 @@ const CODE_CALLS = new Set([
   ...["assert", "matchMedia", "get", "has", "set", "replace", "replaceAll", "test", "exec", "indexOf"],
 ]);
 const SENTENCE_CALLS = /(Words|Sentence)$/;
+
+const wordsIn = (text) => text.replace(NAMES, "");
+const hasLetter = (text) => LETTER.test(wordsIn(text));
+const hasSentence = (text) => WORDS.test(wordsIn(text));
 
 const isCall = (node, names) =>
   node?.type === "CallExpression" && names.has(node.callee.name ?? node.callee.property?.name);
@@ -44,8 +62,8 @@ export const catalogue = {
         if (node.tag.name === "html") checkPage(treeOf(node), report);
       },
       Literal(node) {
-        if (typeof node.value !== "string" || !LETTER.test(node.value) || isCode(node)) return;
-        if (WORDS.test(node.value) || isNamedText(node)) report(node, node.value);
+        if (typeof node.value !== "string" || !hasLetter(node.value) || isCode(node)) return;
+        if (hasSentence(node.value) || isNamedText(node)) report(node, node.value);
       },
     };
   },
@@ -53,10 +71,10 @@ export const catalogue = {
 
 function checkPage({name, attributes, kids}, report) {
   for (const {name: attribute, text, at} of attributes)
-    if (TEXT_ATTRIBUTES.has(attribute) && LETTER.test(text)) report(at, text);
+    if (TEXT_ATTRIBUTES.has(attribute) && hasLetter(text)) report(at, text);
   for (const kid of kids) {
     if (kid.kids) checkPage(kid, report);
-    else if (kid.text && LETTER.test(kid.text) && name !== "code" && name !== "kbd") report(kid.at, kid.text);
+    else if (kid.text && hasLetter(kid.text) && name !== "code" && name !== "kbd") report(kid.at, kid.text);
   }
 }
 
@@ -73,14 +91,16 @@ function isNamedText(node) {
 function isCode(node) {
   for (let each = node, up = node.parent; up; [each, up] = [up, up.parent]) {
     if (isCall(up, new Set(Object.keys(MESSAGES)))) return true;
-    if (up.type === "ThrowStatement" || up.type === "ImportDeclaration" || up.type === "ExportAllDeclaration") return true;
+    if (up.type === "ThrowStatement" || up.type === "ImportDeclaration" || up.type === "ExportAllDeclaration")
+      return true;
     if (up.type === "NewExpression" && up.callee.name !== "Map") return true;
     if (up.type === "CallExpression" && up.callee !== each && isCall(up, CODE_CALLS)) return true;
     if (up.type === "BinaryExpression" || up.type === "SwitchCase") return true;
     if (up.type === "MemberExpression" && up.property === each) return true;
     if (up.type === "Property" && (up.key === each || CODE.test(up.key.name ?? up.key.value ?? ""))) return true;
     if (up.type === "VariableDeclarator" && CODE_NAMES.test(up.id.name ?? "")) return true;
-    if (up.type === "TemplateLiteral" && up.parent.type === "TaggedTemplateExpression") return isCodeAttribute(up, each);
+    if (up.type === "TemplateLiteral" && up.parent.type === "TaggedTemplateExpression")
+      return isCodeAttribute(up, each);
     if (/Function|Statement|Program/.test(up.type)) return up.type === "ExpressionStatement" && "directive" in up;
   }
   return false;
@@ -90,7 +110,11 @@ function isCode(node) {
 function isCodeAttribute(template, expression) {
   const {raw} = template.quasis[template.expressions.indexOf(expression)].value;
   const attribute = /\s([\w:@-]+)=$/.exec(raw)?.[1];
-  return attribute !== undefined && !TEXT_ATTRIBUTES.has(attribute) && (CODE.test(attribute) || attribute.startsWith("aria-") || /^[a-z]+$/.test(attribute) === false);
+  return (
+    attribute !== undefined &&
+    !TEXT_ATTRIBUTES.has(attribute) &&
+    (CODE.test(attribute) || attribute.startsWith("aria-") || /^[a-z]+$/.test(attribute) === false)
+  );
 }
 
 export const whole = {
@@ -112,12 +136,18 @@ export const whole = {
       CallExpression(node) {
         const many = MESSAGES[node.callee.name];
         if (many) checkCall(node, many, {report, scopeOf});
-        if (node.callee.property?.name === "join" && isSeparator(node.arguments[0])) report(node.arguments[0], "joined");
+        if (node.callee.property?.name === "join" && isSeparator(node.arguments[0]))
+          report(node.arguments[0], "joined");
       },
       TemplateLiteral(node) {
         if (node.parent.type === "TaggedTemplateExpression" || isCode(node)) return;
         const texts = node.quasis.map(({value}) => value.cooked);
-        if (texts.some((text) => WORDS.test(text)) || texts.slice(1, -1).some((text) => BETWEEN.test(text)) || (node.expressions.length > 0 && /^[,;:.] |^, /.test(texts.at(-1)))) report(node, "glued");
+        if (
+          texts.some(hasSentence) ||
+          texts.slice(1, -1).some((text) => BETWEEN.test(text)) ||
+          (node.expressions.length > 0 && /^[,;:.] |^, /.test(texts.at(-1)))
+        )
+          report(node, "glued");
       },
       BinaryExpression(node) {
         if (node.operator === "+" && (isMessage(node.left) || isMessage(node.right))) report(node, "glued");
@@ -142,9 +172,9 @@ function checkCall(node, many, {report, scopeOf}) {
 function hasWords(node, scopeOf) {
   switch (node?.type) {
     case "Literal":
-      return typeof node.value === "string" && LETTER.test(node.value);
+      return typeof node.value === "string" && hasLetter(node.value);
     case "TemplateLiteral":
-      return node.quasis.some(({value}) => WORDS.test(value.cooked));
+      return node.quasis.some(({value}) => hasSentence(value.cooked));
     case "ConditionalExpression":
       return hasWords(node.consequent, scopeOf) || hasWords(node.alternate, scopeOf);
     case "LogicalExpression":

@@ -93,7 +93,7 @@ export function listText(texts) {
 }
 
 /** Nodes of a page in a row, as `listText`. @param {any[]} nodes @returns {any[]} */
-export function listNodes(nodes) {
+export function listParts(nodes) {
   return nodes.flatMap((node, i) => (i === 0 ? [node] : [gettext(", "), node]));
 }
 

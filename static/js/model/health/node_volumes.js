@@ -61,6 +61,8 @@ const OPERATIONS = {
   },
 };
 
+/** The next step where nothing is to be done. */
+export const NOTHING = gettext("nothing");
 const VERIFY = "verify_controller_attached_volume";
 const FALLBACK = {
   title: gettext("Operation"),
@@ -235,7 +237,7 @@ export function nextStep(row, at) {
   if (running) return afterOf(running, row);
   if (!kubelet && controller.attached && row.started.length === row.desired.length)
     return gettext("nothing: no container mounts it");
-  if (row.sign === "=" && kubelet) return gettext("nothing");
+  if (row.sign === "=" && kubelet) return NOTHING;
   if (kubelet && !kubelet.attached && row.attachable) return waitOf(row);
   if (!kubelet) return controller?.attached ? gettext("waits for the kubelet") : gettext("attach");
   return row.sign === "+" ? gettext("mount") : gettext("unmount");
@@ -268,7 +270,7 @@ function endOf({kubelet, controller, mounts}, running, at) {
       deadline: duration(controller.deadline - at),
     });
   }
-  return controller ? gettext("detach") : gettext("nothing");
+  return controller ? gettext("detach") : NOTHING;
 }
 
 /** The call that failed, such as "MountDevice" or "SetUp", else the title of the operation. */

@@ -6,7 +6,7 @@ import {awaitedOn, failureSentence, failureWords, troubleHealth} from "./operati
 
 /** The words of a health where there is little room; the whole sentence about a failure is in the title beside it. */
 export function brief({state, words}) {
-  return state === "failing" ? state : words;
+  return state === "failing" ? gettext("failing") : words;
 }
 
 const ABSENT = healthIs("well", "other", ["expired", "held", gettext("does not exist at this moment")]);

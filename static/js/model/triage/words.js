@@ -32,7 +32,7 @@ const PAGES = {
 };
 
 /** The first sentence of a cause, and the rest. */
-export function sentences(text) {
+export function splitCause(text) {
   const end = text.search(/[^.][.?!] (?=[A-Z0-9])/);
   if (end < 0) return [text, ""];
   return [text.slice(0, end + 2), text.slice(end + 3)];
@@ -138,19 +138,44 @@ function kindName(kind) {
   return KINDS[kind] ?? `${kind[0].toUpperCase()}${kind.slice(1)}`;
 }
 
-/** What is wrong with as many of a workload's pods as a group of this kind holds. */
-export function holdVerb(kind, number) {
-  return VERBS[kind](number);
+/** How many pods of workloads a group of this kind holds: "3 wait". `waiting` is the number as it is shown. */
+export function heldWith(kind, number, waiting) {
+  return VERBS[kind].alone(number, {waiting});
 }
 
-/** @type {Record<string, (number: number) => string>} */
+/** The same with how many pods a workload has: "3 of 21 wait". `shown` is {waiting, all}. */
+export function heldOf(kind, number, shown) {
+  return VERBS[kind].of(number, shown);
+}
+
+/** @type {Record<string, {alone: (number: number, shown: any) => any, of: (number: number, shown: any) => any}>} */
 const VERBS = {
-  pending: (number) => ngettext("waits", "wait", number),
-  "placed-but-stuck": (number) => ngettext("does not run", "do not run", number),
-  "workload-refused": (number) => ngettext("was never made", "were never made", number),
-  claim: (number) => ngettext("waits", "wait", number),
-  node: (number) => ngettext("cannot go on", "cannot go on", number),
-  terminating: (number) => ngettext("cannot end", "cannot end", number),
+  pending: {
+    alone: (number, shown) => ngettext("{waiting} waits", "{waiting} wait", number, shown),
+    of: (number, shown) => ngettext("{waiting} of {all} waits", "{waiting} of {all} wait", number, shown),
+  },
+  "placed-but-stuck": {
+    alone: (number, shown) => ngettext("{waiting} does not run", "{waiting} do not run", number, shown),
+    of: (number, shown) => ngettext("{waiting} of {all} does not run", "{waiting} of {all} do not run", number, shown),
+  },
+  "workload-refused": {
+    alone: (number, shown) => ngettext("{waiting} was never made", "{waiting} were never made", number, shown),
+    of: (number, shown) =>
+      ngettext("{waiting} of {all} was never made", "{waiting} of {all} were never made", number, shown),
+  },
+  claim: {
+    alone: (number, shown) => ngettext("{waiting} waits", "{waiting} wait", number, shown),
+    of: (number, shown) => ngettext("{waiting} of {all} waits", "{waiting} of {all} wait", number, shown),
+  },
+  node: {
+    alone: (number, shown) => ngettext("{waiting} cannot go on", "{waiting} cannot go on", number, shown),
+    of: (number, shown) =>
+      ngettext("{waiting} of {all} cannot go on", "{waiting} of {all} cannot go on", number, shown),
+  },
+  terminating: {
+    alone: (number, shown) => ngettext("{waiting} cannot end", "{waiting} cannot end", number, shown),
+    of: (number, shown) => ngettext("{waiting} of {all} cannot end", "{waiting} of {all} cannot end", number, shown),
+  },
 };
 
 /** @type {[string, (number: number) => string, (number: number) => string][]} */

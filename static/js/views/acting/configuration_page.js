@@ -2,7 +2,7 @@ import {useEffect, useRef, useState} from "preact/hooks";
 
 import {makeEditor} from "../../lib/editor.js";
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, labelled, listText} from "../../lib/words.js";
 import {parseGates} from "../../model/run/gates.js";
 import {count, timeText} from "../../model/shared/format.js";
 import {RunPage} from "../run/run_page.js";
@@ -40,6 +40,10 @@ function Facts({session, given}) {
     </dl>`;
 }
 
+function scored({percentage}) {
+  return percentage ? [gettext("scores {percentage} % of the nodes", {percentage})] : [];
+}
+
 function Scheduler({scheduler}) {
   const {profiles, replicas, external, extenders, warnings} = scheduler;
   const notes = [
@@ -54,7 +58,7 @@ function Scheduler({scheduler}) {
   return profiles.map(
     (profile) => html`
     <section class="sec" key=${profile.name} aria-label=${gettext("Profile {name}", {name: profile.name})}>
-      <div class="sechead"><h2>${profile.name}</h2><span class="note">${scheduler.version}, ${listText(notes)}${profile.percentage ? gettext(", scores {percentage} % of the nodes", {percentage: profile.percentage}) : ""}</span></div>
+      <div class="sechead"><h2>${profile.name}</h2><span class="note">${listText([scheduler.version, ...notes, ...scored(profile)])}</span></div>
       ${warnings.map((one) => html`<p class="small f-clock tinted" key=${one}>${one}</p>`)}
       <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Plugins of {name}", {name: profile.name})}><table class="tbl points">
         <thead><tr><th scope="col">${gettext("Extension point")}</th><th scope="col">${gettext("Plugins, in order")}</th></tr></thead>
@@ -77,15 +81,15 @@ function Point({point: {point, plugins, removed}}) {
 
 function Gates({gates, profile}) {
   if (gates.length === 0) return null;
-  const word = (on) => (on ? "on" : "off");
+  const word = (on) => (on ? gettext("on") : gettext("off"));
   return html`
     <section class="sec" aria-label=${gettext("Feature gates")}><div class="sechead"><h2>${gettext("Feature gates")}</h2><span class="note">${gettext("those of {profile} that are simulated", {profile})}</span></div>
       <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Feature gates, table")}><table class="tbl">
         <thead><tr><th scope="col">${gettext("Gate")}</th><th scope="col">${gettext("Here")}</th><th scope="col">${gettext("Default")}</th><th scope="col">${gettext("What it does")}</th></tr></thead>
         <tbody>${gates.map(
           ({name, sentence, value, default: usual, is_locked: isLocked}) => html`
-          <tr key=${name}><th scope="row">${name}</th><td class=${value === usual ? "" : "f-clock"}><span class=${value === usual ? "" : "tinted strong"}>${word(value)}${value === usual ? "" : gettext(" (changed)")}</span></td>
-            <td>${word(usual)}${isLocked ? gettext(", locked") : ""}</td><td class="soft">${sentence}</td></tr>`,
+          <tr key=${name}><th scope="row">${name}</th><td class=${value === usual ? "" : "f-clock"}><span class=${value === usual ? "" : "tinted strong"}>${word(value)}${value === usual ? "" : html` ${gettext("(changed)")}`}</span></td>
+            <td>${isLocked ? listText([word(usual), gettext("locked")]) : word(usual)}</td><td class="soft">${sentence}</td></tr>`,
         )}</tbody></table></div></section>`;
 }
 
@@ -131,14 +135,14 @@ function InFork({session, given}) {
   };
   return html`
     <section class="sec" aria-label=${gettext("Change in a fork")}><div class="sechead"><h2>${gettext("Change in a fork")}</h2>
-        <span class="note">${gettext("from {past} on; this run stays as it is", {past: past ? gettext("event {seq}", {seq: count(seq)}) : gettext("the newest event")})}</span></div>
+        <span class="note">${past ? gettext("from event {seq} on; this run stays as it is", {seq: count(seq)}) : gettext("from the newest event on; this run stays as it is")}</span></div>
       <form onSubmit=${send}>
         <div class="formgrid">
           <label class="input">${gettext("Name")}<input name="name" defaultValue=${run.name} maxlength="200" autocomplete="off" /></label>
-          <label class="input">${gettext("Kubernetes version{versions}", {versions: html`<select name="profile">${given.versions.map(({name, summary}) => html`<option key=${name} value=${name} selected=${name === run.profile}>${name}: ${summary}</option>`)}</select>`})}</label>
+          <label class="input">${gettext("Kubernetes version")}<select name="profile">${given.versions.map(({name, summary}) => html`<option key=${name} value=${name} selected=${name === run.profile}>${labelled(name, summary)}</option>`)}</select></label>
           <label class="input">${gettext("Seed")}<input name="seed" defaultValue=${String(run.seed)} inputmode="numeric" pattern="-?[0-9]+" required autocomplete="off" /></label>
-          <label class="input">${gettext("Speed{speeds}", {speeds: html`<select name="speed">${given.speeds.map(([value, text]) => html`<option key=${value} value=${value} selected=${value === String(run.speed)}>${text}</option>`)}</select>`})}</label>
-          <label class="input">${gettext("Feature gates")}<input name="feature_gates" defaultValue=${given.gates_text} placeholder=${gettext("Gate=true, Other=false")} autocomplete="off" /></label></div>
+          <label class="input">${gettext("Speed")}<select name="speed">${given.speeds.map(([value, text]) => html`<option key=${value} value=${value} selected=${value === String(run.speed)}>${text}</option>`)}</select></label>
+          <label class="input">${gettext("Feature gates")}<input name="feature_gates" defaultValue=${given.gates_text} placeholder="Gate=true,Other=false" autocomplete="off" /></label></div>
         <p class="small soft">${gettext("With another version, gates, configuration or seed the scenario and the commands are replayed from the beginning, up to the same time.")}</p>
         ${
           isFixed

@@ -43,10 +43,8 @@ function Kinds({editing}) {
   const key = (one) => `${one.api_version} ${one.kind}`;
   const choose = (event) => editing.choose(kinds.value.find((one) => key(one) === event.target.value));
   return html`
-    <label class="input">${gettext("Kind{kinds}", {
-      kinds: html`<select value=${kind.value ? key(kind.value) : ""} onChange=${choose}>
-      ${kinds.value.map((one) => html`<option key=${key(one)} value=${key(one)}>${one.kind} (${one.api_version})</option>`)}</select>`,
-    })}</label>`;
+    <label class="input">${gettext("Kind")}<select value=${kind.value ? key(kind.value) : ""} onChange=${choose}>
+      ${kinds.value.map((one) => html`<option key=${key(one)} value=${key(one)}>${one.kind} (${one.api_version})</option>`)}</select></label>`;
 }
 
 function Field({session, editing}) {
@@ -82,15 +80,18 @@ function Remarks({remarks, goTo}) {
     )}</ul>`;
 }
 
+const SAVE = [gettext("Save in this run"), gettext("Save in a fork")];
+const CREATE = [gettext("Create in this run"), gettext("Create in a fork")];
+
 function Does({session, editing}) {
-  const here = editing.mayHere.value;
+  const mayHere = editing.mayHere.value;
   const busy = editing.busy.value;
-  const verb = editing.id ? "Save" : "Create";
+  const [here, there] = editing.id ? SAVE : CREATE;
   const why = session.mayChange ? gettext("The past cannot be changed.") : READ_ONLY;
   return html`
     <div class="does"><a class="btn" href=${editing.id ? session.hrefOf(editing.id) : session.href("board")}>${gettext("Cancel")}</a>
       <button class="btn" disabled=${busy !== "" || !session.mayFork} title=${session.mayFork ? gettext("Forks the run at the event shown and plays the fork") : NO_FORK}
-        onClick=${() => editing.send("fork")}>${busy === "fork" ? gettext("Forking…") : gettext("{verb} in a fork", {verb})}</button>
-      <button class="btn primary" disabled=${busy !== "" || !here} title=${here ? undefined : why}
-        onClick=${() => editing.send("here")}>${gettext("{verb} in this run", {verb})}</button></div>`;
+        onClick=${() => editing.send("fork")}>${busy === "fork" ? gettext("Forking…") : there}</button>
+      <button class="btn primary" disabled=${busy !== "" || !mayHere} title=${mayHere ? undefined : why}
+        onClick=${() => editing.send("here")}>${here}</button></div>`;
 }

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, labelled, listText, ngettext, sentences} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {brief, podHealth} from "../../model/health/pod.js";
 import {DRAWN, backoffLeft} from "../../model/pods/lanes.js";
@@ -39,7 +39,7 @@ function Lane({session, lane}) {
   const flying = lane === "in_flight" ? lanes.first(lane)[0]?.[0] : undefined;
   const note = lane === "in_flight" ? (cycle === undefined ? "" : gettext("cycle {cycle}", {cycle})) : key;
   return html`
-    <section class=${size === 0 ? "lane none" : "lane"} aria-label=${`${title}, ${size} ${size === 1 ? "pod" : "pods"}`}>
+    <section class=${size === 0 ? "lane none" : "lane"} aria-label=${listText([title, ngettext("{count} pod", "{count} pods", size)])}>
       <header><${Mark} name=${mark} family=${family} /><h3>${title}</h3><span class="n">${count(size)}</span>
         <span class="key">${flying ? html`<a href=${session.href("inside-scheduler", {pod: flying})} title=${gettext("Inside of this cycle")}>${note}</a> <${FilmLink} session=${session} cycle=${cycle} pod=${flying} />` : size > 0 || lane === "in_flight" ? note : ""}</span></header>
       ${
@@ -114,6 +114,10 @@ function ClaimLane({session}) {
     </section>`;
 }
 
+function spoken(claim, state, more) {
+  return sentences([gettext("Claim {claim}, {state}.", {claim, state}), listText(more)]);
+}
+
 function ClaimItem({session, id}) {
   const {claims, entities} = session.model;
   const claim = entities.get(id);
@@ -125,11 +129,11 @@ function ClaimItem({session, id}) {
   const {namespace, name} = parseId(id);
   return html`
     <a class="item claim" data-entity=${id} href=${volumesHref(session, `${namespace}/${name}`)}
-      aria-label=${gettext("Claim {namespace}/{name}, {held}. {brief}{held2}", {namespace, name, held: held || now.what, brief: brief(health), held2: held ? "" : `, ${now.name}`})} title=${held || undefined}>
+      aria-label=${spoken(`${namespace}/${name}`, held || now.what, [brief(health), ...(held ? [] : [now.name])])} title=${held || undefined}>
       <${Mark} name=${mark} family=${family} />
       <${Name} namespace=${namespace} name=${name} />
       <span class="val progress">${steps.map(
-        (step) => html`<span key=${step.name} class=${step.status} title=${`${step.name}: ${step.what}`}>
+        (step) => html`<span key=${step.name} class=${step.status} title=${labelled(step.name, step.what)}>
         <${Mark} name=${step.mark} family=${step.family} /></span>`,
       )}</span>${" "}
       <span class="why cut" title=${held || now.what}>${held || now.what}</span>

@@ -1,7 +1,7 @@
 import {Component} from "preact";
 
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled, listParts, listText} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {brief, podHealth} from "../../model/health/pod.js";
 import {hint, meters, wants} from "../../model/nodes/nodes.js";
@@ -51,7 +51,7 @@ export class NodeCard extends Component {
 function Hint({asked, name, node, model, target, here}) {
   const problem = node ? healthOf(`node/${name}`, model) : GONE;
   if (problem.family === "stuck" || problem.family === "held")
-    return html`<span class=${`hint cut tinted f-${problem.family}`} title=${`${brief(problem)}: ${problem.detail}`}>${brief(problem)}</span>`;
+    return html`<span class=${`hint cut tinted f-${problem.family}`} title=${labelled(brief(problem), problem.detail)}>${brief(problem)}</span>`;
   const words = hintText(asked, node, model.at, target, here);
   return html`<span class="hint cut" title=${words}>${words}</span>`;
 }
@@ -63,7 +63,7 @@ const GONE = {
 };
 
 function hintText(asked, node, at, target, here) {
-  if (target) return asked.pod.assumed ? "assumed" : "nominated";
+  if (target) return asked.pod.assumed ? gettext("assumed") : gettext("nominated");
   if (here) return gettext("{name} here", {name: parseId(asked.id).name});
   return hint(node, at);
 }
@@ -80,12 +80,10 @@ function Meter({row}) {
 }
 
 function spoken(row) {
-  const assumed = row.assumed > 0 ? gettext(", partly assumed") : "";
-  return gettext("{title}: {ratio} requested{assumed}", {
-    title: row.title,
-    ratio: ratio(row.resource, row.requested, row.whole),
-    assumed,
-  });
+  const facts = {resource: row.title, ratio: ratio(row.resource, row.requested, row.whole)};
+  return row.assumed > 0
+    ? gettext("{resource}: {ratio} requested, partly assumed", facts)
+    : gettext("{resource}: {ratio} requested", facts);
 }
 
 // The version makes the tiles draw again, because the model stays the same object.
@@ -112,7 +110,7 @@ function Tile({session, id, pod, state, selected, stop}) {
   const wide = state === "nominated";
   return html`
     <button class=${`tile ${health === "well" ? "calm" : `f-${family}`}${wide ? " wide" : ""}`} data-pod=${id} aria-pressed=${String(selected)} tabindex=${stop ? 0 : -1}
-      aria-label=${gettext("pod {key}, {words}", {key, words})} title=${`${key}, ${detail}`} onClick=${() => session.pick(id)}>
+      aria-label=${listText([gettext("pod {key}", {key}), words])} title=${listText([key, detail])} onClick=${() => session.pick(id)}>
       <${Icon} name=${mark} />${wide && html`<span class="cut">${name}</span>`}</button>`;
 }
 
@@ -123,8 +121,12 @@ function Verdict({verdict, target, closest, stale}) {
   const {mark, family} = VERDICT_LOOK[target && verdict.kind === "unfit" ? "target" : verdict.kind];
   const [before, strong, after] = verdict.kind === "unfit" ? emphasise(verdict.text) : [verdict.text, "", ""];
   const isClosest = closest && verdict.kind === "unfit";
-  const whole = [`${verdict.text}${isClosest ? ", closest" : ""}`, ...(verdict.reasons ?? []), stale && STALE];
+  const whole = [
+    listText([verdict.text, ...(isClosest ? [gettext("closest")] : [])]),
+    ...(verdict.reasons ?? []),
+    stale && STALE,
+  ];
   return html`
     <p class=${`verdict f-${family}${stale ? " stale" : ""}`} title=${whole.filter(Boolean).join("\n")}>
-      <${Icon} name=${mark} /><span class="cut">${before}${strong && html`<b>${strong}</b>`}${after}${isClosest && gettext(", closest")}</span></p>`;
+      <${Icon} name=${mark} /><span class="cut">${before}${strong && html`<b>${strong}</b>`}${after}${isClosest && listParts(["", gettext("closest")])}</span></p>`;
 }

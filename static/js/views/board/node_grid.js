@@ -1,13 +1,13 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {podHealth} from "../../model/health/pod.js";
 import {deviceCounts} from "../../model/nodes/node_devices.js";
 import {CARDS, placeOf, zoneLabel, zoneTitle} from "../../model/nodes/nodes.js";
 import {evidenceWords} from "../../model/pods/evidence.js";
 import {closestFirst} from "../../model/pods/verdict.js";
-import {count, parseId} from "../../model/shared/format.js";
+import {parseId} from "../../model/shared/format.js";
 import {Mark} from "../shared/mark.js";
 import {sinceWords} from "../../model/pods/evidence.js";
 import {NodeCard, drawnTiles} from "./node_card.js";
@@ -21,7 +21,7 @@ export function NodeGrid({session}) {
   const asked = askedOf(session);
   const note = verdictNote(asked, session.model);
   return html`
-    <div class="gridhead"><h2>${count(nodes.size)} ${ngettext("node", "nodes", nodes.size)}</h2>
+    <div class="gridhead"><h2>${ngettext("{count} node", "{count} nodes", nodes.size)}</h2>
       <span class="micro mute cut" title=${note}>${note}</span>
       ${nodes.size > CARDS ? html`<${StripLegend} asked=${asked} />` : html`<${Legend} session=${session} />`}</div>
     ${
@@ -47,7 +47,7 @@ function verdictNote({id, reading}, model) {
   if (!id || !reading) return gettext("no pod selected");
   const words = evidenceWords(reading, parseId(id).name);
   const stale = reading.evidence && sinceWords(reading.evidence, model);
-  return stale ? `${words}, ${stale}` : words;
+  return stale ? listText([words, stale]) : words;
 }
 
 const LEGEND = {

@@ -1,7 +1,7 @@
 import {useEffect, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {fullness, zoneLabel, zoneTitle} from "../../model/nodes/nodes.js";
 import {cellAt, stripLayout} from "../../model/nodes/strip.js";
@@ -100,7 +100,7 @@ function Strip({session, asked, names, cell, zone, open, onOpen}) {
 }
 
 function tip(session, asked, name) {
-  return name ? `${name}: ${cellText(session, asked, name)}` : "";
+  return name ? labelled(name, cellText(session, asked, name)) : "";
 }
 
 function cellText({model}, asked, name) {

@@ -1,5 +1,6 @@
 import {html} from "../../lib/html.js";
 import {gettext} from "../../lib/words.js";
+import {fixed} from "../../model/shared/format.js";
 
 const SERIES = [
   {title: gettext("Bound per s"), column: 1, family: "settled", digits: 0},
@@ -19,7 +20,7 @@ export function Sparks({session}) {
 
 function Spark({title, family, digits, values}) {
   const now = values.at(-1);
-  const text = now === null ? "unknown" : now.toFixed(now >= 100 ? 0 : digits);
+  const text = now === null ? gettext("unknown") : fixed(now, now >= 100 ? 0 : digits);
   const line = path(values);
   return html`
     <div class="spark"><span>${title}</span>${
@@ -27,13 +28,17 @@ function Spark({title, family, digits, values}) {
         ? html`<span class="mute" title=${gettext("The page was opened in the middle of a long run")}>${text}</span>`
         : html`<b>${text}</b>`
     }
-      <svg viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label=${gettext("{title}, now {text}", {title, text})}>
+      <svg viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label=${spoken(title, now, text)}>
         ${
           line &&
           html`<path d=${line.area} fill=${`var(--${family})`} opacity=".12" />
         <path d=${line.stroke} fill="none" stroke=${`var(--${family})`} stroke-width="1.4" vector-effect="non-scaling-stroke" />`
         }
       </svg></div>`;
+}
+
+function spoken(title, now, number) {
+  return now === null ? gettext("{title}, now unknown", {title}) : gettext("{title}, now {number}", {title, number});
 }
 
 /** Unknown values at the beginning are left out, not drawn as 0. */

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {isDoubtful, trustRows} from "../../model/first_look/first_look.js";
 import {gatesText} from "../../model/run/gates.js";
 
@@ -47,14 +47,12 @@ function Version({session, look, versions, token}) {
       ${
         session.mayFork
           ? html`<form method="post" action=${`/runs/${run.id}/start-again/`}><input type="hidden" name="csrfmiddlewaretoken" value=${token} />
-        <label class="input">${gettext("Kubernetes version{versions}", {
-          versions: html`<select name="profile">${versions.map(
-            ({name, summary}) =>
-              html`<option key=${name} value=${name} selected=${name === run.profile}>${name === proposed ? gettext("{name}, as proposed", {name}) : `${name}: ${summary}`}</option>`,
-          )}</select>`,
-        })}</label>
+        <label class="input">${gettext("Kubernetes version")}<select name="profile">${versions.map(
+          ({name, summary}) =>
+            html`<option key=${name} value=${name} selected=${name === run.profile}>${name === proposed ? gettext("{name}, as proposed", {name}) : labelled(name, summary)}</option>`,
+        )}</select></label>
         <details class="small"><summary>${gettext("Feature gates, another scheduler")}</summary>
-          <label class="input">${gettext("Feature gates")}<input name="feature_gates" value=${gatesText(run.feature_gates)} placeholder=${gettext("VolumeLimitScaling=true")} autocomplete="off" /></label>
+          <label class="input">${gettext("Feature gates")}<input name="feature_gates" value=${gatesText(run.feature_gates)} placeholder="VolumeLimitScaling=true" autocomplete="off" /></label>
           <p class="micro mute">${gettext("They cannot be seen in a dump; without any, the defaults of the version hold. <link>What differs</link>", {link: (inner) => html`<a href="/versions/">${inner}</a>`})}</p>
           <label class="check"><input type="checkbox" name="external_scheduler" checked=${run.external_scheduler} />${gettext("Leave pods to a scheduler of your own")}</label></details>
         <button class="btn">${gettext("Begin again with these")}</button></form>`

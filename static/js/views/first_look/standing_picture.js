@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {nodeLook, pictureOf} from "../../model/first_look/first_look.js";
 import {count} from "../../model/shared/format.js";
 import {NodeLink} from "../shared/links.js";
@@ -65,10 +65,8 @@ function cellTitle({name, note, memory}) {
 
 function zoneWords(nodes) {
   const dead = nodes.filter((node) => nodeLook(node) === "dead").length;
-  return gettext("{count} nodes{dead}", {
-    count: count(nodes.length),
-    dead: dead > 0 ? gettext(", {dead} not ready", {dead: count(dead)}) : "",
-  });
+  const all = ngettext("{count} node", "{count} nodes", nodes.length);
+  return dead > 0 ? listText([all, gettext("{number} not ready", {number: count(dead)})]) : all;
 }
 
 function repeat(number, look) {

@@ -1,7 +1,7 @@
 import {Component, createRef} from "preact";
 
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, ngettext, sentences} from "../../lib/words.js";
 import {choices, momentShown} from "../../model/lesson/reading.js";
 import {eventText} from "../../model/shared/event_words.js";
 import {author, bytes, count, parseId, timeText} from "../../model/shared/format.js";
@@ -36,7 +36,7 @@ function SceneHead({reader, session}) {
 function Computing({reader, session}) {
   if (reader.problem.value) return html`<p class="stage small" role="alert">${reader.problem.value}</p>`;
   const head = session?.live.head.seq ?? 0;
-  return html`<p class="stage computing small mute" role="status">${gettext("Computing the run{head}… The text can be read meanwhile.", {head: head > 0 ? gettext(", {head} events so far", {head: count(head)}) : ""})}</p>`;
+  return html`<p class="stage computing small mute" role="status">${sentences([head > 0 ? ngettext("Computing the run, {count} event so far…", "Computing the run, {count} events so far…", head) : gettext("Computing the run…"), gettext("The text can be read meanwhile.")])}</p>`;
 }
 
 function Stage({reader, session}) {
@@ -65,13 +65,13 @@ function Attribute({reader, model}) {
   const {object, attribute} = reader.pressed.value ?? {};
   if (!attribute) return null;
   const value = model.entities.get(object)?.[attribute];
-  return html`<p class="attribute small" role="status"><code>${object}</code> ${attribute}: <b>${valueText(attribute, value)}</b></p>`;
+  return html`<p class="attribute small" role="status">${gettext("{name}: {text}", {name: html`<code>${object}</code> ${attribute}`, text: html`<b>${valueText(attribute, value)}</b>`})}</p>`;
 }
 
 function valueText(attribute, value) {
   if (value === undefined) return gettext("not set");
   if (["capacity", "request"].includes(attribute) && typeof value === "number") return bytes(value);
-  if (["created", "queue_since", "backoff_until", "first_queued"].includes(attribute)) return `${timeText(value)}`;
+  if (["created", "queue_since", "backoff_until", "first_queued"].includes(attribute)) return timeText(value);
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

@@ -86,7 +86,8 @@ function Question({reader, ask}) {
 
 function lookOf(option, i, answer) {
   if (answer === undefined) return "";
-  return `${option.right ? "right " : ""}${i === answer ? `chosen${option.right ? "" : " wrong"}` : ""}`;
+  const looks = [option.right && "right", i === answer && "chosen", i === answer && !option.right && "wrong"];
+  return looks.filter(Boolean).join(" ");
 }
 
 function Because({reader, ask, answer}) {

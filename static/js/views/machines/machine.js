@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {highlightsOf, titleOf} from "../../model/machines/machines.js";
 import {count, timeText} from "../../model/shared/format.js";
 import {EventLink} from "../shared/events.js";
@@ -79,7 +79,7 @@ function State({state, family, light, exists, found, onState}) {
   };
   // The number goes below the name if both do not fit on one line.
   const tall = found !== null && title.length * LETTER + count(found).length * DIGIT > width - 50;
-  const words = found === null ? title : `${title}: ${count(found)}`;
+  const words = found === null ? title : labelled(title, count(found));
   return html`
     <g class=${`s ${look} f-${family}`} tabindex=${found ? 0 : -1} role="button" aria-disabled=${String(!found)}
       aria-label=${found ? gettext("{words}. Follow the next object in this state", {words}) : words} onClick=${press} onKeyDown=${pressed}>

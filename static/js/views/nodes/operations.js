@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {operationLanes, operationsAxis} from "../../model/nodes/operation_lanes.js";
 import {placeOn} from "../../model/pods/life.js";
 import {ticksBetween} from "../../model/run/timeline.js";
@@ -73,31 +73,25 @@ function Lane({lane, axis, at}) {
 
 function spoken({name, slices}, at) {
   const last = slices.at(-1);
-  return ngettext(
-    "{name}: {count} operation, the last one {slice}",
-    "{name}: {count} operations, the last one {slice}",
-    slices.length,
-    {name, slice: sliceWords(last, at)},
-  );
+  const all = ngettext("{count} operation", "{count} operations", slices.length);
+  return labelled(name, listText([all, gettext("the last one {operation}", {operation: sliceText(last, at)})]));
 }
 
-function sliceWords({title, from, to, until}, at) {
-  const end =
-    to !== null
-      ? gettext("to {to}, {to2}", {to: timeText(to), to2: duration(to - from)})
-      : until !== null
-        ? gettext("until {until}", {until: timeText(until)})
-        : gettext("until now, {at}", {at: duration(at - from)});
-  return gettext("{title}, from {from} {end}", {title, from: timeText(from), end});
+function sliceText({title, from, to, until}, at) {
+  const facts = {title, from: timeText(from)};
+  if (to !== null)
+    return gettext("{title}, from {from} to {to}, {length}", {...facts, to: timeText(to), length: duration(to - from)});
+  if (until !== null) return gettext("{title}, from {from} until {until}", {...facts, until: timeText(until)});
+  return gettext("{title}, from {from} until now, {length}", {...facts, length: duration(at - from)});
 }
 
 function Slice({slice, axis, at}) {
   const place = placeOn(axis, slice, at);
   const {look, family, label, to, until} = slice;
-  const open = to === null && look === "t" ? " open" : "";
+  const openClass = to === null && look === "t" ? " open" : "";
   const waits = to === null && until !== null && until > at;
   return html`
-    ${place && html`<span class=${`slice f-${family} ${look}${open}`} title=${sliceWords(slice, at)} style=${styleOf(place)}>${hasRoom(label, place) && label}</span>`}
+    ${place && html`<span class=${`slice f-${family} ${look}${openClass}`} title=${sliceText(slice, at)} style=${styleOf(place)}>${hasRoom(label, place) && label}</span>`}
     ${waits && html`<${Ahead} slice=${slice} axis=${axis} at=${at} />`}`;
 }
 
@@ -105,10 +99,10 @@ function Slice({slice, axis, at}) {
 function Ahead({slice, axis, at}) {
   const place = placeOn(axis, {from: at, to: slice.until}, at);
   if (!place) return null;
-  const left = gettext("{until} left", {until: duration(slice.until - at)});
+  const left = gettext("{time} left", {time: duration(slice.until - at)});
   return html`
-    <span class="slice f-clock bo next" title=${sliceWords(slice, at)} style=${styleOf(place)}>${hasRoom(left, place) && left}</span>
-    <span class="slice f-working ghost" title=${gettext("retry at {until}", {until: timeText(slice.until)})} style=${`left:${((place.left + place.width) * 100).toFixed(2)}%;width:.8%`}></span>`;
+    <span class="slice f-clock bo next" title=${sliceText(slice, at)} style=${styleOf(place)}>${hasRoom(left, place) && left}</span>
+    <span class="slice f-working ghost" title=${gettext("retry at {time}", {time: timeText(slice.until)})} style=${`left:${((place.left + place.width) * 100).toFixed(2)}%;width:.8%`}></span>`;
 }
 
 function styleOf({left, width}) {

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {conditionsOf, imagesOf} from "../../model/nodes/node_facts.js";
 import {bytes, count} from "../../model/shared/format.js";
 import {Mark} from "../shared/mark.js";
@@ -27,7 +27,7 @@ function Conditions({rows}) {
         ({type, status, since, reason, message, family}) => html`
         <tr key=${type}><th scope="row">${type}</th>
           <td><span class="state"><${Mark} name=${family === "settled" ? "ok" : "no"} family=${family} />${status}</span></td>
-          <td class="soft nowrap">${since}</td><td class="soft">${[reason, message].filter(Boolean).join(": ")}</td></tr>`,
+          <td class="soft nowrap">${since}</td><td class="soft">${reason ? labelled(reason, message) : message}</td></tr>`,
       )}</tbody></table></div>`;
 }
 

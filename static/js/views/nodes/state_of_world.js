@@ -1,6 +1,6 @@
 import {html} from "../../lib/html.js";
-import {gettext, ngettext} from "../../lib/words.js";
-import {attachedState, deviceState, mountStates, nextStep} from "../../model/health/node_volumes.js";
+import {gettext, listParts, ngettext} from "../../lib/words.js";
+import {NOTHING, attachedState, deviceState, mountStates, nextStep} from "../../model/health/node_volumes.js";
 import {count, timeText} from "../../model/shared/format.js";
 import {TERMINATING, holdWords, isTerminating} from "../../model/shared/terminating.js";
 import {PodLink} from "../shared/links.js";
@@ -27,13 +27,13 @@ export function StateOfWorld({session, name, rows}) {
           : html`<div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("State of world, table")}>
             <table class="dsw"><caption class="vh">${gettext("Desired and actual state of world of {name}", {name})}</caption>
               <colgroup><col style="width:184px" /><col style="width:176px" /><col style="width:84px" /><col style="width:44px" /><col style="width:164px" /><col style="width:164px" /><col style="width:196px" /><col /></colgroup>
-              <thead><tr><td></td><th colspan="2" scope="colgroup">${gettext("Desired{wanted}", {wanted: html`<span>${count(wanted)} ${ngettext("volume", "volumes", wanted)}</span>`})}</th><td></td>
-                  <th colspan="3" scope="colgroup">${gettext("Actual<span>according to controller and kubelet</span>", {span: (inner) => html`<span>${inner}</span>`})}</th><td></td></tr>
+              <thead><tr><td></td><th colspan="2" scope="colgroup">${gettext("Desired")}<span>${ngettext("{count} volume", "{count} volumes", wanted)}</span></th><td></td>
+                  <th colspan="3" scope="colgroup">${gettext("Actual")}<span>${gettext("according to controller and kubelet")}</span></th><td></td></tr>
                 <tr><th scope="col">${gettext("Volume")}</th><th scope="col">${gettext("Needed by")}</th><th scope="col">${gettext("Since")}</th><th scope="col"><span class="vh">${gettext("Difference")}</span></th>
                   <th scope="col">${gettext("Attached")}</th><th scope="col">${gettext("Device")}</th><th scope="col">${gettext("Mounted for")}</th><th scope="col">${gettext("What comes next")}</th></tr></thead>
               <tbody>${rows.slice(0, ROWS).map((row) => html`<${Row} key=${row.unique} session=${session} row=${row} />`)}</tbody></table></div>`
       }
-      ${rows.length > ROWS && html`<p class="small mute after">${gettext("Showing {ROWS} of {count}, differences first.", {ROWS, count: count(rows.length)})}</p>`}
+      ${rows.length > ROWS && html`<p class="small mute after">${gettext("Showing {shown} of {all}, differences first.", {shown: ROWS, all: count(rows.length)})}</p>`}
     </section>`;
 }
 
@@ -41,15 +41,12 @@ function differWords(all, differ) {
   if (all === 0) return gettext("no volumes");
   return differ === 0
     ? ngettext("{count} volume, no difference", "{count} volumes, no difference", all)
-    : gettext("{differ} of {all} {all2} {differ2}", {
-        differ: count(differ),
-        all: count(all),
-        all2: all === 1 ? "volume" : "volumes",
-        differ2: differ === 1 ? "differs" : "differ",
-      });
+    : all === 1
+      ? gettext("1 of 1 volume differs")
+      : ngettext("{count} of {all} volumes differs", "{count} of {all} volumes differ", differ, {all: count(all)});
 }
 
-const SPOKEN = {"=": "equal", "+": gettext("desired, not actual"), "−": gettext("actual, not desired")};
+const SPOKEN = {"=": gettext("equal"), "+": gettext("desired, not actual"), "−": gettext("actual, not desired")};
 
 function Row({session, row}) {
   const {at} = session.model;
@@ -57,9 +54,9 @@ function Row({session, row}) {
   const volume = session.model.entities.get(`volume/${row.name}`);
   return html`
     <tr class=${row.sign === "=" ? "" : `diff f-${row.family}`}>
-      <th scope="row" class="cut" title=${`${row.name} ${row.plugin}\n${row.unique}`}><${Name} name=${row.name} untitled /><span>${row.plugin}${isTerminating(volume) && html`, <b class="tinted f-stuck" title=${holdWords(`volume/${row.name}`, session.model)}>${TERMINATING.text}</b>`}</span></th>
+      <th scope="row" class="cut" title=${`${row.name} ${row.plugin}\n${row.unique}`}><${Name} name=${row.name} untitled /><span>${listParts([row.plugin, ...(isTerminating(volume) ? [html`<b class="tinted f-stuck" title=${holdWords(`volume/${row.name}`, session.model)}>${TERMINATING.text}</b>`] : [])])}</span></th>
       <td class="d first cut">${row.desired.length === 0 ? html`<span class="mute">${gettext("no pod")}</span>` : html`<${Pods} session=${session} keys=${row.desired.map(([pod]) => pod)} />`}</td>
-      <td class="d last num mute">${row.desired.length > 0 && `${timeText(row.desired[0][1])}`}</td>
+      <td class="d last num mute">${row.desired.length > 0 && timeText(row.desired[0][1])}</td>
       <td class="g"><span class="gl" role="img" aria-label=${SPOKEN[row.sign]}>${row.sign}</span></td>
       <td class="a"><${Stated} state=${attachedState(row, at)} /></td>
       <td class="a"><${Stated} state=${deviceState(row, at)} /></td>
@@ -69,7 +66,7 @@ function Row({session, row}) {
           ([mark, family, words, pod]) => html`
         <${Stated} key=${pod ?? words} state=${[mark, family, words]}>${pod && html` <${PodLink} session=${session} podKey=${pod} />`}<//>`,
         )}<${More} found=${row.mounts.length - 2} /></td>
-      <td class=${`next cut${next === "nothing" ? " mute" : ""}`} title=${row.trouble ? row.trouble.error : next}>${next}</td></tr>`;
+      <td class=${`next cut${next === NOTHING ? " mute" : ""}`} title=${row.trouble ? row.trouble.error : next}>${next}</td></tr>`;
 }
 
 function Pods({session, keys}) {

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, sentences} from "../../lib/words.js";
 import {podHealth} from "../../model/health/pod.js";
 import {instantWords} from "../../model/pods/blocker.js";
 import {figureOf} from "../../model/pods/verdict.js";
@@ -14,8 +15,8 @@ export function Blocker({session, id, pod, attempt}) {
   const {state, family, detail} = podHealth(id, pod, session.model);
   const leads = Boolean(pod.nominated && !pod.node) || (pod.node && !isTerminating(pod) && state !== "well");
   if (leads)
-    return html`<section class=${`blocker f-${family}`}><p class="say">${upper(detail)}.</p></section>
-    ${blocker && html`<p class="small soft">${blocker.sentence} ${instantWords(blocker, attempt, session.model)}</p>`}`;
+    return html`<section class=${`blocker f-${family}`}><p class="say">${gettext("{words}.", {words: upper(detail)})}</p></section>
+    ${blocker && html`<p class="small soft">${sentences([blocker.sentence, instantWords(blocker, attempt, session.model)])}</p>`}`;
   if (!blocker) return null;
   const figure = figureOf(blocker);
   const instant = instantWords(blocker, attempt, session.model);

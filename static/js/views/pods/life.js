@@ -45,13 +45,15 @@ function Lane({lane, axis, at}) {
 function Slice({lane, slice, axis, at}) {
   const place = placeOn(axis, slice, at);
   if (!place) return null;
-  const end = slice.to === null ? gettext("until now") : gettext("to {to}", {to: timeText(slice.to)});
+  const from = timeText(slice.from);
   const percent = (part) => `${(part * 100).toFixed(2)}%`;
   const words = [
     lane.title,
     slice.label,
-    gettext("from {from} {end}", {from: timeText(slice.from), end}),
-    slice.failed && "failed",
+    slice.to === null
+      ? gettext("from {from} until now", {from})
+      : gettext("from {from} to {to}", {from, to: timeText(slice.to)}),
+    slice.failed && gettext("failed"),
   ];
   return html`
     <span class=${`slice ${lane.look}${slice.failed ? " x" : ""}`} title=${listText(words.filter(Boolean))}

@@ -1,7 +1,7 @@
 import {useEffect, useMemo, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {attemptName} from "../../model/pods/evidence.js";
 import {
   ORDERS,
@@ -82,7 +82,7 @@ export function Matrix({evidence, zoneOf, pod, binding}) {
       </div>
       ${
         rows.length > shown &&
-        html`<p class="small mute after">${gettext("{count} more nodes<button>Show more</button>", {count: count(rows.length - shown), button: (inner) => html`<button class="btn" onClick=${() => setShown(shown + 5 * ROWS)}>${inner}</button>`})}</p>`
+        html`<p class="small mute after">${ngettext("{count} more node", "{count} more nodes", rows.length - shown)}<button class="btn" onClick=${() => setShown(shown + 5 * ROWS)}>${gettext("Show more")}</button></p>`
       }
       <${Key} />
     </section>`;
@@ -91,14 +91,14 @@ export function Matrix({evidence, zoneOf, pod, binding}) {
 /** Shows the filters that skipped the pod, each in a column, or folds them into one. */
 function FoldButton({small, unfolded, turn}) {
   const names = small.columns.at(-1).folded;
-  return html`<button class="btn" aria-pressed=${String(unfolded)} title=${listText(names)} onClick=${() => turn(!unfolded)}>${gettext("{count} skipped filters", {count: names.length})}</button>`;
+  return html`<button class="btn" aria-pressed=${String(unfolded)} title=${listText(names)} onClick=${() => turn(!unfolded)}>${ngettext("{count} skipped filter", "{count} skipped filters", names.length)}</button>`;
 }
 
 /** A PreFilter plugin rejected the pod before any node was evaluated. */
 function Refused({evidence}) {
   return html`
     <section class="filtering" aria-label=${gettext("Filters")}>
-      <div class="sechead"><h2>${gettext("Filters")}</h2><span class="note">${gettext("{attempt} · rejected in PreFilter", {attempt: attemptName(evidence)})}</span></div>
+      <div class="sechead"><h2>${gettext("Filters")}</h2><span class="note">${[attemptName(evidence), gettext("rejected in PreFilter")].join(" · ")}</span></div>
       <dl class="kv"><dt>${evidence.prefilter.plugin}</dt><dd>${reasonWords(evidence.prefilter)}</dd></dl>
     </section>`;
 }
@@ -126,8 +126,8 @@ function Verdict({cell, node, plugin, expanded, choose, asks}) {
   const words = cellWords(cell.verdict);
   const says = cell.kind === "bad" ? "fails" : gettext("would also fail");
   return html`
-    <td class=${cell.kind}><button aria-expanded=${String(expanded)} aria-label=${`${node}, ${plugin}: ${says}, ${words}`}
-      title=${`${words}: ${cell.verdict.text}`} onClick=${(event) => choose(event.currentTarget, node, plugin, cell.verdict)}>
+    <td class=${cell.kind}><button aria-expanded=${String(expanded)} aria-label=${labelled(listText([node, plugin]), listText([says, words]))}
+      title=${labelled(words, cell.verdict.text)} onClick=${(event) => choose(event.currentTarget, node, plugin, cell.verdict)}>
       ${cell.kind === "bad" && html`<${Icon} name="no" />`}<span class="cut">${words}</span></button></td>`;
 }
 
@@ -183,7 +183,7 @@ function ForNode({claim, node, read}) {
       answer &&
       html`<ul class="forvolumes">${answer.candidates.slice(0, CANDIDATES).map(({volume, verdict, text}) => {
         const [mark, family, words] = verdictLook(verdict, true);
-        return html`<li key=${volume}><${Mark} name=${mark} family=${family} /><b>${volume}</b> <span class="soft">${words}: ${text}</span></li>`;
+        return html`<li key=${volume}><${Mark} name=${mark} family=${family} /><b>${volume}</b> <span class="soft">${labelled(words, text)}</span></li>`;
       })}</ul>`
     }
     ${answer?.volumes > CANDIDATES && html`<p class="micro mute">${gettext("{volumes} more", {volumes: count(answer.volumes - CANDIDATES)})}</p>`}`;

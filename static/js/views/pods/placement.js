@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {clauses, gettext, listText} from "../../lib/words.js";
 import {isShadow, sinceWords} from "../../model/pods/evidence.js";
 import {choiceOf} from "../../model/pods/scores.js";
 import {bestFirst, closestFirst, isOnlyFeasible} from "../../model/pods/verdict.js";
@@ -29,7 +29,7 @@ export function WhyHere({model, pod, evidence}) {
   if (rows.length === 0 || !(pod.node || pod.assumed)) return null;
   return html`
     <section><h3>${isShadow(evidence) ? gettext("What kscope would have chosen") : gettext("Why this node")}<span>${noted(isOnlyFeasible(evidence) ? gettext("the only node that fits, hypothetical score") : gettext("highest score first"), evidence, model)}</span></h3>
-      <${Table} nodes=${nodes} heads=${["Verdict", "Score"]} rows=${rows.slice(0, ROWS).map(fitRow(evidence))} />
+      <${Table} nodes=${nodes} heads=${[gettext("Verdict"), gettext("Score")]} rows=${rows.slice(0, ROWS).map(fitRow(evidence))} />
       <${More} count=${rows.length - ROWS} skipped=${0} />
     </section>`;
 }
@@ -43,7 +43,7 @@ function noted(words, evidence, model) {
 function Refused({prefilter, since}) {
   return html`
     <section><h3>${gettext("Rejected in PreFilter{since}", {since: html`<span>${since}</span>`})}</h3>
-      <dl class="kv"><dt>${prefilter.plugin}</dt><dd>${prefilter.reasons.join("; ")}</dd></dl></section>`;
+      <dl class="kv"><dt>${prefilter.plugin}</dt><dd>${clauses(prefilter.reasons)}</dd></dl></section>`;
 }
 
 const unfitRow =
@@ -60,7 +60,7 @@ const fitRow =
   (evidence) =>
   ([name, score]) => ({
     name,
-    look: name === evidence.node ? gettext("hit won") : "",
+    look: name === evidence.node ? "hit won" : "",
     middle: fitWords(evidence, name),
     end: isOnlyFeasible(evidence) ? `(${score.total})` : score.total,
     title: [
@@ -72,8 +72,8 @@ const fitRow =
   });
 
 function fitWords(evidence, name) {
-  if (name !== evidence.node) return "fits";
-  return choiceOf(evidence) || "chosen";
+  if (name !== evidence.node) return gettext("fits");
+  return choiceOf(evidence) || gettext("chosen");
 }
 
 function Table({nodes, heads, rows}) {
@@ -92,9 +92,11 @@ function Table({nodes, heads, rows}) {
 }
 
 function More({count, skipped}) {
-  const parts = [
-    count > 0 && gettext("{count} more", {count}),
-    skipped > 0 && gettext("{skipped} not evaluated", {skipped}),
-  ].filter(Boolean);
-  return parts.length > 0 && html`<p class="micro mute after">${parts.join(" and ")}</p>`;
+  const words =
+    count > 0 && skipped > 0
+      ? gettext("{count} more and {skipped} not evaluated", {count, skipped})
+      : count > 0
+        ? gettext("{count} more", {count})
+        : skipped > 0 && gettext("{skipped} not evaluated", {skipped});
+  return words && html`<p class="micro mute after">${words}</p>`;
 }

@@ -17,7 +17,7 @@ export function PodDevices({session, id, pod, evidence}) {
   const verdicts = hasAll ? [] : deviceVerdicts(evidence);
   return html`
     <section class="sec devices" aria-label=${gettext("Devices")}><div class="sechead"><h2>${gettext("Devices")}</h2>
-        <span class="note">${gettext("of {count}", {count: ngettext("{count} resource claim", "{count} resource claims", claims.length)})}</span></div>
+        <span class="note">${ngettext("of {count} resource claim", "of {count} resource claims", claims.length)}</span></div>
       <ul class="chains">${claims.map((claim) => html`<${Chain} key=${claim.id} session=${session} id=${id} node=${placeOf(pod)} claim=${claim} />`)}</ul>
       ${verdicts.length > 0 && html`<${Verdicts} session=${session} rows=${verdicts} />`}
     </section>`;

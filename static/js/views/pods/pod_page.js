@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {clauses, gettext, listText} from "../../lib/words.js";
 import {placeOf} from "../../model/nodes/nodes.js";
 import {podStates} from "../../model/health/pod.js";
 import {ageWords} from "../../model/pods/blocker.js";
@@ -103,8 +103,9 @@ function Head({session, id, pod}) {
 /** A state of a pod; a node in it links to its page. */
 function Stated({session, pod, text}) {
   const place = pod && placeOf(pod);
-  if (!place || !text.endsWith(` ${place}`)) return text;
-  return html`${text.slice(0, -place.length)}<${NodeLink} session=${session} name=${place} />`;
+  const at = place ? text.lastIndexOf(place) : -1;
+  if (at < 0) return text;
+  return html`${text.slice(0, at)}<${NodeLink} session=${session} name=${place} />${text.slice(at + place.length)}`;
 }
 
 /** What blocks the pod, what would help, and the facts about the pod. */
@@ -151,7 +152,7 @@ function Attempts({session, record, address}) {
 
 /** "to node-b4, 3 of 11 nodes fit" or "0/12 nodes are available", without the reasons. */
 function outcome(result, node, message) {
-  if (!message) return node ? `${result}, ${node}` : result;
+  if (!message) return node ? listText([result, node]) : result;
   return message.split(": ")[0];
 }
 
@@ -164,7 +165,7 @@ function OwnPlugins({held}) {
       <dl class="kv">${points.map(([point, answers]) =>
         answers.map(
           ({plugin, code, reasons}, i) => html`
-        <dt key=${`${point}${i}`}>${point}</dt><dd>${plugin} <span class="mute">${code}</span> ${(reasons ?? []).join("; ")}</dd>`,
+        <dt key=${`${point}${i}`}>${point}</dt><dd>${plugin} <span class="mute">${code}</span> ${clauses(reasons ?? [])}</dd>`,
         ),
       )}</dl></section>`;
 }

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText, ngettext} from "../../lib/words.js";
+import {gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {attemptName} from "../../model/pods/evidence.js";
 import {CRITERIA, nodesWithoutHelp, preemptionNote, candidatesOf} from "../../model/pods/preemption.js";
 import {parseId} from "../../model/shared/format.js";
@@ -49,15 +49,16 @@ function WithoutHelp({preemption}) {
     <h3 class="after">${gettext("Nodes where preemption cannot help")}</h3>
     <dl class="kv">${found.map(
       ([reason, nodes]) => html`
-      <dt key=${reason}>${nodes} ${ngettext("node", "nodes", nodes)}</dt><dd>${reason}</dd>`,
+      <dt key=${reason}>${ngettext("{count} node", "{count} nodes", nodes)}</dt><dd>${reason}</dd>`,
     )}</dl>`;
 }
 
 function names(keys) {
-  return listText(keys.map((key) => parseId(`pod/${key}`).name)) || "none";
+  return listText(keys.map((key) => parseId(`pod/${key}`).name)) || gettext("none");
 }
 
 function who(victims, reprieved) {
-  const kept = reprieved.length > 0 ? gettext("\nReprieved: {reprieved}", {reprieved: listText(reprieved)}) : "";
-  return gettext("Victims: {victims}{kept}", {victims: listText(victims) || "none", kept});
+  const lines = [labelled(gettext("Victims"), listText(victims) || gettext("none"))];
+  if (reprieved.length > 0) lines.push(labelled(gettext("Reprieved"), listText(reprieved)));
+  return lines.join("\n");
 }

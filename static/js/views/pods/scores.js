@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText, ngettext} from "../../lib/words.js";
+import {gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {attemptName} from "../../model/pods/evidence.js";
 import {scoresOf} from "../../model/pods/scores.js";
 import {isOnlyFeasible} from "../../model/pods/verdict.js";
@@ -43,8 +43,8 @@ function Table({scores: {rows, nodes, ahead, others, unscored, choice}}) {
         )}
           ${
             unscored.length > 0 &&
-            html`<tr><th scope="row" class="mute">${unscored.length} ${ngettext("plugin", "plugins", unscored.length)}</th>
-            <td colspan=${nodes.length} class="mute">${gettext("{unscored}: scoring skipped", {unscored: listText(unscored)})}</td></tr>`
+            html`<tr><th scope="row" class="mute">${ngettext("{count} plugin", "{count} plugins", unscored.length)}</th>
+            <td colspan=${nodes.length} class="mute">${labelled(listText(unscored), gettext("scoring skipped"))}</td></tr>`
           }</tbody>
         <tfoot><tr><th scope="row">${gettext("Sum")}</th>${nodes.map(
           ({name, total, chosen}) => html`

@@ -25,11 +25,9 @@ export function FaultDialog({session, id = "", close}) {
     <${ActDialog} session=${session} title=${gettext("Inject a fault")} order=${gettext("fault {chosen}", {chosen})} shows=${id} close=${close}
       commands=${command && [command]} problem=${problem}>
       ${forms?.length === 0 && html`<p class="small" role="alert">${gettext("The faults could not be read, or none can name {id}.", {id})}</p>`}
-      <label class="input">${gettext("Fault{forms}", {
-        forms: html`<select value=${chosen} onChange=${(event) => pick(event.target.value)}>
+      <label class="input">${gettext("Fault")}<select value=${chosen} onChange=${(event) => pick(event.target.value)}>
         <option value="">${gettext("Choose…")}</option>
-        ${forms?.map(({kind}) => html`<option key=${kind} value=${kind}>${kind}</option>`)}</select>`,
-      })}</label>
+        ${forms?.map(({kind}) => html`<option key=${kind} value=${kind}>${kind}</option>`)}</select></label>
       ${form && html`<p class="small soft">${form.does}</p>`}
       ${form?.fields.map(
         (

@@ -61,10 +61,8 @@ function Filters({session, events}) {
       <label class="input">${gettext("Component{component}{COMPONENTS}", {component: html`<input name="component" defaultValue=${filters.component} placeholder=${gettext("scheduler")} list="components" size="16" />`, COMPONENTS: html`<datalist id="components">${COMPONENTS.map((name) => html`<option key=${name} value=${name} />`)}</datalist>`})}</label>
       <label class="input">${gettext("From, s")}<input name="from" defaultValue=${filters.from} inputmode="decimal" size="8" /></label>
       <label class="input">${gettext("To, s")}<input name="to" defaultValue=${filters.to} inputmode="decimal" size="8" /></label>
-      <label class="input">${gettext("Order{select}", {
-        select: html`<select name="order"><option value="desc" selected=${filters.order === "desc"}>${gettext("newest first")}</option>
-        <option value="asc" selected=${filters.order === "asc"}>${gettext("oldest first")}</option></select>`,
-      })}</label>
+      <label class="input">${gettext("Order")}<select name="order"><option value="desc" selected=${filters.order === "desc"}>${gettext("newest first")}</option>
+        <option value="asc" selected=${filters.order === "asc"}>${gettext("oldest first")}</option></select></label>
       <label class="check small"><input type="checkbox" name="kubernetes" value="1" defaultChecked=${filters.kubernetes === "1"}
         onChange=${(input) => events.filter({kubernetes: input.currentTarget.checked ? "1" : ""})} /> ${gettext("Only Kubernetes Events")}</label>
       <button class="btn primary">${gettext("Apply filters")}</button>

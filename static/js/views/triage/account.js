@@ -1,6 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
-import {count} from "../../model/shared/format.js";
+import {gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {nodesTitle} from "../../model/triage/words.js";
 
 const MOST_REASONS = 4;
@@ -12,12 +11,30 @@ export function NodeAccount({group, all}) {
   if (found.length === 0) return null;
   const shown = found.length > MOST_REASONS ? found.slice(0, MOST_REASONS - 1) : found;
   const left = found.slice(shown.length);
-  const pod = group.workload_counts.length > 1 && found[0].pod ? gettext(", as for {pod}", {pod: found[0].pod}) : "";
+  const pod = group.workload_counts.length > 1 ? found[0].pod : "";
   const parts = shown.length + (left.length > 0 ? 1 : 0);
   return html`
-    <ul class=${`acct${parts === 1 ? " one" : ""}`} style=${`--rest:${Math.max(parts - 1, 1)}`} aria-label=${gettext("Why each of the {all} nodes refuses these pods{pod}", {all: count(all), pod})}>
+    <ul class=${`acct${parts === 1 ? " one" : ""}`} style=${`--rest:${Math.max(parts - 1, 1)}`} aria-label=${titleWords(all, pod)}>
       ${shown.map((each) => html`<${Nodes} key=${each.nodes[0]} found=${each} />`)}
-      ${left.length > 0 && html`<li><b>${gettext("{reduce} others", {reduce: count(left.reduce((sum, each) => sum + each.count, 0))})}</b><span>${gettext("for {count} other sets of reasons", {count: left.length})}</span></li>`}</ul>`;
+      ${
+        left.length > 0 &&
+        html`<li><b>${ngettext(
+          "{count} other",
+          "{count} others",
+          left.reduce((sum, each) => sum + each.count, 0),
+        )}</b><span>${ngettext("for {count} other set of reasons", "for {count} other sets of reasons", left.length)}</span></li>`
+      }</ul>`;
+}
+
+function titleWords(all, pod) {
+  return pod
+    ? ngettext(
+        "Why the {count} node refuses these pods, as for {pod}",
+        "Why each of the {count} nodes refuses these pods, as for {pod}",
+        all,
+        {pod},
+      )
+    : ngettext("Why the {count} node refuses these pods", "Why each of the {count} nodes refuses these pods", all);
 }
 
 function Nodes({found}) {
@@ -25,7 +42,11 @@ function Nodes({found}) {
   return html`
     <li class=${closest ? "close" : ""} title=${listText(nodes)}>
       ${number <= MOST_SQUARES && html`<span class="nds" aria-hidden="true">${nodes.map((name) => html`<i key=${name}></i>`)}</span>`}<b>${nodesTitle(found)}</b>
-      <span>${closest ? html`<b class="sh">${reason}</b>` : reason}${detail && `; ${detail}`}</span>${check?.allocatable > 0 && html`<${Meter} check=${check} />`}</li>`;
+      <span>${reasonWith(closest ? html`<b class="sh">${reason}</b>` : reason, detail)}</span>${check?.allocatable > 0 && html`<${Meter} check=${check} />`}</li>`;
+}
+
+function reasonWith(reason, detail) {
+  return detail ? gettext("{reason}; {detail}", {reason, detail}) : reason;
 }
 
 /** What is requested on the closest node, the room that a pod wants, and what is missing. */
@@ -43,11 +64,11 @@ export function NodeBar({group, all}) {
   const {nodes_by_reason: found} = group;
   if (found.length === 0) return html`<span class="cb mute"></span>`;
   const words = found.map(({count: number, reason}) =>
-    gettext("{number} nodes: {reason}", {number: count(number), reason}),
+    ngettext("{count} node: {reason}", "{count} nodes: {reason}", number, {reason}),
   );
   return html`
     <span class="cb"><span class="nbar" role="img" aria-label=${listText(words.slice(0, MOST_REASONS))}>${found.map(
       (each, i) =>
         html`<i key=${each.nodes[0]} class=${each.is_closest ? "close" : ""} style=${`width:${((100 * each.count) / all).toFixed(1)}%`} title=${words[i]}></i>`,
-    )}</span><span>${nodesTitle(found[0])}: ${found[0].reason}</span></span>`;
+    )}</span><span>${labelled(nodesTitle(found[0]), found[0].reason)}</span></span>`;
 }

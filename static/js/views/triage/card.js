@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, listParts, listText, ngettext} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
 import {lookNext} from "../../model/triage/look_next.js";
 import {heldIds} from "../../model/run/superseded.js";
@@ -7,11 +7,12 @@ import {
   age,
   clock,
   heldWords,
-  holdVerb,
+  heldOf,
+  heldWith,
   minutesBetween,
   objectName,
   pageId,
-  sentences,
+  splitCause,
   workloadParts,
 } from "../../model/triage/words.js";
 import {Mark} from "../shared/mark.js";
@@ -27,7 +28,7 @@ const SHOWN_SENTENCES = 4;
 /** One cause: whom it holds, what was observed and what the model says, and what would help. */
 export function Card({session, triage, answer, status, group, isSmall = false}) {
   const {place} = group;
-  const [lead, more] = sentences(group.cause);
+  const [lead, more] = splitCause(group.cause);
   const {number, what} = heldWords(group);
   const hides = triage.hidesEvidence.value;
   return html`
@@ -56,7 +57,7 @@ function Because({sentences: told}) {
 function Since({group, instant}) {
   const minutes = minutesBetween(group.since, instant);
   if (!group.since) return html`<span>${gettext("since when is not in the files")}</span>`;
-  return html`<span>${gettext("since {since}{minutes}", {since: html`<time datetime=${group.since}>${clock(group.since, instant)}</time>`, minutes: minutes !== null && `, ${age(minutes)}`})}</span>`;
+  return html`<span>${listParts([gettext("since {time}", {time: html`<time datetime=${group.since}>${clock(group.since, instant)}</time>`}), ...(minutes === null ? [] : [age(minutes)])])}</span>`;
 }
 
 /** The object behind it; a link to its page, or to what it is behind as well. */
@@ -64,7 +65,7 @@ function Behind({session, answer, group}) {
   const shared = (answer.shared_causes ?? []).findIndex(({groups}) => groups.includes(group.place));
   const id = pageId(group.by);
   const name = id ? objectName(group.by) : group.by;
-  return html`<span>${gettext("by")} ${id ? html`<a class="named" href=${session.hrefOf(id)}>${name}</a>` : name}</span>
+  return html`<span>${gettext("by {object}", {object: id ? html`<a class="named" href=${session.hrefOf(id)}>${name}</a>` : name})}</span>
     ${shared >= 0 && html`<a class="root" href=${`#shared-${shared}`}><${Mark} name="lost" family="stuck" />${gettext("{object} is behind others as well", {object: objectName(answer.shared_causes[shared].object)})}</a>`}`;
 }
 
@@ -75,18 +76,17 @@ function Workloads({session, group}) {
   const waiting = left.reduce((sum, each) => sum + each.waiting, 0);
   return html`
     <ul class="wls" aria-label=${gettext("Workloads")}>${counts.slice(0, MOST_WORKLOADS).map((each) => html`<${Workload} key=${each.workload} session=${session} counts=${each} kind=${kind} />`)}
-      ${left.length > 0 && html`<li><span class="mute">${gettext("and {count} more", {count: count(left.length)})}</span><span></span><span class="num"><b>${count(waiting)}</b> ${holdVerb(kind, waiting)}</span></li>`}</ul>`;
+      ${left.length > 0 && html`<li><span class="mute">${ngettext("and {count} more", "and {count} more", left.length)}</span><span></span><span class="num">${heldWith(kind, waiting, html`<b>${count(waiting)}</b>`)}</span></li>`}</ul>`;
 }
 
 function Workload({session, counts, kind}) {
   const {workload, waiting, running, of} = counts;
   const {kind: title, namespace, name, id} = workloadParts(workload);
   const words = html`<span class="mute">${title} ${namespace && `${namespace}/`}</span><b>${name}</b>`;
-  const verb = holdVerb(kind, waiting);
   return html`
     <li>${id ? html`<a class="named" href=${session.hrefOf(id)}>${words}</a>` : html`<span>${words}</span>`}
       ${of <= MOST_DOTS ? html`<${Dots} running=${running} waiting=${waiting} rest=${of - running - waiting} />` : html`<span class="wbar" aria-hidden="true"><i style=${`flex:${running}`}></i><i class="w" style=${`flex:${waiting}`}></i><i class="o" style=${`flex:${of - running - waiting}`}></i></span>`}
-      <span class="num">${gettext("{waiting} of {of} {verb}", {waiting: html`<b>${count(waiting)}</b>`, of: count(of), verb})}</span></li>`;
+      <span class="num">${heldOf(kind, waiting, {waiting: html`<b>${count(waiting)}</b>`, all: count(of)})}</span></li>`;
 }
 
 /** A square for each pod that runs, a dot for each that this cause holds, a ring for the others. */
@@ -101,7 +101,7 @@ function Others({group}) {
   const names = [...group.claims, ...group.namespaces, ...group.objects, ...group.nodes];
   if (names.length === 0) return null;
   const [shown, left] = [names.slice(0, 6), names.length - 6];
-  return html`<p class="small soft names">${listText(shown)}${left > 0 && gettext(" and {left} more", {left: count(left)})}</p>`;
+  return html`<p class="small soft names">${left > 0 ? ngettext("{names} and {count} more", "{names} and {count} more", left, {names: listText(shown)}) : listText(shown)}</p>`;
 }
 
 function LookNext({session, answer, group}) {

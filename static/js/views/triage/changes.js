@@ -1,7 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {NO_FORK} from "../../model/shared/rights.js";
 import {trialState} from "../../model/triage/answer.js";
 import {byClass, changeLook, commandsOf, placesAll, proofWords} from "../../model/triage/changes.js";
@@ -52,13 +52,13 @@ function sentence(text) {
 }
 
 /** A button that makes a fork with the change and opens its board. */
-export function OpenFork({session, order, commands, isPrimary, words = gettext("Open fork")}) {
+export function OpenFork({session, order, commands, isPrimary, words = ""}) {
   const [busy, setBusy] = useState(false);
   const go = async () => {
     setBusy(true);
     await session.commands.openFork(order, commands);
     setBusy(false);
   };
-  return html`<button class=${`btn${isPrimary ? " primary" : ""}`} disabled=${busy || !session.mayFork} title=${session.mayFork ? undefined : NO_FORK} aria-label=${`${words}: ${order}`} onClick=${go}>
-    ${words === "Open fork" ? null : html`<${Icon} name="fork" />`}${busy ? gettext("Forking…") : words}</button>`;
+  return html`<button class=${`btn${isPrimary ? " primary" : ""}`} disabled=${busy || !session.mayFork} title=${session.mayFork ? undefined : NO_FORK} aria-label=${labelled(words || gettext("Open fork"), order)} onClick=${go}>
+    ${words && html`<${Icon} name="fork" />`}${busy ? gettext("Forking…") : words || gettext("Open fork")}</button>`;
 }

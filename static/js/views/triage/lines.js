@@ -1,7 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
 import {MOST_LINES} from "../../model/triage/answer.js";
 import {age, clock, heldWords, minutesBetween} from "../../model/triage/words.js";
@@ -43,8 +43,12 @@ function whom({workload_counts: counts, by}) {
   if (counts.length === 0) return by;
   if (counts.length === 1) return counts[0].workload.replace("/", " ");
   const spaces = new Set(counts.map(({workload}) => workload.split("/")[1]));
-  return gettext("{count} workloads in {size}", {
-    count: count(counts.length),
-    size: spaces.size === 1 ? [...spaces][0] : gettext("{size} namespaces", {size: count(spaces.size)}),
-  });
+  const workloads = count(counts.length);
+  if (spaces.size === 1) return gettext("{workloads} workloads in {namespace}", {workloads, namespace: [...spaces][0]});
+  return ngettext(
+    "{workloads} workloads in {count} namespace",
+    "{workloads} workloads in {count} namespaces",
+    spaces.size,
+    {workloads},
+  );
 }

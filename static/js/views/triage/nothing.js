@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, sentences} from "../../lib/words.js";
 import {weakSpots} from "../../model/triage/weak_spots.js";
 import {Mark} from "../shared/mark.js";
 import {OpenFork} from "./changes.js";
@@ -10,7 +10,7 @@ export function Nothing({session, answer}) {
   const spots = session.isWaiting ? [] : weakSpots(session.model);
   return html`
     <div class="nothing"><div class="nhead"><${Mark} name="vbound" family="settled" /><div><h1>${gettext("Nothing is stuck.")}</h1>
-        <p class="soft">${answer.headline}${instant && gettext(" Read at {instant} UTC.", {instant: instant.slice(11, 19)})}</p></div></div>
+        <p class="soft">${sentences([answer.headline, instant && gettext("Read at {time} UTC.", {time: instant.slice(11, 19)})])}</p></div></div>
       <div class="ngrid"><section><h2>${gettext("What was looked at")}</h2><ul class="nchecks">${rows.map(
         ({what, found}) =>
           html`<li key=${what}><${Mark} ...${isAll(found) ? {name: "ok", family: "settled"} : {name: "half", family: "held"}} /><span>${what}</span><span class="num mute">${found}</span></li>`,

@@ -48,9 +48,13 @@ export function BestLine({group, status}) {
     return html`<span class="sgp"><${Mark} name="outside" family="held" /><span>${gettext("no change is offered")}</span></span>`;
   const {mark, family, look} = changeLook(change);
   return html`
-    <span class=${`sgp ${look}`}><${Mark} name=${mark} family=${family} /><span title=${change.text}>${shortChange(change)}${
-      change.places !== null &&
-      html`: <b class="nowrap">${gettext("{places} of {of}", {places: count(change.places), of: count(change.of)})}</b>`
+    <span class=${`sgp ${look}`}><${Mark} name=${mark} family=${family} /><span title=${change.text}>${
+      change.places === null
+        ? shortChange(change)
+        : gettext("{name}: {text}", {
+            name: shortChange(change),
+            text: html`<b class="nowrap">${gettext("{places} of {of}", {places: count(change.places), of: count(change.of)})}</b>`,
+          })
     }</span></span>`;
 }
 

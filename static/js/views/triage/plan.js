@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, ngettext, sentences} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
 import {shortChange, togetherCommands} from "../../model/triage/changes.js";
 import {objectName} from "../../model/triage/words.js";
@@ -31,12 +31,12 @@ function Together({session, answer, status}) {
   const {changes, places, of, note} = together;
   const commands = togetherCommands(answer);
   return html`
-    <section><h2>${gettext("All {count} together", {count: count(changes.length)})}</h2><p class="pfig"><b class="num">${count(places)}</b><span>${gettext("of {of} pods placed", {of: count(of)})}</span></p>
+    <section><h2>${ngettext("All {count} together", "All {count} together", changes.length)}</h2><p class="pfig"><b class="num">${count(places)}</b><span>${gettext("of {of} pods placed", {of: count(of)})}</span></p>
       <div class="pbar" aria-hidden="true">${changes.map((each) => html`<i key=${each.group} style=${`width:${((100 * each.places) / of).toFixed(1)}%`}></i>`)}</div>
-      <ol class="psteps">${changes.slice(0, MOST_STEPS).map((each) => html`<li key=${each.group}><b>${shortChange(each)}</b><span>${count(each.places)} ${ngettext("pod", "pods", each.places)}</span></li>`)}</ol>
-      ${changes.length > MOST_STEPS && html`<p class="small mute ptext">${gettext("and {count} more changes", {count: count(changes.length - MOST_STEPS)})}</p>`}
-      <p class="small soft ptext">${gettext("Tried in one trial, in this order. {note}", {note})}</p>
-      ${commands.length > 0 && html`<div class="pbtn"><${OpenFork} session=${session} order=${gettext("all {count} changes together", {count: changes.length})} commands=${commands} isPrimary=${places === of} words="Open this fork" /></div>`}
+      <ol class="psteps">${changes.slice(0, MOST_STEPS).map((each) => html`<li key=${each.group}><b>${shortChange(each)}</b><span>${ngettext("{count} pod", "{count} pods", each.places)}</span></li>`)}</ol>
+      ${changes.length > MOST_STEPS && html`<p class="small mute ptext">${ngettext("and {count} more change", "and {count} more changes", changes.length - MOST_STEPS)}</p>`}
+      <p class="small soft ptext">${sentences([gettext("Tried in one trial, in this order."), note])}</p>
+      ${commands.length > 0 && html`<div class="pbtn"><${OpenFork} session=${session} order=${ngettext("all {count} changes together", "all {count} changes together", changes.length)} commands=${commands} isPrimary=${places === of} words=${gettext("Open this fork")} /></div>`}
       <p class="micro mute ptext">${gettext("A fork is a copy inside kscope. Your cluster is not touched.")}</p></section>`;
 }
 

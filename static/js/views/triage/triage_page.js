@@ -2,7 +2,7 @@ import {useEffect, useRef} from "preact/hooks";
 
 import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {isLarge, split} from "../../model/triage/answer.js";
 import {age, minutesBetween} from "../../model/triage/words.js";
 import {count} from "../../model/shared/format.js";
@@ -74,7 +74,7 @@ function Head({triage, answer, others}) {
     if (event.key === "Enter") triage.find(event.target.value);
   };
   return html`
-    <div class="thead"><h1>${answer.headline}.${others.length > 0 && others.length < answer.groups.length && html`<span> ${gettext("{count} of them without a pod that waits for a node.", {count: count(others.length)})}</span>`}</h1>
+    <div class="thead"><h1>${gettext("{words}.", {words: answer.headline})}${others.length > 0 && others.length < answer.groups.length && html`<span> ${ngettext("{count} of them without a pod that waits for a node.", "{count} of them without a pod that waits for a node.", others.length)}</span>`}</h1>
       <div class="end"><label class="find"><${Icon} name="search" /><input id="find" aria-keyshortcuts="/" placeholder=${gettext("find a pod, claim, node")} aria-label=${gettext("Find the cause of a pod, claim or node")} onKeyDown=${find} /><kbd aria-hidden="true">/</kbd></label>
         <p class="micro f-stuck tinted" role="status">${triage.found.value}</p></div></div>`;
 }

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, listParts, ngettext} from "../../lib/words.js";
 import {volumeLook} from "../../model/machines/machines.js";
 import {accessModes, bytes, count, timeText} from "../../model/shared/format.js";
 import {askedWords, verdictLook} from "../../model/volumes/candidates.js";
@@ -20,7 +20,7 @@ export function CandidateTable({session, held, open, pick}) {
   return html`
     <section class="candidates" aria-label=${title}>
       <div class="sechead"><h2>${title}</h2>
-        ${answer && html`<span class="note">${gettext("evaluated at {at}, {asked}", {at: html`<${EventLink} session=${session} seq=${answer.seq}>${timeText(answer.at)}<//>`, asked: askedWords(answer)})}</span>`}</div>
+        ${answer && html`<span class="note">${listParts([gettext("evaluated at {time}", {time: html`<${EventLink} session=${session} seq=${answer.seq}>${timeText(answer.at)}<//>`}), askedWords(answer)])}</span>`}</div>
       ${status === "loading" && html`<p class="small mute" role="status">${gettext("Evaluating candidates…")}</p>`}
       ${status === "failed" && html`<p class="small" role="status">${message}</p>`}
       ${

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled, ngettext} from "../../lib/words.js";
 import {ledByHealth} from "../../model/run/health_of.js";
 import {accessModes, bytes, parseId, timeText} from "../../model/shared/format.js";
 import {stepsOf} from "../../model/volumes/binding_steps.js";
@@ -95,6 +95,6 @@ function Step({session, step}) {
 }
 
 function Row({session, step: {name, mark, family, what, times = 1, at, seq, kind}}) {
-  return html`<${Mark} name=${mark} family=${family} /><b>${name}</b><span class="what" title=${kind ? `${kind}: ${what}` : what}>${times > 1 && html`<b>${gettext("{times} times", {times})}</b> `}${what}</span>
+  return html`<${Mark} name=${mark} family=${family} /><b>${name}</b><span class="what" title=${kind ? labelled(kind, what) : what}>${times > 1 && html`<b>${ngettext("{count} time", "{count} times", times)}</b> `}${what}</span>
     <span class="t">${seq !== undefined && html`<${EventLink} session=${session} seq=${seq}>${timeText(at)}<//>`}</span>`;
 }

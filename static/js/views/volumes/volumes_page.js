@@ -1,7 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {podHealth} from "../../model/health/pod.js";
 import {bytes, count, parseId} from "../../model/shared/format.js";
@@ -68,18 +68,15 @@ function Body({session, chosen, candidates, filters}) {
 }
 
 function shownWords({rows, found, page, pages}, total) {
-  const words = found === 1 ? "row" : "rows";
   if (pages > 1)
-    return gettext("{count} of {found} {words} shown, page {page} of {pages}", {
-      count: count(rows.length),
-      found: count(found),
-      words,
-      page: count(page + 1),
-      pages: count(pages),
-    });
-  return found === total
-    ? `${count(found)} ${words}`
-    : gettext("{found} of {total} rows", {found: count(found), total: count(total)});
+    return ngettext(
+      "{shown} of {count} row shown, page {page} of {pages}",
+      "{shown} of {count} rows shown, page {page} of {pages}",
+      found,
+      {shown: count(rows.length), page: count(page + 1), pages: count(pages)},
+    );
+  if (found === total) return ngettext("{count} row", "{count} rows", found);
+  return ngettext("{found} of {count} rows", "{found} of {count} rows", total, {found: count(found)});
 }
 
 function nothing(total, {kind, text}) {
@@ -186,6 +183,6 @@ function provisionerWords(provisioner) {
 
 function Place({place}) {
   return html`
-    <span class="cellbox still" title=${`${place.name}, ${place.words}`}>${place.mark && html`<${Mark} name=${place.mark} family=${place.family} />`}
+    <span class="cellbox still" title=${listText([place.name, place.words])}>${place.mark && html`<${Mark} name=${place.mark} family=${place.family} />`}
       <span class="cut">${place.name}</span><span class="val">${place.state === "well" ? "" : (place.state ?? place.words)}</span></span>`;
 }

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, listParts, listText} from "../../lib/words.js";
 import {parseId} from "../../model/shared/format.js";
 import {quotaRows} from "../../model/why/quotas.js";
 import {ObjectLink} from "../shared/links.js";
@@ -18,8 +18,8 @@ function Quota({session, id, quota}) {
   if (rows.length === 0) return null;
   const {key} = parseId(id);
   return html`
-    <div class="scroll-x quota" tabindex="0" role="region" aria-label=${gettext("ResourceQuota {key}", {key})}><table class="tbl small">
-      <caption class="micro soft">${gettext("ResourceQuota {key}{count}", {key: html`<${ObjectLink} session=${session} id=${id}>${key}<//>`, count: scopes.length > 0 && gettext(", for {scopes}", {scopes: listText(scopes)})})}</caption>
+    <div class="scroll-x quota" tabindex="0" role="region" aria-label=${`ResourceQuota ${key}`}><table class="tbl small">
+      <caption class="micro soft">${listParts([html`ResourceQuota <${ObjectLink} session=${session} id=${id}>${key}<//>`, ...(scopes.length > 0 ? [gettext("for {scopes}", {scopes: listText(scopes)})] : [])])}</caption>
       <thead><tr><th scope="col">${gettext("Resource")}</th><th scope="col" class="right">${gettext("Used")}</th><th scope="col" class="right">${gettext("Hard")}</th></tr></thead>
       <tbody>${rows.map(
         ({resource, used, hard}) => html`

@@ -1,6 +1,6 @@
 import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, sentences} from "../../lib/words.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 import {
   answerFor,
@@ -40,7 +40,7 @@ export function Why({session, id, level = "h3"}) {
     <section class="why" aria-labelledby="why">
       <div class="whyhead"><${level} id="why" tabindex="-1">${gettext("Why, and what would fix it")}<//>${diagnosis && html`<span class="note">${triedWords(diagnosis)}</span>`}</div>
       <div role="status">${diagnosis && html`<p class="sentence">${diagnosis.sentence}</p>`}
-        ${answer?.status === "loading" && html`<p class="small soft">${diagnosis ? gettext("{stale} Asking again…", {stale: staleWords(diagnosis, session.model.at)}) : gettext("Looking for causes…")}</p>`}</div>
+        ${answer?.status === "loading" && html`<p class="small soft">${diagnosis ? sentences([staleWords(diagnosis, session.model.at), gettext("Asking again…")]) : gettext("Looking for causes…")}</p>`}</div>
       ${diagnosis && html`<${Answer} session=${session} id=${id} diagnosis=${diagnosis} isPartial=${answer.status === "trying"} />`}
       <div role="status">${answer?.status === "trying" && html`<p class="small soft">${gettext("Looking for what would help: changes are tried in forks…")}</p>`}</div>
       ${answer?.status === "failed" && html`<p class="small tinted f-stuck" role="alert">${answer.message}</p>`}
@@ -93,13 +93,18 @@ function Answer({session, id, diagnosis, isPartial}) {
     ${causes.length > 0 && fixes.length === 0 && !conclusion && !isPartial && html`<p class="small soft">${gettext("No change is offered for this.")}</p>`}`;
 }
 
+/** What is done first, and what after it. */
+function thenText([first, ...others]) {
+  return others.reduce((before, then) => gettext("{before}, then {then}", {before, then}), first);
+}
+
 function Cause({session, cause, lead, first, seq}) {
   const {mark, family, words} = causeLook(cause);
   const {plugin, reasons, where, sentence, why, because} = cause;
   const title = [words, plugin, ...reasons, where].filter(Boolean).join("\n");
   const isLead = sentence === lead;
   return html`
-    <li title=${title}><${Mark} name=${mark} family=${family} /><span><span class="vh">${words}: </span>${!isLead && sentence}
+    <li title=${title}><${Mark} name=${mark} family=${family} /><span><span class="vh">${words} </span>${!isLead && sentence}
       ${" "}<span class="mute">${plugin}</span>
       ${why && why !== sentence && html`<span class="soft reason">${why}</span>`}
       ${because.length > 0 && html`<${Facts} session=${session} facts=${because} said=${[sentence, why]} isOpen=${first && because.length <= OPENED} seq=${seq} />`}</span></li>`;
@@ -121,7 +126,7 @@ function Fix({session, id, seq, fix, first}) {
           !session.playhead.past.value &&
           seq === session.place.seq &&
           html`<button class=${`btn${first ? " primary" : ""}`} disabled=${!session.mayChange}
-          title=${session.mayChange ? commands.map(commandWords).join(", then ") : READ_ONLY}
+          title=${session.mayChange ? thenText(commands.map(commandWords)) : READ_ONLY}
           aria-label=${gettext("Apply: {order}", {order})} onClick=${() => session.commands.sendAll(commands)}>${commands.length > 1 ? (commands.length === 2 ? gettext("Apply both") : gettext("Apply all")) : gettext("Apply")}</button>`
         }
         <${TryInFork} session=${session} id=${id} commands=${commands} seq=${seq} trial=${trial} /></span>`

@@ -8,17 +8,17 @@ import {
   nodesTitle,
   observation,
   pageId,
-  sentences,
+  splitCause,
   verdict,
   workloadParts,
 } from "../../../../static/js/model/triage/words.js";
 
 test("a cause has a first sentence", () => {
-  assert.deepEqual(sentences("The pod fits none of 2 nodes (1.5 of 2.0 free). Container c asks for 3."), [
+  assert.deepEqual(splitCause("The pod fits none of 2 nodes (1.5 of 2.0 free). Container c asks for 3."), [
     "The pod fits none of 2 nodes (1.5 of 2.0 free).",
     "Container c asks for 3.",
   ]);
-  assert.deepEqual(sentences("It is gone."), ["It is gone.", ""]);
+  assert.deepEqual(splitCause("It is gone."), ["It is gone.", ""]);
 });
 
 test("an Event has a source and a message", () => {
