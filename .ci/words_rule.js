@@ -10,8 +10,8 @@
 import {treeOf} from "./htm.js";
 
 const LETTER = /\p{L}/u;
-/** Names as code writes them, which no language changes: ReplicaSet, nodeName, Gate=true, pod/shop/web-1. */
-const NAMES = /\b[\w.-]+[=/][\w./=,-]*|\b[\w-]+(?:\.[\w-]+)+|\b\p{L}\p{Ll}+(?:\p{Lu}\p{Ll}*)+\b/gu;
+/** Names as code writes them, which no language changes: ReplicaSet, nodeName, Gate=true, pod/shop/web-1, YAML. */
+const NAMES = /\b[\w.-]+[=/][\w./=,-]*|\b[\w-]+(?:\.[\w-]+)+|\b\p{L}\p{Ll}+(?:\p{Lu}\p{Ll}*)+\b|\b\p{Lu}{2,}\b/gu;
 /** A word beside another one, or beside a place: not an id, a class or a path. */
 const WORDS = /\p{L}{2,}[,;:.]? (?=\p{L}|$)|^ \p{L}{2,}|\p{L}{2,}[.!?…]$/u;
 /** What stands between two places of a sentence or the members of a list. */
@@ -32,6 +32,7 @@ const TEXTS = new Set([
   "caption",
   "question",
 ]);
+const SHOWN = new Set(["textContent", "title", "placeholder", "ariaLabel", "alt"]);
 /** Attributes, properties and names of variables that hold what is not shown: classes, styles, addresses, paths. */
 const CODE =
   /^(class|className|style|href|src|id|key|d|for|path|points|transform|viewBox|font|filter|selector|look|data-.*)$/i;
@@ -50,6 +51,9 @@ const hasSentence = (text) => WORDS.test(wordsIn(text));
 
 const isCall = (node, names) =>
   node?.type === "CallExpression" && names.has(node.callee.name ?? node.callee.property?.name);
+/** Whether a call sets an attribute that is shown. */
+const setsText = (node) =>
+  node.callee.property?.name === "setAttribute" && TEXT_ATTRIBUTES.has(node.arguments[0]?.value);
 const isMessage = (node) => isCall(node, new Set(["gettext", "ngettext"]));
 
 export const catalogue = {
@@ -70,12 +74,23 @@ export const catalogue = {
 };
 
 function checkPage({name, attributes, kids}, report) {
-  for (const {name: attribute, text, at} of attributes)
-    if (TEXT_ATTRIBUTES.has(attribute) && hasLetter(text)) report(at, text);
+  for (const {text, node, at} of attributes.filter((each) => TEXT_ATTRIBUTES.has(each.name))) {
+    if (hasLetter(text)) report(at, text);
+    checkShown(node, report);
+  }
   for (const kid of kids) {
     if (kid.kids) checkPage(kid, report);
+    else if (kid.node) checkShown(kid.node, report);
     else if (kid.text && hasLetter(kid.text) && name !== "code" && name !== "kbd") report(kid.at, kid.text);
   }
+}
+
+/** An expression of which the value is shown. */
+function checkShown(node, report) {
+  if (node?.type === "Literal" && typeof node.value === "string" && hasLetter(node.value)) report(node, node.value);
+  if (node?.type === "ConditionalExpression")
+    [node.consequent, node.alternate].forEach((each) => checkShown(each, report));
+  if (node?.type === "LogicalExpression") checkShown(node.right, report);
 }
 
 /** Whether a literal is the value of a property or an attribute that is shown, or may be: `a ? "b" : "c"`. */
@@ -83,6 +98,8 @@ function isNamedText(node) {
   const {parent} = node;
   if (parent.type === "ConditionalExpression" && parent.test !== node) return isNamedText(parent);
   if (parent.type === "LogicalExpression") return isNamedText(parent);
+  if (parent.type === "AssignmentExpression") return SHOWN.has(parent.left.property?.name);
+  if (parent.type === "CallExpression") return parent.arguments[1] === node && setsText(parent);
   if (parent.type === "Property" && parent.value === node) return TEXTS.has(parent.key.name);
   return false;
 }
@@ -94,7 +111,7 @@ function isCode(node) {
     if (up.type === "ThrowStatement" || up.type === "ImportDeclaration" || up.type === "ExportAllDeclaration")
       return true;
     if (up.type === "NewExpression" && up.callee.name !== "Map") return true;
-    if (up.type === "CallExpression" && up.callee !== each && isCall(up, CODE_CALLS)) return true;
+    if (up.type === "CallExpression" && up.callee !== each && isCall(up, CODE_CALLS) && !setsText(up)) return true;
     if (up.type === "BinaryExpression" || up.type === "SwitchCase") return true;
     if (up.type === "MemberExpression" && up.property === each) return true;
     if (up.type === "Property" && (up.key === each || CODE.test(up.key.name ?? up.key.value ?? ""))) return true;

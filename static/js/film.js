@@ -7,6 +7,7 @@ import {Address} from "./controllers/session/address.js";
 import {startRunPage} from "./controllers/session/run_page.js";
 import {element} from "./lib/dom.js";
 import {html} from "./lib/html.js";
+import {gettext} from "./lib/words.js";
 import {FilmPage, insideHref} from "./views/film/film_page.js";
 
 const root = element("#film");
@@ -26,7 +27,7 @@ async function copyLink() {
     () => true,
     () => false,
   );
-  copied.value = isCopied ? "Copied" : "It is the address of this page";
+  copied.value = isCopied ? gettext("Copied") : gettext("It is the address of this page");
 }
 
 connectFilmKeys(player, {openInside: () => session.address.open(insideHref(player)), copyLink});

@@ -92,7 +92,7 @@ export function listText(texts) {
   return [...texts].join(gettext(", "));
 }
 
-/** Nodes of a page in a row, as `listText`. @param {any[]} nodes @returns {any[]} */
+/** Nodes of a page in a row, as `listed`. @param {any[]} nodes @returns {any[]} */
 export function listParts(nodes) {
   return nodes.flatMap((node, i) => (i === 0 ? [node] : [gettext(", "), node]));
 }

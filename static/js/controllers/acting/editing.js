@@ -208,6 +208,7 @@ function fieldOptions(schema, path) {
     label: name,
     detail: isRequired ? gettext("{type}, required", {type}) : type,
     info: text.slice(0, LONGEST_TEXT),
+    // eslint-disable-next-line words/whole -- YAML
     apply: `${name}: `,
   }));
 }

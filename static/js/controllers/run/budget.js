@@ -27,7 +27,7 @@ export function connectBudget(button, dialog) {
   const show = (run) => {
     budget = run.budget;
     element("#budget-stop", {within: dialog}).textContent = run.stop_reason;
-    save.textContent = run.stopped_by ? gettext("Save and resume") : "Save";
+    save.textContent = run.stopped_by ? gettext("Save and resume") : gettext("Save");
     for (const part of PARTS) {
       element(`[name=${part}]`, {kind: HTMLInputElement, within: form}).value = fieldText(part, run.budget[part]);
       element(`#budget-used-${part}`, {within: dialog}).textContent = usedText(part, run.used[part]);

@@ -38,6 +38,7 @@ export function connectFork(session, button, dialog) {
 
 function placeWords(seq, at) {
   if (seq === null) return gettext("after the newest event");
-  const when = at === null ? "" : gettext(", at {at}", {at: timeText(at)});
-  return gettext("after event {seq}{when}", {seq: count(seq), when});
+  return at === null
+    ? gettext("after event {seq}", {seq: count(seq)})
+    : gettext("after event {seq}, at {time}", {seq: count(seq), time: timeText(at)});
 }

@@ -1,7 +1,7 @@
 import {signal} from "@preact/signals";
 
 import {RunApi} from "../../lib/api.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {consentFor} from "../../model/run/consent.js";
 import {objectPage, pageHref} from "../../model/run/place.js";
 
@@ -132,7 +132,7 @@ export class Commands {
 
   /** A fork after event *seq* that is called after a change and has it, and its API. */
   async #forked(order, commands, seq) {
-    const name = `${this.run.value.name}: ${order}`.slice(0, LONGEST_NAME);
+    const name = labelled(this.run.value.name, order).slice(0, LONGEST_NAME);
     const fork = await this.api.post("fork/", {seq, name}, {longestMs: FORK_MS});
     const api = new RunApi(fork.id);
     for (const command of commands) {

@@ -49,7 +49,7 @@ class Upload {
     request.onload = () => this.#end(request);
     request.onerror = () => this.#fail(UNREACHABLE);
     request.open("POST", this.form.action);
-    request.setRequestHeader("Accept", `${LINES}, text/html`);
+    request.setRequestHeader("Accept", [LINES, "text/html"].join());
     request.send(new FormData(this.form));
   }
 

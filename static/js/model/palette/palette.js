@@ -3,7 +3,7 @@ import {gettext} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 import {objectPage} from "../run/place.js";
 
-/** So many are listText. */
+/** So many are listed. */
 export const MOST_LISTED = 12;
 
 /** The objects that have a page or whose manifest people look at; others are in the state, too. */

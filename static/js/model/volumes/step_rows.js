@@ -11,7 +11,7 @@ const LOOKS = {
   failed: {status: gettext("now fail"), mark: "failed", family: "stuck"},
 };
 
-/** How many rows of a step are listText; of more, the newest. */
+/** How many rows of a step are listed; of more, the newest. */
 const LISTED = 8;
 
 /** A row that looks as `look` says: "done", "todo" or "failed". */

@@ -1,7 +1,7 @@
 import {useEffect, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {memoryOf, nameOf, versionsOf, whoOf, writesUpTo} from "../../model/inside/steps.js";
 import {linesOf, readWords} from "../../model/inside/tree.js";
 import {bytes, moment, parseId, timeText} from "../../model/shared/format.js";
@@ -62,7 +62,7 @@ function Tree({tree, taken}) {
     <li key=${line.id} class=${`${LOOKS[line.kind]}${line.isLit ? " lit" : ""}`} style=${`--d:${line.depth}`}>
       <span class="tx">${line.text}</span>
       ${line.isLit && line.read !== undefined && html`<span class="said">${readWords(line.read)}</span>`}
-      ${line.isLong && html`<button type="button" class="link said" aria-expanded=${line.folded === 0} onClick=${() => turn(line.id)}>${line.folded > 0 ? gettext("{folded} branches", {folded: line.folded}) : gettext("fold")}</button>`}</li>`,
+      ${line.isLong && html`<button type="button" class="link said" aria-expanded=${line.folded === 0} onClick=${() => turn(line.id)}>${line.folded > 0 ? ngettext("{count} branch", "{count} branches", line.folded) : gettext("fold")}</button>`}</li>`,
   )}</ol>`;
 }
 
@@ -74,7 +74,7 @@ function Writes({steps, place, pair}) {
       (row, index) => html`
       <li key=${`${row.object}${row.field}`} class=${`${row.status}${row.isNow ? " now" : ""}`}>
         <span class="n">${row.status === "done" ? html`<${Icon} name="ok" />` : row.status === "refused" ? html`<${Icon} name="no" />` : index + 1}</span>
-        <div><span class="mute">${row.object}.</span><wbr /><b class="mono">${row.field}</b>${row.value && row.field !== "created" && html`<span class="mono"> = ${row.value}</span>`}
+        <div><span class="mute">${`${row.object}.`}</span><wbr /><b class="mono">${row.field}</b>${row.value && row.field !== "created" && html`<span class="mono"> = ${row.value}</span>`}
           <small>${writeWords(row)}</small></div></li>`,
     )}</ol>`;
 }

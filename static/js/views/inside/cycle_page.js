@@ -2,7 +2,7 @@ import {useEffect} from "preact/hooks";
 
 import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, labelled, listText} from "../../lib/words.js";
 import {spanOf} from "../../model/inside/cycle.js";
 import {heldAfter} from "../../model/inside/cycle_memory.js";
 import {bandWords, cycleWords, outcomeOf, sentenceOf} from "../../model/inside/cycle_words.js";
@@ -90,11 +90,11 @@ function timeOf(steps, place) {
 
 function Stop({cycle, answer, step, place, shown, at}) {
   const look = place === shown ? "now" : place < shown && step.state !== "ahead" ? "done" : "ahead";
-  const more = `${step.isFailure ? " failed" : ""}${step.state === "off" || step.state === "idle" ? " off" : ""}`;
+  const looks = [look, step.isFailure && "failed", (step.state === "off" || step.state === "idle") && "off"];
   const outcome = outcomeOf(step, answer);
   return html`
-    <li class=${look + more}><button type="button" aria-current=${place === shown ? "step" : undefined} disabled=${step.state === "ahead"}
-      title=${`${step.title}: ${outcome}`} onClick=${() => cycle.go(place)}>
+    <li class=${looks.filter(Boolean).join(" ")}><button type="button" aria-current=${place === shown ? "step" : undefined} disabled=${step.state === "ahead"}
+      title=${labelled(step.title, outcome)} onClick=${() => cycle.go(place)}>
       <span class="dot"><${Dot} look=${look} step=${step} /></span>
       <span class="what"><b>${step.title}</b><span class="cut">${outcome}</span></span>
       <span class="at num">${at}</span></button></li>`;
@@ -113,7 +113,7 @@ function Nothing({session, cycle, answer}) {
   if (cycle.isAhead.value && !cycle.isOpening.value) {
     const {seq} = cycle.steps.value[0];
     return html`<h2>${gettext("Cycle {cycle} has not begun", {cycle: count(answer.cycle)})}</h2>
-      <p class="says">${gettext("It begins after event {seq}, and event {seq2} is shown.", {seq: count(seq), seq2: count(session.place.seq)})}</p>
+      <p class="says">${gettext("It begins after event {seq}, and event {shown} is shown.", {seq: count(seq), shown: count(session.place.seq)})}</p>
       <p class="does"><${EventLink} session=${session} seq=${seq}>${gettext("Show its beginning")}<//> <button class="btn" type="button" onClick=${() => cycle.follow()}>${gettext("Show the newest cycle up to here")}</button></p>`;
   }
   if (cycle.wanted.value === null) {
@@ -135,7 +135,7 @@ function Stage({session, cycle, answer, steps, place}) {
   const next = steps.slice(place + 1).find(({state}) => state !== "ahead");
   return html`
     <header class="stagehead">
-      <p class="eyebrow"><span>${gettext("Step {place} of {count}", {place: place + 1, count: steps.length})}</span><${FilmLink} session=${session} cycle=${answer.cycle} pod=${`pod/${answer.pod}`} step=${step.id} /><span class="path mono" title=${step.file}>${fileOf(step.file)}: <b>${step.function}</b></span></p>
+      <p class="eyebrow"><span>${gettext("Step {number} of {all}", {number: place + 1, all: steps.length})}</span><${FilmLink} session=${session} cycle=${answer.cycle} pod=${`pod/${answer.pod}`} step=${step.id} /><span class="path mono" title=${step.file}>${gettext("{name}: {text}", {name: fileOf(step.file), text: html`<b>${step.function}</b>`})}</span></p>
       <h2>${step.title}</h2>
       <p class="says" aria-live="polite">${sentenceOf(step, answer)}</p>
       <div class="stepper"><button class="btn" type="button" disabled=${place === 0} onClick=${() => cycle.move(-1)}><${Icon} name="back" />${gettext("Back")}</button>

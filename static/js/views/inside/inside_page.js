@@ -2,7 +2,7 @@ import {useEffect} from "preact/hooks";
 
 import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, listText, sentences} from "../../lib/words.js";
 import {bandsOf, homeOf, nameOf, whoOf} from "../../model/inside/steps.js";
 import {repeatedWords, wordsOf} from "../../model/inside/words.js";
 import {accessModes, bytes, count, moment} from "../../model/shared/format.js";
@@ -102,17 +102,17 @@ function Spine({inside, steps, place}) {
 }
 
 function earlierWords(leftOut, from) {
-  if (leftOut > 0) return gettext("{leftOut} earlier steps are not listText.", {leftOut: count(leftOut)});
+  if (leftOut > 0) return gettext("{leftOut} earlier steps are not listed.", {leftOut: count(leftOut)});
   return gettext("Played again from event {from} on.", {from: count(from)});
 }
 
 function Stop({inside, step, place, shown}) {
   const {title, outcome} = wordsOf(step);
   const look = place < shown ? "done" : place > shown ? "ahead" : "now";
-  const failed = step.error !== "" ? " failed" : "";
+  const isFailed = step.error !== "";
   return html`
-    <li class=${look + failed}><button type="button" aria-current=${place === shown ? "step" : undefined} title=${`${title} ${outcome}`} onClick=${() => inside.go(place)}>
-      <span class="dot">${dotOf(look, failed)}</span>
+    <li class=${isFailed ? `${look} failed` : look}><button type="button" aria-current=${place === shown ? "step" : undefined} title=${`${title} ${outcome}`} onClick=${() => inside.go(place)}>
+      <span class="dot">${dotOf(look, isFailed)}</span>
       <span class="what"><b>${title}</b><span>${outcome}${step.repeated > 0 && ` ×${step.repeated + 1}`}</span></span>
       <span class="at num">${moment(step.at)}</span></button></li>`;
 }
@@ -139,7 +139,7 @@ function Nothing({session, inside, held}) {
   if (held?.status !== "ready") {
     return html`<div role="status"><h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Playing the run again, and listening…")}</p></div>`;
   }
-  return html`<h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Nothing was done about it yet. A sync or a tick that does something is listText here.")}</p>`;
+  return html`<h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Nothing was done about it yet. A sync or a tick that does something is listed here.")}</p>`;
 }
 
 function Stage({session, inside, step, place}) {
@@ -148,9 +148,9 @@ function Stage({session, inside, step, place}) {
   const last = inside.steps.value.length - 1;
   return html`
     <header class="stagehead">
-      <p class="eyebrow"><span>${whoOf(step)}</span><span class="path mono" title=${inner?.file}>${fileOf(inner?.file ?? "")}: <b>${inner?.function}</b></span></p>
+      <p class="eyebrow"><span>${whoOf(step)}</span><span class="path mono" title=${inner?.file}>${gettext("{name}: {text}", {name: fileOf(inner?.file ?? ""), text: html`<b>${inner?.function}</b>`})}</span></p>
       <h2>${title} <span class="mute">${outcome}</span></h2>
-      <p class="says" aria-live="polite">${sentence} ${step.queued_again && gettext("It is queued again, after a delay that doubles.")} ${repeatedWords(step)}</p>
+      <p class="says" aria-live="polite">${sentences([sentence, step.queued_again && gettext("It is queued again, after a delay that doubles."), repeatedWords(step)])}</p>
       ${step.error !== "" && html`<p class="small tinted f-stuck said">${step.error}</p>`}
       <div class="stepper"><button class="btn" type="button" disabled=${place === 0} onClick=${() => inside.move(-1)}><${Icon} name="back" />${gettext("Back")}</button>
         <button class="btn primary" type="button" disabled=${place === last} onClick=${() => inside.move(1)}>${gettext("Next")}<${Icon} name="step" /></button></div>

@@ -1,7 +1,7 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText, ngettext} from "../../lib/words.js";
+import {clauses, gettext, labelled, listText, ngettext, sentences} from "../../lib/words.js";
 import {MOST_ROWS, fittingOf, groupsOf, rowsOf, whyOf} from "../../model/inside/cycle_filter.js";
-import {backoffWords, many, requeuedWords} from "../../model/inside/cycle_words.js";
+import {backoffWords, requeuedWords} from "../../model/inside/cycle_words.js";
 import {count, parseId, timeText} from "../../model/shared/format.js";
 import {broken} from "../pods/matrix.js";
 import {Preemption} from "../pods/preemption.js";
@@ -16,9 +16,15 @@ export function FilterStage({answer}) {
     ${
       passes.length > 0 &&
       html`<div class="sechead"><h3>${gettext("With nominated pods put on the node")}</h3></div>
-      <ul class="small">${passes.map(({node, pods, refused_by: plugin}) => html`<li key=${node}>${gettext("{node} with {pods}: {plugin}", {node: html`<b class="mono">${node}</b>`, pods: listText(pods), plugin: plugin ? gettext("{plugin} refuses it", {plugin}) : "fits"})}</li>`)}</ul>`
+      <ul class="small">${passes.map(({node, pods, refused_by: plugin}) => html`<li key=${node}>${passWords(html`<b class="mono">${node}</b>`, listText(pods), plugin)}</li>`)}</ul>`
     }
     ${answer.post_filter === null && html`<${Requeued} answer=${answer} />`}`;
+}
+
+function passWords(node, pods, plugin) {
+  return plugin
+    ? gettext("{node} with {pods}: {plugin} refuses it", {node, pods, plugin})
+    : gettext("{node} with {pods}: fits", {node, pods});
 }
 
 function Search({search, isOnly}) {
@@ -33,7 +39,7 @@ function Search({search, isOnly}) {
       [gettext("saved by stopping at the first refusal"), count(search.calls_at_most - search.calls)],
       ...(search.absent > 0 ? [[gettext("left out by PreFilter"), count(search.absent)]] : []),
       ...(search.unseen > 0 ? [[gettext("not looked at"), count(search.unseen)]] : []),
-      ["pass", gettext("{fitting} of {looked}", {fitting: count(fitting), looked: count(looked)})],
+      [gettext("pass"), gettext("{fitting} of {looked}", {fitting: count(fitting), looked: count(looked)})],
     ]} />
     ${search.skipped.length > 0 && html`<${Note}>${gettext("Left out after Skip at PreFilter: {skipped}.", {skipped: listText(search.skipped)})}<//>`}`;
 }
@@ -109,16 +115,14 @@ function asEvidence({cycle, pop, post_filter: {outcome}}) {
 }
 
 const DRAWN_RUNS = 12;
+const OUTSIDE = gettext("outside");
 
 /** Node by node: the pods of lower priority are off, and come back one by one while the pod still fits. */
 function DryRuns({found: {ordered, dry_runs: runs}}) {
   if (runs.length === 0) return null;
-  const from =
-    ordered === null || ordered.offset === null
-      ? ""
-      : gettext(", beginning at a drawn offset, {offset}", {offset: ordered.offset});
+  const offset = ordered?.offset ?? null;
   return html`
-    <div class="sechead"><h3>${gettext("Dry runs")}</h3><span class="note">${ngettext("{count} node{from}; struck pods would have to go", "{count} nodes{from}; struck pods would have to go", runs.length, {from})}</span></div>
+    <div class="sechead"><h3>${gettext("Dry runs")}</h3><span class="note">${clauses([listText([ngettext("{count} node", "{count} nodes", runs.length), ...(offset === null ? [] : [gettext("beginning at a drawn offset"), offset])]), gettext("struck pods would have to go")])}</span></div>
     <table class="tbl dryruns"><tbody>${runs.slice(0, DRAWN_RUNS).map(
       ({node, asked, refused}) => html`
       <tr key=${node}><th scope="row" class="mono">${node}</th><td>${listText(refused)}${asked.map(
@@ -133,7 +137,7 @@ function DryRuns({found: {ordered, dry_runs: runs}}) {
         },
       )}</td></tr>`,
     )}</tbody></table>
-    ${runs.length > DRAWN_RUNS && html`<p class="micro mute after">${gettext("and {count} more", {count: count(runs.length - DRAWN_RUNS)})}</p>`}`;
+    ${runs.length > DRAWN_RUNS && html`<p class="micro mute after">${ngettext("and {count} more", "and {count} more", runs.length - DRAWN_RUNS)}</p>`}`;
 }
 
 /** Where the pod went when the cycle failed, and its backoff. */
@@ -143,17 +147,14 @@ export function Requeued({answer}) {
   const {backoff, missed, next_leftover_flush: leftover, rejected_by: by} = requeued;
   return html`
     <div class="sechead"><h3>${gettext("Back to the queue")}</h3></div>
-    <p class="small">${requeuedWords(requeued)} ${backoff && backoffWords(backoff)}</p>
+    <p class="small">${sentences([requeuedWords(requeued), backoff && backoffWords(backoff)])}</p>
     ${by.length > 0 && html`<p class="small soft">${gettext("Rejected by {by}: only events that may help one of them wake the pod.", {by: listText(by)})}</p>`}
-    ${missed.length > 0 && html`<ul class="small soft">${missed.map(({event, asked, strategy}, place) => html`<li key=${place}>${event}: ${listText(asked.map(({plugin, queues}) => `${plugin} ${queues ? "Queue" : "QueueSkip"}`)) || gettext("no plugin asked")} (${strategy})</li>`)}</ul>`}
+    ${missed.length > 0 && html`<ul class="small soft">${missed.map(({event, asked, strategy}, place) => html`<li key=${place}>${labelled(event, listText(asked.map(({plugin, queues}) => `${plugin} ${queues ? "Queue" : "QueueSkip"}`)) || gettext("no plugin asked"))} (${strategy})</li>`)}</ul>`}
     ${leftover !== null && html`<p class="micro mute">${gettext("flushUnschedulablePodsLeftover comes next at {leftover}.", {leftover: timeText(leftover)})}</p>`}
     ${
       after.length > 1 &&
       html`<p class="small soft">${gettext("Then: {after}.", {
-        after: after
-          .slice(1)
-          .map(({event, place}) => `${event} → ${place || "outside"}`)
-          .join("; "),
+        after: clauses(after.slice(1).map(({event, place}) => `${event} → ${place || OUTSIDE}`)),
       })}</p>`
     }`;
 }

@@ -1,7 +1,6 @@
 import {html} from "../../lib/html.js";
 import {gettext, listText, ngettext} from "../../lib/words.js";
 import {barsOf, linesOf, scoresOf} from "../../model/inside/cycle_score.js";
-import {many} from "../../model/inside/cycle_words.js";
 import {count} from "../../model/shared/format.js";
 import {broken} from "../pods/matrix.js";
 import {supposedCycle} from "../../model/inside/what_if.js";
@@ -37,11 +36,9 @@ function Compared({answer}) {
 
 function shadeOf(differing, plugin) {
   const place = differing.findIndex((each) => each.plugin === plugin);
-  return place < 0
-    ? "background:var(--meter-allocatable)"
-    : gettext("background:color-mix(in srgb, var(--ink) {value}%, var(--surface))", {
-        value: SHADES[place % SHADES.length],
-      });
+  if (place < 0) return "background:var(--meter-allocatable)";
+  const style = `background:color-mix(in srgb, var(--ink) ${SHADES[place % SHADES.length]}%, var(--surface))`;
+  return style;
 }
 
 function Totals({scores: {nodes, plugins, same}, bars: {differing, rows, isCut}}) {
@@ -53,8 +50,14 @@ function Totals({scores: {nodes, plugins, same}, bars: {differing, rows, isCut}}
         <span class="stackbar" aria-hidden="true">${rows[place].map(({plugin, share}) => html`<i key=${plugin} style=${`width:${(share * 100).toFixed(2)}%;${shadeOf(differing, plugin)}`}></i>`)}</span>
         <b class="num">${count(total)}</b></li>`,
     )}</ul>
-    <p class="legendline micro">${equal.length > 0 && html`<span><i style=${shadeOf(differing, "")}></i>${gettext("{equal}: {same} for all, decides nothing{isCut}", {equal: listText(equal.map(({plugin}) => plugin)), same: count(same), isCut: isCut ? gettext(" (not to scale)") : ""})}</span>`}
+    <p class="legendline micro">${equal.length > 0 && html`<span><i style=${shadeOf(differing, "")}></i>${equalWords(listText(equal.map(({plugin}) => plugin)), count(same), isCut)}</span>`}
       ${differing.map(({plugin}) => html`<span key=${plugin}><i style=${shadeOf(differing, plugin)}></i>${plugin}</span>`)}</p>`;
+}
+
+function equalWords(plugins, same, isCut) {
+  return isCut
+    ? gettext("{plugins}: {same} for all, decides nothing (not to scale)", {plugins, same})
+    : gettext("{plugins}: {same} for all, decides nothing", {plugins, same});
 }
 
 function Formulas({scores: {nodes, plugins}, answer: {score}}) {

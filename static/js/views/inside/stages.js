@@ -1,9 +1,9 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText, ngettext} from "../../lib/words.js";
+import {clauses, gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {nextStart} from "../../model/inside/cycle_memory.js";
-import {many, pointOf, zoneName} from "../../model/inside/cycle_words.js";
+import {pointOf, zoneName} from "../../model/inside/cycle_words.js";
 import {otherNode} from "../../model/inside/what_if.js";
-import {count, duration, moment, parseId, timeText} from "../../model/shared/format.js";
+import {count, duration, parseId, timeText} from "../../model/shared/format.js";
 import {NO_FORK} from "../../model/shared/rights.js";
 import {PodLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
@@ -72,30 +72,32 @@ function waitingWords({priority, backoff_until: until}) {
     : gettext("priority {priority}, until {until}", {priority, until: timeText(until)});
 }
 
+const OUTSIDE = gettext("outside");
+
 /** How the pod came to be popped: its moves since its last attempt, and the events about which plugins were asked. */
 function Came({queue: {before, considered}}) {
-  const moves = before.map(
-    ({event, place_from: from, place}) => `${event}: ${from || "outside"} → ${place || "outside"}`,
+  const moves = before.map(({event, place_from: from, place}) =>
+    labelled(event, `${from || OUTSIDE} → ${place || OUTSIDE}`),
   );
   return html`
-    <p class="small soft after">${gettext("How it came here: {moves}.", {moves: moves.join("; ")})}</p>
+    <p class="small soft after">${gettext("How it came here: {moves}.", {moves: clauses(moves)})}</p>
     ${
       considered.length > 0 &&
       html`<table class="tbl"><thead><tr><th>${gettext("Event while it waited")}</th><th>${gettext("Plugins asked for a hint")}</th><th>${gettext("Worth a new attempt")}</th></tr></thead>
         <tbody>${considered.slice(-DRAWN_PODS).map(
           ({event, asked, strategy}, place) => html`
-          <tr key=${place}><th scope="row">${event}</th><td>${listText(asked.map(({plugin, queues}) => `${plugin}: ${queues ? "Queue" : "QueueSkip"}`)) || gettext("none")}</td><td>${STRATEGIES[strategy] ?? strategy}</td></tr>`,
+          <tr key=${place}><th scope="row">${event}</th><td>${listText(asked.map(({plugin, queues}) => labelled(plugin, queues ? "Queue" : "QueueSkip"))) || gettext("none")}</td><td>${STRATEGIES[strategy] ?? strategy}</td></tr>`,
         )}</tbody></table>`
     }`;
 }
 
-const STRATEGIES = {SKIP: "no", AFTER_BACKOFF: gettext("after its backoff"), IMMEDIATELY: gettext("at once")};
+const STRATEGIES = {SKIP: gettext("no"), AFTER_BACKOFF: gettext("after its backoff"), IMMEDIATELY: gettext("at once")};
 
 function Judge({pop: {judged_by: judge, move_request_cycle: moved, scheduling_cycle: own, in_flight: flying}}) {
   if (judge === "moveRequestCycle") {
     return html`
       <div class="counters">
-        <div class="counter"><span>${gettext("moveRequestCycle")}</span><b>${moved}</b><small>${gettext("the cycle when pods were last moved by an event")}</small></div>
+        <div class="counter"><span>moveRequestCycle</span><b>${moved}</b><small>${gettext("the cycle when pods were last moved by an event")}</small></div>
         <div class="versus">${moved >= own ? "≥" : "<"}</div>
         <div class="counter"><span>${gettext("schedulingCycle of this attempt")}</span><b>${own}</b><small>${gettext("the number of pods popped so far")}</small></div>
         <div class="then"><${Place} mark="unschedulable" family="stuck">${gettext("unschedulable")}<//><small>${gettext("while it is smaller: nothing happened that the pod may have missed")}</small>
@@ -115,12 +117,13 @@ function Place({mark, family, children}) {
 }
 
 const DRAWN_ENTRIES = 30;
+/** @type {Record<string, (pod: string) => string>} */
 const CHANGES = {
-  node: gettext("the node changed"),
-  "node removed": gettext("the node was removed"),
-  "pod added": "added",
-  "pod removed": "removed",
-  "pod replaced": "updated",
+  node: () => gettext("the node changed"),
+  "node removed": () => gettext("the node was removed"),
+  "pod added": (pod) => gettext("{pod} added", {pod}),
+  "pod removed": (pod) => gettext("{pod} removed", {pod}),
+  "pod replaced": (pod) => gettext("{pod} updated", {pod}),
 };
 
 function SnapshotStage({answer}) {
@@ -132,16 +135,16 @@ function SnapshotStage({answer}) {
     <div class="sechead"><h3>${gettext("The cache, the newest change first")}</h3><span class="note">${gettext("each change of a node gives its entry the next generation")}</span></div>
     <ol class="gens">${shown.map(
       ({node, generation, pods, is_ghost: isGhost}) => html`
-      <li key=${node} class="copied"><b class="mono">${node}</b><span class="g num">${generation}</span><small>${ngettext("copied, {count} pod{isGhost}", "copied, {count} pods{isGhost}", pods, {isGhost: isGhost ? gettext(", its node is gone") : ""})}</small>
+      <li key=${node} class="copied"><b class="mono">${node}</b><span class="g num">${generation}</span><small>${listText([ngettext("copied, {count} pod", "copied, {count} pods", pods), ...(isGhost ? [gettext("its node is gone")] : [])])}</small>
         ${whyChanged(changes, node).map((why) => html`<small key=${why} class="why">${why}</small>`)}</li>`,
     )}
-      ${left > 0 && html`<li class="copied"><b>${gettext("{left} more", {left: count(left)})}</b><small>${gettext("copied")}</small></li>`}
-      ${taken.stopped_at && html`<li class="halt"><b class="mono">${taken.stopped_at.node}</b><span class="g num">${taken.stopped_at.generation}</span><small>≤ ${gettext("{before}: the walk stops", {before: taken.before})}</small></li>`}
-      ${kept > 0 && html`<li class="kept"><b>${many(kept, gettext("more node"), gettext("more nodes"))}</b><small>${gettext("kept, not looked at")}</small></li>`}</ol>
+      ${left > 0 && html`<li class="copied"><b>${gettext("{number} more", {number: count(left)})}</b><small>${gettext("copied")}</small></li>`}
+      ${taken.stopped_at && html`<li class="halt"><b class="mono">${taken.stopped_at.node}</b><span class="g num">${taken.stopped_at.generation}</span><small>${gettext("≤ {generation}: the walk stops", {generation: taken.before})}</small></li>`}
+      ${kept > 0 && html`<li class="kept"><b>${ngettext("{count} more node", "{count} more nodes", kept)}</b><small>${gettext("kept, not looked at")}</small></li>`}</ol>
     <${Rule} facts=${[
       [gettext("snapshot before"), taken.before],
       [gettext("copied while generation is above"), taken.before],
-      [gettext("first that is not"), taken.stopped_at?.generation ?? "none"],
+      [gettext("first that is not"), taken.stopped_at?.generation ?? gettext("none")],
       [gettext("snapshot now"), taken.after],
     ]} />
     <${Note}>${gettext("The cost grows with what changed, not with the size of the cluster.")}<//>`;
@@ -150,7 +153,7 @@ function SnapshotStage({answer}) {
 function whyChanged(changes, node) {
   const words = changes
     .filter((each) => each.node === node)
-    .map(({why, pod}) => (pod ? `${parseId(`pod/${pod}`).name} ${CHANGES[why]}` : CHANGES[why]));
+    .map(({why, pod}) => CHANGES[why](parseId(`pod/${pod}`).name));
   return [...new Set(words)].slice(-2);
 }
 
@@ -165,11 +168,11 @@ function OrderStage({answer}) {
     <div class="sechead"><h3>${gettext("The node tree")}</h3><span class="note">${gettext("zones in the order in which their first node came, and so the nodes of a zone")}</span></div>
     ${searched.order.length > DRAWN_NODES ? html`<${LongOrder} searched=${searched} />` : html`<${Tree} tree=${tree} order=${searched.order} />`}
     <${Rule} facts=${[
-      ["zones", tree.zones.length],
+      [gettext("zones"), tree.zones.length],
       [gettext("begins at index"), searched.start],
       [
         gettext("ends after so many that fit"),
-        gettext("{wanted} of {count}", {wanted: count(searched.wanted), count: count(searched.order.length)}),
+        gettext("{wanted} of {all}", {wanted: count(searched.wanted), all: count(searched.order.length)}),
       ],
       ...(next === null || answer.version === "v1.11" ? [] : [[gettext("the next search begins at"), next]]),
     ]} />
@@ -207,14 +210,14 @@ function Tree({tree: {zones}, order}) {
 function LongOrder({searched: {order, start}}) {
   const wraps = order.length - start;
   return html`<ol class="longorder">${order.slice(0, DRAWN_NODES).map((node, turn) => html`<li key=${node} class=${turn === 0 ? "first" : ""}><span class="num">${turn}</span> <span class="mono cut" title=${node}>${node}</span></li>`)}</ol>
-    <p class="small mute after">${gettext("and {count} more{start}", {count: count(order.length - DRAWN_NODES), start: start > 0 ? gettext("; after {wraps} nodes the list begins again", {wraps: count(wraps)}) : ""})}</p>`;
+    <p class="small mute after">${clauses([ngettext("and {count} more", "and {count} more", order.length - DRAWN_NODES), start > 0 && ngettext("after {count} node the list begins again", "after {count} nodes the list begins again", wraps)])}</p>`;
 }
 
 const MOST_FORKS = 3;
 
 const WAYS = {
   "goes on": ["ok", "settled", gettext("goes on")],
-  skip: ["gated", "held", gettext("Skip")],
+  skip: ["gated", "held", "Skip"],
   refuses: ["no", "stuck", gettext("refuses")],
   fails: ["no", "stuck", gettext("fails")],
 };
@@ -226,7 +229,7 @@ function PreFilterStage({answer}) {
         const [mark, family, words] = WAYS[way];
         return html`<tr key=${plugin} class=${way === "skip" ? "mute" : ""}><th scope="row">${plugin}</th>
           <td><span class=${`state f-${family}`}><${Mark} name=${mark} family=${family} />${words}</span></td>
-          <td>${[...reasons, ...keeps, ...(nodes === null ? [] : [ngettext("leaves {count} node", "leaves {count} nodes", nodes)])].join("; ")}</td></tr>`;
+          <td>${clauses([...reasons, ...keeps, ...(nodes === null ? [] : [ngettext("leaves {count} node", "leaves {count} nodes", nodes)])])}</td></tr>`;
       })}</tbody></table></div>
     <${Note}>${gettext("Plugins without a PreFilter are not in the list. One that answers Skip is not called again for this pod.")}<//>`;
 }
@@ -263,12 +266,12 @@ function ForkWith({session, pod, node, seq}) {
 
 function PermitStage({answer}) {
   const point = pointOf(answer, "Permit");
-  const facts = [[gettext("assumed at"), `${moment(answer.phases.find(({name}) => name === "assume").at)} s`]];
+  const facts = [[gettext("assumed at"), timeText(answer.phases.find(({name}) => name === "assume").at)]];
   if (!point) {
     return html`<div class="notreached ok"><p>${gettext("No Permit plugin had anything to say.")}</p><span class="mute small">${gettext("A gang would wait here, and the pod would stay assumed.")}</span></div><${Rule} facts=${facts} />`;
   }
   return html`
     <table class="tbl"><thead><tr><th scope="col">${gettext("Plugin")}</th><th scope="col">${gettext("Answer")}</th><th scope="col">${gettext("Waits at most")}</th></tr></thead>
-      <tbody>${point.answers.map(({plugin, code, reasons, timeout}) => html`<tr key=${plugin}><th scope="row">${plugin}</th><td>${[code, ...reasons].join(": ")}</td><td>${timeout === null ? "–" : duration(timeout)}</td></tr>`)}</tbody></table>
+      <tbody>${point.answers.map(({plugin, code, reasons, timeout}) => html`<tr key=${plugin}><th scope="row">${plugin}</th><td>${labelled(code, listText(reasons))}</td><td>${timeout === null ? "–" : duration(timeout)}</td></tr>`)}</tbody></table>
     <${Rule} facts=${facts} />`;
 }

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {
   MEASURES,
   alikeText,
@@ -123,7 +123,7 @@ function Histories({result}) {
   const parted = divergence && percent(partOf(divergence.at, axis.to));
   return html`
     <section class="sec histories" aria-label=${gettext("Histories")}>
-      <div class="sechead"><h2>${gettext("Histories")}</h2><span class="note">${gettext("events over time, both on one axis{divergence}", {divergence: divergence ? gettext("; they diverge at {at}", {at: timeText(divergence.at)}) : ""})}</span></div>
+      <div class="sechead"><h2>${gettext("Histories")}</h2><span class="note">${divergence ? gettext("events over time, both on one axis; they diverge at {time}", {time: timeText(divergence.at)}) : gettext("events over time, both on one axis")}</span></div>
       ${["a", "b"].map((side) => html`<${History} key=${side} run=${result[side]} axis=${axis} counts=${axis[side]} parted=${parted} />`)}
       <div class="axis">${ticks(axis.to).map(({at, part}, i) => html`<span key=${at} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${percent(part)}`}>${tickText(at, axis.to)}</span>`)}</div>
     </section>`;
@@ -241,7 +241,7 @@ function Pair({row, a, b}) {
 /** What differs in a row with equal messages. */
 function otherThanWords({a, b, same, differs = []}) {
   if (same || !a || !b || a.message !== b.message || differs.length === 0) return null;
-  return html`<p class="micro mute">${gettext("same message, different {differs}", {differs: differs.join(" and ")})}</p>`;
+  return html`<p class="micro mute">${gettext("same message, different {fields}", {fields: listText(differs)})}</p>`;
 }
 
 /** An event of one run, or a dash. */

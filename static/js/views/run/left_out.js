@@ -25,6 +25,6 @@ export function LeftOut({session}) {
     <details class="leftout small mute"><summary>${gettext("Not simulated: {names}", {names})}</summary>
       <ul>${left.map(
         ({kind, group, count: number, note}) => html`
-        <li key=${`${group}/${kind}`}><b>${number} ${kind}</b>: ${note}</li>`,
+        <li key=${`${group}/${kind}`}>${gettext("{name}: {text}", {name: html`<b>${number} ${kind}</b>`, text: note})}</li>`,
       )}</ul></details>`;
 }

@@ -38,7 +38,7 @@ function Body({session, manifest}) {
           <${ChangeMenu} session=${session} id=${manifest.id} />
           <a class="btn" href=${session.href("timeline", {object: manifest.id})}>${gettext("Events")}</a>
           ${reading.text && html`<${Copy} text=${reading.text} />`}
-          <a class="btn" href=${manifest.url("yaml")}>${gettext("YAML")}</a><a class="btn" href=${manifest.url("json")}>${gettext("JSON")}</a></div></div>
+          <a class="btn" href=${manifest.url("yaml")}>YAML</a><a class="btn" href=${manifest.url("json")}>JSON</a></div></div>
       <div class="whyof"><${Held} session=${session} id=${manifest.id} /><${Trial} session=${session} id=${manifest.id} /><${Why} session=${session} id=${manifest.id} level="h2" />
         <${Quotas} session=${session} ids=${quotasShown(manifest.id, session.model.entities)} /></div>
       <${Text} reading=${reading} id=${manifest.id} retry=${() => manifest.retry()} session=${session} />
@@ -56,7 +56,7 @@ function Text({session, reading: {status, text, message}, id, retry}) {
   if (status === "ready")
     return html`<pre class="manifest" tabindex="0" aria-label=${gettext("Manifest of {id}", {id})}>${text}</pre>`;
   if (status === "missing")
-    return html`<p class="small soft">${gettext("{id} is not in the cluster {past}.", {id, past: session.place.past ? gettext("at {at}", {at: timeText(session.model.at)}) : "now"})}</p>`;
+    return html`<p class="small soft">${session.place.past ? gettext("{id} is not in the cluster at {time}.", {id, time: timeText(session.model.at)}) : gettext("{id} is not in the cluster now.", {id})}</p>`;
   if (status === "loading") return html`<p class="small mute" role="status">${gettext("Reading the manifest…")}</p>`;
   return html`<p class="small tinted f-stuck" role="alert">${message} <button class="btn" onClick=${retry}>${gettext("Try again")}</button></p>`;
 }

@@ -54,7 +54,7 @@ function Rows({title, rows, write, fresh}) {
             html`<select aria-label=${gettext("Effect {place}", {place: place + 1})} value=${row.effect} onChange=${(event) => put(place, {effect: event.target.value})}>
             ${EFFECTS.map((one) => html`<option key=${one}>${one}</option>`)}</select>`
           }
-          <button class="btn icon" type="button" aria-label=${gettext("Remove {key}", {key: row.key || gettext("this row")})} onClick=${() => write(rows.filter((_, at) => at !== place))}>×</button>
+          <button class="btn icon" type="button" aria-label=${row.key ? gettext("Remove {key}", {key: row.key}) : gettext("Remove this row")} onClick=${() => write(rows.filter((_, at) => at !== place))}>×</button>
         </div>`,
       )}
       <button class="btn" type="button" onClick=${() => write([...rows, fresh])}>${gettext("Add")}</button></fieldset>`;

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, listText} from "../../lib/words.js";
 import {pathExtent, pathParts, pathTitle, share, stepTitle, sumTitle} from "../../model/run/path.js";
 import {duration, moment} from "../../model/shared/format.js";
 import {EventLink} from "../shared/events.js";
@@ -26,7 +26,7 @@ function Steps({session, path}) {
   return html`
     <div class="pathstrip" aria-hidden="true">${pathParts(path).map(
       ({step, left, width}) => html`
-        <i key=${step.from} class=${`f-${step.family}`} style=${`left:${left}%;width:${width}%`} title=${`${stepTitle(step)}, ${duration(step.to - step.from)}`}>
+        <i key=${step.from} class=${`f-${step.family}`} style=${`left:${left}%;width:${width}%`} title=${listText([stepTitle(step), duration(step.to - step.from)])}>
           ${width > NARROWEST && html`<span>${stepTitle(step)} ${duration(step.to - step.from)}</span>`}</i>`,
     )}</div>
     <div class="pathcols">

@@ -40,6 +40,9 @@ function Head({session, events, onLanes}) {
       )}</div></div>`;
 }
 
+/** A component, as one types it. */
+const EXAMPLE = "scheduler";
+
 function Filters({session, events}) {
   const filters = events.filters.value;
   const submit = (event) => {
@@ -50,15 +53,13 @@ function Filters({session, events}) {
   // Filters from a link or the back button need a new form.
   return html`
     <form key=${JSON.stringify(filters)} class="filters formgrid" aria-label=${gettext("Filter events")} onSubmit=${submit}>
-      <label class="input">${gettext("Kind")}<input name="kind" defaultValue=${filters.kind} placeholder=${gettext("PodBound")} /></label>
-      <label class="input">${gettext("Object{object}{session}", {
-        object: html`<input name="object" defaultValue=${filters.object} placeholder=${gettext("pod/shop/web-1")} size="28" list="objects" autocomplete="off"
+      <label class="input">${gettext("Kind")}<input name="kind" defaultValue=${filters.kind} placeholder="PodBound" /></label>
+      <label class="input">${gettext("Object")}<input name="object" defaultValue=${filters.object} placeholder="pod/shop/web-1" size="28" list="objects" autocomplete="off"
         onInput=${(input) => {
           events.typed.value = input.currentTarget.value;
-        }} />`,
-        session: html`<${Objects} session=${session} events=${events} />`,
-      })}</label>
-      <label class="input">${gettext("Component{component}{COMPONENTS}", {component: html`<input name="component" defaultValue=${filters.component} placeholder=${gettext("scheduler")} list="components" size="16" />`, COMPONENTS: html`<datalist id="components">${COMPONENTS.map((name) => html`<option key=${name} value=${name} />`)}</datalist>`})}</label>
+        }} /><${Objects} session=${session} events=${events} /></label>
+      <label class="input">${gettext("Component")}<input name="component" defaultValue=${filters.component} placeholder=${EXAMPLE} list="components" size="16" />
+        <datalist id="components">${COMPONENTS.map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>
       <label class="input">${gettext("From, s")}<input name="from" defaultValue=${filters.from} inputmode="decimal" size="8" /></label>
       <label class="input">${gettext("To, s")}<input name="to" defaultValue=${filters.to} inputmode="decimal" size="8" /></label>
       <label class="input">${gettext("Order")}<select name="order"><option value="desc" selected=${filters.order === "desc"}>${gettext("newest first")}</option>
@@ -84,7 +85,7 @@ function Objects({session, events}) {
   const found = typed ? idsLike(session.model.entities.keys(), typed.replace(/\*$/, "")) : [];
   return html`<datalist id="objects">${found.map((id) => html`<option key=${id} value=${id} />`)}</datalist>
     ${typed && found.length === 0 && html`<span class="micro tinted f-clock" role="status">${gettext("No object at this instant has “{typed}” in its name.", {typed})}</span>`}
-    ${found.length > 0 && !isPrefix && !found.includes(typed) && html`<span class="micro mute" role="status">${ngettext("Not a whole name; it is in {value}.", "Not a whole name; it is in {value} and others.", found.length, {value: found[0]})}</span>`}`;
+    ${found.length > 0 && !isPrefix && !found.includes(typed) && html`<span class="micro mute" role="status">${found.length === 1 ? gettext("Not a whole name; it is in {id}.", {id: found[0]}) : gettext("Not a whole name; it is in {id} and others.", {id: found[0]})}</span>`}`;
 }
 
 /** Says how many events come after the one shown, and can list them. */
@@ -101,9 +102,13 @@ function Later({session, events}) {
 }
 
 function laterWords(number, isShown) {
-  const events = ngettext("{count} later event", "{count} later events", number);
-  if (isShown) return gettext("{events}; the next ones are listed in grey.", {events});
-  return ngettext("{events} is not shown.", "{events} are not shown.", number, {events});
+  return isShown
+    ? ngettext(
+        "{count} later event; the next ones are listed in grey.",
+        "{count} later events; the next ones are listed in grey.",
+        number,
+      )
+    : ngettext("{count} later event is not shown.", "{count} later events are not shown.", number);
 }
 
 function Row({session, row: {event, isLater}}) {

@@ -1,7 +1,7 @@
 import {useRef} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {markLook, parseMoment, parseSeq, partOf, ticks} from "../../model/run/timeline.js";
 import {count, moment, tick as tickText, timeText} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
@@ -21,6 +21,10 @@ const SPEEDS = [
   ["max", "max"],
 ];
 
+const PAUSE = [gettext("Pause"), gettext("Pause (key: Space)")];
+const REPLAY = [gettext("Replay from here"), gettext("Replay from here (key: Space)")];
+const PLAY = [gettext("Play"), gettext("Play (key: Space)")];
+
 export function Transport({session}) {
   const run = session.run.value;
   const {past} = session.place;
@@ -29,14 +33,14 @@ export function Transport({session}) {
   // Replaying recorded events needs no right to change the run.
   const failed = !past && (run.status === "failed" || !session.mayChange);
   const barred = past || session.mayChange ? null : READ_ONLY;
-  const verb = playing ? "Pause" : past ? gettext("Replay from here") : "Play";
+  const [verb, withKey] = playing ? PAUSE : past ? REPLAY : PLAY;
   return html`
     <section class="transport" aria-label=${gettext("Playback")}>
       <div class="keys">
         <button class="btn icon" aria-label=${gettext("Step one event back")} title=${gettext("Step one event back (key: ,)")}
           disabled=${waits || session.model.seq <= 0} onClick=${() => session.playhead.stepBack()}><${Icon} name="back" /></button>
         <button class="btn icon primary" aria-label=${spoken(verb, run, past)}
-          title=${barred ?? gettext("{verb} (key: Space)", {verb})} disabled=${waits || failed} onClick=${() => session.playhead.togglePlay()}>
+          title=${barred ?? withKey} disabled=${waits || failed} onClick=${() => session.playhead.togglePlay()}>
           <${Icon} name=${playing ? "pause" : "play"} /></button>
         <button class="btn" aria-label=${gettext("Step one event")} title=${barred ?? gettext("Step one event (key: .)")} disabled=${waits || failed}
           onClick=${() => session.playhead.stepEvent()}><${Icon} name="step" /><span class="lbl">${gettext("Event")}</span></button>
@@ -63,16 +67,19 @@ export function Transport({session}) {
 /** The number of events, or the event that is being loaded. */
 function Tail({session}) {
   const aim = session.playhead.aim.value;
-  const end = session.run.value.status === "finished" ? gettext("events, finished") : "events";
+  const end = session.run.value.status === "finished" ? gettext("events, finished") : gettext("events");
   const [first, second] = aim
-    ? ["reading", aim.seq === undefined ? `${timeText(aim.at)}…` : gettext("event {seq}…", {seq: count(aim.seq)})]
+    ? [
+        gettext("reading"),
+        aim.seq === undefined ? `${timeText(aim.at)}…` : gettext("event {seq}…", {seq: count(aim.seq)}),
+      ]
     : [count(session.live.head.seq), end];
   return html`<div class="tail micro mute right" role=${aim ? "status" : undefined}>${first}<br />${second}</div>`;
 }
 
 /** A finished run can be played: a change may have given it more to do. */
 function spoken(verb, run, past) {
-  return !past && run.status === "finished" ? gettext("{verb}, the run is finished", {verb}) : verb;
+  return !past && run.status === "finished" ? listText([verb, gettext("the run is finished")]) : verb;
 }
 
 /** The event shown, {seq, at}; null for what is not known yet. */
@@ -148,11 +155,11 @@ function Scrubber({session}) {
 
 function valueText(session, shown) {
   if (shown === null) return gettext("not read yet");
+  const time = moment(shown);
   // The event at a dragged position is not known yet.
-  const event = session.playhead.aim.value
-    ? ""
-    : gettext(", event {seq} of {seq2}", {seq: session.model.seq, seq2: session.live.head.seq});
-  return gettext("{shown} seconds{event}", {shown: moment(shown), event});
+  if (session.playhead.aim.value) return gettext("{time} seconds", {time});
+  const {head} = session.live;
+  return gettext("{time} seconds, event {seq} of {head}", {time, seq: session.model.seq, head: head.seq});
 }
 
 /** The time of a position; the right end is exactly the end of the run. */
@@ -181,7 +188,25 @@ export function Bars({histogram, shown}) {
 function EventMark({mark, end}) {
   const {mark: shape, family} = markLook(mark.kind);
   return html`<span class=${`mark f-${family}`} style=${`left:${(partOf(mark.at, end) * 100).toFixed(2)}%`}
-    title=${`${timeText(mark.at)}  ${mark.kind}${mark.object ? `, ${mark.object}` : ""}`}><${Icon} name=${shape} /></span>`;
+    title=${listText([`${timeText(mark.at)}  ${mark.kind}`, ...(mark.object ? [mark.object] : [])])}><${Icon} name=${shape} /></span>`;
+}
+
+/** How far back an event is; what has less room says only the time. */
+function behindWords(time, behind, goesOn) {
+  const words = {opt: (inner) => html`<span class="opt">${inner}</span>`, time};
+  return goesOn
+    ? ngettext(
+        "{time} behind<opt>, {count} event before the newest. New events are still being recorded.</opt>",
+        "{time} behind<opt>, {count} events before the newest. New events are still being recorded.</opt>",
+        behind,
+        words,
+      )
+    : ngettext(
+        "{time} behind<opt>, {count} event before the newest</opt>",
+        "{time} behind<opt>, {count} events before the newest</opt>",
+        behind,
+        words,
+      );
 }
 
 /** Says that an older event is shown, and how far back it is. */
@@ -193,6 +218,6 @@ export function PastBanner({session}) {
   const goesOn = session.run.value.status === "playing";
   return html`
     <div class="past-banner" role="status"><${Mark} name="backoff" family="clock" /><b>${gettext("Viewing the past")}</b>
-      <span>${gettext("{at} behind{behind}", {at: timeText(head.at - at), behind: html`<span class="opt">${ngettext(", {count} event before the newest{goesOn}", ", {count} events before the newest{goesOn}", behind, {goesOn: goesOn ? gettext(". New events are still being recorded.") : ""})}</span>`})}</span>
+      <span>${behindWords(timeText(head.at - at), behind, goesOn)}</span>
       <button class="btn" onClick=${() => session.playhead.jumpToNewest({isJump: true})}>${gettext("Jump to newest")} <kbd>End</kbd></button></div>`;
 }

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, labelled, listParts, listText, ngettext} from "../../lib/words.js";
 import {
   cutName,
   inputWords,
@@ -23,13 +23,13 @@ const SHOWN = 8;
 export function Causes({result}) {
   const {inputs, rule} = result;
   return html`
-    ${inputs.length > 0 && html`<p class="causes">${gettext("Given differently:")} ${inputs.slice(0, SHOWN).map((each) => html`<${Given} key=${each.what} given=${each} />`)}${inputs.length > SHOWN && html`<span>${gettext("{count} more", {count: count(inputs.length - SHOWN)})}</span>`}</p>`}
+    ${inputs.length > 0 && html`<p class="causes">${gettext("Given differently:")} ${inputs.slice(0, SHOWN).map((each) => html`<${Given} key=${each.what} given=${each} />`)}${inputs.length > SHOWN && html`<span>${gettext("{number} more", {number: count(inputs.length - SHOWN)})}</span>`}</p>`}
     ${rule && html`<p>${rule.words} <a href=${`/versions/#${rule.anchor}`}>${gettext("See the rule")}</a></p>`}`;
 }
 
 function Given({given}) {
   const {what, from, to} = inputWords(given);
-  return html`<span class="given"><b>${what}</b>, ${from} → ${to}</span>`;
+  return html`<span class="given">${listParts([html`<b>${what}</b>`, `${from} → ${to}`])}</span>`;
 }
 
 /** The two nodes of the first decision under both runs, with the factors that changed. */
@@ -96,15 +96,15 @@ export function Boards({session, result}) {
 function Board({session, letter, run, other, board}) {
   const picked = session.selection.pod.value;
   const Zone = isStrip(board) ? Strip : Cards;
-  const names = other ? gettext("#{id} and #{id2}", {id: run.id, id2: other.id}) : `#${run.id}`;
+  const names = other ? gettext("#{one} and #{other}", {one: run.id, other: other.id}) : `#${run.id}`;
   return html`
-    <article class="oneboard" aria-label=${gettext("Board of {names}", {names})}>
-      <header><b class="letter">${letter}</b><b>${names}</b><span class="mute cut" title=${run.name}>${cutName(run.name)}, ${run.profile}</span><span class="end small mute">${gettext("{placedCount} on nodes", {placedCount: count(placedCount(board))})}</span></header>
+    <article class="oneboard" aria-label=${other ? gettext("Board of #{one} and #{other}", {one: run.id, other: other.id}) : gettext("Board of #{id}", {id: run.id})}>
+      <header><b class="letter">${letter}</b><b>${names}</b><span class="mute cut" title=${run.name}>${listText([cutName(run.name), run.profile])}</span><span class="end small mute">${gettext("{number} on nodes", {number: count(placedCount(board))})}</span></header>
       ${zonesOf(board).map(
         ([zone, nodes]) => html`<div class="zonerow" key=${zone}><span class="zname" title=${zone}>${zone}</span>
         <${Zone} session=${session} nodes=${nodes} picked=${picked} /></div>`,
       )}
-      <div class="waits"><span class="small">${gettext("{count} wait", {count: html`<b>${count(board.waits.length)}</b>`})}</span>
+      <div class="waits"><span class="small">${ngettext("{number} waits", "{number} wait", board.waits.length, {number: html`<b>${count(board.waits.length)}</b>`})}</span>
         <div class="tiles">${board.waits.map((pod) => html`<${Tile} key=${pod.pod} session=${session} pod=${pod} picked=${picked} waits=${true} />`)}</div></div>
     </article>`;
 }
@@ -123,14 +123,14 @@ function Strip({nodes, picked}) {
   return html`<div class="cells strip">${nodes.map(({name, pods}) => {
     const elsewhere = pods.filter((pod) => pod.elsewhere).length;
     const held = pods.some(({pod}) => pod === picked);
-    return html`<i key=${name} class=${`${elsewhere > 0 ? "elsewhere" : ""}${held ? " held" : ""}`} title=${gettext("{name}: {count} pods, {elsewhere} elsewhere", {name, count: count(pods.length), elsewhere: count(elsewhere)})}></i>`;
+    return html`<i key=${name} class=${`${elsewhere > 0 ? "elsewhere" : ""}${held ? " held" : ""}`} title=${labelled(name, listText([ngettext("{count} pod", "{count} pods", pods.length), gettext("{number} elsewhere", {number: count(elsewhere)})]))}></i>`;
   })}</div>`;
 }
 
 function Tile({session, pod, picked, waits = false}) {
   const title = tileTitle(pod);
-  const kind = `${waits ? " wait" : ""}${pod.assumed ? " assumed" : ""}${pod.elsewhere ? " elsewhere" : ""}`;
-  return html`<button class=${`pod${kind}`} title=${title} aria-label=${title} aria-pressed=${String(picked === pod.pod)} onClick=${() => toggle(session, pod.pod)}></button>`;
+  const looks = ["pod", waits && "wait", pod.assumed && "assumed", pod.elsewhere && "elsewhere"];
+  return html`<button class=${looks.filter(Boolean).join(" ")} title=${title} aria-label=${title} aria-pressed=${String(picked === pod.pod)} onClick=${() => toggle(session, pod.pod)}></button>`;
 }
 
 /** How many pods wait in both runs over time; the dashed line is where decisions part. */
@@ -142,10 +142,10 @@ export function WaitingLines({result}) {
   const upright = (at, name) =>
     html`<line class=${name} x1=${partOf(at, axis.to) * 600} x2=${partOf(at, axis.to) * 600} y1="0" y2="100" />`;
   return html`
-    <section class="waitinglines" aria-label=${gettext("Pods that wait")}><div class="sechead"><h2>${gettext("Pods that wait")}</h2><span class="note"><i class="key la"></i>#${gettext("{id} {i}#{id2}, at most {most}", {id: a.id, i: html`<i class="key lb"></i>`, id2: b.id, most: count(most)})}</span></div>
+    <section class="waitinglines" aria-label=${gettext("Pods that wait")}><div class="sechead"><h2>${gettext("Pods that wait")}</h2><span class="note"><i class="key la"></i>#${a.id} <i class="key lb"></i>${listText([`#${b.id}`, gettext("at most {most}", {most: count(most)})])}</span></div>
       <svg viewBox="0 0 600 100" preserveAspectRatio="none" role="img" aria-label=${gettext("Waiting pods over time in both runs")}>
         ${SIDES.map((side) => html`<path key=${side} class=${`l${side}`} d=${linePath(axis.waiting[side], box)} />`)}
         ${parted !== null && upright(parted, "part")}${upright(a.at, "head")}</svg>
       <div class="axis">${ticks(axis.to).map(({at, part}, i) => html`<span key=${at} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>${tickText(at, axis.to)}</span>`)}</div>
-      ${parted !== null && html`<p class="small mute after">${gettext("They part at {parted}.", {parted: timeText(parted)})}</p>`}</section>`;
+      ${parted !== null && html`<p class="small mute after">${gettext("They part at {time}.", {time: timeText(parted)})}</p>`}</section>`;
 }

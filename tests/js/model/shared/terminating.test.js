@@ -37,7 +37,7 @@ test("all finalizers are named", () => {
   };
   assert.equal(
     terminatingWords(volume, {claimKey: "shop/data", at: 9 * SECOND}),
-    "Terminating since 5.000 s: blocked by the finalizers kubernetes.io/pv-protection, because it is bound to shop/data; and " +
+    "Terminating since 5.000 s: blocked by the finalizers kubernetes.io/pv-protection, because it is bound to shop/data; " +
       "external-attacher/csi-x, until no node has it attached; shop.example.com/keep.",
   );
   assert.equal(terminatingWords({deleting: 0}, {at: 1}), "Terminating: no finalizer is left.");
